@@ -1,0 +1,50 @@
+# `make demo` and `make test` need Python >= 3.11 and nothing else; uv is used where it is there.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+ifneq ($(shell command -v uv 2>/dev/null),)
+MAKE_VENV := uv venv --quiet --allow-existing --python $(PYTHON) $(VENV)
+INSTALL := uv pip install --quiet --python $(BIN)/python -c constraints.txt
+else
+MAKE_VENV := $(PYTHON) -m venv $(VENV)
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+endif
+
+.PHONY: demo test check format bench docs clean
+
+demo: $(VENV)/core
+	$(BIN)/fitwithin demo
+
+test: $(VENV)/dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/dev
+	$(BIN)/python benchmarks/deadline.py
+	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/covtype.py
+
+docs: $(VENV)/dev
+	$(BIN)/python -m pytest docs README.md
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(VENV)/core: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fitwithin needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ...")'
+	$(MAKE_VENV)
+	$(INSTALL) -e .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/core
+	$(INSTALL) -e '.[dev]'
+	@touch $@

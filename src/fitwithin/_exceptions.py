@@ -1,0 +1,58 @@
+"""Every exception of the package.
+
+::
+
+    FitwithinError
+    ├── NoModelInTime      nothing could be trained by the deadline
+    └── LearnerFailed      the learner's process died without an exception
+
+    Signals between backend and session, never seen by a user:
+    OutOfTime              the deadline came while the learner was at work
+    LearnerRaised          the learner raised; carries the exception itself
+    LearnerDied            the learner's process ended without a word
+"""
+
+from __future__ import annotations
+
+
+class FitwithinError(Exception):
+    """Base of the errors that are this package's own."""
+
+
+class NoModelInTime(FitwithinError, TimeoutError):
+    """No model could be trained by the deadline.
+
+    The message says what was tried, how long it took and what limit would do.
+    """
+
+
+class LearnerFailed(FitwithinError, RuntimeError):
+    """The learner's process died (a signal, an exit) before the first model was there.
+
+    An exception that the learner raises comes out as itself instead.
+    """
+
+
+class OutOfTime(Exception):
+    """The deadline came; whatever the learner was doing has been stopped."""
+
+
+class LearnerRaised(Exception):
+    """The learner raised an exception of its own.
+
+    Parameters
+    ----------
+    error : BaseException
+        The learner's exception, as it was raised.
+    traceback : str
+        Its traceback as text; frames do not travel between processes.
+    """
+
+    def __init__(self, error: BaseException, traceback: str) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.traceback = traceback
+
+
+class LearnerDied(Exception):
+    """The learner's process ended without an exception; the text says how."""

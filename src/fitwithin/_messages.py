@@ -1,0 +1,141 @@
+"""What teacher, session and user say to each other: frozen records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Rows = npt.NDArray[np.intp]
+"""Row numbers of a pool."""
+
+Mask = npt.NDArray[np.bool_]
+"""One truth value a row."""
+
+StopReason = Literal["time", "all rows", "no mistakes", "on_round", "interrupted", "learner failed"]
+"""Why a session ended."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """A teacher's request: train a new model on exactly these rows.
+
+    Parameters
+    ----------
+    rows : array of int
+        Row numbers of the pool.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fitwithin.teachers import Lesson
+    >>> Lesson(np.arange(3)).rows
+    array([0, 1, 2])
+    """
+
+    rows: Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Exam:
+    """A teacher's request: let the model of the last lesson classify these rows.
+
+    Parameters
+    ----------
+    rows : array of int
+        Row numbers of the pool.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fitwithin.teachers import Exam
+    >>> Exam(np.arange(3)).rows
+    array([0, 1, 2])
+    """
+
+    rows: Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a teacher is sent for an `Exam`: which of its rows the model got wrong.
+
+    Parameters
+    ----------
+    rows : array of int
+        The rows of the exam, in its order.
+    wrong : array of bool
+        Whether the model is wrong on each of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fitwithin.teachers import Answers
+    >>> answers = Answers(np.array([7, 3, 5]), np.array([True, False, False]))
+    >>> answers.mistakes
+    1
+    """
+
+    rows: Rows
+    wrong: Mask
+
+    @property
+    def mistakes(self) -> int:
+        """How many rows the model got wrong."""
+        return int(np.count_nonzero(self.wrong))
+
+
+@dataclass(frozen=True)
+class Round:
+    """One lesson with its exams: what was taught, what it cost, how good the model is.
+
+    Parameters
+    ----------
+    number : int
+        1 for the first round.
+    rows : int
+        Rows that the model was taught.
+    new_rows : int
+        How many of them no earlier lesson held.
+    new_mistakes : int
+        How many of the new rows the model before this one got wrong.
+    examined : int
+        Rows that this model classified.
+    fresh : int
+        How many of those were never taught and never examined before.
+    seconds_handover, seconds_fit, seconds_exam, seconds_model, seconds_choose : float
+        Bringing rows to the learner; training; classifying; storing the model; the teacher's own choosing.
+    predicted_fit : float or None
+        What the cost model expected `seconds_fit` to be; None in the first round.
+    estimate, low, high : float or None
+        Accuracy over the examined rows and its 95 % interval; None without an exam.
+    best : bool
+        Whether this model became the one to be returned.
+    elapsed : float
+        Seconds since the start of `fit` when the round was over.
+    """
+
+    number: int
+    rows: int
+    new_rows: int
+    new_mistakes: int
+    examined: int
+    fresh: int
+    seconds_handover: float
+    seconds_fit: float
+    seconds_exam: float
+    seconds_model: float
+    seconds_choose: float
+    predicted_fit: float | None
+    estimate: float | None
+    low: float | None
+    high: float | None
+    best: bool
+    elapsed: float
+
+
+OnRound = Callable[[Round], Any]
+"""A user's callback; returning True stops the session and keeps the best model."""

@@ -1,0 +1,135 @@
+"""What a session writes down: which rows were used for what, and the round that is under way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from ._budget import Clock
+from ._messages import Exam, Lesson, Round, Rows
+from ._selection import Estimate, accuracy_interval
+from .backends import Examined, Taught
+
+_TAUGHT, _SEEN, _MISTAKEN = 1, 2, 4
+
+
+class Notebook:
+    """The bookkeeping of a session, row by row and round by round.
+
+    Parameters
+    ----------
+    size : int
+        Rows in the pool.
+    clock : callable
+        For the time that the teacher takes to choose.
+    """
+
+    def __init__(self, size: int, clock: Clock) -> None:
+        self._clock = clock
+        self._marks = np.zeros(size, dtype=np.uint8)
+        self._number = 0
+        self._choose = 0.0
+        self.open = False
+
+    @contextmanager
+    def choosing(self) -> Iterator[None]:
+        """Time what the teacher does on its own."""
+        start = self._clock()
+        try:
+            yield
+        finally:
+            self._choose += self._clock() - start
+
+    def checked(self, request: object) -> Rows:
+        """The rows of a teacher's request, if they are rows of the pool.
+
+        Raises
+        ------
+        TypeError, ValueError, IndexError
+            If a teacher of the user's own asks for something that makes no sense.
+        """
+        if not isinstance(request, Lesson | Exam):
+            raise TypeError(f"A teacher yields Lesson(rows) or Exam(rows); got {request!r}.")
+        kind = type(request).__name__
+        rows = np.asarray(request.rows)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows):
+            raise ValueError(
+                f"{kind} takes a non-empty, one-dimensional array of row numbers; got shape {rows.shape}, {rows.dtype}."
+            )
+        if rows.min() < 0 or rows.max() >= len(self._marks):
+            raise IndexError(f"{kind} asks for rows outside the pool of {len(self._marks)} rows.")
+        if isinstance(request, Exam) and not self.open:
+            raise ValueError("A teacher must yield a Lesson before its first Exam.")
+        return rows.astype(np.intp, copy=False)
+
+    def begin(self, rows: Rows, predicted_fit: float | None) -> None:
+        """A lesson begins."""
+        new = rows[self._marks[rows] & _TAUGHT == 0]
+        self.rows = len(rows)
+        self._whole = len(rows) >= len(self._marks) == len(np.unique(rows))
+        self._new_rows = len(new)
+        self._new_mistakes = int(np.count_nonzero(self._marks[new] & _MISTAKEN))
+        self._marks[rows] |= _TAUGHT | _SEEN
+        self._predicted_fit = predicted_fit
+        self._examined = self._right = self._fresh = self._fresh_right = 0
+        self._handover = self._exam = 0.0
+        self._number += 1
+        self.open = True
+
+    def taught(self, report: Taught) -> None:
+        """The lesson is over."""
+        self._handover += report.handover
+        self._fit = report.fit
+
+    def examined(self, rows: Rows, report: Examined) -> None:
+        """An exam is over."""
+        fresh = self._marks[rows] & _SEEN == 0
+        self._examined += len(rows)
+        self._right += len(rows) - int(np.count_nonzero(report.wrong))
+        self._fresh += int(np.count_nonzero(fresh))
+        self._fresh_right += int(np.count_nonzero(fresh & ~report.wrong))
+        self._marks[rows] &= ~np.uint8(_MISTAKEN)
+        self._marks[rows[report.wrong]] |= _MISTAKEN
+        self._marks[rows] |= _SEEN
+        self._handover += report.handover
+        self._exam += report.exam
+
+    @property
+    def whole(self) -> bool:
+        """Whether the lesson holds every row of the pool."""
+        return self._whole
+
+    def estimate(self) -> Estimate | None:
+        """The accuracy over all rows that this round examined."""
+        return accuracy_interval(self._right, self._examined)
+
+    def fresh_estimate(self) -> Estimate | None:
+        """The accuracy over those that were never taught and never examined before."""
+        return accuracy_interval(self._fresh_right, self._fresh)
+
+    def close(self, *, best: bool, store: float, elapsed: float) -> Round:
+        """The round is over."""
+        estimate = self.estimate()
+        choose, self._choose = self._choose, 0.0
+        self.open = False
+        return Round(
+            number=self._number,
+            rows=self.rows,
+            new_rows=self._new_rows,
+            new_mistakes=self._new_mistakes,
+            examined=self._examined,
+            fresh=self._fresh,
+            seconds_handover=self._handover,
+            seconds_fit=self._fit,
+            seconds_exam=self._exam,
+            seconds_model=store,
+            seconds_choose=choose,
+            predicted_fit=self._predicted_fit,
+            estimate=None if estimate is None else estimate.value,
+            low=None if estimate is None else estimate.low,
+            high=None if estimate is None else estimate.high,
+            best=best,
+            elapsed=elapsed,
+        )

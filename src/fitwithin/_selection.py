@@ -1,0 +1,83 @@
+"""Which model is best: by the lower end of the 95 % interval of its accuracy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from scipy.stats import binomtest
+
+_Z = 1.96
+
+Returns = Literal["best", "last"]
+"""Whether a teacher hands back its best model by the bound, or its last one."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An accuracy and its 95 % interval.
+
+    Parameters
+    ----------
+    value, low, high : float
+        The share of right answers and the ends of its interval.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+def accuracy_interval(right: int, rows: int) -> Estimate | None:
+    """The accuracy over an exam with the interval of the paper.
+
+    The normal interval of Algorithm 1; where it has no width, at 0 and at 1, Wilson's: five right
+    answers are no proof.
+
+    Parameters
+    ----------
+    right, rows : int
+        Right answers, and rows examined.
+
+    Returns
+    -------
+    Estimate or None
+        None if no row was examined.
+
+    Examples
+    --------
+    >>> accuracy_interval(80, 100)
+    Estimate(value=0.8, low=0.7216, high=0.8784)
+    >>> round(accuracy_interval(5, 5).low, 3)
+    0.566
+    """
+    if rows == 0:
+        return None
+    value = right / rows
+    if right in (0, rows):
+        wilson = binomtest(right, rows).proportion_ci(method="wilson")
+        return Estimate(value, float(wilson.low), float(wilson.high))
+    reach = _Z * math.sqrt(value * (1 - value) / rows)
+    return Estimate(value, value - reach, value + reach)
+
+
+def prefers(returns: Returns, candidate: Estimate | None, best: Estimate | None, *, whole: bool) -> bool:
+    """Whether a new model takes the place of the best one.
+
+    Parameters
+    ----------
+    returns : {"best", "last"}
+        What the teacher wants back.
+    candidate : Estimate or None
+        The new model's estimate; None if it sat no exam.
+    best : Estimate or None
+        That of the best model so far; None if there is none.
+    whole : bool
+        Whether the new model was taught every row of the pool, which needs no exam.
+    """
+    if returns == "last" or whole:
+        return True
+    if candidate is None:
+        return False
+    return best is None or candidate.low > best.low

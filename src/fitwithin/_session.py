@@ -1,0 +1,251 @@
+"""The one loop: a teacher asks, a learner answers, until the budget is spent."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ._budget import Budget
+from ._cost import CostModel
+from ._exceptions import LearnerDied, LearnerFailed, LearnerRaised, NoModelInTime, OutOfTime
+from ._messages import Answers, Exam, OnRound, Round, Rows, StopReason
+from ._notebook import Notebook
+from ._selection import Estimate, prefers
+from .backends import KeptModel, Seat
+from .teachers import Deck, Requests, Teacher
+
+
+class Watcher(Protocol):
+    """Somebody who is told what goes on, such as a progress display."""
+
+    def doing(self, activity: str, rows: int) -> None:
+        """The learner begins to train or to be examined on so many rows."""
+        ...
+
+    def round_over(self, finished: Round) -> None:
+        """A round is over."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a session leaves behind.
+
+    Parameters
+    ----------
+    model : estimator
+        The fitted learner.
+    history : list of Round
+        Every finished round.
+    stop_reason : str
+        Why the session ended.
+    rows : int
+        Rows behind the model.
+    estimate : Estimate or None
+        Its accuracy on rows never taught and never examined before; None without such an exam.
+    """
+
+    model: Any
+    history: list[Round]
+    stop_reason: StopReason
+    rows: int
+    estimate: Estimate | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Best:
+    model: KeptModel
+    rows: int
+    estimate: Estimate | None
+    fresh: Estimate | None
+
+
+class Session:
+    """One teacher, one learner, one budget; remembers the best model.
+
+    Parameters
+    ----------
+    teacher : Teacher
+        Says what to teach and what to examine.
+    seat : Seat
+        Where the learner sits.
+    budget : Budget
+        The seconds that are left.
+    cost : CostModel
+        Learns what rounds take.
+    watchers : sequence of Watcher
+        Told what goes on.
+    on_round : callable, optional
+        Called with each finished `Round`; stops the session by returning True.
+    """
+
+    def __init__(
+        self,
+        teacher: Teacher,
+        seat: Seat,
+        budget: Budget,
+        cost: CostModel,
+        watchers: tuple[Watcher, ...] = (),
+        on_round: OnRound | None = None,
+    ) -> None:
+        self.teacher = teacher
+        self.seat = seat
+        self.budget = budget
+        self.cost = cost
+        self.watchers = watchers
+        self.on_round = on_round
+        self.history: list[Round] = []
+        self._best: _Best | None = None
+        self._doing = "getting ready"
+
+    def run(self, deck: Deck) -> Outcome:
+        """Teach until the time is up or there is nothing left to teach; the best model.
+
+        Raises
+        ------
+        NoModelInTime
+            If the deadline came before the first model.
+        LearnerFailed
+            If the learner's process died before the first model.
+        """
+        self._notebook = Notebook(deck.size, self.budget.clock)
+        try:
+            reason = self._follow(self.teacher.teach(deck))
+        except OutOfTime:
+            reason = "time"
+        except KeyboardInterrupt:
+            if self._best is None:
+                raise
+            reason = "interrupted"
+        except (LearnerRaised, LearnerDied) as trouble:
+            reason = self._after(trouble)
+        return self._outcome(reason)
+
+    def _follow(self, requests: Requests) -> StopReason:
+        answers: Answers | None = None
+        while True:
+            try:
+                with self._notebook.choosing():
+                    request = requests.send(answers)
+            except StopIteration as end:
+                stop = self._finish_round()
+                return "on_round" if stop else end.value
+            rows = self._notebook.checked(request)
+            if isinstance(request, Exam):
+                answers = self._examine(rows)
+                continue
+            if self._finish_round():
+                return "on_round"
+            if not self._has_a_chance(len(rows)):
+                return "time"
+            self._teach(rows)
+            answers = None
+
+    def _has_a_chance(self, rows: int) -> bool:
+        """Whether a lesson of so many rows may end in time.
+
+        A lesson that can be stopped costs nothing but time that nobody else wants, so it is begun if
+        it might end in time; one that cannot be stopped only if it nearly surely will.
+        """
+        prediction = self.cost.predict(rows)
+        if prediction is None:
+            return True
+        needed = prediction.soonest if self.seat.killable else prediction.latest
+        return needed <= self.budget.remaining()
+
+    def _teach(self, rows: Rows) -> None:
+        self._announce("training", rows)
+        prediction = self.cost.predict(len(rows))
+        self._notebook.begin(rows, None if prediction is None else prediction.fit)
+        self._notebook.taught(self.seat.teach(rows))
+
+    def _examine(self, rows: Rows) -> Answers:
+        self._announce("examining", rows)
+        examined = self.seat.examine(rows)
+        self._notebook.examined(rows, examined)
+        return Answers(rows, examined.wrong)
+
+    def _finish_round(self) -> bool:
+        """Choose between the new model and the best one, note the round; True if the user says stop."""
+        if not self._notebook.open:
+            return False
+        estimate = self._notebook.estimate()
+        wins = prefers(
+            self.teacher.returns,
+            estimate,
+            None if self._best is None else self._best.estimate,
+            whole=self._notebook.whole,
+        )
+        model = self._keep(estimate) if wins else None
+        finished = self._notebook.close(
+            best=wins, store=0.0 if model is None else model.store, elapsed=self.budget.elapsed()
+        )
+        self.history.append(finished)
+        self.cost.observe(finished, load=0.0 if model is None else model.load)
+        for watcher in self.watchers:
+            watcher.round_over(finished)
+        return self.on_round is not None and bool(self.on_round(finished))
+
+    def _keep(self, estimate: Estimate | None) -> KeptModel:
+        """Make the new model the best one, if it can still be brought back in time."""
+        model = self.seat.keep()
+        if self.budget.seconds - self.budget.elapsed() < model.load:
+            model.discard()
+            raise OutOfTime
+        self.budget.reserved = model.load
+        former, self._best = self._best, _Best(model, self._notebook.rows, estimate, self._notebook.fresh_estimate())
+        if former is not None:
+            former.model.discard()
+        return model
+
+    def _announce(self, activity: str, rows: Rows) -> None:
+        self._doing = f"{activity} on {len(rows):,} rows"
+        for watcher in self.watchers:
+            watcher.doing(activity, len(rows))
+
+    def _after(self, trouble: LearnerRaised | LearnerDied) -> StopReason:
+        """With a model in hand a failing learner is worth a warning; without one, an error."""
+        where = f"in round {len(self.history) + 1}, {self._doing}"
+        if isinstance(trouble, LearnerRaised):
+            story = trouble.traceback
+            if self._best is None:
+                trouble.error.add_note(f"Raised by the learner {where}.\n{story}")
+                raise trouble.error from None
+        else:
+            story = f"The learner's process died: {trouble}."
+            if self._best is None:
+                raise LearnerFailed(f"The learner's process died {where}: {trouble}.") from None
+        warnings.warn(
+            f"The learner failed {where}; the best model so far is returned.\n{story}", RuntimeWarning, stacklevel=4
+        )
+        return "learner failed"
+
+    def _outcome(self, reason: StopReason) -> Outcome:
+        if self._best is None:
+            raise NoModelInTime(self._nothing_to_show())
+        best = self._best
+        try:
+            model = best.model.bring()
+        except KeyboardInterrupt:
+            if reason == "interrupted":
+                raise
+            reason, model = "interrupted", best.model.bring()
+        best.model.discard()
+        return Outcome(model, self.history, reason, best.rows, best.fresh)
+
+    def _nothing_to_show(self) -> str:
+        elapsed = self.budget.elapsed()
+        tried = f"after {elapsed:.2f} s the learner was still {self._doing}"
+        return (
+            f"No model within the limit of {self.budget.seconds:g} s: {tried}. A limit of {_round_up(2 * elapsed):g} s "
+            "or more may do; or teach fewer rows first, for example teacher=TCT(first=100)."
+        )
+
+
+def _round_up(seconds: float) -> float:
+    """To two figures, which is all that is known."""
+    step = 10.0 ** (np.floor(np.log10(max(seconds, 1e-3))) - 1)
+    return float(np.ceil(seconds / step) * step)

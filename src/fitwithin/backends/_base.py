@@ -1,0 +1,122 @@
+"""What every backend is: a place where a learner sits, learns, is examined and can be stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+from .._budget import Budget, Clock
+from .._messages import Mask, Rows
+from .._pools import Pool
+
+
+@dataclass(frozen=True)
+class Taught:
+    """A lesson is over.
+
+    Parameters
+    ----------
+    handover, fit : float
+        Seconds to bring the rows to the learner, and to train.
+    """
+
+    handover: float
+    fit: float
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """An exam is over.
+
+    Parameters
+    ----------
+    wrong : array of bool
+        Which rows the model got wrong.
+    handover, exam : float
+        Seconds to bring the rows to the learner, and to classify them.
+    """
+
+    wrong: Mask
+    handover: float
+    exam: float
+
+
+class KeptModel(Protocol):
+    """A model that is safe: it outlives the learner's process.
+
+    Attributes
+    ----------
+    store : float
+        Seconds that storing it took.
+    load : float
+        Seconds that `bring` is expected to take.
+    """
+
+    @property
+    def store(self) -> float:
+        """Seconds that storing it took."""
+        ...
+
+    @property
+    def load(self) -> float:
+        """Seconds that `bring` is expected to take."""
+        ...
+
+    def bring(self) -> Any:
+        """The fitted learner, in this process; repeats the warnings of its training."""
+        ...
+
+    def discard(self) -> None:
+        """Let go of what it holds."""
+        ...
+
+
+class Seat(Protocol):
+    """One learner at work for one session, a context manager.
+
+    Every call returns in the time that the budget has left or raises `OutOfTime`; a learner that
+    raises comes out as `LearnerRaised`, one that dies as `LearnerDied`.
+
+    Attributes
+    ----------
+    killable : bool
+        Whether a running fit can be stopped at the deadline.
+    """
+
+    killable: bool
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exc_info: object) -> None: ...
+
+    def welcome(self, learner: Any, pool: Pool, seed: int | None) -> None:
+        """Take in the unfitted learner and the pool it learns from."""
+        ...
+
+    def teach(self, rows: Rows) -> Taught:
+        """Train a fresh copy of the learner on these rows."""
+        ...
+
+    def examine(self, rows: Rows) -> Examined:
+        """Let the model of the last lesson classify these rows."""
+        ...
+
+    def keep(self) -> KeptModel:
+        """Make the model of the last lesson safe."""
+        ...
+
+
+class Backend(Protocol):
+    """Where a learner runs.
+
+    Attributes
+    ----------
+    clock : callable
+        The clock that its seats are timed by.
+    """
+
+    clock: Clock
+
+    def open(self, budget: Budget) -> Seat:
+        """A seat for one session. Called first thing in `fit`, before its input is checked."""
+        ...

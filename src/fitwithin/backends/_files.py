@@ -1,0 +1,53 @@
+"""Files that two processes share: anonymous memory where there is such a thing, temporary files elsewhere."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from .._pools import Array
+
+
+class SharedFile:
+    """A file that this process writes and a learner's process maps.
+
+    In anonymous memory (`memfd_create`) it is gone with its last owner, so that even a kill leaves
+    nothing behind.
+
+    Parameters
+    ----------
+    folder : str, optional
+        Make a named file there instead, for a process that cannot be handed a descriptor.
+    """
+
+    def __init__(self, folder: str | None = None) -> None:
+        if folder is None:
+            self.fd = os.memfd_create("fitwithin", os.MFD_CLOEXEC)
+            self.path: str | None = None
+        else:
+            self.fd, self.path = tempfile.mkstemp(dir=folder)
+
+    def view(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+        """The file as an array to write to, made as long as the array; only pages that are written take memory."""
+        size = max(1, int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize)
+        os.ftruncate(self.fd, size)
+        return np.ndarray(shape, dtype, buffer=mmap.mmap(self.fd, size))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self.fd)
+        if self.path is not None:
+            Path(self.path).unlink(missing_ok=True)
+
+
+def private_view(fd: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+    """The beginning of a shared file as an array; what a learner writes there stays its own."""
+    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    if size == 0:
+        return np.empty(shape, dtype)
+    return np.ndarray(shape, dtype, buffer=mmap.mmap(fd, size, access=mmap.ACCESS_COPY))

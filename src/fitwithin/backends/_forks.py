@@ -1,0 +1,104 @@
+"""Learners' processes that are forks of a clean helper."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import signal
+import socket
+from typing import Any
+
+from .._budget import Budget
+from .._exceptions import LearnerDied
+from ._channel import Channel
+from ._files import SharedFile
+from ._helper import Helper, HelperGone, helpers
+from ._serve import Introduction
+
+_LAST_WORDS_SECONDS = 1.0
+
+
+class ForkedHost:
+    """Forks one learner's process a round; files go there by descriptor."""
+
+    folder: str | None = None
+
+    def __init__(self) -> None:
+        self._helper = helpers.take()
+        self._channel: Channel | None = None
+
+    def prepare(self, modules: list[str]) -> None:
+        """Have the modules imported once, for all rounds."""
+        try:
+            self._helper.prepare(modules)
+        except HelperGone:
+            # It was idle for too long just now.
+            self._helper.close()
+            self._helper = Helper()
+            self._helper.prepare(modules)
+
+    def start(self, introduction: Introduction, files: list[SharedFile], budget: Budget) -> None:
+        """Fork, and introduce the session."""
+        self._hang_up()
+        ours, theirs = socket.socketpair()
+        self._channel = Channel(ours)
+        try:
+            self._helper.end_pupil()
+            self._helper.fork([theirs.fileno(), *(file.fd for file in files)], budget.remaining())
+        except HelperGone:
+            raise LearnerDied("its helper process ended before the lesson began") from None
+        finally:
+            theirs.close()
+        self._channel.send(introduction, budget.remaining())
+
+    def ask(self, request: object, budget: Budget) -> Any:
+        """The learner's reply; raises TimeoutError, or LearnerDied."""
+        assert self._channel is not None
+        # If the process is gone already, waiting for its reply tells how it ended.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._channel.send(request, budget.remaining())
+        while not self._channel.complete:
+            lines = (self._channel.fileno(), self._helper.control.fileno())
+            ready = select.select(lines, [], [], budget.remaining())[0]
+            if not ready:
+                raise TimeoutError
+            if self._channel.fileno() not in ready:
+                raise LearnerDied(self._how_it_ended(0.0))
+            try:
+                self._channel.read()
+            except EOFError:
+                patience = min(_LAST_WORDS_SECONDS, budget.remaining())
+                raise LearnerDied(self._how_it_ended(patience)) from None
+        return self._channel.receive()
+
+    def stop(self) -> None:
+        """Kill the process group; the helper ends what escaped it."""
+        self._hang_up()
+        self._helper.kill_pupil()
+
+    def close(self) -> None:
+        """Give the helper back for the next session."""
+        self.stop()
+        self._helper.rest()
+        helpers.give_back(self._helper)
+
+    def _hang_up(self) -> None:
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+    def _how_it_ended(self, patience: float) -> str:
+        try:
+            while True:
+                kind, pid, *end = self._helper.news(patience)
+                if kind == "ended" and pid == self._helper.pupil:
+                    return _ending(*end)
+        except (HelperGone, TimeoutError, BlockingIOError):
+            return "it hung up without a word"
+
+
+def _ending(exited: bool, status: int) -> str:
+    if exited:
+        return f"it ended itself with exit code {status}"
+    hint = "; the system kills so when memory runs out" if status == signal.SIGKILL else ""
+    return f"it was killed by {signal.Signals(status).name}{hint}"

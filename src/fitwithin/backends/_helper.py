@@ -1,0 +1,92 @@
+"""The parent's handle on its clean helper."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import socket
+from typing import Any
+
+from ._helper_main import MAX_MESSAGE
+from ._idle import IdleSlot
+from ._launch import launch, search_path
+
+
+class HelperGone(Exception):
+    """The helper's process has ended."""
+
+
+class Helper:
+    """One clean helper process; see `_helper_main` for its side."""
+
+    def __init__(self) -> None:
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._process = launch("_helper_main", theirs.fileno(), pass_fds=(theirs.fileno(),))
+        theirs.close()
+        self.pupil: int | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether the helper can still be asked."""
+        return self._process.poll() is None and self.control.fileno() >= 0
+
+    def close(self) -> None:
+        """End the helper; it takes every descendant with it."""
+        self.control.close()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def prepare(self, modules: list[str]) -> None:
+        """Let the helper import what a learner will need."""
+        self._order("prepare", search_path(), modules)
+
+    def fork(self, descriptors: list[int], timeout: float) -> None:
+        """Start a learner's process with these descriptors; raises TimeoutError if that takes too long."""
+        self._order("fork", descriptors=descriptors)
+        while self.pupil is None:
+            news = self.news(timeout)
+            if news[0] == "forked":
+                self.pupil = news[1]
+
+    def news(self, timeout: float) -> tuple[Any, ...]:
+        """The helper's next message."""
+        self.control.settimeout(timeout)
+        try:
+            body = self.control.recv(MAX_MESSAGE)
+        except ConnectionError:
+            body = b""
+        if not body:
+            raise HelperGone
+        news: tuple[Any, ...] = pickle.loads(body)
+        return news
+
+    def kill_pupil(self) -> None:
+        """Stop the learner's process group at once, and have what escaped it ended."""
+        if self.pupil is not None:
+            with contextlib.suppress(OSError):
+                os.killpg(self.pupil, signal.SIGKILL)
+        with contextlib.suppress(HelperGone):
+            self.end_pupil()
+
+    def end_pupil(self) -> None:
+        """Have the learner's process ended and cleared away; does not wait for it."""
+        self.pupil = None
+        self._order("end")
+
+    def rest(self) -> None:
+        """The session is over; the helper ends by itself if nobody needs it for a while."""
+        with contextlib.suppress(HelperGone):
+            self._order("release")
+
+    def _order(self, *order: Any, descriptors: list[int] | None = None) -> None:
+        try:
+            self.control.settimeout(None)
+            socket.send_fds(self.control, [pickle.dumps(order)], descriptors or [])
+        except OSError as error:
+            raise HelperGone from error
+
+
+helpers: IdleSlot[Helper] = IdleSlot(Helper)
+"""The helper of this process that waits for its next session."""

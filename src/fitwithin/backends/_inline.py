@@ -1,0 +1,121 @@
+"""The learner in this process: no overhead, and nobody who could stop it."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+from sklearn.base import clone
+
+from .._budget import Budget, Clock
+from .._exceptions import LearnerRaised, OutOfTime
+from .._messages import Rows
+from .._pools import Pool
+from ._base import Examined, Taught
+from ._pupil import Pupil, repeat
+
+
+class Inline:
+    """Run the learner in this process.
+
+    A running fit cannot be stopped here, so a lesson is begun only if the cost model says that it
+    will end in time; the first lesson has no such prediction, and a fit that takes longer than
+    predicted returns late. Use `Process` where the deadline is hard.
+
+    Parameters
+    ----------
+    clock : callable, default=time.monotonic
+        A `fitwithin.testing.FakeClock` runs an hour-long session in a millisecond.
+
+    Examples
+    --------
+    >>> from fitwithin import TimeConstrainedClassifier
+    >>> from fitwithin.backends import Inline
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> TimeConstrainedClassifier(GaussianNB(), time_limit=10, backend=Inline()).fit(X, y).stop_reason_
+    'all rows'
+    """
+
+    def __init__(self, *, clock: Clock = time.monotonic) -> None:
+        self.clock = clock
+
+    def open(self, budget: Budget) -> InlineSeat:
+        """A seat for one session."""
+        return InlineSeat(budget)
+
+
+@dataclass(frozen=True, eq=False)
+class InlineModel:
+    """A model that is already where it is wanted."""
+
+    pupil: Pupil
+    store: float = 0.0
+    load: float = 0.0
+
+    def bring(self) -> Any:
+        """The fitted learner."""
+        repeat(self.pupil.warnings)
+        return self.pupil.model
+
+    def discard(self) -> None:
+        """Nothing is held."""
+
+
+class InlineSeat:
+    """A learner in this process."""
+
+    killable = False
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        """Nothing to end."""
+
+    def welcome(self, learner: Any, pool: Pool, seed: int | None) -> None:
+        """Take in the learner and its pool; the process' own random state is left alone."""
+        self._learner = learner
+        self._pool = pool
+
+    def teach(self, rows: Rows) -> Taught:
+        """Train a fresh copy of the learner."""
+        start = self._budget.elapsed()
+        X, y = self._pool.features(rows), self._pool.labels(rows)
+        handed = self._budget.elapsed()
+        self._pupil = Pupil(clone(self._learner))
+        with self._at_work():
+            self._pupil.learn(X, y)
+        return Taught(handover=handed - start, fit=self._budget.elapsed() - handed)
+
+    def examine(self, rows: Rows) -> Examined:
+        """Classify rows with the newest model."""
+        start = self._budget.elapsed()
+        X, y = self._pool.features(rows), self._pool.labels(rows)
+        handed = self._budget.elapsed()
+        with self._at_work():
+            wrong = self._pupil.mistakes(X, y)
+        return Examined(wrong, handover=handed - start, exam=self._budget.elapsed() - handed)
+
+    def keep(self) -> InlineModel:
+        """The newest model; the next lesson makes another one."""
+        return InlineModel(self._pupil)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        if self._budget.spent:
+            raise OutOfTime
+        try:
+            yield
+        except Exception as error:
+            raise LearnerRaised(error, traceback.format_exc()) from error
+        if self._budget.spent:
+            raise OutOfTime

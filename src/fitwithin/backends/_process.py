@@ -1,0 +1,240 @@
+"""The learner in a process of its own, that can be stopped at any moment."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import pickletools
+import sys
+import sysconfig
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any, Protocol, Self
+
+import cloudpickle
+import numpy as np
+
+from .._budget import Budget, Clock
+from .._exceptions import LearnerRaised, OutOfTime
+from .._messages import Rows
+from .._pools import Pool
+from ._base import Examined, Taught
+from ._files import SharedFile
+from ._forks import ForkedHost
+from ._launch import search_path
+from ._models import StoredModel, expected_load
+from ._rows import SharedRows, share
+from ._serve import Classify, Done, Fit, Introduction, Raised, Store
+from ._spawned import SpawnedHost
+
+
+class Host(Protocol):
+    """Where learners' processes come from.
+
+    Attributes
+    ----------
+    folder : str or None
+        Where files must lie for such a process to open them; None if it is handed descriptors.
+    """
+
+    folder: str | None
+
+    def prepare(self, modules: list[str]) -> None:
+        """Get ready for a learner that needs these modules."""
+        ...
+
+    def start(self, introduction: Introduction, files: list[SharedFile], budget: Budget) -> None:
+        """Begin a process for one lesson and its exams; raises TimeoutError if the budget is spent."""
+        ...
+
+    def ask(self, request: object, budget: Budget) -> Any:
+        """Its reply to a request; raises TimeoutError, or LearnerDied."""
+        ...
+
+    def stop(self) -> None:
+        """Stop it at once, with everything it started."""
+        ...
+
+    def close(self) -> None:
+        """The session is over."""
+        ...
+
+
+class Process:
+    """Run the learner in a killable process, so that the deadline is kept whatever the learner does.
+
+    On Linux a clean helper process forks once a round; elsewhere a persistent worker does the
+    lessons and is replaced when it had to be killed.
+
+    Parameters
+    ----------
+    clock : callable, default=time.monotonic
+        Read for every deadline.
+    start : {"auto", "fork", "spawn"}, default="auto"
+        How a learner's process comes to be; "auto" forks from the helper on Linux.
+
+    Examples
+    --------
+    >>> from fitwithin import TimeConstrainedClassifier
+    >>> from fitwithin.backends import Process
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> TimeConstrainedClassifier(GaussianNB(), time_limit=30, backend=Process()).fit(X, y).stop_reason_
+    'all rows'
+    """
+
+    def __init__(self, *, clock: Clock = time.monotonic, start: str = "auto") -> None:
+        self.clock = clock
+        self.start = start
+
+    def open(self, budget: Budget) -> ProcessSeat:
+        """A seat for one session; the helper starts while `fit` is still checking its input."""
+        if self.start not in ("auto", "fork", "spawn"):
+            raise ValueError(f'start must be "auto", "fork" or "spawn"; got {self.start!r}.')
+        fork = self.start == "fork" or (self.start == "auto" and sys.platform == "linux")
+        return ProcessSeat(ForkedHost() if fork else SpawnedHost(), budget)
+
+
+class ProcessSeat:
+    """A learner in a process of its own."""
+
+    killable = True
+
+    def __init__(self, host: Host, budget: Budget) -> None:
+        self._host = host
+        self._budget = budget
+        self._rows: SharedRows | None = None
+        self._model: SharedFile | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._host.close()
+        for held in (self._rows, self._model):
+            if held is not None:
+                held.close()
+
+    def welcome(self, learner: Any, pool: Pool, seed: int | None) -> None:
+        """Pickle the learner, let its modules be imported, and open the shared map."""
+        pickled = _pickled(learner)
+        self._host.prepare(_modules(pickled))
+        self._rows = share(pool, self._host.folder)
+        self._introduction = Introduction(
+            learner=pickled,
+            layout=self._rows.layout,
+            path=search_path(),
+            folder=os.getcwd(),
+            environment=dict(os.environ),
+            filters=_pickled_filters(),
+            seed=seed,
+        )
+
+    def teach(self, rows: Rows) -> Taught:
+        """Start a process for this round and train there."""
+        start = self._budget.elapsed()
+        assert self._rows is not None
+        place = self._rows.lesson(rows)
+        self._renew_model_file()
+        assert self._model is not None
+        with self._deadline():
+            self._host.start(self._introduction, [*self._rows.files, self._model], self._budget)
+        done = self._ask(Fit(place))
+        self._warnings = done.value
+        return Taught(handover=self._budget.elapsed() - start - done.seconds, fit=done.seconds)
+
+    def examine(self, rows: Rows) -> Examined:
+        """Classify rows where the model was trained."""
+        start = self._budget.elapsed()
+        assert self._rows is not None
+        done = self._ask(Classify(self._rows.exam(rows)))
+        wrong = np.unpackbits(np.frombuffer(done.value, np.uint8), count=len(rows)).astype(np.bool_)
+        return Examined(wrong, handover=self._budget.elapsed() - start - done.seconds, exam=done.seconds)
+
+    def keep(self) -> StoredModel:
+        """Store the model in a file of its own."""
+        done = self._ask(Store())
+        assert self._model is not None
+        file, self._model = self._model, None
+        size = os.fstat(file.fd).st_size
+        return StoredModel(file, done.seconds, expected_load(done.seconds, size), self._warnings)
+
+    def _ask(self, request: Fit | Classify | Store) -> Done:
+        with self._deadline():
+            reply = self._host.ask(request, self._budget)
+        if isinstance(reply, Raised):
+            raise LearnerRaised(_exception(reply), reply.traceback)
+        assert isinstance(reply, Done)
+        return reply
+
+    @contextlib.contextmanager
+    def _deadline(self) -> Iterator[None]:
+        try:
+            if self._budget.spent:
+                raise TimeoutError
+            yield
+        except TimeoutError:
+            self._host.stop()
+            raise OutOfTime from None
+
+    def _renew_model_file(self) -> None:
+        if self._model is not None:
+            self._model.close()
+        self._model = SharedFile(self._host.folder)
+
+
+def _pickled(learner: Any) -> bytes:
+    try:
+        body: bytes = cloudpickle.dumps(learner, protocol=5)
+    except Exception as error:
+        raise TypeError(
+            f"The learner {type(learner).__name__} cannot be pickled, so it cannot be sent to the process that "
+            f"keeps the deadline: {error}. Use backend='inline', or make the learner picklable."
+        ) from error
+    return body
+
+
+def _pickled_filters() -> bytes:
+    try:
+        body: bytes = cloudpickle.dumps(list(warnings.filters))
+    except Exception:
+        return pickle.dumps([])
+    return body
+
+
+def _modules(pickled: bytes) -> list[str]:
+    """The installed modules that a pickled learner needs, and that are loaded here.
+
+    Modules of the user's own may change between two fits, so each learner's process reads them
+    anew; what they import in turn is installed, mostly, and worth having ready.
+    """
+    named = {argument for _, argument, _ in pickletools.genops(pickled) if isinstance(argument, str)}
+    loaded = {name: sys.modules[name] for name in sorted(named & sys.modules.keys())}
+    needed = dict.fromkeys(name for name, module in loaded.items() if _installed(module))
+    for module in loaded.values():
+        if not _installed(module):
+            for value in list(vars(module).values()):
+                name = getattr(value, "__module__", None) or getattr(value, "__name__", None)
+                if isinstance(name, str) and name in sys.modules and _installed(sys.modules[name]):
+                    needed[name] = None
+    return list(needed)
+
+
+def _installed(module: Any) -> bool:
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and file.startswith(tuple(_INSTALLED))
+
+
+_INSTALLED = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")}
+
+
+def _exception(raised: Raised) -> BaseException:
+    """The learner's exception; a RuntimeError with its text if it could not travel."""
+    try:
+        error = pickle.loads(raised.error)
+    except Exception:
+        return RuntimeError(raised.text)
+    return error if isinstance(error, BaseException) else RuntimeError(raised.text)

@@ -1,0 +1,186 @@
+"""What a learner's process does: listen, learn, answer, store."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cloudpickle
+import numpy as np
+
+from ._channel import Channel
+from ._models import timed_store
+from ._pupil import Pupil
+from ._rows import Layout, Place, RowReader
+
+_NOT_STORED = (
+    "The fitted learner cannot be pickled, so it cannot come back from the process it was trained in: {error}. "
+    "Use backend='inline', or give the learner a __getstate__ that leaves out what cannot be stored."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Introduction:
+    """The first message to a learner's process.
+
+    Parameters
+    ----------
+    learner : bytes
+        The unfitted learner, pickled.
+    layout : Layout
+        What its rows look like.
+    path, folder, environment : list of str, str, dict
+        Where the parent looks for modules, where it is, and its environment: the helper may have
+        been started before any of them changed.
+    filters : bytes
+        The user's warning filters, pickled.
+    seed : int or None
+        For learners that draw on the global random state.
+    """
+
+    learner: bytes
+    layout: Layout
+    path: list[str]
+    folder: str
+    environment: dict[str, str]
+    filters: bytes
+    seed: int | None
+
+    def settle_in(self) -> None:
+        """Make this process resemble the parent."""
+        sys.path[:] = self.path
+        os.chdir(self.folder)
+        temporary = {name: os.environ[name] for name in ("TMPDIR", "JOBLIB_TEMP_FOLDER") if name in os.environ}
+        os.environ.clear()
+        os.environ.update(self.environment | temporary)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Train a fresh copy of the learner; answered by the seconds it took and its warnings."""
+
+    place: Place
+
+
+@dataclass(frozen=True)
+class Classify:
+    """Classify rows; answered by the mistakes as packed bits and the seconds it took."""
+
+    place: Place
+
+
+@dataclass(frozen=True)
+class Store:
+    """Write the model to the shared file; answered by the seconds it took."""
+
+
+@dataclass(frozen=True, eq=False)
+class Done:
+    """A request was carried out."""
+
+    value: Any
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Raised:
+    """A request ended in an exception."""
+
+    error: bytes
+    text: str
+    traceback: str
+
+
+def serve(channel: Channel, introduction: Introduction, files: tuple[int, int, int]) -> object:
+    """Answer the requests of one round.
+
+    Parameters
+    ----------
+    channel : Channel
+        To the session.
+    introduction : Introduction
+        Its first message.
+    files : tuple of int
+        Descriptors of features, labels and the model to be.
+
+    Returns
+    -------
+    object
+        The first message that was no request.
+
+    Raises
+    ------
+    EOFError
+        When the other side hangs up.
+    """
+    introduction.settle_in()
+    desk = _Desk(introduction, files)
+    actions: dict[type, Callable[[Any], Any]] = {Fit: desk.fit, Classify: desk.classify, Store: desk.store}
+    while True:
+        request = channel.receive()
+        if not isinstance(request, tuple(actions)):
+            return request
+        start = time.monotonic()
+        try:
+            value = actions[type(request)](request)
+            channel.send(Done(value, time.monotonic() - start))
+        except Exception as error:
+            channel.send(Raised(_pickled(error), repr(error), traceback.format_exc()))
+
+
+class _Desk:
+    def __init__(self, introduction: Introduction, files: tuple[int, int, int]) -> None:
+        features, labels, self._model = files
+        self._introduction = introduction
+        self._rows = RowReader(introduction.layout, features, labels)
+
+    def fit(self, request: Fit) -> list[warnings.WarningMessage]:
+        _seed(self._introduction.seed)
+        _adopt_filters(self._introduction.filters)
+        self._pupil = Pupil(pickle.loads(self._introduction.learner))
+        self._pupil.learn(*self._rows.read(request.place))
+        return [_portable(warning) for warning in self._pupil.warnings]
+
+    def classify(self, request: Classify) -> bytes:
+        return np.packbits(self._pupil.mistakes(*self._rows.read(request.place))).tobytes()
+
+    def store(self, request: Store) -> None:
+        try:
+            timed_store(self._pupil.model, self._model)
+        except Exception as error:
+            raise TypeError(_NOT_STORED.format(error=error)) from error
+
+
+def _seed(seed: int | None) -> None:
+    """A fresh global random state; a forked one would repeat its parent's in every round."""
+    np.random.seed(seed)
+    random.seed(seed)
+
+
+def _adopt_filters(filters: bytes) -> None:
+    warnings.resetwarnings()
+    for action, message, category, module, line in reversed(pickle.loads(filters)):
+        texts = (pattern.pattern if hasattr(pattern, "pattern") else pattern or "" for pattern in (message, module))
+        warnings.filterwarnings(action, next(texts), category, next(texts), line)
+
+
+def _portable(warning: warnings.WarningMessage) -> warnings.WarningMessage:
+    return warnings.WarningMessage(str(warning.message), warning.category, warning.filename, warning.lineno)
+
+
+def _pickled(error: Exception) -> bytes:
+    """The exception, if it survives a journey; nothing otherwise."""
+    try:
+        body: bytes = cloudpickle.dumps(error.with_traceback(None))
+        pickle.loads(body)
+    except Exception:
+        return b""
+    return body

@@ -1,0 +1,127 @@
+"""Learners' processes where there is no fork: one persistent worker, replaced when it was killed."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+
+from .._budget import Budget
+from .._exceptions import LearnerDied
+from ._channel import Channel
+from ._files import SharedFile
+from ._idle import IdleSlot
+from ._launch import launch
+from ._serve import Introduction
+from ._worker_main import Arrival, Rest
+
+
+class Worker:
+    """The parent's handle on a persistent worker."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._token = secrets.token_bytes(32)
+        self._process = launch("_worker_main", self._listener.getsockname()[1], self._token)
+        self._channel: Channel | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether the worker can still be asked."""
+        return self._process.poll() is None
+
+    def channel(self, budget: Budget) -> Channel:
+        """The line to the worker, once it has called; raises TimeoutError."""
+        while self._channel is None:
+            self._listener.settimeout(budget.remaining())
+            line = Channel(self._listener.accept()[0])
+            if line.receive(budget.remaining()) == self._token:
+                self._channel = line
+                self._listener.close()
+        return self._channel
+
+    def rest(self) -> None:
+        """The session is over; the worker ends by itself if nobody needs it for a while."""
+        if self._channel is not None:
+            self._channel.send(Rest(), timeout=1.0)
+
+    def end_children(self) -> None:
+        """Kill what the learner started, not the worker."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for child in psutil.Process(self._process.pid).children(recursive=True):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    child.kill()
+
+    def close(self) -> None:
+        """Kill the worker with everything that it started."""
+        self.end_children()
+        self._process.kill()
+        self._listener.close()
+        if self._channel is not None:
+            self._channel.close()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+
+workers: IdleSlot[Worker] = IdleSlot(Worker)
+"""The worker of this process that waits for its next session."""
+
+
+class SpawnedHost:
+    """Lets one worker do every round; files lie in a folder that both sides open."""
+
+    def __init__(self) -> None:
+        self.folder: str | None = tempfile.mkdtemp(prefix="fitwithin-")
+        self._worker = workers.take()
+        self._busy = False
+
+    def prepare(self, modules: list[str]) -> None:
+        """The worker imports what it needs when it needs it, once."""
+
+    def start(self, introduction: Introduction, files: list[SharedFile], budget: Budget) -> None:
+        """Introduce the round to the worker."""
+        paths = [file.path for file in files if file.path is not None]
+        with self._at_work():
+            self._worker.channel(budget).send(Arrival(introduction, paths), budget.remaining())
+
+    def ask(self, request: object, budget: Budget) -> Any:
+        """The worker's reply; raises TimeoutError, or LearnerDied."""
+        with self._at_work():
+            channel = self._worker.channel(budget)
+            channel.send(request, budget.remaining())
+            while not channel.complete:
+                channel.await_more(budget.remaining())
+            return channel.receive()
+
+    def stop(self) -> None:
+        """Kill the worker if it is at work; a new one takes its place when it is needed."""
+        if self._busy:
+            self._worker.close()
+
+    def close(self) -> None:
+        """Keep the worker for the next session, and remove the files."""
+        self.stop()
+        if self._worker.alive and not self._busy:
+            self._worker.end_children()
+            with contextlib.suppress(OSError):
+                self._worker.rest()
+            workers.give_back(self._worker)
+        else:
+            self._worker.close()
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def _at_work(self) -> Iterator[None]:
+        self._busy = True
+        try:
+            yield
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            raise LearnerDied("it ended without a word") from None
+        self._busy = False

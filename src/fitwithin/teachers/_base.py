@@ -1,0 +1,60 @@
+"""What every teacher is: a few settings and one generator."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Protocol
+
+import numpy as np
+
+from .._messages import Answers, Exam, Lesson, Rows, StopReason
+from .._selection import Returns
+from ._deck import Deck
+
+Requests = Generator[Lesson | Exam, Answers | None, StopReason]
+"""What `Teacher.teach` returns: requests out, answers in, and at the end why it stopped."""
+
+
+class Teacher(Protocol):
+    """A policy: which rows to teach next, which to examine.
+
+    A teacher yields a `Lesson` to have a new model trained and is sent None; it yields an `Exam`
+    to have the newest model classify rows and is sent the `Answers`. It sees row numbers and
+    answers, never data, models or a clock, and simply goes on: the session stops it when the time
+    is up. It returns, with a reason, when there is nothing left to teach.
+
+    Attributes
+    ----------
+    returns : {"best", "last"}
+        Whether the session hands back the best model by the lower bound of its exams, or the last
+        one. Under "best" a model that sat no exam never wins, unless it was taught every row.
+    """
+
+    returns: Returns
+
+    def teach(self, deck: Deck) -> Requests:
+        """Yield lessons and exams until there is nothing left to teach."""
+        ...
+
+
+def examine(rows: Rows) -> Generator[Exam, Answers | None, Answers]:
+    """Ask for an exam on these rows; an exam without rows is answered without asking.
+
+    For use in a teacher: ``answers = yield from examine(rows)``.
+
+    Parameters
+    ----------
+    rows : array of int
+        Rows for the newest model to classify.
+
+    Returns
+    -------
+    Answers
+        Which of the rows it got wrong.
+    """
+    if not len(rows):
+        return Answers(rows, np.zeros(0, dtype=np.bool_))
+    answers = yield Exam(rows)
+    if answers is None:
+        raise TypeError("A teacher must be sent the Answers of its Exam; got None.")
+    return answers

@@ -1,0 +1,188 @@
+"""The rows of a pool as a deck of cards: dealt at random, discarded, dealt again."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+import numpy.typing as npt
+
+from .._messages import Rows
+
+First = int | float
+"""The size of a first lesson: rows, or a share of the pool."""
+
+_SMALL = 500
+
+
+class Deck:
+    """Deals row numbers at random, each at most once until all were dealt.
+
+    When every row has been dealt, discarded ones are shuffled and come back. A teacher keeps the
+    rows it teaches and discards those it only examined.
+
+    Parameters
+    ----------
+    size : int
+        Rows in the pool.
+    rng : numpy.random.Generator
+        The only source of chance.
+    strata : array of int, optional
+        The class of each row as a small number; the opening lesson then holds every class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> deck = Deck(4, np.random.default_rng(0))
+    >>> hand = deck.deal(3)
+    >>> len(set(hand.tolist()))
+    3
+    >>> deck.left
+    1
+    >>> deck.discard(hand[:2])
+    >>> sorted([*deck.deal(9).tolist(), hand[2].item()])
+    [0, 1, 2, 3]
+    """
+
+    def __init__(
+        self, size: int, rng: np.random.Generator, strata: npt.NDArray[np.unsignedinteger] | None = None
+    ) -> None:
+        self.size = size
+        self._rng = rng
+        self._strata = strata
+        self._dealt = np.zeros(size, dtype=np.bool_)
+        self._undealt = size
+        self._pile: Rows | None = None
+        self._discarded: list[Rows] = []
+
+    @property
+    def left(self) -> int:
+        """Rows that can still be dealt, discarded ones included."""
+        return self._undealt + sum(map(len, self._discarded))
+
+    def opening(self, first: First) -> Rows:
+        """The rows of a first lesson.
+
+        At least one row of every class, and otherwise the pool's class proportions.
+
+        Parameters
+        ----------
+        first : int or float
+            An int is a number of rows; a float a share of the pool, and then a pool of at most 500
+            rows is dealt whole.
+
+        Raises
+        ------
+        ValueError
+            If `first` is neither a positive number of rows nor a share in (0, 1].
+        """
+        wanted = self._opening_size(first)
+        if self._strata is not None:
+            wanted = max(wanted, int(np.count_nonzero(np.bincount(self._strata))))
+        if wanted >= self.size:
+            rows = np.arange(self.size)
+        elif self._strata is None:
+            rows = self._draw(wanted)
+        else:
+            rows = _stratified(self._strata, wanted, self._rng)
+        self._mark(rows)
+        return rows
+
+    def _opening_size(self, first: First) -> int:
+        if isinstance(first, Integral) and not isinstance(first, bool) and first > 0:
+            return int(first)
+        if isinstance(first, Real) and not isinstance(first, Integral) and 0 < first <= 1:
+            return self.size if self.size <= _SMALL else max(1, round(float(first) * self.size))
+        raise ValueError(f"first must be a positive number of rows (int) or a share in (0, 1] (float); got {first!r}.")
+
+    def deal(self, count: int) -> Rows:
+        """So many random rows; fewer if fewer are left."""
+        hand = self._draw(min(count, self._undealt))
+        self._mark(hand)
+        if len(hand) == count or not self._discarded:
+            return hand
+        self._shuffle_discarded()
+        return np.concatenate([hand, self.deal(count - len(hand))])
+
+    def discard(self, rows: Rows) -> None:
+        """Put rows that were dealt but not taught aside; they come back when all were dealt."""
+        if len(rows):
+            self._discarded.append(rows)
+
+    def pick(self, rows: Rows, count: int) -> tuple[Rows, Rows]:
+        """So many of these rows at random, and the others in their order."""
+        chosen = np.zeros(len(rows), dtype=np.bool_)
+        chosen[self._rng.permutation(len(rows))[:count]] = True
+        return rows[chosen], rows[~chosen]
+
+    def _mark(self, rows: Rows) -> None:
+        self._dealt[rows] = True
+        self._undealt -= len(rows)
+
+    def _draw(self, count: int) -> Rows:
+        # Work in proportion to the rows asked for, not to the pool: propose and reject while most
+        # proposals hit, and list what is left only once half of it is gone.
+        if self._pile is None and 2 * (self.size - self._undealt + count) > self.size:
+            self._pile = self._rng.permutation(np.flatnonzero(~self._dealt))
+        if self._pile is not None:
+            hand, self._pile = self._pile[:count], self._pile[count:]
+            return hand
+        hand = _distinct(self.size, 2 * count + 8, self._rng)
+        hand = hand[~self._dealt[hand]][:count]
+        while len(hand) < count:
+            more = _distinct(self.size, 2 * count + 8, self._rng)
+            hand = _first_of_each(np.concatenate([hand, more[~self._dealt[more]]]))[:count]
+        return hand
+
+    def _shuffle_discarded(self) -> None:
+        rows = np.concatenate(self._discarded)
+        self._discarded = []
+        self._dealt[rows] = False
+        self._undealt += len(rows)
+        self._pile = self._rng.permutation(rows)
+
+
+def _distinct(size: int, count: int, rng: np.random.Generator) -> Rows:
+    """About so many distinct numbers below `size`, in random order."""
+    return _first_of_each(rng.integers(size, size=count, dtype=np.intp))
+
+
+def _first_of_each(rows: Rows) -> Rows:
+    _, where = np.unique(rows, return_index=True)
+    return rows[np.sort(where)]
+
+
+def _stratified(strata: npt.NDArray[np.unsignedinteger], count: int, rng: np.random.Generator) -> Rows:
+    """Random rows in the pool's class proportions, at least one of every class."""
+    quotas = _quotas(np.bincount(strata), count)
+    candidates = _distinct(len(strata), 4 * count, rng) if 8 * count < len(strata) else rng.permutation(len(strata))
+    chosen, missing = _fill(strata, candidates, quotas)
+    if missing.any():
+        # Rare classes that the candidates were short of: look through the whole pool, once, for those.
+        rare = rng.permutation(np.flatnonzero((missing > 0)[strata]))
+        refilled, _ = _fill(strata, rare, np.where(missing > 0, quotas, 0))
+        chosen = np.concatenate([chosen[(missing == 0)[strata[chosen]]], refilled])
+    return rng.permutation(chosen)
+
+
+def _fill(
+    strata: npt.NDArray[np.unsignedinteger], candidates: Rows, quotas: npt.NDArray[np.intp]
+) -> tuple[Rows, npt.NDArray[np.intp]]:
+    """The first candidates of each class up to its quota, and how many each class is short."""
+    ordered = candidates[np.argsort(strata[candidates], kind="stable")]
+    counts = np.bincount(strata[candidates], minlength=len(quotas))
+    rank = np.arange(len(ordered)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return ordered[rank < np.repeat(quotas, counts)], np.maximum(quotas - counts, 0)
+
+
+def _quotas(counts: npt.NDArray[np.intp], total: int) -> npt.NDArray[np.intp]:
+    """Rows for each class: proportional by largest remainder, at least one where there are any."""
+    shares = counts * (total / counts.sum())
+    quotas: npt.NDArray[np.intp] = np.maximum(np.floor(shares).astype(np.intp), counts > 0)
+    by_remainder = np.argsort(np.floor(shares) - shares, kind="stable")
+    open_to_more = by_remainder[quotas[by_remainder] < counts[by_remainder]]
+    quotas[open_to_more[: max(0, total - int(quotas.sum()))]] += 1
+    while quotas.sum() > total:
+        # Rounding the rare classes up to one took more than there is: the largest give it back.
+        quotas[np.argmax(quotas)] -= 1
+    return quotas

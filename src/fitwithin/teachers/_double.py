@@ -1,0 +1,43 @@
+"""Double: random rows, twice as many each time."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._messages import Lesson
+from .._selection import Returns
+from ._base import Requests
+from ._deck import Deck, First
+
+
+class Double(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """Lessons of m0, 2 m0, 4 m0, ... random rows; the last model is returned.
+
+    Parameters
+    ----------
+    first : int or float, default=0.005
+        m0: an int is rows, a float a share of the pool, and then a pool of at most 500 rows is
+        taught whole.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fitwithin.teachers import Deck, Double
+    >>> [len(lesson.rows) for lesson in Double(first=3).teach(Deck(20, np.random.default_rng(0)))]
+    [3, 6, 12, 20]
+    """
+
+    returns: Returns = "last"
+
+    def __init__(self, *, first: First = 0.005) -> None:
+        self.first = first
+
+    def teach(self, deck: Deck) -> Requests:
+        """Yield lessons that double until they hold every row."""
+        lesson = deck.opening(self.first)
+        yield Lesson(lesson)
+        while deck.left:
+            lesson = np.concatenate([lesson, deck.deal(len(lesson))])
+            yield Lesson(lesson)
+        return "all rows"

@@ -1,0 +1,30 @@
+"""Full: every row at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._messages import Lesson
+from .._selection import Returns
+from ._base import Requests
+from ._deck import Deck
+
+
+class Full(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """One lesson of every row: what training without a teacher does, under a deadline.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fitwithin.teachers import Deck, Full
+    >>> [lesson.rows.tolist() for lesson in Full().teach(Deck(3, np.random.default_rng(0)))]
+    [[0, 1, 2]]
+    """
+
+    returns: Returns = "last"
+
+    def teach(self, deck: Deck) -> Requests:
+        """Yield the one lesson."""
+        yield Lesson(np.arange(deck.size))
+        return "all rows"
