@@ -86,7 +86,9 @@ class CostModel:
             return None
         last = self._last
         ratio = rows / last.rows
-        aside = last.seconds_handover + last.seconds_exam + last.seconds_model + self._load
+        # The first hand-over waits for a process to start, which happens once and does not grow.
+        handover = last.seconds_handover if last.number > 1 else 0.0
+        aside = handover + last.seconds_exam + last.seconds_model + self._load
         return Prediction(
             fit=last.seconds_fit * ratio ** (_GROWTH if ratio > 1 else 1.0),
             rest=aside * ratio,

@@ -82,7 +82,7 @@ class ProgressDisplay:
 
     def doing(self, activity: str, rows: int) -> None:
         """Show what the learner is doing."""
-        self._progress.update(self._task, activity=f"{activity} on {rows:,} rows")
+        self._progress.update(self._task, activity=f"{activity} {rows:,} rows")
 
     def round_over(self, finished: Round) -> None:
         """Show the newest round."""

@@ -22,7 +22,7 @@ class Watcher(Protocol):
     """Somebody who is told what goes on, such as a progress display."""
 
     def doing(self, activity: str, rows: int) -> None:
-        """The learner begins to train or to be examined on so many rows."""
+        """What the learner begins to do, and with how many rows."""
         ...
 
     def round_over(self, finished: Round) -> None:
@@ -157,13 +157,13 @@ class Session:
         return needed <= self.budget.remaining()
 
     def _teach(self, rows: Rows) -> None:
-        self._announce("training", rows)
+        self._announce("training on", len(rows))
         prediction = self.cost.predict(len(rows))
         self._notebook.begin(rows, None if prediction is None else prediction.fit)
         self._notebook.taught(self.seat.teach(rows))
 
     def _examine(self, rows: Rows) -> Answers:
-        self._announce("examining", rows)
+        self._announce("being examined on", len(rows))
         examined = self.seat.examine(rows)
         self._notebook.examined(rows, examined)
         return Answers(rows, examined.wrong)
@@ -191,6 +191,7 @@ class Session:
 
     def _keep(self, estimate: Estimate | None) -> KeptModel:
         """Make the new model the best one, if it can still be brought back in time."""
+        self._announce("storing the model of", self._notebook.rows)
         model = self.seat.keep()
         if self.budget.seconds - self.budget.elapsed() < model.load:
             model.discard()
@@ -201,10 +202,10 @@ class Session:
             former.model.discard()
         return model
 
-    def _announce(self, activity: str, rows: Rows) -> None:
-        self._doing = f"{activity} on {len(rows):,} rows"
+    def _announce(self, activity: str, rows: int) -> None:
+        self._doing = f"{activity} {rows:,} rows"
         for watcher in self.watchers:
-            watcher.doing(activity, len(rows))
+            watcher.doing(activity, rows)
 
     def _after(self, trouble: LearnerRaised | LearnerDied) -> StopReason:
         """With a model in hand a failing learner is worth a warning; without one, an error."""

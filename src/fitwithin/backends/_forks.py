@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import select
-import signal
 import socket
 from typing import Any
 
 from .._budget import Budget
 from .._exceptions import LearnerDied
 from ._channel import Channel
+from ._endings import describe_ending
 from ._files import SharedFile
 from ._helper import Helper, HelperGone, helpers
 from ._serve import Introduction
@@ -92,13 +92,6 @@ class ForkedHost:
             while True:
                 kind, pid, *end = self._helper.news(patience)
                 if kind == "ended" and pid == self._helper.pupil:
-                    return _ending(*end)
+                    return describe_ending(*end)
         except (HelperGone, TimeoutError, BlockingIOError):
             return "it hung up without a word"
-
-
-def _ending(exited: bool, status: int) -> str:
-    if exited:
-        return f"it ended itself with exit code {status}"
-    hint = "; the system kills so when memory runs out" if status == signal.SIGKILL else ""
-    return f"it was killed by {signal.Signals(status).name}{hint}"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import glob
 import importlib
 import os
 import pickle
@@ -26,6 +25,7 @@ from typing import Any
 import psutil
 
 from ._channel import Channel
+from ._endings import kill_descendants, remove_semaphores
 from ._serve import serve
 
 IDLE_SECONDS = 30.0
@@ -160,9 +160,7 @@ class _Helper:
             os.killpg(self._pupil, signal.SIGKILL)
         _end_all_children(patience=10.0)
         shutil.rmtree(self._folder, ignore_errors=True)
-        for semaphore in glob.glob(f"/dev/shm/sem.loky-{self._pupil}-*"):
-            with contextlib.suppress(OSError):
-                os.unlink(semaphore)
+        remove_semaphores(self._pupil)
         self._pupil = None
 
 
@@ -175,7 +173,5 @@ def _end_all_children(patience: float) -> None:
                 pass
         except ChildProcessError:
             return
-        for child in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                child.kill()
+        kill_descendants(psutil.Process())
         time.sleep(0.002)

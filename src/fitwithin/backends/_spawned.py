@@ -6,6 +6,7 @@ import contextlib
 import secrets
 import shutil
 import socket
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from typing import Any
@@ -15,11 +16,14 @@ import psutil
 from .._budget import Budget
 from .._exceptions import LearnerDied
 from ._channel import Channel
+from ._endings import describe_ending, kill_descendants, remove_semaphores
 from ._files import SharedFile
 from ._idle import IdleSlot
 from ._launch import launch
 from ._serve import Introduction
 from ._worker_main import Arrival, Rest
+
+_LAST_WORDS_SECONDS = 1.0
 
 
 class Worker:
@@ -54,9 +58,16 @@ class Worker:
     def end_children(self) -> None:
         """Kill what the learner started, not the worker."""
         with contextlib.suppress(psutil.NoSuchProcess):
-            for child in psutil.Process(self._process.pid).children(recursive=True):
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    child.kill()
+            kill_descendants(psutil.Process(self._process.pid))
+        remove_semaphores(self._process.pid)
+
+    def how_it_ended(self, patience: float) -> str:
+        """How the worker's process ended, once it has."""
+        try:
+            code = self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            return "it hung up without a word"
+        return describe_ending(code >= 0, abs(code))
 
     def close(self) -> None:
         """Kill the worker with everything that it started."""
@@ -87,12 +98,12 @@ class SpawnedHost:
     def start(self, introduction: Introduction, files: list[SharedFile], budget: Budget) -> None:
         """Introduce the round to the worker."""
         paths = [file.path for file in files if file.path is not None]
-        with self._at_work():
+        with self._at_work(budget):
             self._worker.channel(budget).send(Arrival(introduction, paths), budget.remaining())
 
     def ask(self, request: object, budget: Budget) -> Any:
         """The worker's reply; raises TimeoutError, or LearnerDied."""
-        with self._at_work():
+        with self._at_work(budget):
             channel = self._worker.channel(budget)
             channel.send(request, budget.remaining())
             while not channel.complete:
@@ -118,10 +129,10 @@ class SpawnedHost:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     @contextlib.contextmanager
-    def _at_work(self) -> Iterator[None]:
+    def _at_work(self, budget: Budget) -> Iterator[None]:
         self._busy = True
         try:
             yield
         except (EOFError, BrokenPipeError, ConnectionResetError):
-            raise LearnerDied("it ended without a word") from None
+            raise LearnerDied(self._worker.how_it_ended(min(_LAST_WORDS_SECONDS, budget.remaining()))) from None
         self._busy = False

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import psutil
 
 from ._channel import Channel
+from ._endings import kill_descendants
 from ._serve import Introduction, serve
 
 IDLE_SECONDS = 30.0
@@ -62,9 +63,7 @@ class _Work:
     def end_with_parent(self) -> None:
         """Wait for the end of standard input, which is the end of the parent; leave nothing behind."""
         sys.stdin.buffer.read()
-        for child in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                child.kill()
+        kill_descendants(psutil.Process())
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
         os._exit(0)

@@ -1,5 +1,6 @@
 """Small real fakes and the contract suites that every backend, pool and teacher passes."""
 
 from ._clock import FakeClock
+from ._learners import TROUBLES, AwkwardClassifier
 
-__all__ = ["FakeClock"]
+__all__ = ["TROUBLES", "AwkwardClassifier", "FakeClock"]

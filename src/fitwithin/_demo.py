@@ -1,0 +1,7 @@
+"""The demonstration."""
+
+from __future__ import annotations
+
+
+def run_demo(seconds: float) -> None:
+    """Run."""

@@ -1,0 +1,149 @@
+"""Learners that behave badly on purpose: every way that we know of to miss a deadline."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import joblib
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
+
+from .._pools import Array
+
+FOREVER = 3600.0
+
+
+def _hang(model: AwkwardClassifier) -> None:
+    time.sleep(FOREVER)
+
+
+def _hang_in_c(model: AwkwardClassifier) -> None:
+    random = np.random.default_rng(0)
+    SVC(C=1e3).fit(random.random((100_000, 20)), random.integers(2, size=100_000))
+
+
+def _ignore_signals(model: AwkwardClassifier) -> None:
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, signal.SIG_IGN)
+    _hang(model)
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
+def _hang_in_threads(model: AwkwardClassifier) -> None:
+    for _ in range(2):
+        threading.Thread(target=_spin).start()
+    _hang(model)
+
+
+def _hang_in_loky(model: AwkwardClassifier) -> None:
+    rows = np.ones(1_000_000)
+    joblib.Parallel(n_jobs=2, backend="loky")(joblib.delayed(_sum_slowly)(rows) for _ in range(4))
+
+
+def _sum_slowly(rows: Array) -> float:
+    time.sleep(FOREVER)
+    return float(rows.sum())
+
+
+def _raise(model: AwkwardClassifier) -> None:
+    raise ArithmeticError(f"no more than {model.above} rows, please")
+
+
+def _segfault(model: AwkwardClassifier) -> None:
+    ctypes.string_at(0)
+
+
+def _exit(model: AwkwardClassifier) -> None:
+    os._exit(3)
+
+
+def _be_killed(model: AwkwardClassifier) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+    _hang(model)
+
+
+def _be_large(model: AwkwardClassifier) -> None:
+    # Many small objects: storing and loading them takes seconds.
+    model.ballast_ = [str(number) for number in range(8_000_000)]
+
+
+def _be_unpicklable(model: AwkwardClassifier) -> None:
+    model.lock_ = threading.Lock()
+
+
+def _escape(model: AwkwardClassifier) -> None:
+    subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({FOREVER})"], start_new_session=True)
+    _hang(model)
+
+
+TROUBLES: Mapping[str, Callable[[AwkwardClassifier], None]] = {
+    "hangs in Python": _hang,
+    "hangs in C": _hang_in_c,
+    "ignores signals": _ignore_signals,
+    "hangs in threads": _hang_in_threads,
+    "hangs in loky workers": _hang_in_loky,
+    "raises": _raise,
+    "segfaults": _segfault,
+    "exits": _exit,
+    "is killed": _be_killed,
+    "returns a large model": _be_large,
+    "cannot be pickled": _be_unpicklable,
+    "hangs in predict": lambda model: None,
+    "starts a session": _escape,
+}
+"""Names of the troubles that an `AwkwardClassifier` can make."""
+
+
+class AwkwardClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """Naive Bayes that behaves well on small lessons and makes trouble on larger ones.
+
+    Parameters
+    ----------
+    trouble : str
+        What it does then: a key of `TROUBLES`.
+    above : int, default=0
+        The largest lesson that it is still good on.
+
+    Examples
+    --------
+    >>> from fitwithin.testing import AwkwardClassifier
+    >>> AwkwardClassifier("raises", above=2).fit([[0.0], [1.0]], [0, 1]).predict([[0.0]])
+    array([0])
+    >>> AwkwardClassifier("raises").fit([[0.0], [1.0]], [0, 1])
+    Traceback (most recent call last):
+    ArithmeticError: no more than 0 rows, please
+    """
+
+    def __init__(self, trouble: str, *, above: int = 0) -> None:
+        self.trouble = trouble
+        self.above = above
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit, or make trouble."""
+        self.model_ = GaussianNB().fit(X, y)
+        self.classes_ = self.model_.classes_
+        self.in_trouble_ = len(X) > self.above
+        if self.in_trouble_:
+            TROUBLES[self.trouble](self)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predict, or make trouble."""
+        if self.in_trouble_ and self.trouble == "hangs in predict":
+            _hang(self)
+        labels: Array = self.model_.predict(X)
+        return labels
