@@ -251,7 +251,9 @@ class TimeConstrainedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         tags = super().__sklearn_tags__()
         learner = get_tags(self._learner())
         tags.input_tags.allow_nan = learner.input_tags.allow_nan
-        tags.classifier_tags = learner.classifier_tags
+        if learner.classifier_tags is not None:
+            tags.classifier_tags.multi_class = learner.classifier_tags.multi_class
+            tags.classifier_tags.poor_score = learner.classifier_tags.poor_score
         return tags
 
 

@@ -25,16 +25,14 @@ class ForkedHost:
 
     def __init__(self) -> None:
         self._helper = helpers.take()
+        self._modules: list[str] = []
         self._channel: Channel | None = None
 
     def prepare(self, modules: list[str]) -> None:
         """Have the modules imported once, for all rounds."""
-        try:
-            self._helper.prepare(modules)
-        except HelperGone:
-            # It was idle for too long just now.
-            self._helper.close()
-            self._helper = Helper()
+        self._modules = modules
+        # If the helper is gone, the first lesson starts another.
+        with contextlib.suppress(HelperGone):
             self._helper.prepare(modules)
 
     def start(self, introduction: Introduction, files: list[SharedFile], budget: Budget) -> None:
@@ -42,14 +40,25 @@ class ForkedHost:
         self._hang_up()
         ours, theirs = socket.socketpair()
         self._channel = Channel(ours)
+        descriptors = [theirs.fileno(), *(file.fd for file in files)]
         try:
-            self._helper.end_pupil()
-            self._helper.fork([theirs.fileno(), *(file.fd for file in files)], budget.remaining())
+            self._fork(descriptors, budget)
         except HelperGone:
-            raise LearnerDied("its helper process ended before the lesson began") from None
+            # It had waited too long for work just when this came.
+            self._replace_helper()
+            self._fork(descriptors, budget)
         finally:
             theirs.close()
         self._channel.send(introduction, budget.remaining())
+
+    def _fork(self, descriptors: list[int], budget: Budget) -> None:
+        self._helper.end_pupil()
+        self._helper.fork(descriptors, budget.remaining())
+
+    def _replace_helper(self) -> None:
+        self._helper.close()
+        self._helper = Helper()
+        self._helper.prepare(self._modules)
 
     def ask(self, request: object, budget: Budget) -> Any:
         """The learner's reply; raises TimeoutError, or LearnerDied."""

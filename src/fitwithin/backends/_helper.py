@@ -10,7 +10,7 @@ import socket
 from typing import Any
 
 from ._helper_main import MAX_MESSAGE
-from ._idle import IdleSlot
+from ._idle import IDLE_SECONDS, IdleSlot
 from ._launch import launch, search_path
 
 
@@ -21,9 +21,9 @@ class HelperGone(Exception):
 class Helper:
     """One clean helper process; see `_helper_main` for its side."""
 
-    def __init__(self) -> None:
+    def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._process = launch("_helper_main", theirs.fileno(), pass_fds=(theirs.fileno(),))
+        self._process = launch("_helper_main", theirs.fileno(), idle_seconds, pass_fds=(theirs.fileno(),))
         theirs.close()
         self.pupil: int | None = None
 

@@ -28,23 +28,23 @@ from ._channel import Channel
 from ._endings import kill_descendants, remove_semaphores
 from ._serve import serve
 
-IDLE_SECONDS = 30.0
 MAX_MESSAGE = 1 << 20
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-def main(descriptor: int) -> None:
-    """Serve one parent process until it is gone."""
+def main(descriptor: int, idle_seconds: float) -> None:
+    """Serve one parent process until it is gone, or needs nothing for a while."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(fileno=descriptor) as control:
-        _Helper(control).run()
+        _Helper(control, idle_seconds).run()
 
 
 class _Helper:
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, idle_seconds: float) -> None:
         self._control = control
+        self._idle_seconds = idle_seconds
         self._held = False
         self._pupil: int | None = None
         self._told = False
@@ -65,7 +65,7 @@ class _Helper:
 
     def _attend(self) -> bool:
         """Wait for one event; False when it is time to go."""
-        idle = None if self._held else IDLE_SECONDS
+        idle = None if self._held else self._idle_seconds
         ready, _, _ = select.select([self._control, self._wake], [], [], idle)
         if self._wake in ready:
             with contextlib.suppress(BlockingIOError):

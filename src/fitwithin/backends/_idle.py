@@ -8,6 +8,9 @@ import threading
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
+IDLE_SECONDS = 30.0
+"""How long an idle process waits for work before it ends itself."""
+
 
 class Closable(Protocol):
     """A handle on a process."""
@@ -47,8 +50,10 @@ class IdleSlot(Generic[H]):
         """The idle handle, or a new one."""
         with self._lock:
             handle, self._handle = self._handle, None
-        if handle is not None and handle.alive:
-            return handle
+        if handle is not None:
+            if handle.alive:
+                return handle
+            handle.close()
         return self._start()
 
     def give_back(self, handle: H) -> None:

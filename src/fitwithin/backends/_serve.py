@@ -11,7 +11,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import cloudpickle
 import numpy as np
@@ -133,7 +133,8 @@ def serve(channel: Channel, introduction: Introduction, files: tuple[int, int, i
             value = actions[type(request)](request)
             channel.send(Done(value, time.monotonic() - start))
         except Exception as error:
-            channel.send(Raised(_pickled(error), repr(error), traceback.format_exc()))
+            story = traceback.format_exc()
+            channel.send(Raised(_pickled(error), repr(error), story))
 
 
 class _Desk:
@@ -167,9 +168,7 @@ def _seed(seed: int | None) -> None:
 
 def _adopt_filters(filters: bytes) -> None:
     warnings.resetwarnings()
-    for action, message, category, module, line in reversed(pickle.loads(filters)):
-        texts = (pattern.pattern if hasattr(pattern, "pattern") else pattern or "" for pattern in (message, module))
-        warnings.filterwarnings(action, next(texts), category, next(texts), line)
+    cast(list[Any], warnings.filters)[:] = pickle.loads(filters)
 
 
 def _portable(warning: warnings.WarningMessage) -> warnings.WarningMessage:

@@ -18,7 +18,7 @@ from .._exceptions import LearnerDied
 from ._channel import Channel
 from ._endings import describe_ending, kill_descendants, remove_semaphores
 from ._files import SharedFile
-from ._idle import IdleSlot
+from ._idle import IDLE_SECONDS, IdleSlot
 from ._launch import launch
 from ._serve import Introduction
 from ._worker_main import Arrival, Rest
@@ -29,10 +29,10 @@ _LAST_WORDS_SECONDS = 1.0
 class Worker:
     """The parent's handle on a persistent worker."""
 
-    def __init__(self) -> None:
+    def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._token = secrets.token_bytes(32)
-        self._process = launch("_worker_main", self._listener.getsockname()[1], self._token)
+        self._process = launch("_worker_main", self._listener.getsockname()[1], self._token, idle_seconds)
         self._channel: Channel | None = None
 
     @property

@@ -17,8 +17,6 @@ from ._channel import Channel
 from ._endings import kill_descendants
 from ._serve import Introduction, serve
 
-IDLE_SECONDS = 30.0
-
 
 @dataclass(frozen=True, eq=False)
 class Arrival:
@@ -33,7 +31,7 @@ class Rest:
     """The session is over."""
 
 
-def main(port: int, token: bytes) -> None:
+def main(port: int, token: bytes, idle_seconds: float) -> None:
     """Serve the process that listens on this port of this machine and knows the token."""
     channel = Channel(socket.create_connection(("127.0.0.1", port)))
     channel.send(token)
@@ -42,7 +40,7 @@ def main(port: int, token: bytes) -> None:
     with contextlib.suppress(EOFError, OSError):
         message = channel.receive()
         while True:
-            message = work.round(channel, message) if isinstance(message, Arrival) else channel.receive(IDLE_SECONDS)
+            message = work.round(channel, message) if isinstance(message, Arrival) else channel.receive(idle_seconds)
 
 
 class _Work:

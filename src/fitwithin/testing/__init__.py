@@ -1,6 +1,7 @@
 """Small real fakes and the contract suites that every backend, pool and teacher passes."""
 
+from ._backends import BackendContract, KillableBackendContract
 from ._clock import FakeClock
 from ._learners import TROUBLES, AwkwardClassifier
 
-__all__ = ["TROUBLES", "AwkwardClassifier", "FakeClock"]
+__all__ = ["TROUBLES", "AwkwardClassifier", "BackendContract", "FakeClock", "KillableBackendContract"]

@@ -1,0 +1,20 @@
+"""scikit-learn's own words on what an estimator is: no expected failures."""
+
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from fitwithin import TimeConstrainedClassifier
+from fitwithin.backends import Process
+
+
+@parametrize_with_checks(
+    [
+        TimeConstrainedClassifier(learner, backend=backend, time_limit=60)
+        for learner in (DecisionTreeClassifier(), LogisticRegression())
+        for backend in ("inline", "process")
+    ]
+)
+def test_the_classifier_passes_every_check_of_scikit_learn(estimator, check):
+    check(estimator)
