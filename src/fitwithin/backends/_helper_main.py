@@ -106,7 +106,7 @@ class _Helper:
     def _fork(self, *descriptors: int) -> None:
         self._held = True
         self._told = False
-        self._folder = tempfile.mkdtemp(prefix="fitwithin-")
+        self._folder = tempfile.mkdtemp(prefix=f"fitwithin-{os.getppid()}-")
         pid = os.fork()
         if pid == 0:
             self._become_pupil(*descriptors)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import shutil
 import socket
@@ -88,7 +89,7 @@ class SpawnedHost:
     """Lets one worker do every round; files lie in a folder that both sides open."""
 
     def __init__(self) -> None:
-        self.folder: str | None = tempfile.mkdtemp(prefix="fitwithin-")
+        self.folder: str | None = tempfile.mkdtemp(prefix=f"fitwithin-{os.getpid()}-")
         self._worker = workers.take()
         self._busy = False
 

@@ -1,0 +1,51 @@
+"""Shared by all tests: data that is easy to learn from, and a look at what a fit leaves behind."""
+
+import glob
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """100,000 rows with a boundary that can be learned, and some noise."""
+    rng = np.random.default_rng(0)
+    X = rng.random((100_000, 10), dtype=np.float32)
+    y = ((X[:, 0] + X[:, 1] ** 2 + 0.1 * rng.normal(size=len(X))) * 3).astype(int).clip(0, 4)
+    return X, y
+
+
+def _is_helper(process):
+    try:
+        return "_helper_main" in " ".join(process.cmdline())
+    except psutil.Error:
+        return False
+
+
+def _leftovers():
+    helpers = [process for process in psutil.Process().children() if _is_helper(process)]
+    return {
+        "processes": {process.pid for process in psutil.Process().children(recursive=True)}
+        - {process.pid for process in helpers[:1]},
+        "shared memory": {path for path in glob.glob("/dev/shm/*") if not Path(path).name.startswith("sem.mp-")},
+        "folders": set(glob.glob(os.path.join(tempfile.gettempdir(), f"fitwithin-{os.getpid()}-*"))),
+    }
+
+
+@pytest.fixture
+def nothing_left_behind():
+    """Fails if a second after the test something is there that was not there before."""
+    before = _leftovers()
+    yield
+    end = time.monotonic() + 1.0
+    while True:
+        left = {kind: found - before[kind] for kind, found in _leftovers().items()}
+        if not any(left.values()):
+            return
+        assert time.monotonic() < end, f"left behind: {left}"
+        time.sleep(0.02)
