@@ -182,7 +182,7 @@ class TimeConstrainedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
                 f"estimator must be an object with fit and predict, such as DecisionTreeClassifier(); got {learner!r}"
                 + (f", which has no {' and no '.join(missing)}." if missing else ", a class: add parentheses.")
             )
-        if is_regressor(learner):
+        if hasattr(learner, "__sklearn_tags__") and is_regressor(learner):
             raise TypeError(f"estimator must be a classifier; got the regressor {learner!r}.")
         return clone(learner, safe=False)
 
@@ -249,6 +249,8 @@ class TimeConstrainedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
     def __sklearn_tags__(self) -> Tags:
         """The learner's own abilities, as far as they come through."""
         tags = super().__sklearn_tags__()
+        if not hasattr(self._learner(), "__sklearn_tags__"):
+            return tags
         learner = get_tags(self._learner())
         tags.input_tags.allow_nan = learner.input_tags.allow_nan
         if learner.classifier_tags is not None:

@@ -91,7 +91,7 @@ class InlineSeat:
         start = self._budget.elapsed()
         X, y = self._pool.features(rows), self._pool.labels(rows)
         handed = self._budget.elapsed()
-        self._pupil = Pupil(clone(self._learner))
+        self._pupil = Pupil(clone(self._learner, safe=False))
         with self._at_work():
             self._pupil.learn(X, y)
         return Taught(handover=handed - start, fit=self._budget.elapsed() - handed)

@@ -1,0 +1,252 @@
+"""The scikit-learn face: parameters in, fitted attributes out, clear errors for bad input."""
+
+import datetime
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+import fitwithin
+from fitwithin import Round, TimeConstrainedClassifier
+from fitwithin.backends import Inline
+from fitwithin.teachers import TCT, Double, Full
+from fitwithin.testing import FakeClock
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.random((4000, 5))
+    y = np.array(["blue", "green", "red"])[((X[:, 0] + X[:, 1] + 0.2 * rng.random(4000)) * 1.3).astype(int)]
+    return X, y
+
+
+def inline(learner=None, **settings):
+    return TimeConstrainedClassifier(learner, **{"backend": "inline", "random_state": 0} | settings)
+
+
+def test_the_names_and_defaults_are_the_documented_ones():
+    assert TimeConstrainedClassifier().get_params() == {
+        "estimator": None,
+        "time_limit": 60,
+        "teacher": "auto",
+        "backend": "process",
+        "progress": "auto",
+        "on_round": None,
+        "random_state": None,
+    }
+
+
+@pytest.mark.parametrize("backend", ["inline", "process"])
+def test_fit_leaves_everything_that_is_documented(backend, table):
+    classifier = TimeConstrainedClassifier(GaussianNB(), backend=backend, random_state=0).fit(*table)
+
+    assert type(classifier.best_estimator_) is GaussianNB
+    assert all(type(finished) is Round for finished in classifier.history_)
+    assert classifier.stop_reason_ == "all rows"
+    assert 0 < classifier.time_used_ < 60
+    assert classifier.n_rows_taught_ == 4000
+    assert classifier.score_estimate_ is None
+    assert classifier.classes_.tolist() == ["blue", "green", "red"]
+    assert classifier.n_features_in_ == 5
+
+
+def test_both_backends_teach_the_same_rows_and_return_the_same_model(table):
+    settings = {"teacher": TCT(first=50), "random_state": 3}
+    here = TimeConstrainedClassifier(DecisionTreeClassifier(), backend="inline", **settings).fit(*table)
+    there = TimeConstrainedClassifier(DecisionTreeClassifier(), backend="process", **settings).fit(*table)
+
+    outcome = [(r.rows, r.new_rows, r.new_mistakes, r.examined, r.fresh, r.estimate, r.best) for r in here.history_]
+    assert outcome == [
+        (r.rows, r.new_rows, r.new_mistakes, r.examined, r.fresh, r.estimate, r.best) for r in there.history_
+    ]
+    np.testing.assert_array_equal(here.predict_proba(table[0]), there.predict_proba(table[0]))
+
+
+def test_the_same_seed_and_the_same_clock_give_the_same_history(table):
+    def run():
+        clock = FakeClock()
+
+        class Slow(DecisionTreeClassifier):
+            def fit(self, X, y):
+                clock.advance(len(X) / 100)
+                return super().fit(X, y)
+
+        return inline(Slow(), backend=Inline(clock=clock), time_limit=30, teacher=TCT(first=100)).fit(*table)
+
+    first, second = run(), run()
+
+    assert first.history_ == second.history_
+    assert first.stop_reason_ == second.stop_reason_ == "time"
+    np.testing.assert_array_equal(first.predict(table[0]), second.predict(table[0]))
+
+
+def test_the_estimate_comes_from_the_best_models_own_fresh_rows(table):
+    classifier = inline(GaussianNB(), teacher=TCT(first=100), on_round=lambda finished: finished.number == 3).fit(
+        *table
+    )
+
+    best = [finished for finished in classifier.history_ if finished.best][-1]
+    assert classifier.stop_reason_ == "on_round"
+    assert best.fresh == best.examined
+    assert classifier.score_estimate_ == (best.estimate, best.low, best.high)
+
+
+def test_history_makes_a_data_frame(table):
+    classifier = inline(GaussianNB(), teacher=TCT(first=100)).fit(*table)
+
+    frame = pd.DataFrame(classifier.history_)
+
+    assert list(frame.columns) == list(Round.__dataclass_fields__)
+    assert frame["rows"].tolist()[:3] == [100, 200, 400]
+
+
+@pytest.mark.parametrize("limit", [30, 30.0, datetime.timedelta(seconds=30), "30s", "0.5m"])
+def test_time_limits_come_in_many_forms(limit, table):
+    assert inline(GaussianNB(), time_limit=limit).fit(*table).time_used_ < 30
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), "soon", "", None, "5m5m", True])
+def test_a_limit_that_makes_no_sense_shows_what_would(limit, table):
+    with pytest.raises(ValueError, match=r"time_limit .*1h30m.* got"):
+        inline(GaussianNB(), time_limit=limit).fit(*table)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "message"),
+    [
+        ("teacher", "tcp", r'"auto", "tct", "double", "full".*\'tcp\''),
+        ("teacher", TCT, "an object with a method 'teach'"),
+        ("backend", "thread", r'"process", "inline".*\'thread\''),
+        ("progress", "yes", "progress"),
+    ],
+)
+def test_an_unknown_name_lists_the_known_ones(setting, value, message, table):
+    with pytest.raises(ValueError, match=message):
+        inline(GaussianNB(), **{setting: value}).fit(*table)
+
+
+@pytest.mark.parametrize("backend", ["inline", "process"])
+@pytest.mark.parametrize(
+    ("X", "y", "error", "message"),
+    [
+        (np.ones((5, 2)), [0, 1, 0, 1], ValueError, r"inconsistent numbers of samples: \[5, 4\]"),
+        (np.ones((0, 2)), [], ValueError, r"0 sample\(s\)"),
+        (np.ones((4, 2)), [1, 1, 1, 1], ValueError, "at least 2 classes; y holds only one class"),
+        (np.ones((4, 2)), [0, 1, np.nan, 1], ValueError, "contains NaN"),
+        (np.ones((4, 2)), np.array(["a", None, "b", "a"], dtype=object), ValueError, "NaN or None"),
+        (np.ones((4, 2)), np.array(["a", 1, "b", 2], dtype=object), ValueError, "mixed types: int, str"),
+        (np.ones((4, 2)), [0.5, 0.1, 0.2, 0.3], ValueError, "Unknown label type"),
+        (np.ones(4), [0, 1, 0, 1], ValueError, "Expected 2D array"),
+        (np.array([[1.0, np.nan], [0, 1], [1, 1], [0, 0]]), [0, 1, 0, 1], ValueError, "contains NaN"),
+    ],
+)
+def test_bad_input_is_refused_by_what_came_and_what_was_expected(backend, X, y, error, message):
+    with pytest.raises(error, match=message):
+        TimeConstrainedClassifier(LogisticRegression(), backend=backend, time_limit=30).fit(X, y)
+
+
+class _NoPredict:
+    def fit(self, X, y):
+        return self
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (object(), "no fit and no predict"),
+        (_NoPredict(), "has no predict"),
+        (GaussianNB, "a class: add parentheses"),
+        (LinearRegression(), "must be a classifier; got the regressor"),
+    ],
+)
+def test_something_that_is_no_classifier_is_refused(learner, message, table):
+    with pytest.raises(TypeError, match=message):
+        inline(learner).fit(*table)
+
+
+def test_a_black_box_without_parameters_is_enough(table):
+    class Box:
+        def fit(self, X, y):
+            self.answer = y[0]
+
+        def predict(self, X):
+            return np.repeat(self.answer, len(X))
+
+    assert set(inline(Box()).fit(*table).predict(table[0])) <= {"blue", "green", "red"}
+
+
+def test_methods_are_there_only_if_the_learner_has_them(table):
+    svm, tree = inline(LinearSVC()), inline(DecisionTreeClassifier())
+
+    assert hasattr(svm, "decision_function")
+    assert not hasattr(svm, "predict_proba")
+    assert hasattr(tree, "predict_proba")
+    assert not hasattr(tree, "decision_function")
+    assert svm.fit(*table).decision_function(table[0][:4]).shape == (4, 3)
+    np.testing.assert_allclose(np.exp(inline(GaussianNB()).fit(*table).predict_log_proba(table[0])).sum(axis=1), 1)
+
+
+def test_no_estimator_means_histogram_boosting(table):
+    assert type(inline().fit(*table).best_estimator_) is HistGradientBoostingClassifier
+
+
+def test_our_random_state_fills_in_the_learners(table):
+    learner = make_pipeline(StandardScaler(), RandomForestClassifier(5))
+    first, second = (inline(learner, random_state=7).fit(*table) for _ in range(2))
+    fixed = inline(RandomForestClassifier(5, random_state=11)).fit(*table)
+
+    assert isinstance(first.best_estimator_[-1].random_state, int)
+    np.testing.assert_array_equal(first.predict_proba(table[0]), second.predict_proba(table[0]))
+    assert fixed.best_estimator_.random_state == 11
+    assert learner[-1].random_state is None
+    assert inline(RandomForestClassifier(5), random_state=None).fit(*table).best_estimator_.random_state is None
+
+
+@pytest.mark.parametrize(("name", "last_rows"), [("tct", 4000), ("double", 4000), ("full", 4000), ("auto", 4000)])
+def test_every_teacher_by_name_teaches_every_row_if_there_is_time(name, last_rows, table):
+    assert inline(GaussianNB(), teacher=name).fit(*table).history_[-1].rows == last_rows
+
+
+def test_a_user_can_search_over_a_teachers_settings(table):
+    search = GridSearchCV(inline(GaussianNB(), teacher=TCT()), {"teacher__alpha": [0.0, 0.5]}, cv=2).fit(*table)
+
+    assert search.best_estimator_.score(*table) > 0.5
+
+
+def test_clone_and_pickle(table):
+    classifier = inline(GaussianNB(), teacher=Double(first=50)).fit(*table)
+
+    again = pickle.loads(pickle.dumps(classifier))
+    fresh = clone(classifier)
+
+    np.testing.assert_array_equal(again.predict(table[0]), classifier.predict(table[0]))
+    assert fresh.teacher.first == 50
+    assert not hasattr(fresh, "best_estimator_")
+
+
+def test_a_model_brought_from_another_process_is_the_learner_and_nothing_of_ours(table):
+    model = TimeConstrainedClassifier(RandomForestClassifier(5), random_state=0).fit(*table).best_estimator_
+
+    assert b"fitwithin" not in pickle.dumps(model)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(table[0]), model.predict(table[0]))
+
+
+def test_nothing_is_printed_when_nobody_looks_on(table, capfd):
+    TimeConstrainedClassifier(GaussianNB(), teacher=Full()).fit(*table)
+
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_version_is_told():
+    assert fitwithin.__version__.count(".") == 2
