@@ -36,8 +36,6 @@ def display(progress: ShowProgress, budget: Budget) -> AbstractContextManager[Wa
 class _TimeBar(ProgressColumn):
     """The share of the time limit that is gone, read off the budget whenever the display is drawn."""
 
-    max_refresh = 0.1
-
     def __init__(self, budget: Budget) -> None:
         super().__init__()
         self._budget = budget
@@ -66,8 +64,8 @@ class ProgressDisplay:
         columns = (
             _TimeBar(budget),
             _TimeText(budget),
-            TextColumn("{task.fields[result]}", style="green"),
-            TextColumn("{task.fields[activity]}", style="dim"),
+            TextColumn("{task.fields[result]}", style="green", markup=False),
+            TextColumn("{task.fields[activity]}", style="dim", markup=False),
         )
         self._progress = Progress(*columns, console=console, refresh_per_second=10)
         self._task: TaskID = self._progress.add_task("", total=None, result="", activity="starting")
