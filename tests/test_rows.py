@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fitwithin._budget import Budget
 from fitwithin._pools import ArrayPool, Labels
 from fitwithin.backends._rows import FileRows, RowMap, RowReader, Span, mapped_file, share
+from fitwithin.testing import FakeClock
 
 
 def a_pool(size):
@@ -32,7 +34,7 @@ uses = st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 39), min_size=1
 @given(uses, st.booleans())
 def test_any_sequence_of_lessons_and_exams_reads_back_what_was_asked_for(uses, distinct):
     pool = a_pool(40)
-    shared = RowMap(pool)
+    shared = RowMap(pool, Budget(60))
     shared._chunk = 7  # Small enough for several chunks in a lesson of forty rows.
     used = set()
     for is_lesson, numbers in uses:
@@ -50,7 +52,7 @@ def test_any_sequence_of_lessons_and_exams_reads_back_what_was_asked_for(uses, d
 
 def test_a_growing_lesson_moves_only_what_is_new():
     pool = a_pool(30)
-    shared = RowMap(pool)
+    shared = RowMap(pool, Budget(60))
     shared.lesson(np.arange(10))
     shared.exam(np.arange(10, 30))
     before = shared._maps[0][:10].copy()
@@ -64,7 +66,7 @@ def test_a_growing_lesson_moves_only_what_is_new():
 
 
 def test_fresh_exam_rows_lie_side_by_side():
-    shared = RowMap(a_pool(30))
+    shared = RowMap(a_pool(30), Budget(60))
     shared.lesson(np.arange(5))
 
     place = shared.exam(np.array([20, 9, 13]))
@@ -75,7 +77,7 @@ def test_fresh_exam_rows_lie_side_by_side():
 
 def test_memory_follows_the_rows_that_are_used():
     X = np.ones((1_000_000, 8))
-    shared = RowMap(ArrayPool(X, Labels.encode(np.arange(len(X)) % 2)))
+    shared = RowMap(ArrayPool(X, Labels.encode(np.arange(len(X)) % 2)), Budget(60))
 
     shared.lesson(np.arange(0, 1_000_000, 1000))
 
@@ -89,7 +91,7 @@ def test_a_part_of_a_memory_map_is_found_in_its_file(part, tmp_path):
     whole[:] = np.random.default_rng(0).random((40, 4))
     pool = ArrayPool(np.asarray(whole)[part], Labels.encode(np.arange(len(whole[part])) % 2))
 
-    shared = share(pool)
+    shared = share(pool, Budget(60))
 
     assert isinstance(shared, FileRows)
     check(pool, reader_of(shared), shared.lesson(np.array([7, 3, 11])), np.array([7, 3, 11]))
@@ -108,4 +110,14 @@ def test_arrays_that_another_process_could_not_see_are_not_taken_for_files(tmp_p
 
 def test_a_pool_of_another_kind_is_refused_with_a_way_out():
     with pytest.raises(TypeError, match="backend='inline'"):
-        share([1, 2, 3])
+        share([1, 2, 3], Budget(60))
+
+
+def test_copying_stops_at_the_deadline():
+    clock = FakeClock()
+    shared = RowMap(a_pool(30), Budget(1, clock=clock))
+    clock.advance(2)
+
+    with pytest.raises(TimeoutError):
+        shared.exam(np.arange(30))
+    shared.close()

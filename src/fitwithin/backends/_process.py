@@ -122,7 +122,7 @@ class ProcessSeat:
         """Pickle the learner, let its modules be imported, and open the shared map."""
         pickled = _pickled(learner)
         self._host.prepare(_modules(pickled))
-        self._rows = share(pool, self._host.folder)
+        self._rows = share(pool, self._budget, self._host.folder)
         self._introduction = Introduction(
             learner=pickled,
             layout=self._rows.layout,
@@ -137,10 +137,10 @@ class ProcessSeat:
         """Start a process for this round and train there."""
         start = self._budget.elapsed()
         assert self._rows is not None
-        place = self._rows.lesson(rows)
         self._renew_model_file()
         assert self._model is not None
         with self._deadline():
+            place = self._rows.lesson(rows)
             self._host.start(self._introduction, [*self._rows.files, self._model], self._budget)
         done = self._ask(Fit(place))
         self._warnings = done.value
@@ -150,7 +150,9 @@ class ProcessSeat:
         """Classify rows where the model was trained."""
         start = self._budget.elapsed()
         assert self._rows is not None
-        done = self._ask(Classify(self._rows.exam(rows)))
+        with self._deadline():
+            place = self._rows.exam(rows)
+        done = self._ask(Classify(place))
         wrong = np.unpackbits(np.frombuffer(done.value, np.uint8), count=len(rows)).astype(np.bool_)
         return Examined(wrong, handover=self._budget.elapsed() - start - done.seconds, exam=done.seconds)
 

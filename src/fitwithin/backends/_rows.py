@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from .._budget import Budget
 from .._messages import Rows
 from .._pools import Array, ArrayPool, Pool
 from ._files import SharedFile, private_view
@@ -90,11 +91,11 @@ class SharedRows(Protocol):
     files: tuple[SharedFile, SharedFile]
 
     def lesson(self, rows: Rows) -> Place:
-        """Make these rows readable, side by side if that can be done without a copy."""
+        """Make these rows readable, side by side if that can be done; raises TimeoutError at the deadline."""
         ...
 
     def exam(self, rows: Rows) -> Place:
-        """Make these rows readable."""
+        """Make these rows readable; raises TimeoutError at the deadline."""
         ...
 
     def close(self) -> None:
@@ -102,18 +103,19 @@ class SharedRows(Protocol):
         ...
 
 
-def share(pool: Pool, folder: str | None = None) -> SharedRows:
+def share(pool: Pool, budget: Budget, folder: str | None = None) -> SharedRows:
     """The right way to bring this pool's rows to another process."""
     if not isinstance(pool, ArrayPool):
         raise TypeError(f"The process backend reads array pools; got {type(pool).__name__}. Use backend='inline'.")
     source = mapped_file(pool.X)
-    return FileRows(pool, source, folder) if source is not None else RowMap(pool, folder)
+    return FileRows(pool, source, folder) if source is not None else RowMap(pool, budget, folder)
 
 
 class RowMap:
     """Rows of an array in memory, appended to a growing shared map as they are used."""
 
-    def __init__(self, pool: ArrayPool, folder: str | None = None) -> None:
+    def __init__(self, pool: ArrayPool, budget: Budget, folder: str | None = None) -> None:
+        self._budget = budget
         X, codes = pool.X, pool.y.codes
         self.layout = Layout(X.shape[1], X.dtype, codes.dtype, pool.y.classes, source=None)
         self.files = (SharedFile(folder), SharedFile(folder))
@@ -131,7 +133,7 @@ class RowMap:
         if not self._distinct(rows):
             return self._spots(rows)
         settled = _common_prefix(self._row[: len(rows)], rows)
-        for start, stop in _chunks(settled, len(rows), self._chunk):
+        for start, stop in self._chunks(settled, len(rows)):
             self._swap_in(rows[start:stop], start)
         return Span(0, len(rows))
 
@@ -161,7 +163,7 @@ class RowMap:
         if (self._spot[rows] != np.arange(1, len(rows) + 1)).any():
             rows = np.unique(rows)
         first, self.length = self.length, self.length + len(rows)
-        for start, stop in _chunks(0, len(rows), self._chunk):
+        for start, stop in self._chunks(0, len(rows)):
             chunk = rows[start:stop]
             for shared, source in zip(self._maps, self._sources, strict=True):
                 shared[first + start : first + stop] = source[chunk]
@@ -182,6 +184,13 @@ class RowMap:
             shared[target] = arriving
         self._settle(leaving, vacant)
         self._settle(rows, target)
+
+    def _chunks(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Pieces so small that copying one never makes the session late."""
+        for first in range(start, stop, self._chunk):
+            if self._budget.spent:
+                raise TimeoutError
+            yield first, min(first + self._chunk, stop)
 
     def _settle(self, rows: npt.NDArray[np.integer], spots: Rows) -> None:
         self._spot[rows] = spots + 1
@@ -253,11 +262,6 @@ def mapped_file(X: Array) -> MappedFile | None:
         return None
     start = X.__array_interface__["data"][0] - root.__array_interface__["data"][0]
     return MappedFile(str(root.filename), root.offset + start, X.shape, X.strides, X.dtype)
-
-
-def _chunks(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
-    for first in range(start, stop, size):
-        yield first, min(first + size, stop)
 
 
 def _common_prefix(left: npt.NDArray[np.integer], right: npt.NDArray[np.integer]) -> int:

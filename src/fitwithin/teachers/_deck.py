@@ -13,6 +13,7 @@ First = int | float
 """The size of a first lesson: rows, or a share of the pool."""
 
 _SMALL = 500
+_LARGE = 2_000_000
 
 
 class Deck:
@@ -120,9 +121,10 @@ class Deck:
         self._undealt -= len(rows)
 
     def _draw(self, count: int) -> Rows:
-        # Work in proportion to the rows asked for, not to the pool: propose and reject while most
-        # proposals hit, and list what is left only once half of it is gone.
-        if self._pile is None and 2 * (self.size - self._undealt + count) > self.size:
+        # Work in proportion to the rows asked for, not to the pool: in a large one propose and
+        # reject, and list what is left only once a fair share of it is gone.
+        used = self.size - self._undealt + count
+        if self._pile is None and (self.size <= _LARGE or 8 * used > self.size):
             self._pile = self._rng.permutation(np.flatnonzero(~self._dealt))
         if self._pile is not None:
             hand, self._pile = self._pile[:count], self._pile[count:]
@@ -180,7 +182,7 @@ def _quotas(counts: npt.NDArray[np.intp], total: int) -> npt.NDArray[np.intp]:
     shares = counts * (total / counts.sum())
     quotas: npt.NDArray[np.intp] = np.maximum(np.floor(shares).astype(np.intp), counts > 0)
     by_remainder = np.argsort(np.floor(shares) - shares, kind="stable")
-    open_to_more = by_remainder[quotas[by_remainder] < counts[by_remainder]]
+    open_to_more = by_remainder[quotas[by_remainder] < shares[by_remainder]]
     quotas[open_to_more[: max(0, total - int(quotas.sum()))]] += 1
     while quotas.sum() > total:
         # Rounding the rare classes up to one took more than there is: the largest give it back.

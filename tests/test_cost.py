@@ -1,0 +1,157 @@
+"""What the next round will take."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fitwithin import Round
+from fitwithin._cost import CostModel
+
+seconds = st.just(0.0) | st.floats(1e-9, 1e5)
+
+
+def a_round(number=1, rows=100, *, fit=1.0, predicted=None, handover=0.0, exam=0.0, model=0.0, best=True):
+    return Round(
+        number=number,
+        rows=rows,
+        new_rows=rows,
+        new_mistakes=0,
+        examined=rows,
+        fresh=rows,
+        seconds_handover=handover,
+        seconds_fit=fit,
+        seconds_exam=exam,
+        seconds_model=model,
+        seconds_choose=0.0,
+        predicted_fit=predicted,
+        estimate=0.5,
+        low=0.4,
+        high=0.6,
+        best=best,
+        elapsed=0.0,
+    )
+
+
+def a_model(*rounds, load=0.0):
+    model = CostModel()
+    for finished in rounds:
+        model.observe(finished, load)
+    return model
+
+
+def test_nothing_is_predicted_before_the_first_round():
+    assert CostModel().predict(100) is None
+
+
+def test_a_lesson_of_the_same_size_is_expected_to_take_as_long_again():
+    model = a_model(a_round(2, fit=3.0, handover=0.5, exam=0.25, model=0.125), load=0.0625)
+
+    prediction = model.predict(100)
+
+    assert prediction.fit == 3.0
+    assert prediction.rest == 0.9375
+    assert prediction.expected == 3.9375
+
+
+def test_training_grows_a_little_faster_than_the_rows_and_the_rest_with_them():
+    prediction = a_model(a_round(2, fit=3.0, exam=1.0)).predict(200)
+
+    assert 6.0 < prediction.fit < 7.0
+    assert prediction.rest == 2.0
+
+
+def test_the_first_hand_over_is_not_scaled():
+    waited_for_a_process = a_model(a_round(1, handover=5.0, exam=1.0)).predict(10_000)
+    did_not_wait = a_model(a_round(1, handover=0.0, exam=1.0)).predict(10_000)
+
+    assert waited_for_a_process.rest - did_not_wait.rest <= 5.0
+
+
+def test_later_hand_overs_are_scaled():
+    prediction = a_model(a_round(1), a_round(2, handover=5.0)).predict(200)
+
+    assert prediction.rest == 10.0
+
+
+def test_storing_and_loading_stay_in_the_prediction_after_a_round_that_stored_nothing():
+    model = CostModel()
+    model.observe(a_round(1, rows=100, model=2.0), load=3.0)
+    model.observe(a_round(2, rows=100, model=0.0, best=False), load=0.0)
+
+    prediction = model.predict(100)
+
+    assert prediction.rest >= 5.0
+
+
+def test_headroom_grows_with_the_residuals():
+    def headroom(miss):
+        return a_model(a_round(1), a_round(2, fit=miss, predicted=1.0)).headroom
+
+    assert headroom(1.0) < headroom(2.0) < headroom(5.0) < headroom(50.0)
+
+
+def test_a_fit_that_was_too_fast_widens_the_headroom_as_one_that_was_too_slow():
+    too_fast = a_model(a_round(2, fit=0.1, predicted=1.0)).headroom
+    too_slow = a_model(a_round(2, fit=10.0, predicted=1.0)).headroom
+
+    assert too_fast == pytest.approx(too_slow)
+
+
+def test_good_predictions_narrow_the_headroom():
+    headrooms = [a_model(*[a_round(2, fit=1.0, predicted=1.0)] * times).headroom for times in range(6)]
+
+    assert headrooms == sorted(headrooms, reverse=True)
+    assert headrooms[0] == pytest.approx(2.0)
+    assert 1.0 <= headrooms[-1] < headrooms[0]
+
+
+@pytest.mark.parametrize(("fit", "predicted"), [(1.0, None), (1.0, 0.0), (0.0, 1.0)])
+def test_a_round_without_a_residual_teaches_nothing_about_the_headroom(fit, predicted):
+    assert a_model(a_round(2, fit=fit, predicted=predicted)).headroom == CostModel().headroom
+
+
+rounds = st.builds(
+    a_round,
+    number=st.integers(1, 20),
+    rows=st.integers(1, 10**6),
+    fit=seconds,
+    predicted=st.none() | seconds,
+    handover=seconds,
+    exam=seconds,
+    model=seconds,
+)
+
+
+@given(st.lists(rounds, min_size=1, max_size=8), seconds, st.integers(1, 10**7))
+def test_the_expected_time_lies_between_the_soonest_and_the_latest(finished, load, rows):
+    prediction = a_model(*finished, load=load).predict(rows)
+
+    assert prediction.headroom >= 1
+    assert 0 <= prediction.soonest <= prediction.expected <= prediction.latest < math.inf
+
+
+@given(st.lists(rounds, min_size=1, max_size=8), seconds, st.integers(1, 10**7), st.integers(0, 10**7))
+def test_more_rows_never_take_less_time(finished, load, rows, more):
+    model = a_model(*finished, load=load)
+    fewer, all_of_them = model.predict(rows), model.predict(rows + more)
+
+    assert fewer.fit <= all_of_them.fit
+    assert fewer.rest <= all_of_them.rest
+    assert fewer.soonest <= all_of_them.soonest
+    assert fewer.latest <= all_of_them.latest
+
+
+@given(st.lists(rounds, min_size=1, max_size=8), rounds)
+def test_a_prediction_follows_the_last_round(finished, last):
+    prediction = a_model(*finished, last).predict(last.rows)
+
+    assert prediction.fit == pytest.approx(last.seconds_fit)
+
+
+def test_a_prediction_does_not_change_what_is_learned():
+    model = a_model(replace(a_round(2, exam=1.0), rows=10))
+
+    assert model.predict(20) == model.predict(20)

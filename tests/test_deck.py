@@ -1,0 +1,332 @@
+"""Rows as cards: dealt, discarded, dealt again."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from fitwithin.teachers import Deck
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def a_deck(size, seed=0, strata=None):
+    return Deck(size, np.random.default_rng(seed), strata=strata)
+
+
+def codes(*counts, seed=0):
+    """So many rows of each class, shuffled."""
+    return np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts), dtype=np.uint8), counts))
+
+
+def deal_and_discard(deck, steps):
+    """Deal a hand for each step, discard a share of it, and yield what was dealt and discarded."""
+    for count, share in steps:
+        hand = deck.deal(count)
+        discarded = hand[: round(share * len(hand))]
+        deck.discard(discarded)
+        yield hand.tolist(), discarded.tolist()
+
+
+steps = st.lists(st.tuples(st.integers(0, 60), st.floats(0, 1)), max_size=25)
+
+
+@given(st.integers(1, 150), st.none() | st.integers(1, 150), steps, seeds)
+def test_a_deck_deals_like_a_pile_of_cards(size, first, steps, seed):
+    """Against plain sets: a pile that is dealt from, and discarded cards that become the next pile."""
+    deck = a_deck(size, seed)
+    pile, aside = set(range(size)), set()
+    if first is not None:
+        pile -= set(deck.opening(first).tolist())
+
+    for (count, _), (hand, discarded) in zip(steps, deal_and_discard(deck, steps), strict=False):
+        assert len(hand) == len(set(hand)) == min(count, len(pile) + len(aside))
+        if count <= len(pile):
+            assert set(hand) <= pile
+            pile -= set(hand)
+        else:
+            assert pile <= set(hand) <= pile | aside
+            pile, aside = aside - set(hand), set()
+        aside |= set(discarded)
+        assert deck.left == len(pile) + len(aside)
+
+
+@given(st.integers(1, 150), steps, seeds)
+def test_no_row_is_dealt_twice_before_all_were_dealt(size, steps, seed):
+    deck, seen = a_deck(size, seed), set()
+
+    for hand, _ in deal_and_discard(deck, steps):
+        unseen = set(range(size)) - seen
+        repeated = set(hand) & seen
+        assert not repeated or unseen <= set(hand)
+        seen |= set(hand)
+
+
+@given(st.integers(1, 150), steps, seeds)
+def test_a_row_that_was_kept_is_never_dealt_again(size, steps, seed):
+    deck, kept = a_deck(size, seed), set()
+
+    for hand, discarded in deal_and_discard(deck, steps):
+        assert not set(hand) & kept
+        kept |= set(hand) - set(discarded)
+
+
+def test_fewer_rows_are_dealt_if_fewer_are_left():
+    deck = a_deck(10)
+
+    hands = [deck.deal(7), deck.deal(7), deck.deal(7)]
+
+    assert [len(hand) for hand in hands] == [7, 3, 0]
+    assert sorted(np.concatenate(hands).tolist()) == list(range(10))
+    assert deck.left == 0
+
+
+def test_discarded_rows_come_back_after_every_row_was_dealt():
+    deck = a_deck(10)
+    first = deck.deal(4)
+    deck.discard(first)
+
+    rest, again = deck.deal(6), deck.deal(6)
+
+    assert not set(rest.tolist()) & set(first.tolist())
+    assert sorted(again.tolist()) == sorted(first.tolist())
+
+
+def test_one_hand_may_hold_the_last_of_the_pile_and_the_first_that_come_back():
+    deck = a_deck(10)
+    deck.discard(deck.deal(4))
+
+    hand = deck.deal(8)
+
+    assert len(set(hand.tolist())) == 8
+    assert deck.left == 2
+
+
+def test_discarding_nothing_changes_nothing():
+    deck = a_deck(3)
+    deck.deal(3)
+
+    deck.discard(np.arange(0))
+
+    assert deck.left == 0
+
+
+@pytest.mark.parametrize("dealt_before", [0, 3, 6], ids=["a full pile", "a thinner one", "less than half of it"])
+def test_every_row_is_as_likely_as_any_other(dealt_before):
+    counts = np.zeros(10)
+
+    for seed in range(2000):
+        deck = a_deck(10, seed)
+        deck.deal(dealt_before)
+        counts[deck.deal(1)] += 1
+
+    # 200 of each are expected, with a standard deviation of 13.4.
+    assert np.abs(counts - 200).max() < 60
+
+
+def test_rows_that_come_back_are_shuffled():
+    deck = a_deck(100)
+    hand = deck.deal(100)
+    deck.discard(hand)
+
+    again = deck.deal(100)
+
+    assert sorted(again.tolist()) == list(range(100))
+    assert again.tolist() != hand.tolist()
+
+
+@given(st.integers(0, 50), st.integers(0, 60), seeds)
+def test_picking_parts_rows_in_two(size, count, seed):
+    rows = np.arange(100, 100 + size)
+
+    picked, others = a_deck(200, seed).pick(rows, count)
+
+    assert len(picked) == min(count, size)
+    assert sorted([*picked.tolist(), *others.tolist()]) == rows.tolist()
+    assert others.tolist() == sorted(others.tolist())
+
+
+def test_picking_takes_every_row_as_likely_as_any_other():
+    counts = np.zeros(5)
+
+    for seed in range(1000):
+        picked, _ = a_deck(5, seed).pick(np.arange(5), 2)
+        counts[picked] += 1
+
+    # 400 of each are expected, with a standard deviation of 15.5.
+    assert np.abs(counts - 400).max() < 70
+
+
+@given(st.integers(1, 2000), st.integers(1, 2500), seeds)
+def test_a_number_of_rows_is_honoured_as_far_as_there_are_rows(size, first, seed):
+    opening = a_deck(size, seed).opening(first)
+
+    assert len(opening) == len(set(opening.tolist())) == min(first, size)
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.int32, np.uint8])
+def test_any_kind_of_integer_is_a_number_of_rows(kind):
+    assert len(a_deck(1000).opening(kind(7))) == 7
+
+
+@pytest.mark.parametrize(
+    ("size", "share", "rows"),
+    [(1000, 0.005, 5), (10_000, 0.005, 50), (501, 0.1, 50), (501, 1e-9, 1), (1000, np.float32(0.25), 250)],
+)
+def test_a_share_of_the_pool_is_a_number_of_rows(size, share, rows):
+    assert len(a_deck(size).opening(share)) == rows
+
+
+@pytest.mark.parametrize("size", [1, 2, 499, 500])
+@pytest.mark.parametrize("stratified", [False, True])
+def test_a_small_pool_is_dealt_whole_and_in_order_for_any_share(size, stratified):
+    deck = a_deck(size, strata=np.arange(size, dtype=np.uint16) % 3 if stratified else None)
+
+    opening = deck.opening(0.005)
+
+    assert opening.tolist() == list(range(size))
+    assert deck.left == 0
+
+
+def test_a_small_pool_is_not_dealt_whole_for_a_number_of_rows():
+    assert len(a_deck(100).opening(5)) == 5
+
+
+@pytest.mark.parametrize(("size", "first"), [(3, 5), (600, 600), (600, 601), (600, 1.0)])
+@pytest.mark.parametrize("stratified", [False, True])
+def test_a_pool_no_larger_than_the_first_lesson_is_dealt_whole_and_in_order(size, first, stratified):
+    deck = a_deck(size, strata=codes(size - 1, 1) if stratified else None)
+
+    assert deck.opening(first).tolist() == list(range(size))
+
+
+@pytest.mark.parametrize(
+    "first", [0, -1, 0.0, -0.5, 1.5, float("nan"), float("inf"), True, False, None, "50", "half", [5], 1j]
+)
+def test_a_first_lesson_that_makes_no_sense_is_refused(first):
+    with pytest.raises(ValueError, match="first") as caught:
+        a_deck(1000).opening(first)
+
+    assert repr(first) in str(caught.value)
+
+
+class_sizes = st.lists(st.integers(1, 400), min_size=2, max_size=12)
+
+
+@given(class_sizes, st.integers(1, 600), seeds)
+def test_an_opening_holds_every_class(counts, first, seed):
+    strata = codes(*counts, seed=seed)
+
+    opening = a_deck(len(strata), seed, strata).opening(first)
+
+    assert len(opening) == len(set(opening.tolist())) == min(len(strata), max(first, len(counts)))
+    assert set(strata[opening].tolist()) == set(range(len(counts)))
+
+
+@given(st.lists(st.integers(50, 400), min_size=2, max_size=8), st.integers(30, 600), seeds)
+def test_an_opening_has_the_proportions_of_the_pool_within_one_row(counts, first, seed):
+    strata = codes(*counts, seed=seed)
+    exact = [Fraction(count * first, len(strata)) for count in counts]
+    assume(first < len(strata) and min(exact) >= 1)
+
+    opening = a_deck(len(strata), seed, strata).opening(first)
+
+    dealt = np.bincount(strata[opening], minlength=len(counts)).tolist()
+    assert all(abs(rows - share) < 1 for rows, share in zip(dealt, exact, strict=True))
+
+
+@given(class_sizes, st.integers(1, 600), seeds)
+def test_a_class_too_small_for_a_row_of_its_own_gets_exactly_one(counts, first, seed):
+    strata = codes(*counts, seed=seed)
+    exact = [Fraction(count * first, len(strata)) for count in counts]
+    assume(first < len(strata))
+
+    opening = a_deck(len(strata), seed, strata).opening(first)
+
+    dealt = np.bincount(strata[opening], minlength=len(counts)).tolist()
+    assert all(rows == 1 for rows, share in zip(dealt, exact, strict=True) if share < 1)
+
+
+def test_a_remainder_does_not_go_to_a_class_that_was_rounded_up_already():
+    # Exact shares of 10 rows: 4.5, 4.6 and 0.9.
+    strata = codes(450, 460, 90)
+
+    opening = a_deck(1000, strata=strata).opening(10)
+
+    assert np.bincount(strata[opening]).tolist() == [4, 5, 1]
+
+
+def test_a_class_with_one_row_is_in_the_opening():
+    strata = np.zeros(100_000, dtype=np.uint8)
+    strata[77_777] = 1
+
+    opening = a_deck(len(strata), strata=strata).opening(20)
+
+    assert 77_777 in opening
+    assert len(opening) == 20
+
+
+def test_more_classes_than_rows_asked_for_get_one_row_each():
+    strata = codes(*[10] * 100)
+
+    opening = a_deck(len(strata), strata=strata).opening(7)
+
+    assert sorted(strata[opening].tolist()) == list(range(100))
+
+
+def test_class_numbers_without_rows_do_not_disturb_the_opening():
+    strata = np.array([0, 3, 7] * 400, dtype=np.uint8)
+
+    opening = a_deck(len(strata), strata=strata).opening(30)
+
+    assert np.bincount(strata[opening], minlength=8).tolist() == [10, 0, 0, 10, 0, 0, 0, 10]
+
+
+def test_the_opening_is_not_dealt_again():
+    strata = codes(300, 300, 5)
+    deck = a_deck(len(strata), strata=strata)
+    opening = deck.opening(50)
+
+    rest = deck.deal(1000)
+
+    assert sorted([*opening.tolist(), *rest.tolist()]) == list(range(605))
+
+
+def test_the_rows_of_a_class_are_as_likely_as_each_other():
+    strata = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1], dtype=np.uint8)
+    counts = np.zeros(12)
+
+    for seed in range(1000):
+        counts[a_deck(12, seed, strata).opening(3)] += 1
+
+    # 250 of each are expected, with a standard deviation of 13.7.
+    assert np.abs(counts - 250).max() < 60
+
+
+@pytest.mark.parametrize("stratified", [False, True])
+def test_the_same_seed_deals_the_same_rows(stratified):
+    strata = codes(2000, 1000, 3) if stratified else None
+
+    def hands(seed):
+        deck = a_deck(3003, seed, strata)
+        dealt = [deck.opening(0.01), deck.deal(100)]
+        deck.discard(dealt[-1])
+        return np.concatenate([*dealt, deck.deal(2000), deck.deal(2000), *deck.pick(np.arange(50), 20)]).tolist()
+
+    assert hands(1) == hands(1)
+    assert hands(1) != hands(2)
+
+
+def test_the_opening_of_a_large_pool_is_small_and_complete():
+    strata = np.random.default_rng(0).choice(4, p=[0.5, 0.3, 0.15, 0.05], size=5_000_000).astype(np.uint8)
+    strata[[17, 4_999_999]] = 4
+    deck = a_deck(len(strata), strata=strata)
+
+    opening = deck.opening(5000)
+    exam = deck.deal(5000)
+
+    assert len(np.unique(np.concatenate([opening, exam]))) == 10_000
+    assert np.bincount(strata[opening]) == pytest.approx([2500, 1500, 750, 250, 1], abs=8)
+    assert deck.left == 4_990_000

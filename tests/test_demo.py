@@ -1,0 +1,106 @@
+"""The demonstration: its data is what it says, and it runs."""
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from fitwithin import NoModelInTime, TimeConstrainedClassifier
+from fitwithin._demo import CONDITIONS, READINGS, make_dataset, run_demo
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return make_dataset(100_000, seed=0)
+
+
+def test_there_is_a_column_for_each_reading(dataset):
+    assert dataset.X.shape == (100_000, len(READINGS))
+    assert np.isfinite(dataset.X).all()
+
+
+def test_all_conditions_occur_and_most_of_the_time_all_is_well(dataset):
+    names, counts = np.unique(dataset.truth, return_counts=True)
+    assert set(names) == set(CONDITIONS)
+    assert names[np.argmax(counts)] == "normal"
+    assert counts.min() / len(dataset.truth) > 0.005
+
+
+def test_about_three_labels_in_a_hundred_are_wrong(dataset):
+    assert np.mean(dataset.y != dataset.truth) == pytest.approx(0.03, abs=0.003)
+
+
+def test_readings_are_on_very_different_scales(dataset):
+    spread = dataset.X.std(axis=0)
+    assert spread.max() / spread.min() > 1000
+
+
+def test_the_same_seed_gives_the_same_data():
+    one, same, other = (make_dataset(1000, seed=seed) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(one.X, same.X)
+    np.testing.assert_array_equal(one.y, same.y)
+    assert not np.array_equal(one.X, other.X)
+
+
+def test_a_split_parts_the_rows_in_two():
+    whole = make_dataset(1000, seed=0)
+    first, others = whole.split(800)
+    np.testing.assert_array_equal(np.concatenate([first.X, others.X]), whole.X)
+    np.testing.assert_array_equal(np.concatenate([first.y, others.y]), whole.y)
+    assert len(first.truth) == 800
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """Results and text of a small run that gives itself time enough to teach every row."""
+    out = io.StringIO()
+    results = run_demo(60, rows=4_000, seed=0, console=Console(file=out, width=100))
+    return results, out.getvalue()
+
+
+def test_three_ways_to_learn_are_compared_on_held_out_rows(shown):
+    results, text = shown
+    assert [result.name for result in results] == ["TCT", "Double", "random 5%"]
+    assert [result.rows for result in results] == [3_200, 3_200, 160]
+    for result in results:
+        assert f"{result.accuracy.value:.4f}" in text
+        assert result.accuracy.value > 0.5
+
+
+def test_the_limit_and_the_held_out_rows_are_named(shown):
+    _, text = shown
+    assert "limit 60" in text
+    assert "800 held out" in text
+
+
+def test_a_model_that_sat_no_exam_is_said_to_have_no_estimate(shown):
+    results, text = shown
+    assert results[0].estimate is None
+    assert "no estimate of its own" in text
+
+
+def test_an_estimate_stands_beside_the_held_out_accuracy(monkeypatch):
+    # One round only: every model is examined, and none is taught every row.
+    monkeypatch.setattr("fitwithin._demo.TimeConstrainedClassifier", _stopped_after_one_round)
+    out = io.StringIO()
+    tct, double, _ = run_demo(60, rows=10_000, seed=0, console=Console(file=out, width=100))
+    assert tct.rows == double.rows == 40
+    assert tct.estimate is not None
+    assert f"{tct.estimate[0]:.4f} [{tct.estimate[1]:.4f}, {tct.estimate[2]:.4f}]" in out.getvalue()
+    assert double.estimate is None
+
+
+def test_the_same_seed_gives_the_same_results(shown):
+    results, _ = shown
+    again = run_demo(60, rows=4_000, seed=0, console=Console(file=io.StringIO()))
+    assert [(one.accuracy, one.found) for one in results] == [(one.accuracy, one.found) for one in again]
+
+
+def test_a_limit_that_is_too_short_raises():
+    with pytest.raises(NoModelInTime):
+        run_demo(1e-3, rows=1_000, console=Console(file=io.StringIO()))
+
+
+def _stopped_after_one_round(*args, **kwargs):
+    return TimeConstrainedClassifier(*args, **kwargs, on_round=lambda finished: True)

@@ -1,0 +1,154 @@
+"""Every teacher keeps the same contract, and the suite notices those that do not."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
+
+from fitwithin.teachers import TCT, Answers, Auto, Double, Exam, Full, Lesson, examine
+from fitwithin.testing import check_teacher
+
+
+class Curious:
+    """Adds only the rows that the model gets wrong; a plain class, as a user would write it."""
+
+    returns = "best"
+
+    def teach(self, deck):
+        lesson = deck.opening(20)
+        while deck.left:
+            yield Lesson(lesson)
+            answers = yield from examine(deck.deal(4 * len(lesson)))
+            if not answers.mistakes:
+                return "no mistakes"
+            lesson = np.concatenate([lesson, answers.rows[answers.wrong]])
+        yield Lesson(lesson)
+        return "all rows"
+
+
+TEACHERS = [
+    Auto(),
+    Curious(),
+    Double(),
+    Double(first=3),
+    Full(),
+    TCT(),
+    TCT(alpha=0, first=10),
+    TCT(alpha=1, first=1),
+    TCT(alpha=0.5, first=0.3),
+]
+
+
+@pytest.mark.parametrize("teacher", TEACHERS, ids=lambda teacher: repr(teacher).split(" object")[0])
+@settings(max_examples=25)
+@given(
+    size=st.integers(1, 1500),
+    classes=st.none() | st.integers(1, 300),
+    every=st.integers(1, 40),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_every_teacher_keeps_the_contract(teacher, size, classes, every, seed):
+    strata = None if classes is None else (np.arange(size) % classes).astype(np.uint16)
+
+    check_teacher(teacher, size=size, strata=strata, answer=lambda rows: rows % every == 1, seed=seed)
+
+
+@pytest.mark.parametrize("teacher", TEACHERS, ids=lambda teacher: repr(teacher).split(" object")[0])
+@pytest.mark.parametrize("wrong", [False, True], ids=["always right", "always wrong"])
+def test_every_teacher_keeps_the_contract_with_a_learner_that_is_always_the_same(teacher, wrong):
+    check_teacher(teacher, size=3000, answer=lambda rows: np.full(len(rows), wrong))
+
+
+def a_teacher(*requests, returns="best", reason="all rows"):
+    """A teacher that makes just these requests."""
+
+    class Scripted:
+        def teach(self, deck):
+            yield from requests
+            return reason
+
+    teacher = Scripted()
+    teacher.returns = returns
+    return teacher
+
+
+LESSON = Lesson(np.arange(3))
+
+
+class Forgetful:
+    """Teaches something else the second time."""
+
+    returns = "last"
+
+    def __init__(self):
+        self.times = 0
+
+    def teach(self, deck):
+        self.times += 1
+        yield Lesson(np.arange(self.times))
+        return "all rows"
+
+
+class LosesItsSettings(BaseEstimator):
+    """Teaches what it was told after it was made, which a clone does not know."""
+
+    returns = "last"
+    rows = 1
+
+    def teach(self, deck):
+        yield Lesson(np.arange(self.rows))
+        return "all rows"
+
+
+def one_that_loses_its_settings():
+    teacher = LosesItsSettings()
+    teacher.rows = 5
+    return teacher
+
+
+@pytest.mark.parametrize(
+    ("teacher", "complaint"),
+    [
+        (a_teacher(LESSON, returns="worst"), "returns"),
+        (a_teacher(), "at least once"),
+        (a_teacher(Exam(np.arange(3)), LESSON), "before its first Exam"),
+        (a_teacher(LESSON, Exam(np.array([5, 2]))), "rows of the current lesson"),
+        (a_teacher(np.arange(3)), "yields Lesson"),
+        (a_teacher(Lesson([0, 1])), "array of row numbers"),
+        (a_teacher(Lesson(np.ones((2, 2), dtype=int))), "one-dimensional"),
+        (a_teacher(Lesson(np.ones(3))), "row numbers"),
+        (a_teacher(Lesson(np.ones(3, dtype=bool))), "row numbers"),
+        (a_teacher(Lesson(np.arange(0))), "at least one row"),
+        (a_teacher(Lesson(np.array([0, 100]))), "outside the pool"),
+        (a_teacher(Lesson(np.array([-1, 0]))), "outside the pool"),
+        (a_teacher(LESSON, reason=None), "stop reason"),
+        (a_teacher(LESSON, reason="bored"), "stop reason"),
+        (a_teacher(*[LESSON] * 2000), "did not end"),
+        (Forgetful(), "same requests"),
+        (one_that_loses_its_settings(), "clone"),
+    ],
+)
+def test_a_teacher_that_breaks_the_contract_is_told_how(teacher, complaint):
+    with pytest.raises(AssertionError, match=complaint):
+        check_teacher(teacher, size=100, answer=lambda rows: rows % 2 == 0)
+
+
+def test_an_exam_without_rows_is_answered_without_asking():
+    with pytest.raises(StopIteration) as end:
+        next(examine(np.arange(0)))
+
+    assert isinstance(end.value.value, Answers)
+    assert end.value.value.mistakes == 0
+
+
+def test_an_exam_is_asked_once_and_its_answers_handed_on():
+    asking = examine(np.arange(4))
+    answers = Answers(np.arange(4), np.array([True, False, False, True]))
+
+    exam = next(asking)
+    with pytest.raises(StopIteration) as end:
+        asking.send(answers)
+
+    assert exam.rows.tolist() == [0, 1, 2, 3]
+    assert end.value.value is answers
