@@ -1,5 +1,7 @@
 """Double: random rows, twice as many each time."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -36,7 +38,7 @@ def test_lessons_double_until_they_hold_every_row(size, first, seed):
 def test_a_lesson_grows_the_one_before():
     taught, _ = lessons(Double(first=10), 1000)
 
-    assert all(larger[: len(smaller)] == smaller for smaller, larger in zip(taught, taught[1:], strict=False))
+    assert all(larger[: len(smaller)] == smaller for smaller, larger in pairwise(taught))
 
 
 def test_rows_are_random_and_the_seed_decides():

@@ -9,10 +9,25 @@ import pytest
 from fitwithin import Round
 from fitwithin.teachers import Answers, Exam, Lesson
 
-FIELDS = (
-    "number, rows, new_rows, new_mistakes, examined, fresh, seconds_handover, seconds_fit, seconds_exam, "
-    "seconds_model, seconds_choose, predicted_fit, estimate, low, high, best, elapsed"
-).split(", ")
+FIELDS = [
+    "number",
+    "rows",
+    "new_rows",
+    "new_mistakes",
+    "examined",
+    "fresh",
+    "seconds_handover",
+    "seconds_fit",
+    "seconds_exam",
+    "seconds_model",
+    "seconds_choose",
+    "predicted_fit",
+    "estimate",
+    "low",
+    "high",
+    "best",
+    "elapsed",
+]
 
 
 def a_round(**changes):

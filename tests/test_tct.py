@@ -137,7 +137,7 @@ PATTERNS = ["always right", "always wrong", "by chance", "improving", "on hard r
 PATTERNS += ["on the first row", "on the first exam"]
 
 
-@settings(max_examples=300)
+@settings(max_examples=500)
 @given(
     size=st.integers(1, 40) | st.integers(1, 700),
     first=st.integers(1, 30),

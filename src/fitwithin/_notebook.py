@@ -31,6 +31,8 @@ class Notebook:
         self._marks = np.zeros(size, dtype=np.uint8)
         self._number = 0
         self._choose = 0.0
+        self._mistakes: list[Rows] = []
+        self.slowest_choice = 0.0
         self.open = False
 
     @contextmanager
@@ -40,7 +42,9 @@ class Notebook:
         try:
             yield
         finally:
-            self._choose += self._clock() - start
+            seconds = self._clock() - start
+            self._choose += seconds
+            self.slowest_choice = max(self.slowest_choice, seconds)
 
     def checked(self, request: object) -> Rows:
         """The rows of a teacher's request, if they are rows of the pool.
@@ -68,15 +72,30 @@ class Notebook:
         """A lesson begins."""
         new = rows[self._marks[rows] & _TAUGHT == 0]
         self.rows = len(rows)
-        self._whole = len(rows) >= len(self._marks) == len(np.unique(rows))
+        self._whole = len(rows) >= len(self._marks) and self._covers(rows)
         self._new_rows = len(new)
-        self._new_mistakes = int(np.count_nonzero(self._marks[new] & _MISTAKEN))
+        self._new_mistakes = self._count_mistakes(new)
         self._marks[rows] |= _TAUGHT | _SEEN
         self._predicted_fit = predicted_fit
         self._examined = self._right = self._fresh = self._fresh_right = 0
         self._handover = self._exam = 0.0
         self._number += 1
         self.open = True
+
+    def _count_mistakes(self, rows: Rows) -> int:
+        """How many of these rows the model of the last round got wrong; forgets its mistakes."""
+        for mistakes in self._mistakes:
+            self._marks[mistakes] |= _MISTAKEN
+        count = int(np.count_nonzero(self._marks[rows] & _MISTAKEN))
+        for mistakes in self._mistakes:
+            self._marks[mistakes] &= ~np.uint8(_MISTAKEN)
+        self._mistakes = []
+        return count
+
+    def _covers(self, rows: Rows) -> bool:
+        there = np.zeros(len(self._marks), dtype=np.bool_)
+        there[rows] = True
+        return bool(there.all())
 
     def taught(self, report: Taught) -> None:
         """The lesson is over."""
@@ -90,8 +109,7 @@ class Notebook:
         self._right += len(rows) - int(np.count_nonzero(report.wrong))
         self._fresh += int(np.count_nonzero(fresh))
         self._fresh_right += int(np.count_nonzero(fresh & ~report.wrong))
-        self._marks[rows] &= ~np.uint8(_MISTAKEN)
-        self._marks[rows[report.wrong]] |= _MISTAKEN
+        self._mistakes.append(rows[report.wrong])
         self._marks[rows] |= _SEEN
         self._handover += report.handover
         self._exam += report.exam

@@ -113,20 +113,29 @@ class Session:
         """
         self._notebook = Notebook(deck.size, self.budget.clock)
         try:
-            reason = self._follow(self.teacher.teach(deck))
+            return self._outcome(self._teach_until_the_end(deck))
+        finally:
+            if self._best is not None:
+                self._best.model.discard()
+
+    def _teach_until_the_end(self, deck: Deck) -> StopReason:
+        try:
+            return self._follow(self.teacher.teach(deck))
         except OutOfTime:
-            reason = "time"
+            return "time"
         except KeyboardInterrupt:
             if self._best is None:
                 raise
-            reason = "interrupted"
+            return "interrupted"
         except (LearnerRaised, LearnerDied) as trouble:
-            reason = self._after(trouble)
-        return self._outcome(reason)
+            return self._after(trouble)
 
     def _follow(self, requests: Requests) -> StopReason:
         answers: Answers | None = None
         while True:
+            if self._notebook.open and self.budget.remaining() < 3 * self._notebook.slowest_choice:
+                # In a very large pool choosing takes its time, and the new model is not safe yet.
+                return "on_round" if self._finish_round() else "time"
             try:
                 with self._notebook.choosing():
                     request = requests.send(answers)
@@ -220,7 +229,7 @@ class Session:
             if self._best is None:
                 raise LearnerFailed(f"The learner's process died {where}: {trouble}.") from None
         warnings.warn(
-            f"The learner failed {where}; the best model so far is returned.\n{story}", RuntimeWarning, stacklevel=4
+            f"The learner failed {where}; the best model so far is returned.\n{story}", RuntimeWarning, stacklevel=5
         )
         return "learner failed"
 
@@ -234,7 +243,6 @@ class Session:
             if reason == "interrupted":
                 raise
             reason, model = "interrupted", best.model.bring()
-        best.model.discard()
         return Outcome(model, self.history, reason, best.rows, best.fresh)
 
     def _nothing_to_show(self) -> str:

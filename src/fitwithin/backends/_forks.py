@@ -81,12 +81,12 @@ class ForkedHost:
         return self._channel.receive()
 
     def stop(self) -> None:
-        """Kill the process group; the helper ends what escaped it."""
+        """Kill the process group; what escaped it is ended when the session closes."""
         self._hang_up()
         self._helper.kill_pupil()
 
     def close(self) -> None:
-        """Give the helper back for the next session."""
+        """Give the helper back for the next session; it clears away what is left of this one."""
         self.stop()
         self._helper.rest()
         helpers.give_back(self._helper)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import shutil
 import signal
 import socket
 from typing import Any
@@ -26,6 +27,7 @@ class Helper:
         self._process = launch("_helper_main", theirs.fileno(), idle_seconds, pass_fds=(theirs.fileno(),))
         theirs.close()
         self.pupil: int | None = None
+        self._folder = ""
 
     @property
     def alive(self) -> bool:
@@ -37,6 +39,9 @@ class Helper:
         self.control.close()
         if self._process.stdin is not None:
             self._process.stdin.close()
+        if self._folder and self._process.poll() is not None:
+            # It was killed, and could not clear up.
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def prepare(self, modules: list[str]) -> None:
         """Let the helper import what a learner will need."""
@@ -48,7 +53,7 @@ class Helper:
         while self.pupil is None:
             news = self.news(timeout)
             if news[0] == "forked":
-                self.pupil = news[1]
+                self.pupil, self._folder = news[1:]
 
     def news(self, timeout: float) -> tuple[Any, ...]:
         """The helper's next message."""
@@ -63,12 +68,10 @@ class Helper:
         return news
 
     def kill_pupil(self) -> None:
-        """Stop the learner's process group at once, and have what escaped it ended."""
+        """Stop the learner's process group at once."""
         if self.pupil is not None:
             with contextlib.suppress(OSError):
                 os.killpg(self.pupil, signal.SIGKILL)
-        with contextlib.suppress(HelperGone):
-            self.end_pupil()
 
     def end_pupil(self) -> None:
         """Have the learner's process ended and cleared away; does not wait for it."""
@@ -78,6 +81,7 @@ class Helper:
     def rest(self) -> None:
         """The session is over; the helper ends by itself if nobody needs it for a while."""
         with contextlib.suppress(HelperGone):
+            self.end_pupil()
             self._order("release")
 
     def _order(self, *order: Any, descriptors: list[int] | None = None) -> None:

@@ -49,6 +49,7 @@ class _Helper:
         self._pupil: int | None = None
         self._told = False
         self._folder = ""
+        self._files: tuple[int, ...] = ()
         self._wake, wake_writer = socket.socketpair()
         self._wake.setblocking(False)
         wake_writer.setblocking(False)
@@ -113,9 +114,11 @@ class _Helper:
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
         self._pupil = pid
-        for descriptor in descriptors:
-            os.close(descriptor)
-        self._tell("forked", pid)
+        os.close(descriptors[0])
+        # The last owner of a large file takes long to let go of it: that is us, and not the parent,
+        # who may have no time left.
+        self._files = descriptors[1:]
+        self._tell("forked", pid, self._folder)
 
     def _become_pupil(self, channel: int, *files: int) -> None:
         helper = os.getppid()
@@ -158,6 +161,8 @@ class _Helper:
             return
         with contextlib.suppress(OSError):
             os.killpg(self._pupil, signal.SIGKILL)
+        for file in self._files:
+            os.close(file)
         _end_all_children(patience=10.0)
         shutil.rmtree(self._folder, ignore_errors=True)
         remove_semaphores(self._pupil)

@@ -113,10 +113,11 @@ class ProcessSeat:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._host.close()
+        self._host.stop()
         for held in (self._rows, self._model):
             if held is not None:
                 held.close()
+        self._host.close()
 
     def welcome(self, learner: Any, pool: Pool, seed: int | None) -> None:
         """Pickle the learner, let its modules be imported, and open the shared map."""

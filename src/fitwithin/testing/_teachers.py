@@ -78,9 +78,7 @@ def _drive(teacher: Teacher, deck: Deck, answer: Answer, most_requests: int) -> 
         try:
             request = requests.send(answers)
         except StopIteration as end:
-            assert lesson is not None, "A teacher must teach at least once."
-            assert end.value in get_args(StopReason), f"A teacher must return a stop reason; got {end.value!r}."
-            return [*seen, (end.value, [])]
+            return [*seen, _ending(end.value, seen)]
         _check_request(request, deck.size, lesson)
         seen.append((type(request).__name__, request.rows.tolist()))
         if isinstance(request, Lesson):
@@ -88,6 +86,12 @@ def _drive(teacher: Teacher, deck: Deck, answer: Answer, most_requests: int) -> 
         else:
             answers = Answers(request.rows, np.asarray(answer(request.rows), dtype=np.bool_))
     raise AssertionError(f"The teacher did not end within {most_requests} requests.")
+
+
+def _ending(reason: StopReason, seen: list[tuple[str, list[int]]]) -> tuple[str, list[int]]:
+    assert seen, "A teacher must teach at least once."
+    assert reason in get_args(StopReason), f"A teacher must return a stop reason; got {reason!r}."
+    return reason, []
 
 
 def _check_request(request: Lesson | Exam, size: int, lesson: Rows | None) -> None:
