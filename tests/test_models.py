@@ -3,13 +3,18 @@
 import os
 
 import numpy as np
+import psutil
+import pytest
 from sklearn.ensemble import RandomForestClassifier
 
+from fitwithin.backends import _models
 from fitwithin.backends._files import SharedFile
 from fitwithin.backends._models import StoredModel, expected_load, load, store
 
 
-def test_arrays_come_back_writable_private_and_equal():
+@pytest.mark.parametrize("large", [False, True])
+def test_arrays_come_back_writable_private_and_equal(large, monkeypatch):
+    monkeypatch.setattr(_models, "_LARGE", 0 if large else 1 << 30)
     model = {"weights": np.arange(10.0), "empty": np.zeros((0, 3)), "fortran": np.ones((3, 2), order="F"), "name": "x"}
     file = SharedFile()
     store(model, file.fd)
@@ -49,3 +54,15 @@ def test_arrays_lie_beside_the_pickle_and_not_twice():
 def test_more_to_load_is_expected_to_take_longer():
     assert expected_load(1.0, 10) > expected_load(0.1, 10) > 0
     assert expected_load(0.1, 10**10) > expected_load(0.1, 10)
+
+
+def test_a_small_model_holds_no_descriptor():
+    file = SharedFile()
+    store(np.arange(10), file.fd)
+    before = psutil.Process().num_fds()
+
+    models = [load(file.fd) for _ in range(3)]
+
+    assert psutil.Process().num_fds() == before
+    assert len(models) == 3
+    file.close()

@@ -19,9 +19,9 @@ from fitwithin.testing import FakeClock
 ROUND = Round(3, 4000, 2000, 700, 9000, 9000, 0, 1, 1, 0, 0, None, 0.912, 0.907, 0.917, True, 2.0)
 
 
-def shown(act):
+def shown(act, width=160):
     clock = FakeClock()
-    console = Console(file=io.StringIO(), force_terminal=True, width=160, color_system=None)
+    console = Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
     with ProgressDisplay(Budget(60, clock=clock), console) as progress:
         act(progress, clock)
         progress._progress.refresh()
@@ -38,7 +38,7 @@ def test_the_display_shows_time_round_rows_estimate_and_activity():
     text = shown(act)
 
     assert "12.0 of 60 s" in text
-    assert "round 3: 4,000 rows, 0.9120 [0.9070, 0.9170]" in text
+    assert "round 3: 4,000 rows, 0.912 [0.907, 0.917]" in text
     assert "training on 8,000 rows" in text
 
 
@@ -86,3 +86,14 @@ def test_auto_shows_a_bar_on_a_real_terminal():
     assert process.wait() == 0
     assert b"of 60 s" in text
     assert b"round" in text
+
+
+def test_the_display_keeps_to_one_line_on_a_narrow_terminal():
+    def act(progress, clock):
+        progress.round_over(ROUND)
+        progress.doing("being examined on", 123_456)
+
+    last = shown(act, width=80).split("\r")[-1]
+
+    assert "0.912 [0.907, 0.917]" in last
+    assert last.count("\n") == 1

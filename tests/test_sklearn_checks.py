@@ -1,12 +1,10 @@
 """scikit-learn's own words on what an estimator is: no expected failures."""
 
-import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fitwithin import TimeConstrainedClassifier
-from fitwithin.backends import Process
 
 
 @parametrize_with_checks(

@@ -190,9 +190,11 @@ class TimeConstrainedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         """X as an array, looked at but not read: gaps are the learner's business."""
         checks = {"ensure_all_finite": False, "dtype": "numeric"}
         if y is None:
-            return validate_data(self, X, reset=False, **checks)  # type: ignore[no-any-return]
-        features, _ = validate_data(self, X, y, multi_output=True, **checks)
-        return features  # type: ignore[no-any-return]
+            features: Array = validate_data(self, X, reset=False, **checks)
+        else:
+            features, _ = validate_data(self, X, y, multi_output=True, **checks)
+        # A frame with columns of text comes through as objects, which no other process could read.
+        return features.astype(np.float64) if features.dtype.hasobject else features
 
     def predict(self, X: Any) -> Array:
         """The labels that the best model gives.

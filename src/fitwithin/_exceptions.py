@@ -34,7 +34,10 @@ class LearnerFailed(FitwithinError, RuntimeError):
 
 
 class OutOfTime(Exception):
-    """The deadline came; whatever the learner was doing has been stopped."""
+    """The deadline came; whatever the learner was doing has been stopped.
+
+    Its text, if any, says what was going on instead of the learner's work.
+    """
 
 
 class LearnerRaised(Exception):

@@ -8,6 +8,7 @@ from typing import Literal, Self
 from rich.console import Console
 from rich.progress import Progress, ProgressColumn, Task, TaskID, TextColumn
 from rich.progress_bar import ProgressBar
+from rich.table import Column
 
 from ._budget import Budget
 from ._messages import Round
@@ -41,12 +42,16 @@ class _TimeBar(ProgressColumn):
         self._budget = budget
 
     def render(self, task: Task) -> ProgressBar:
-        return ProgressBar(total=self._budget.seconds, completed=self._budget.elapsed(), width=30)
+        return ProgressBar(total=self._budget.seconds, completed=self._budget.elapsed(), width=16)
 
 
 class _TimeText(_TimeBar):
     def render(self, task: Task) -> str:  # type: ignore[override]  # rich renders plain text as well
-        return f"{self._budget.elapsed():5.1f} of {self._budget.seconds:g} s"
+        return f"{self._budget.elapsed():.1f} of {self._budget.seconds:g} s"
+
+
+def _one_line(text: str, style: str) -> TextColumn:
+    return TextColumn(text, style=style, markup=False, table_column=Column(no_wrap=True))
 
 
 class ProgressDisplay:
@@ -64,8 +69,8 @@ class ProgressDisplay:
         columns = (
             _TimeBar(budget),
             _TimeText(budget),
-            TextColumn("{task.fields[result]}", style="green", markup=False),
-            TextColumn("{task.fields[activity]}", style="dim", markup=False),
+            _one_line("{task.fields[result]}", "green"),
+            _one_line("{task.fields[activity]}", "dim"),
         )
         self._progress = Progress(*columns, console=console, refresh_per_second=10)
         self._task: TaskID = self._progress.add_task("", total=None, result="", activity="starting")
@@ -86,5 +91,5 @@ class ProgressDisplay:
         """Show the newest round."""
         result = f"round {finished.number}: {finished.rows:,} rows"
         if finished.estimate is not None:
-            result += f", {finished.estimate:.4f} [{finished.low:.4f}, {finished.high:.4f}]"
+            result += f", {finished.estimate:.3f} [{finished.low:.3f}, {finished.high:.3f}]"
         self._progress.update(self._task, result=result)

@@ -17,6 +17,9 @@ from ._selection import Estimate, prefers
 from .backends import KeptModel, Seat
 from .teachers import Deck, Requests, Teacher
 
+# With less than this a first fit, which starts a process, has no chance.
+_SHORT = 5.0
+
 
 class Watcher(Protocol):
     """Somebody who is told what goes on, such as a progress display."""
@@ -99,7 +102,7 @@ class Session:
         self.on_round = on_round
         self.history: list[Round] = []
         self._best: _Best | None = None
-        self._doing = "getting ready"
+        self._at = self._doing = "getting ready"
 
     def run(self, deck: Deck) -> Outcome:
         """Teach until the time is up or there is nothing left to teach; the best model.
@@ -121,7 +124,8 @@ class Session:
     def _teach_until_the_end(self, deck: Deck) -> StopReason:
         try:
             return self._follow(self.teacher.teach(deck))
-        except OutOfTime:
+        except OutOfTime as end:
+            self._doing = str(end) or self._doing
             return "time"
         except KeyboardInterrupt:
             if self._best is None:
@@ -212,13 +216,14 @@ class Session:
         return model
 
     def _announce(self, activity: str, rows: int) -> None:
-        self._doing = f"{activity} {rows:,} rows"
+        self._at = f"{activity} {rows:,} rows"
+        self._doing = f"the learner was still {self._at}"
         for watcher in self.watchers:
             watcher.doing(activity, rows)
 
     def _after(self, trouble: LearnerRaised | LearnerDied) -> StopReason:
         """With a model in hand a failing learner is worth a warning; without one, an error."""
-        where = f"in round {len(self.history) + 1}, {self._doing}"
+        where = f"in round {len(self.history) + 1}, {self._at}"
         if isinstance(trouble, LearnerRaised):
             story = trouble.traceback
             if self._best is None:
@@ -247,10 +252,10 @@ class Session:
 
     def _nothing_to_show(self) -> str:
         elapsed = self.budget.elapsed()
-        tried = f"after {elapsed:.2f} s the learner was still {self._doing}"
         return (
-            f"No model within the limit of {self.budget.seconds:g} s: {tried}. A limit of {_round_up(2 * elapsed):g} s "
-            "or more may do; or teach fewer rows first, for example teacher=TCT(first=100)."
+            f"No model within the limit of {self.budget.seconds:g} s: after {elapsed:.2f} s {self._doing}. "
+            f"A limit of {max(_SHORT, _round_up(2 * elapsed)):g} s or more may do; or teach fewer rows first, "
+            "for example teacher=TCT(first=100)."
         )
 
 

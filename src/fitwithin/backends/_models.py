@@ -18,6 +18,8 @@ from ._pupil import repeat
 
 _LENGTH = struct.Struct("!Q")
 _ALIGN = 64
+# A mapped model holds a descriptor for as long as it lives, which is a pity for many small ones.
+_LARGE = 32 << 20
 
 
 def store(model: Any, fd: int) -> None:
@@ -33,8 +35,8 @@ def store(model: Any, fd: int) -> None:
 
 
 def load(fd: int) -> Any:
-    """Read a model from a file; its arrays stay in the file's memory, private to this process."""
-    whole = memoryview(mmap.mmap(fd, os.fstat(fd).st_size, access=mmap.ACCESS_COPY))
+    """Read a model from a file; the arrays of a large one stay in the file's memory, private to this process."""
+    whole = memoryview(_mapped(fd) if os.fstat(fd).st_size > _LARGE else bytearray(_mapped(fd)))
     parts = []
     start = 0
     while start < len(whole):
@@ -43,6 +45,10 @@ def load(fd: int) -> Any:
         parts.append(whole[start : start + size])
         start += size + -size % _ALIGN
     return pickle.loads(parts[0], buffers=parts[1:])
+
+
+def _mapped(fd: int) -> mmap.mmap:
+    return mmap.mmap(fd, os.fstat(fd).st_size, access=mmap.ACCESS_COPY)
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,7 +140,7 @@ class ProcessSeat:
         assert self._rows is not None
         self._renew_model_file()
         assert self._model is not None
-        with self._deadline():
+        with self._deadline("its process was still starting, which takes a few seconds for the first fit"):
             place = self._rows.lesson(rows)
             self._host.start(self._introduction, [*self._rows.files, self._model], self._budget)
         done = self._ask(Fit(place))
@@ -174,14 +174,14 @@ class ProcessSeat:
         return reply
 
     @contextlib.contextmanager
-    def _deadline(self) -> Iterator[None]:
+    def _deadline(self, doing: str = "") -> Iterator[None]:
         try:
             if self._budget.spent:
                 raise TimeoutError
             yield
         except TimeoutError:
             self._host.stop()
-            raise OutOfTime from None
+            raise OutOfTime(doing) from None
 
     def _renew_model_file(self) -> None:
         if self._model is not None:

@@ -26,6 +26,8 @@ _NOT_STORED = (
     "Use backend='inline', or give the learner a __getstate__ that leaves out what cannot be stored."
 )
 
+_OWN_VARIABLES = ("JOBLIB_TEMP_FOLDER", "OMP_WAIT_POLICY", "TMPDIR")
+
 
 @dataclass(frozen=True, eq=False)
 class Introduction:
@@ -58,9 +60,9 @@ class Introduction:
         """Make this process resemble the parent."""
         sys.path[:] = self.path
         os.chdir(self.folder)
-        temporary = {name: os.environ[name] for name in ("TMPDIR", "JOBLIB_TEMP_FOLDER") if name in os.environ}
+        own = {name: os.environ[name] for name in _OWN_VARIABLES if name in os.environ}
         os.environ.clear()
-        os.environ.update(self.environment | temporary)
+        os.environ.update(self.environment | own)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,84 @@
+"""The memory of a process and everything it started, sampled from outside.
+
+Proportional set size: a page that several processes share counts once. Run as a script it is the
+sampler: it says when it has begun, and tells the peak when its standard input is closed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+
+import psutil
+
+_PERIOD = 0.02
+
+
+@dataclass
+class Memory:
+    """Bytes of a family of processes.
+
+    Parameters
+    ----------
+    pss : int
+        All of it, each shared page once.
+    own : int
+        Of that what is not a file's: anonymous and shared memory.
+    """
+
+    pss: int = 0
+    own: int = 0
+
+
+@contextmanager
+def watch_memory() -> Iterator[Memory]:
+    """Sample this process and its descendants; afterwards the peak beyond what there was at the start."""
+    beyond = Memory()
+    command = [sys.executable, __file__, str(os.getpid())]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as sampler:
+        assert sampler.stdout is not None
+        before = Memory(**json.loads(sampler.stdout.readline()))
+        yield beyond
+        peak = Memory(**json.loads(sampler.communicate()[0]))
+    beyond.pss, beyond.own = peak.pss - before.pss, peak.own - before.own
+
+
+def main(pid: int) -> None:
+    """Tell what there is, sample until the standard input ends, tell the peak."""
+    process = psutil.Process(pid)
+    peak = _sample(process)
+    print(json.dumps(asdict(peak)), flush=True)
+    while not select.select([sys.stdin], [], [], _PERIOD)[0]:
+        now = _sample(process)
+        peak = Memory(max(peak.pss, now.pss), max(peak.own, now.own))
+    print(json.dumps(asdict(peak)), flush=True)
+
+
+def _sample(process: psutil.Process) -> Memory:
+    # Shares move while we read: a page that a new process begins to map after its parent was read
+    # would count one and a half times. The smaller of two readings of the parent does not.
+    first = _read(process.pid)
+    children = [_read(child.pid) for child in process.children(recursive=True) if child.pid != os.getpid()]
+    again = _read(process.pid)
+    parent = Memory(min(first.pss, again.pss), min(first.own, again.own))
+    return Memory(sum(one.pss for one in (parent, *children)), sum(one.own for one in (parent, *children)))
+
+
+def _read(pid: int) -> Memory:
+    try:
+        with open(f"/proc/{pid}/smaps_rollup") as file:
+            lines = dict(line.split(":") for line in file.readlines()[1:])
+    except OSError:
+        return Memory()
+    kilobytes = {name: int(text.split()[0]) for name, text in lines.items()}
+    return Memory(1024 * kilobytes["Pss"], 1024 * (kilobytes["Pss_Anon"] + kilobytes["Pss_Shmem"]))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

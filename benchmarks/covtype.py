@@ -1,0 +1,206 @@
+"""TCT against Double, random samples and all rows: LightGBM on covtype, T = the time of a full training."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from lightgbm import LGBMClassifier
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+from _machine import RESULTS, Goal, Machine, Table, report
+from fitwithin import TimeConstrainedClassifier
+
+PAPER = {"TCT": "86.6", "Double": "85.3", "Full, no limit": "85.3"}
+_FULL = "Full, no limit"
+_LATE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Standardised rows to learn from and to be judged by."""
+
+    X: npt.NDArray[Any]
+    y: npt.NDArray[Any]
+    X_test: npt.NDArray[Any]
+    y_test: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, seed: int) -> Split:
+        """70/30, each class in proportion."""
+        y = frame["target"].to_numpy()
+        X = frame.drop(columns="target").to_numpy(np.float64)
+        X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=seed)
+        scaler = StandardScaler().fit(X)
+        return cls(scaler.transform(X), y, scaler.transform(X_test), y_test)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one way of training came to.
+
+    Parameters
+    ----------
+    way : str
+        How the rows were chosen.
+    seed : int
+        Of the split, the choice of rows and the learner.
+    limit : float
+        T, the mean time of two full trainings on this split.
+    seconds : float
+        Time used.
+    rows : int
+        Rows behind the model.
+    accuracy : float
+        On the test set.
+    """
+
+    way: str
+    seed: int
+    limit: float
+    seconds: float
+    rows: int
+    accuracy: float
+
+
+Way = Callable[[Split, int, float], Result]
+
+
+def _learner(seed: int | None = None) -> LGBMClassifier:
+    return LGBMClassifier(n_jobs=1, verbosity=-1, random_state=seed)
+
+
+def train_sample(way: str, share: float, split: Split, seed: int, limit: float) -> Result:
+    """Train on a random sample of a guessed size, without a teacher."""
+    start = time.perf_counter()
+    rows = np.random.default_rng(seed).permutation(len(split.y))[: round(share * len(split.y))]
+    model = _learner(seed).fit(split.X[rows], split.y[rows])
+    seconds = time.perf_counter() - start
+    return Result(way, seed, limit, seconds, len(rows), _accuracy(model, split))
+
+
+def train_full(split: Split, seed: int) -> Result:
+    """Train on everything, twice; the mean of both times is T."""
+    times = []
+    for _ in range(2):
+        start = time.perf_counter()
+        model = _learner(seed).fit(split.X, split.y)
+        times.append(time.perf_counter() - start)
+    return Result(_FULL, seed, mean(times), mean(times), len(split.y), _accuracy(model, split))
+
+
+def teach(way: str, split: Split, seed: int, limit: float) -> Result:
+    """Let a teacher choose the rows, by the deadline."""
+    model = TimeConstrainedClassifier(_learner(), time_limit=limit, teacher=way.lower(), random_state=seed)
+    start = time.perf_counter()
+    model.fit(split.X, split.y)
+    seconds = time.perf_counter() - start
+    return Result(way, seed, limit, seconds, model.n_rows_taught_, _accuracy(model, split))
+
+
+WAYS: Mapping[str, Way] = {
+    "TCT": partial(teach, "TCT"),
+    "Double": partial(teach, "Double"),
+    "random 10 %": partial(train_sample, "random 10 %", 0.10),
+    "random 25 %": partial(train_sample, "random 25 %", 0.25),
+}
+
+
+def run_seed(frame: pd.DataFrame, seed: int) -> list[Result]:
+    """Every way on one split, each seed beginning with another way."""
+    split = Split.of(frame, seed)
+    full = train_full(split, seed)
+    # The helper may have gone while we trained without it.
+    TimeConstrainedClassifier(_learner(), time_limit=60).fit(split.X[:300], split.y[:300])
+    ways = list(WAYS)
+    turn = seed % len(ways)
+    results = [full, *(WAYS[way](split, seed, full.limit) for way in ways[turn:] + ways[:turn])]
+    for one in results:
+        print(f"seed {seed}: {one.way}: {one.accuracy:.4f}, {one.seconds:.1f} of {one.limit:.1f} s", flush=True)
+    return results
+
+
+def _accuracy(model: Any, split: Split) -> float:
+    return float(np.mean(model.predict(split.X_test) == split.y_test))
+
+
+def _by_way(results: Sequence[Result]) -> dict[str, list[Result]]:
+    return {way: [one for one in results if one.way == way] for way in (*WAYS, _FULL)}
+
+
+def _table(results: Sequence[Result]) -> Table:
+    seeds = sorted({one.seed for one in results})
+    rows = [
+        [
+            way,
+            f"{100 * mean(one.accuracy for one in ones):.2f}",
+            *(f"{100 * one.accuracy:.2f}" for one in sorted(ones, key=lambda one: one.seed)),
+            f"{mean(one.rows for one in ones):,.0f}",
+            f"{mean(one.seconds for one in ones):.1f}",
+            f"{mean(one.limit for one in ones):.1f}",
+            PAPER.get(way, ""),
+        ]
+        for way, ones in _by_way(results).items()
+    ]
+    columns = ("rows chosen by", "test accuracy (%)", *(f"seed {seed}" for seed in seeds))
+    more = ("rows taught", "time used (s)", "T (s)", "the paper (%)")
+    return Table("covtype, LightGBM, T = the time of a full training", (*columns, *more), rows)
+
+
+def _goals(results: Sequence[Result]) -> list[Goal]:
+    means = {way: mean(one.accuracy for one in ones) for way, ones in _by_way(results).items()}
+    latest = max(one.seconds - one.limit for one in results if one.way != _FULL)
+    beaten = [
+        Goal(f"TCT beats {way}: {100 * means['TCT']:.2f} against {100 * found:.2f}", means["TCT"] > found)
+        for way, found in means.items()
+        if way not in ("TCT", _FULL)
+    ]
+    return [*beaten, Goal(f"nobody uses more than T + {_LATE} s; at most T {latest:+.3f} s", latest <= _LATE)]
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=os.environ.get("FITWITHIN_DATA"),
+        help="covtype.parquet or its folder; default: the environment variable FITWITHIN_DATA",
+    )
+    parser.add_argument("--seeds", type=int, default=3, help="how many splits")
+    parser.add_argument("--rows", type=int, help="only so many random rows, for a quick try")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
+    arguments = parser.parse_args()
+    if arguments.data is None:
+        parser.error("say where covtype.parquet is: --data FOLDER, or the environment variable FITWITHIN_DATA")
+    return arguments
+
+
+def _read(data: Path, rows: int | None) -> pd.DataFrame:
+    file = Path(data) / "covtype.parquet" if Path(data).is_dir() else Path(data)
+    frame = pd.read_parquet(file)
+    return frame if rows is None else frame.sample(rows, random_state=0)
+
+
+def main() -> int:
+    """Run every seed; 1 if a goal is missed."""
+    arguments, machine = _arguments(), Machine.here()
+    frame = _read(arguments.data, arguments.rows)
+    results = [one for seed in range(arguments.seeds) for one in run_seed(frame, seed)]
+    figures = {"results": [asdict(one) for one in results]}
+    return report("covtype", machine, [_table(results)], _goals(results), figures, arguments.results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
