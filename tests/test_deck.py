@@ -284,6 +284,14 @@ def test_class_numbers_without_rows_do_not_disturb_the_opening():
     assert np.bincount(strata[opening], minlength=8).tolist() == [10, 0, 0, 10, 0, 0, 0, 10]
 
 
+def test_an_opening_is_not_ordered_by_class():
+    strata = codes(500, 500)
+
+    opening = a_deck(1000, strata=strata).opening(100)
+
+    assert 25 < np.count_nonzero(np.diff(strata[opening].astype(int))) < 75
+
+
 def test_the_opening_is_not_dealt_again():
     strata = codes(300, 300, 5)
     deck = a_deck(len(strata), strata=strata)

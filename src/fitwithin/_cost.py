@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from ._messages import Round
 
 _GROWTH = 1.1
+# Seconds that a round costs beyond its learner however small it is: a process, a file, a message.
+_FIXED = 0.03
 # Twice the prior spread is a factor of two, which kept misses near 2 % when lessons double.
 _PRIOR_SPREAD = math.log(2) / 2
 _PRIOR_WEIGHT = 2
@@ -50,8 +52,8 @@ class Prediction:
 class CostModel:
     """Learns one learner's cost from its finished rounds.
 
-    The last round, scaled: training by rows to the power 1.1, everything else by rows. Head-room
-    comes from how far off this learner's earlier predictions were.
+    The last round, scaled: training by rows to the power 1.1; everything else by rows, beyond what
+    any round costs. Head-room comes from how far off this learner's earlier predictions were.
 
     Examples
     --------
@@ -62,7 +64,7 @@ class CostModel:
 
     def __init__(self) -> None:
         self._last: Round | None = None
-        self._load = 0.0
+        self._keeping = 0.0
         self._residuals: list[float] = []
 
     def observe(self, finished: Round, load: float = 0.0) -> None:
@@ -76,7 +78,9 @@ class CostModel:
             Seconds that loading its model is expected to take.
         """
         self._last = finished
-        self._load = load
+        if finished.best:
+            # A model that does not win is not stored, and tells nothing about what storing costs.
+            self._keeping = (finished.seconds_model + load) / finished.rows
         if finished.predicted_fit and finished.seconds_fit > 0:
             self._residuals.append(math.log(finished.seconds_fit / finished.predicted_fit))
 
@@ -88,10 +92,11 @@ class CostModel:
         ratio = rows / last.rows
         # The first hand-over waits for a process to start, which happens once and does not grow.
         handover = last.seconds_handover if last.number > 1 else 0.0
-        aside = handover + last.seconds_exam + last.seconds_model + self._load
+        aside = handover + last.seconds_exam + self._keeping * last.rows
+        fixed = min(aside, _FIXED)
         return Prediction(
             fit=last.seconds_fit * ratio ** (_GROWTH if ratio > 1 else 1.0),
-            rest=aside * ratio,
+            rest=fixed + (aside - fixed) * ratio,
             headroom=self.headroom,
         )
 

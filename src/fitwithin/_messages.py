@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-Rows = npt.NDArray[np.intp]
-"""Row numbers of a pool."""
+Rows = npt.NDArray[np.integer[Any]]
+"""Row numbers of a pool, in a type that is just wide enough."""
 
 Mask = npt.NDArray[np.bool_]
 """One truth value a row."""

@@ -66,7 +66,7 @@ class Notebook:
             raise IndexError(f"{kind} asks for rows outside the pool of {len(self._marks)} rows.")
         if isinstance(request, Exam) and not self.open:
             raise ValueError("A teacher must yield a Lesson before its first Exam.")
-        return rows.astype(np.intp, copy=False)
+        return rows if rows.dtype in (np.int32, np.int64) else rows.astype(np.intp)
 
     def begin(self, rows: Rows, predicted_fit: float | None) -> None:
         """A lesson begins."""

@@ -38,6 +38,18 @@ class SharedFile:
         os.ftruncate(self.fd, size)
         return np.ndarray(shape, dtype, buffer=mmap.mmap(self.fd, size))
 
+    def put(self, rows: Array, at: int) -> None:
+        """Write rows, as row number `at` and following; quicker than through a view where pages are new."""
+        body = np.ascontiguousarray(rows).reshape(-1).view(np.uint8).data
+        offset = at * rows.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
+        while len(body):
+            done = os.pwrite(self.fd, body, offset) if hasattr(os, "pwrite") else self._seek_and_write(body, offset)
+            body, offset = body[done:], offset + done
+
+    def _seek_and_write(self, body: memoryview, offset: int) -> int:
+        os.lseek(self.fd, offset, os.SEEK_SET)
+        return os.write(self.fd, body)
+
     def close(self) -> None:
         """Let go of the file."""
         os.close(self.fd)

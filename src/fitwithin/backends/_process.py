@@ -163,7 +163,7 @@ class ProcessSeat:
         assert self._model is not None
         file, self._model = self._model, None
         size = os.fstat(file.fd).st_size
-        return StoredModel(file, done.seconds, expected_load(done.seconds, size), self._warnings)
+        return StoredModel(file, done.seconds, expected_load(done.value, size), self._warnings)
 
     def _ask(self, request: Fit | Classify | Store) -> Done:
         with self._deadline():

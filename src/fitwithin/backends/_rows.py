@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from .._budget import Budget
 from .._messages import Rows
@@ -23,6 +22,7 @@ from .._pools import Array, ArrayPool, Pool
 from ._files import SharedFile, private_view
 
 _CHUNK_BYTES = 1 << 20
+_PIECE_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +123,8 @@ class RowMap:
         self._maps = (self.files[0].view(X.shape, X.dtype), self.files[1].view(codes.shape, codes.dtype))
         self._chunk = max(1, _CHUNK_BYTES // max(1, X.dtype.itemsize * X.shape[1]))
         # One more than the position in the map, so that memory which nobody wrote means "not there".
-        self._spot = np.zeros(len(X), dtype=np.int32 if len(X) < 2**31 - 1 else np.int64)
-        self._row = np.zeros(len(X), dtype=self._spot.dtype)
+        self._spot: Rows = np.zeros(len(X), dtype=np.int32 if len(X) < 2**31 - 1 else np.int64)
+        self._row: Rows = np.zeros(len(X), dtype=self._spot.dtype)
         self.length = 0
 
     def lesson(self, rows: Rows) -> Place:
@@ -151,23 +151,29 @@ class RowMap:
             file.close()
 
     def _spots(self, rows: Rows) -> Spots:
-        return Spots(self._spot[rows].astype(np.intp) - 1)
+        at: Rows = self._spot[rows] - 1
+        return Spots(at)
 
     def _distinct(self, rows: Rows) -> bool:
         there = np.zeros(self.length + 1, dtype=np.bool_)
         there[self._spot[rows]] = True
         return int(np.count_nonzero(there)) == len(rows)
 
+    def _repeat_themselves(self, rows: Rows) -> bool:
+        """Whether a row that is not in the map yet comes twice."""
+        numbers = np.arange(1, len(rows) + 1, dtype=self._spot.dtype)
+        self._spot[rows] = numbers
+        return not np.array_equal(self._spot[rows], numbers)
+
     def _append(self, rows: Rows) -> None:
-        self._spot[rows] = np.arange(1, len(rows) + 1)
-        if (self._spot[rows] != np.arange(1, len(rows) + 1)).any():
+        if self._repeat_themselves(rows):
             rows = np.unique(rows)
         first, self.length = self.length, self.length + len(rows)
         for start, stop in self._chunks(0, len(rows)):
             chunk = rows[start:stop]
-            for shared, source in zip(self._maps, self._sources, strict=True):
-                shared[first + start : first + stop] = source[chunk]
-        self._settle(rows, np.arange(first, self.length))
+            for file, source in zip(self.files, self._sources, strict=True):
+                file.put(source[chunk], first + start)
+            self._settle(chunk, np.arange(first + start, first + stop))
 
     def _swap_in(self, rows: Rows, start: int) -> None:
         """Put these rows at `start`; the rows that lay there go where these come from."""
@@ -192,7 +198,7 @@ class RowMap:
                 raise TimeoutError
             yield first, min(first + self._chunk, stop)
 
-    def _settle(self, rows: npt.NDArray[np.integer], spots: Rows) -> None:
+    def _settle(self, rows: Rows, spots: Rows) -> None:
         self._spot[rows] = spots + 1
         self._row[spots] = rows
 
@@ -242,6 +248,15 @@ class RowReader:
         stop = int(place.at.max(initial=-1)) + 1
         return self._all_features(stop)[place.at], self._all_labels(stop)[place.at]
 
+    def read_in_pieces(self, place: Place) -> Iterator[tuple[Array, Array]]:
+        """The same, but never more than a piece of those rows at a time that must be gathered."""
+        if isinstance(place, Span):
+            yield self.read(place)
+            return
+        size = max(1, _PIECE_BYTES // max(1, self._layout.width * self._layout.dtype.itemsize))
+        for start in range(0, len(place.at), size):
+            yield self.read(Spots(place.at[start : start + size]))
+
     def _all_features(self, stop: int) -> Array:
         if self._file is not None:
             return self._file
@@ -264,6 +279,6 @@ def mapped_file(X: Array) -> MappedFile | None:
     return MappedFile(str(root.filename), root.offset + start, X.shape, X.strides, X.dtype)
 
 
-def _common_prefix(left: npt.NDArray[np.integer], right: npt.NDArray[np.integer]) -> int:
-    differs = np.flatnonzero(left != right)
-    return int(differs[0]) if len(differs) else len(right)
+def _common_prefix(left: Rows, right: Rows) -> int:
+    differs = left != right
+    return int(differs.argmax()) if differs.any() else len(right)

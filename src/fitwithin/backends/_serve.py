@@ -17,7 +17,7 @@ import cloudpickle
 import numpy as np
 
 from ._channel import Channel
-from ._models import timed_store
+from ._models import store
 from ._pupil import Pupil
 from ._rows import Layout, Place, RowReader
 
@@ -67,26 +67,26 @@ class Introduction:
 
 @dataclass(frozen=True)
 class Fit:
-    """Train a fresh copy of the learner; answered by the seconds it took and its warnings."""
+    """Train a fresh copy of the learner; answered by its warnings."""
 
     place: Place
 
 
 @dataclass(frozen=True)
 class Classify:
-    """Classify rows; answered by the mistakes as packed bits and the seconds it took."""
+    """Classify rows; answered by the mistakes as packed bits."""
 
     place: Place
 
 
 @dataclass(frozen=True)
 class Store:
-    """Write the model to the shared file; answered by the seconds it took."""
+    """Write the model to the shared file; answered by the seconds that pickling took."""
 
 
 @dataclass(frozen=True, eq=False)
 class Done:
-    """A request was carried out."""
+    """A request was carried out, in so many seconds of the learner's own work."""
 
     value: Any
     seconds: float
@@ -125,15 +125,13 @@ def serve(channel: Channel, introduction: Introduction, files: tuple[int, int, i
     """
     introduction.settle_in()
     desk = _Desk(introduction, files)
-    actions: dict[type, Callable[[Any], Any]] = {Fit: desk.fit, Classify: desk.classify, Store: desk.store}
+    actions: dict[type, Callable[[Any], Done]] = {Fit: desk.fit, Classify: desk.classify, Store: desk.store}
     while True:
         request = channel.receive()
         if not isinstance(request, tuple(actions)):
             return request
-        start = time.monotonic()
         try:
-            value = actions[type(request)](request)
-            channel.send(Done(value, time.monotonic() - start))
+            channel.send(actions[type(request)](request))
         except Exception as error:
             story = traceback.format_exc()
             channel.send(Raised(_pickled(error), repr(error), story))
@@ -145,19 +143,29 @@ class _Desk:
         self._introduction = introduction
         self._rows = RowReader(introduction.layout, features, labels)
 
-    def fit(self, request: Fit) -> list[warnings.WarningMessage]:
+    def fit(self, request: Fit) -> Done:
         _seed(self._introduction.seed)
         _adopt_filters(self._introduction.filters)
         self._pupil = Pupil(pickle.loads(self._introduction.learner))
-        self._pupil.learn(*self._rows.read(request.place))
-        return [_portable(warning) for warning in self._pupil.warnings]
+        rows = self._rows.read(request.place)
+        start = time.monotonic()
+        self._pupil.learn(*rows)
+        seconds = time.monotonic() - start
+        return Done([_portable(warning) for warning in self._pupil.warnings], seconds)
 
-    def classify(self, request: Classify) -> bytes:
-        return np.packbits(self._pupil.mistakes(*self._rows.read(request.place))).tobytes()
+    def classify(self, request: Classify) -> Done:
+        wrong, seconds = [], 0.0
+        for rows in self._rows.read_in_pieces(request.place):
+            start = time.monotonic()
+            wrong.append(self._pupil.mistakes(*rows))
+            seconds += time.monotonic() - start
+        return Done(np.packbits(np.concatenate(wrong)).tobytes(), seconds)
 
-    def store(self, request: Store) -> None:
+    def store(self, request: Store) -> Done:
+        start = time.monotonic()
         try:
-            timed_store(self._pupil.model, self._model)
+            pickling = store(self._pupil.model, self._model)
+            return Done(pickling, time.monotonic() - start)
         except Exception as error:
             raise TypeError(_NOT_STORED.format(error=error)) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ First = int | float
 
 _SMALL = 500
 _LARGE = 2_000_000
+_PIECE = 1 << 18
 
 
 class Deck:
@@ -51,6 +53,7 @@ class Deck:
         self.size = size
         self._rng = rng
         self._strata = strata
+        self._numbers: type[np.integer[Any]] = np.int32 if size < 2**31 else np.int64
         self._dealt = np.zeros(size, dtype=np.bool_)
         self._undealt = size
         self._pile: Rows | None = None
@@ -79,13 +82,14 @@ class Deck:
         """
         wanted = self._opening_size(first)
         if self._strata is not None:
-            wanted = max(wanted, int(np.count_nonzero(np.bincount(self._strata))))
+            wanted = max(wanted, int(np.count_nonzero(_counts(self._strata))))
+        rows: Rows
         if wanted >= self.size:
-            rows = np.arange(self.size)
+            rows = np.arange(self.size, dtype=self._numbers)
         elif self._strata is None:
             rows = self._draw(wanted)
         else:
-            rows = _stratified(self._strata, wanted, self._rng)
+            rows = _stratified(self._strata, wanted, self._rng).astype(self._numbers)
         self._mark(rows)
         return rows
 
@@ -125,7 +129,8 @@ class Deck:
         # reject, and list what is left only once a fair share of it is gone.
         used = self.size - self._undealt + count
         if self._pile is None and (self.size <= _LARGE or 8 * used > self.size):
-            self._pile = self._rng.permutation(np.flatnonzero(~self._dealt))
+            self._pile = np.flatnonzero(~self._dealt).astype(self._numbers)
+            self._rng.shuffle(self._pile)
         if self._pile is not None:
             hand, self._pile = self._pile[:count], self._pile[count:]
             return hand
@@ -134,7 +139,7 @@ class Deck:
         while len(hand) < count:
             more = _distinct(self.size, 2 * count + 8, self._rng)
             hand = _first_of_each(np.concatenate([hand, more[~self._dealt[more]]]))[:count]
-        return hand
+        return hand.astype(self._numbers)
 
     def _shuffle_discarded(self) -> None:
         rows = np.concatenate(self._discarded)
@@ -156,7 +161,7 @@ def _first_of_each(rows: Rows) -> Rows:
 
 def _stratified(strata: npt.NDArray[np.unsignedinteger], count: int, rng: np.random.Generator) -> Rows:
     """Random rows in the pool's class proportions, at least one of every class."""
-    quotas = _quotas(np.bincount(strata), count)
+    quotas = _quotas(_counts(strata), count)
     candidates = _distinct(len(strata), 4 * count, rng) if 8 * count < len(strata) else rng.permutation(len(strata))
     chosen, missing = _fill(strata, candidates, quotas)
     if missing.any():
@@ -165,6 +170,16 @@ def _stratified(strata: npt.NDArray[np.unsignedinteger], count: int, rng: np.ran
         refilled, _ = _fill(strata, rare, np.where(missing > 0, quotas, 0))
         chosen = np.concatenate([chosen[(missing == 0)[strata[chosen]]], refilled])
     return rng.permutation(chosen)
+
+
+def _counts(strata: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.intp]:
+    """Rows of each class, counted in pieces: counting all at once would widen every code first."""
+    classes = int(strata.max()) + 1
+    pieces = (strata[start : start + _PIECE] for start in range(0, len(strata), _PIECE))
+    counts = np.zeros(classes, dtype=np.intp)
+    for piece in pieces:
+        counts += np.bincount(piece, minlength=classes)
+    return counts
 
 
 def _fill(
