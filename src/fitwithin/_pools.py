@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -63,6 +64,9 @@ class Labels:
         ValueError
             If there are gaps, continuous values, labels of mixed types, or one class only.
         """
+        if isinstance(y, list | tuple):
+            # In an array of both, numbers beside text turn into text, and gaps into the word "nan".
+            _check_objects(y)
         column = _checked(column_or_1d(y, warn=True))
         classes, codes = _small_integers(column) or np.unique(column, return_inverse=True)
         if len(classes) < 2:
@@ -74,16 +78,28 @@ class Labels:
 
 
 def _checked(column: Array) -> Array:
+    if not len(column):
+        raise ValueError("y holds no labels: a classifier needs rows to learn from.")
     if column.dtype.kind == "O":
-        kinds = sorted({type(label).__name__ for label in column})
-        if any(label is None or label != label for label in column):
-            raise ValueError("Input y contains NaN or None: drop these rows, or give them a label of their own.")
-        if len(kinds) > 1 and any(kind.startswith("str") for kind in kinds):
-            raise ValueError(f"The labels in y are of mixed types: {', '.join(kinds)}; make them all of one type.")
+        _check_objects(column)
     if column.dtype.kind in "fO":
         assert_all_finite(column, input_name="y")
         check_classification_targets(column)
     return column
+
+
+def _check_objects(labels: Iterable[Any]) -> None:
+    kinds = {"str" if isinstance(label, str) else type(label).__name__ for label in labels}
+    if any(_is_gap(label) for label in labels):
+        raise ValueError("Input y contains NaN or None: drop these rows, or give them a label of their own.")
+    if "str" in kinds and len(kinds) > 1:
+        raise ValueError(f"The labels in y are of mixed types: {', '.join(sorted(kinds))}; make them all of one type.")
+
+
+def _is_gap(label: Any) -> bool:
+    """Whether a label is None, NaN, NaT or NA, which is not even comparable with itself."""
+    differs = label is None or label != label
+    return bool(differs) if isinstance(differs, bool | np.bool_) else np.ndim(label) == 0
 
 
 def _small_integers(column: Array) -> tuple[Array, Array] | None:
@@ -93,10 +109,13 @@ def _small_integers(column: Array) -> tuple[Array, Array] | None:
     low, high = int(column.min()), int(column.max())
     if high - low >= 1 << 16:
         return None
-    offsets = np.subtract(column, low, dtype=np.int64, casting="unsafe") if low else column.astype(np.intp, copy=False)
+    least = column.dtype.type(low)
+    offsets = np.subtract(column, least, dtype=np.uint64 if column.dtype.kind == "u" else np.int64) if low else column
+    offsets = offsets.astype(np.intp, copy=False)
     present = np.bincount(offsets, minlength=high - low + 1) > 0
     table = np.cumsum(present, dtype=np.uint32) - 1
-    return (np.flatnonzero(present) + low).astype(column.dtype), table[offsets]
+    # Narrow integers may wrap around here, and come out right.
+    return np.flatnonzero(present).astype(column.dtype) + least, table[offsets]
 
 
 class ArrayPool:

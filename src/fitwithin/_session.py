@@ -145,7 +145,7 @@ class Session:
                     request = requests.send(answers)
             except StopIteration as end:
                 stop = self._finish_round()
-                return "on_round" if stop else end.value
+                return "on_round" if stop else end.value or "all rows"
             rows = self._notebook.checked(request)
             if isinstance(request, Exam):
                 answers = self._examine(rows)
@@ -228,7 +228,7 @@ class Session:
             story = trouble.traceback
             if self._best is None:
                 trouble.error.add_note(f"Raised by the learner {where}.\n{story}")
-                raise trouble.error from None
+                raise trouble.error from trouble.error.__cause__
         else:
             story = f"The learner's process died: {trouble}."
             if self._best is None:
@@ -251,6 +251,11 @@ class Session:
         return Outcome(model, self.history, reason, best.rows, best.fresh)
 
     def _nothing_to_show(self) -> str:
+        if self.history:
+            return (
+                f"{len(self.history)} models were trained and none of them sat an exam, so none could be chosen. "
+                "A teacher that returns its best model must yield Exam(rows); or it sets returns = 'last'."
+            )
         elapsed = self.budget.elapsed()
         return (
             f"No model within the limit of {self.budget.seconds:g} s: after {elapsed:.2f} s {self._doing}. "

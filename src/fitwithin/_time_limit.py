@@ -52,8 +52,15 @@ def _read(time_limit: TimeLimit) -> float | None:
     if isinstance(time_limit, str):
         return _read_text(time_limit.strip().lower())
     if isinstance(time_limit, Real) and not isinstance(time_limit, bool):
-        return float(time_limit)
+        return _as_float(time_limit)
     return None
+
+
+def _as_float(number: Real) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 def _read_text(text: str) -> float | None:
