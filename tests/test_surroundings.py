@@ -1,6 +1,7 @@
 """`fit` works wherever Python code runs: scripts, notebooks, threads, workers."""
 
 import multiprocessing
+import os
 import subprocess
 import sys
 import threading
@@ -119,7 +120,7 @@ def test_a_forked_worker_does_not_share_its_parents_helper():
         "pid = os.fork(); ok = small_fit() == ('all rows', True); "
         "os._exit(not ok) if pid == 0 else sys.exit(not ok or os.waitpid(pid, 0)[1])"
     )
-    subprocess.run([sys.executable, "-W", "ignore", "-c", script, sys.path[0]], check=True, timeout=120)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script, os.path.dirname(__file__)], check=True, timeout=120)
 
 
 def test_a_thread_and_two_at_the_same_time():
