@@ -2,9 +2,9 @@
 
 import glob
 import os
+import re
 import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
 import psutil
@@ -27,12 +27,17 @@ def _is_helper(process):
         return False
 
 
+def _is_abandoned(name):
+    """Whether a name in /dev/shm holds no number of a living process; anonymous semaphores are documented."""
+    return not name.startswith("sem.mp-") and not any(psutil.pid_exists(int(pid)) for pid in re.findall(r"\d+", name))
+
+
 def _leftovers():
     helpers = [process for process in psutil.Process().children() if _is_helper(process)]
     return {
         "processes": {process.pid for process in psutil.Process().children(recursive=True)}
         - {process.pid for process in helpers[:1]},
-        "shared memory": {path for path in glob.glob("/dev/shm/*") if not Path(path).name.startswith("sem.mp-")},
+        "shared memory": set(filter(_is_abandoned, os.listdir("/dev/shm"))),
         "folders": set(glob.glob(os.path.join(tempfile.gettempdir(), f"fitwithin-{os.getpid()}-*"))),
     }
 

@@ -145,10 +145,12 @@ def test_a_spawned_worker_keeps_the_deadline_too(rows):
 
 
 SCRIPT = """
-import numpy as np, sys, time
+import numpy as np, signal, sys, time
 from fitwithin import TimeConstrainedClassifier
 from fitwithin.testing import AwkwardClassifier
 
+# Whoever starts the tests in the background lets them ignore Ctrl-C, and their children too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 rng = np.random.default_rng(0)
 X = rng.random((100_000, 4))
 y = (X[:, 0] > 0.5).astype(int)
@@ -218,6 +220,15 @@ def test_when_the_parent_is_killed_its_children_die_too():
     assert not alive
 
 
+@pytest.fixture
+def attentive():
+    """Ctrl-C is heard, also where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("attentive")
 def test_an_interrupted_fit_leaves_a_helper_that_works(rows):
     class Interrupting(GaussianNB):
         pass
