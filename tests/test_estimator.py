@@ -40,6 +40,7 @@ def test_the_names_and_defaults_are_the_documented_ones():
         "estimator": None,
         "time_limit": 60,
         "teacher": "auto",
+        "scoring": None,
         "backend": "process",
         "progress": "auto",
         "on_round": None,

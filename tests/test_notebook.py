@@ -27,7 +27,7 @@ def examine(notebook, rows, wrong=()):
 
 
 def close(notebook):
-    return notebook.close(best=False, store=0.0, elapsed=0.0)
+    return notebook.close(estimate=notebook.estimate(), best=False, store=0.0, elapsed=0.0)
 
 
 def test_a_round_counts_what_was_taught_and_examined():
@@ -241,7 +241,7 @@ def test_seconds_are_added_up():
             clock.advance(0.25)
         notebook.examined(np.arange(2, 4), Examined(np.zeros(2, dtype=bool), handover=0.5, exam=4.0))
 
-    finished = notebook.close(best=True, store=3.0, elapsed=99.0)
+    finished = notebook.close(estimate=notebook.estimate(), best=True, store=3.0, elapsed=99.0)
 
     assert finished.seconds_handover == 2.0
     assert finished.seconds_fit == 2.0

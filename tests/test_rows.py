@@ -8,24 +8,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin._budget import Budget
-from fitwithin._pools import ArrayPool, Labels
-from fitwithin.backends._rows import FileRows, RowMap, RowReader, Span, mapped_file, share
+from fitwithin._pools import TablePool
+from fitwithin._target import Labels
+from fitwithin.backends._places import Span
+from fitwithin.backends._reader import RowReader
+from fitwithin.backends._rows import FileRows, RowMap, mapped_file, share
 from fitwithin.testing import FakeClock
 
 
 def a_pool(size):
     X = np.random.default_rng(size).random((size, 4))
-    return ArrayPool(X, Labels.encode(np.arange(size) % 3 * 10))
+    return TablePool(X, Labels.encode(np.arange(size) % 3 * 10))
 
 
 def reader_of(rows):
-    return RowReader(rows.layout, *(file.fd for file in rows.files))
+    return RowReader(rows.layout, tuple(file.fd for file in rows.files))
 
 
 def check(pool, reader, place, rows):
-    X, y = reader.read(place)
-    np.testing.assert_array_equal(X, pool.features(rows))
-    np.testing.assert_array_equal(y, pool.labels(rows))
+    there, here = reader.read(place), pool.read(rows)
+    np.testing.assert_array_equal(there.X, here.X)
+    np.testing.assert_array_equal(there.y, here.y)
 
 
 uses = st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 39), min_size=1, max_size=40)), max_size=8)
@@ -55,12 +58,12 @@ def test_a_growing_lesson_moves_only_what_is_new():
     shared = RowMap(pool, Budget(60))
     shared.lesson(np.arange(10))
     shared.exam(np.arange(10, 30))
-    before = shared._maps[0][:10].copy()
+    before = shared._maps[-1][:10].copy()
 
     place = shared.lesson(np.array([*range(10), 25, 12, 29]))
 
     assert isinstance(place, Span)
-    np.testing.assert_array_equal(shared._maps[0][:10], before)
+    np.testing.assert_array_equal(shared._maps[-1][:10], before)
     check(pool, reader_of(shared), place, np.array([*range(10), 25, 12, 29]))
     shared.close()
 
@@ -77,11 +80,11 @@ def test_fresh_exam_rows_lie_side_by_side():
 
 def test_memory_follows_the_rows_that_are_used():
     X = np.ones((1_000_000, 8))
-    shared = RowMap(ArrayPool(X, Labels.encode(np.arange(len(X)) % 2)), Budget(60))
+    shared = RowMap(TablePool(X, Labels.encode(np.arange(len(X)) % 2)), Budget(60))
 
     shared.lesson(np.arange(0, 1_000_000, 1000))
 
-    assert os.fstat(shared.files[0].fd).st_blocks * 512 < 200_000
+    assert os.fstat(shared.files[-1].fd).st_blocks * 512 < 200_000
     shared.close()
 
 
@@ -89,7 +92,7 @@ def test_memory_follows_the_rows_that_are_used():
 def test_a_part_of_a_memory_map_is_found_in_its_file(part, tmp_path):
     whole = np.memmap(tmp_path / "rows", mode="w+", shape=(40, 4), dtype=np.float32)
     whole[:] = np.random.default_rng(0).random((40, 4))
-    pool = ArrayPool(np.asarray(whole)[part], Labels.encode(np.arange(len(whole[part])) % 2))
+    pool = TablePool(np.asarray(whole)[part], Labels.encode(np.arange(len(whole[part])) % 2))
 
     shared = share(pool, Budget(60))
 

@@ -11,10 +11,11 @@ from fitwithin import LearnerFailed, NoModelInTime, Round, TimeConstrainedClassi
 from fitwithin._budget import Budget
 from fitwithin._cost import CostModel
 from fitwithin._exceptions import LearnerDied
-from fitwithin._pools import ArrayPool, Labels
+from fitwithin._pools import TablePool
 from fitwithin._selection import accuracy_interval
 from fitwithin._session import Session
-from fitwithin.backends import Inline
+from fitwithin._target import Labels
+from fitwithin.backends import Inline, Task
 from fitwithin.backends._inline import InlineModel, InlineSeat
 from fitwithin.teachers import TCT, Deck, Double, Exam, Full, Lesson
 from fitwithin.testing import FakeClock
@@ -632,12 +633,12 @@ class Diary:
 
 def test_watchers_are_told_what_goes_on():
     X, y = a_pool(1000)
-    pool, diaries = ArrayPool(X, Labels.encode(y)), (Diary(), Diary())
+    pool, diaries = TablePool(X, Labels.encode(y)), (Diary(), Diary())
     backend = Inline(clock=FakeClock())
     budget = Budget(100, clock=backend.clock)
 
     with backend.open(budget) as seat:
-        seat.welcome(Oracle(skill=lambda rows: 0.9 if rows == 10 else 0.2), pool, None)
+        seat.welcome(Oracle(skill=lambda rows: 0.9 if rows == 10 else 0.2), pool, Task())
         teacher = Scripted((range(10), EXAM, range(600, 650)), (range(20), EXAM))
         outcome = Session(teacher, seat, budget, CostModel(), diaries).run(Deck(1000, np.random.default_rng(0)))
 
@@ -665,7 +666,7 @@ def test_a_round_is_over_for_watchers_before_the_user_is_asked():
     budget = Budget(100, clock=backend.clock)
 
     with backend.open(budget) as seat:
-        seat.welcome(Oracle(), ArrayPool(X, Labels.encode(y)), None)
+        seat.welcome(Oracle(), TablePool(X, Labels.encode(y)), Task())
         session = Session(
             Full(), seat, budget, CostModel(), (diary,), on_round=lambda finished: diary.entries.append("user")
         )

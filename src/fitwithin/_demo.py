@@ -12,7 +12,7 @@ from rich.table import Table
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
-from ._estimator import TimeConstrainedClassifier
+from ._classifier import TimeConstrainedClassifier
 from ._pump import CONDITIONS, READINGS, WRONG_LABELS, Dataset, make_dataset
 from ._selection import Estimate, accuracy_interval
 from .teachers import TCT, Double

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_regressor
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn import get_config
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.metrics import get_scorer
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter, validate_data
 
 from . import teachers
 from ._budget import Budget
 from ._cost import CostModel
+from ._grading import Grading, Scorer
 from ._messages import OnRound
-from ._pools import Array, ArrayPool, Labels
+from ._pools import TablePool
 from ._progress import ShowProgress, display
 from ._session import Outcome, Session
+from ._tables import as_learned, is_frame
+from ._target import Array, Labels, Target
 from ._time_limit import TimeLimit, seconds_of
-from .backends import Backend, Inline, Process, Seat
+from .backends import Backend, Inline, Process, Seat, Task
 from .teachers import Deck, Teacher
 
 _TEACHERS: Mapping[str, Callable[[], Teacher]] = {
@@ -30,72 +35,14 @@ _TEACHERS: Mapping[str, Callable[[], Teacher]] = {
     "full": teachers.Full,
 }
 _BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": Inline}
+# Any other metric than accuracy may say nothing at all about a class of very few rows.
+_LEAST_OF_A_CLASS = 20
 
 
-def _learner_has(method: str) -> Callable[[TimeConstrainedClassifier], bool]:
-    def has(self: TimeConstrainedClassifier) -> bool:
-        getattr(self.best_estimator_ if hasattr(self, "best_estimator_") else self._learner(), method)
-        return True
+class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """What classifier and regressor have in common."""
 
-    return has
-
-
-class TimeConstrainedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """The most accurate classifier that a learner can build from the data by a deadline.
-
-    Parameters
-    ----------
-    estimator : classifier, default=None
-        Any scikit-learn style classifier; None stands for `HistGradientBoostingClassifier`.
-    time_limit : int, float, timedelta or str, default=60
-        Seconds, a `timedelta`, or text such as ``"90s"``, ``"15m"``, ``"1h30m"``. It covers the
-        whole of `fit`.
-    teacher : str or Teacher, default="auto"
-        Which rows to teach: "auto", "tct", "double", "full", or an object of `fitwithin.teachers`.
-    backend : {"process", "inline"} or Backend, default="process"
-        Where the learner runs. Only "process" can stop a running fit.
-    progress : "auto" or bool, default="auto"
-        Whether to show a live display; "auto" shows it on a terminal or in a notebook.
-    on_round : callable, optional
-        Called with each finished `Round`; returning True stops early and keeps the best model.
-    random_state : int, RandomState or None, default=None
-        Seed of every choice of rows. If it is set, it also fills in whatever `random_state` the
-        learner leaves at None.
-
-    Attributes
-    ----------
-    best_estimator_ : classifier
-        The fitted learner itself.
-    history_ : list of Round
-        Every finished round.
-    stop_reason_ : str
-        "time", "all rows", "no mistakes", "on_round", "interrupted" or "learner failed".
-    time_used_ : float
-        Seconds from the first line of `fit` to its return.
-    n_rows_taught_ : int
-        Rows behind `best_estimator_`.
-    score_estimate_ : tuple of float or None
-        (estimate, low, high) of its accuracy, from rows that were never taught and never examined
-        before; None if it sat no such exam.
-    classes_ : array
-        The labels, sorted.
-    n_features_in_ : int
-        Features seen in `fit`.
-    feature_names_in_ : array of str
-        Their names, if X had any.
-
-    Examples
-    --------
-    >>> from fitwithin import TimeConstrainedClassifier
-    >>> from sklearn.datasets import make_classification
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = make_classification(20_000, random_state=0)
-    >>> clf = TimeConstrainedClassifier(DecisionTreeClassifier(), time_limit=20, random_state=0)
-    >>> clf.fit(X, y).stop_reason_
-    'all rows'
-    >>> clf.time_used_ < 20
-    True
-    """
+    _regression: bool
 
     def __init__(
         self,
@@ -103,6 +50,7 @@ class TimeConstrainedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         *,
         time_limit: TimeLimit = 60,
         teacher: str | Teacher = "auto",
+        scoring: str | Scorer | None = None,
         backend: str | Backend = "process",
         progress: ShowProgress = "auto",
         on_round: OnRound | None = None,
@@ -111,25 +59,31 @@ class TimeConstrainedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         self.estimator = estimator
         self.time_limit = time_limit
         self.teacher = teacher
+        self.scoring = scoring
         self.backend = backend
         self.progress = progress
         self.on_round = on_round
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Train the best model that the time allows.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
             The pool's features. They are not copied whole, and not checked for gaps: the learner
-            says what it can take.
+            says what it can take. Frames reach the learner as frames.
         y : array-like of shape (n_rows,)
-            The labels.
+            What is to be learned.
+        sample_weight : array-like of shape (n_rows,), optional
+            A weight for each row, passed on with it; scores are then weighted too.
+        **params : dict
+            Other arguments of the learner's `fit`, by metadata routing: row by row if they have as
+            many entries as there are rows, as they are otherwise.
 
         Returns
         -------
-        TimeConstrainedClassifier
+        self
             This object, fitted.
 
         Raises
@@ -142,26 +96,33 @@ class TimeConstrainedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         backend: Backend = _named("backend", self.backend, _BACKENDS, "open")
         budget = Budget(seconds_of(self.time_limit), clock=backend.clock)
         teacher: Teacher = _named("teacher", self.teacher, _TEACHERS, "teach")
+        scorer = self._scorer(weighted=sample_weight is not None)
         with backend.open(budget) as seat, display(self.progress, budget) as shown:
+            watchers = () if shown is None else (shown,)
             session = Session(
-                teacher, seat, budget, CostModel(), () if shown is None else (shown,), on_round=self.on_round
+                teacher, seat, budget, CostModel(), watchers, on_round=self.on_round, scored=scorer is not None
             )
-            outcome = session.run(self._seated(seat, X, y))
+            outcome = session.run(self._seated(seat, X, y, scorer, self._routed(sample_weight, params)))
         self._remember(outcome)
         self.time_used_ = budget.elapsed()
         return self
 
-    def _seated(self, seat: Seat, X: Any, y: Any) -> Deck:
+    def _seated(self, seat: Seat, X: Any, y: Any, scorer: Scorer | None, params: Mapping[str, Any]) -> Deck:
         """Check the input, seat the learner before its pool, and shuffle the deck."""
         learner = self._checked_learner()
-        pool = ArrayPool(self._features(X, y), Labels.encode(y))
-        self.classes_ = pool.y.classes
+        features = self._features(X, y)
+        target = self._target(y)
+        extras, options = self._by_rows(params, len(target.column))
         random = check_random_state(self.random_state)
         seed = None if self.random_state is None else int(random.randint(2**31 - 1))
         if seed is not None:
             _fill_random_states(learner, random)
-        seat.welcome(learner, pool, seed)
-        return Deck(len(pool), np.random.default_rng(random.randint(2**31 - 1)), strata=pool.y.codes)
+        _keep_the_folder_clean(learner)
+        pool = TablePool(features, target, extras)
+        seat.welcome(learner, pool, Task(Grading(scorer, self._regression), options, seed))
+        strata = target.codes if isinstance(target, Labels) else None
+        least = 1 if scorer is None else _LEAST_OF_A_CLASS
+        return Deck(len(pool), np.random.default_rng(random.randint(2**31 - 1)), strata, least)
 
     def _remember(self, outcome: Outcome) -> None:
         estimate = outcome.estimate
@@ -171,8 +132,14 @@ class TimeConstrainedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         self.n_rows_taught_ = outcome.rows
         self.score_estimate_ = None if estimate is None else (estimate.value, estimate.low, estimate.high)
 
+    def _target(self, y: Any) -> Target:
+        raise NotImplementedError
+
     def _learner(self) -> Any:
-        return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
+        raise NotImplementedError
+
+    def _refuse_wrong_kind(self, learner: Any) -> None:
+        raise NotImplementedError
 
     def _checked_learner(self) -> Any:
         learner = self._learner()
@@ -182,67 +149,92 @@ class TimeConstrainedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
                 f"estimator must be an object with fit and predict, such as DecisionTreeClassifier(); got {learner!r}"
                 + (f", which has no {' and no '.join(missing)}." if missing else ", a class: add parentheses.")
             )
-        if hasattr(learner, "__sklearn_tags__") and is_regressor(learner):
-            raise TypeError(f"estimator must be a classifier; got the regressor {learner!r}.")
+        if hasattr(learner, "__sklearn_tags__"):
+            self._refuse_wrong_kind(learner)
         return clone(learner, safe=False)
 
-    def _features(self, X: Any, y: Any = None) -> Array:
-        """X as an array, looked at but not read: gaps are the learner's business."""
-        checks = {"ensure_all_finite": False, "dtype": "numeric"}
-        if y is None:
-            features: Array = validate_data(self, X, reset=False, **checks)
-        else:
-            features, _ = validate_data(self, X, y, multi_output=True, **checks)
-        # A frame with columns of text comes through as objects, which no other process could read.
-        return features.astype(np.float64) if features.dtype.hasobject else features
+    def _default_scorer(self) -> Scorer | None:
+        raise NotImplementedError
+
+    def _scorer(self, *, weighted: bool) -> Scorer | None:
+        """The user's scorer; None stands for plain accuracy, which needs none."""
+        if isinstance(self.scoring, str):
+            if self.scoring == "accuracy" and not weighted:
+                return None
+            scorer: Scorer = get_scorer(self.scoring)
+            return scorer
+        if self.scoring is None:
+            return get_scorer("accuracy") if weighted and not self._regression else self._default_scorer()
+        if not callable(self.scoring):
+            raise ValueError(
+                "scoring must be None, the name of a scikit-learn scorer such as 'balanced_accuracy', or a "
+                f"callable(estimator, X, y); got {self.scoring!r}."
+            )
+        return self.scoring
+
+    def _routed(self, sample_weight: Any, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments that go to the learner's `fit`."""
+        given = dict(params) | ({} if sample_weight is None else {"sample_weight": sample_weight})
+        if get_config()["enable_metadata_routing"]:
+            return dict(process_routing(self, "fit", **given).estimator.fit)
+        if params:
+            raise ValueError(
+                f"{', '.join(params)} can be passed to fit only by metadata routing: call "
+                "sklearn.set_config(enable_metadata_routing=True) and set_fit_request on the estimator."
+            )
+        if sample_weight is not None and not has_fit_parameter(self._learner(), "sample_weight"):
+            raise TypeError(f"The learner {type(self._learner()).__name__} takes no sample_weight in its fit.")
+        return given
+
+    def _by_rows(self, params: Mapping[str, Any], rows: int) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Which arguments go with their rows, and which go as they are."""
+        extras: dict[str, Array] = {}
+        options: dict[str, Any] = {}
+        for name, value in params.items():
+            if name == "sample_weight":
+                extras[name] = _weights(value, rows)
+            elif hasattr(value, "__len__") and not isinstance(value, str) and len(value) == rows:
+                extras[name] = np.asarray(value)
+            else:
+                options[name] = value
+        return extras, options
+
+    def _features(self, X: Any, y: Any = None) -> Any:
+        """X as the learner gets it, looked at but not read: gaps are the learner's business."""
+        reset = y is not None
+        if is_frame(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            if reset and len(X) != len(y):
+                raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(X), len(y)]}")
+            if not len(X):
+                raise ValueError("Found a frame with 0 sample(s) while a minimum of 1 is required.")
+            return X
+        checks = {"ensure_all_finite": False, "dtype": None, "accept_sparse": "csr"}
+        if not reset:
+            return validate_data(self, X, reset=False, **checks)
+        features, _ = validate_data(self, X, y, multi_output=True, **checks)
+        return features
 
     def predict(self, X: Any) -> Array:
-        """The labels that the best model gives.
+        """What the best model predicts.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
-            Rows to classify.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
+            Rows to predict for.
         """
         return self._ask("predict", X)
 
-    @available_if(_learner_has("predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Array:
-        """Probabilities, one column for each of `classes_`, if the learner gives any.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Rows to classify.
-        """
-        return self._ask("predict_proba", X)
-
-    @available_if(_learner_has("predict_log_proba"))  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of the probabilities, if the learner gives any.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Rows to classify.
-        """
-        return self._ask("predict_log_proba", X)
-
-    @available_if(_learner_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> Array:
-        """The learner's scores, if it has any.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Rows to classify.
-        """
-        return self._ask("decision_function", X)
-
     def _ask(self, method: str, X: Any) -> Array:
         check_is_fitted(self)
-        answer: Array = getattr(self.best_estimator_, method)(self._features(X))
+        answer: Array = getattr(self.best_estimator_, method)(as_learned(self._features(X)))
         return answer
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Where the arguments of `fit` go: to the learner's `fit`."""
+        return MetadataRouter(owner=type(self).__name__).add(
+            estimator=self._learner(), method_mapping=MethodMapping().add(caller="fit", callee="fit")
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is a best model."""
@@ -251,14 +243,22 @@ class TimeConstrainedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
     def __sklearn_tags__(self) -> Tags:
         """The learner's own abilities, as far as they come through."""
         tags = super().__sklearn_tags__()
-        if not hasattr(self._learner(), "__sklearn_tags__"):
-            return tags
-        learner = get_tags(self._learner())
-        tags.input_tags.allow_nan = learner.input_tags.allow_nan
-        if learner.classifier_tags is not None:
-            tags.classifier_tags.multi_class = learner.classifier_tags.multi_class
-            tags.classifier_tags.poor_score = learner.classifier_tags.poor_score
+        if hasattr(self._learner(), "__sklearn_tags__"):
+            learner = get_tags(self._learner())
+            for name in ("allow_nan", "sparse", "string", "categorical"):
+                setattr(tags.input_tags, name, getattr(learner.input_tags, name))
         return tags
+
+
+def _weights(sample_weight: Any, rows: int) -> Array:
+    one_for_all = isinstance(sample_weight, Real)
+    weights = np.full(rows, float(sample_weight)) if one_for_all else column_or_1d(sample_weight)
+    if len(weights) != rows:
+        raise ValueError(f"sample_weight must have one entry for each row: {rows} rows, {len(weights)} weights.")
+    weights = weights.astype(np.float64, copy=False)
+    if not np.isfinite(weights).all() or weights.sum() <= 0:
+        raise ValueError("sample_weight must be finite, and not all zero.")
+    return weights
 
 
 def _named(parameter: str, value: Any, known: Mapping[str, Callable[[], Any]], method: str) -> Any:
@@ -269,6 +269,16 @@ def _named(parameter: str, value: Any, known: Mapping[str, Callable[[], Any]], m
         return value
     names = ", ".join(f'"{name}"' for name in known)
     raise ValueError(f"{parameter} must be one of {names}, or an object with a method {method!r}; got {value!r}.")
+
+
+def _keep_the_folder_clean(learner: Any) -> None:
+    """CatBoost leaves a folder of logs where the user is, once a round, unless it is told not to."""
+    parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
+    for part in (learner, *parameters.values()):
+        if type(part).__module__.startswith("catboost.") and not {"allow_writing_files", "train_dir"} & set(
+            part.get_params()
+        ):
+            part.set_params(allow_writing_files=False)
 
 
 def _fill_random_states(learner: Any, random: np.random.RandomState) -> None:

@@ -111,7 +111,8 @@ class Round:
     predicted_fit : float or None
         What the cost model expected `seconds_fit` to be; None in the first round.
     estimate, low, high : float or None
-        Accuracy over the examined rows and its 95 % interval; None without an exam.
+        The score over the examined rows, accuracy unless the user chose another, and its 95 % interval; None
+        without an exam.
     best : bool
         Whether this model became the one to be returned.
     elapsed : float

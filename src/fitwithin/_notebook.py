@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import numpy as np
 
 from ._budget import Clock
-from ._messages import Exam, Lesson, Round, Rows
+from ._messages import Exam, Lesson, Mask, Round, Rows
 from ._selection import Estimate, accuracy_interval
-from .backends import Examined, Taught
+from .backends import Examined, Scored, Taught
 
 _TAUGHT, _SEEN, _MISTAKEN = 1, 2, 4
 
@@ -77,7 +77,9 @@ class Notebook:
         self._new_mistakes = self._count_mistakes(new)
         self._marks[rows] |= _TAUGHT | _SEEN
         self._predicted_fit = predicted_fit
-        self._examined = self._right = self._fresh = self._fresh_right = 0
+        self._examined = self._right = 0
+        self._fresh: list[Mask] = []
+        self._fresh_right = 0
         self._handover = self._exam = 0.0
         self._number += 1
         self.open = True
@@ -107,7 +109,7 @@ class Notebook:
         fresh = self._marks[rows] & _SEEN == 0
         self._examined += len(rows)
         self._right += len(rows) - int(np.count_nonzero(report.wrong))
-        self._fresh += int(np.count_nonzero(fresh))
+        self._fresh.append(fresh)
         self._fresh_right += int(np.count_nonzero(fresh & ~report.wrong))
         self._mistakes.append(rows[report.wrong])
         self._marks[rows] |= _SEEN
@@ -125,11 +127,19 @@ class Notebook:
 
     def fresh_estimate(self) -> Estimate | None:
         """The accuracy over those that were never taught and never examined before."""
-        return accuracy_interval(self._fresh_right, self._fresh)
+        return accuracy_interval(self._fresh_right, int(np.count_nonzero(self.fresh)))
 
-    def close(self, *, best: bool, store: float, elapsed: float) -> Round:
+    @property
+    def fresh(self) -> Mask:
+        """For each row that this round examined, whether it was never taught and never examined before."""
+        return np.concatenate([*self._fresh, np.zeros(0, dtype=np.bool_)])
+
+    def scored(self, report: Scored) -> None:
+        """The exams are scored."""
+        self._exam += report.seconds
+
+    def close(self, *, estimate: Estimate | None, best: bool, store: float, elapsed: float) -> Round:
         """The round is over."""
-        estimate = self.estimate()
         choose, self._choose = self._choose, 0.0
         self.open = False
         return Round(
@@ -138,7 +148,7 @@ class Notebook:
             new_rows=self._new_rows,
             new_mistakes=self._new_mistakes,
             examined=self._examined,
-            fresh=self._fresh,
+            fresh=int(np.count_nonzero(self.fresh)),
             seconds_handover=self._handover,
             seconds_fit=self._fit,
             seconds_exam=self._exam,

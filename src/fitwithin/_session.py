@@ -48,7 +48,7 @@ class Outcome:
     rows : int
         Rows behind the model.
     estimate : Estimate or None
-        Its accuracy on rows never taught and never examined before; None without such an exam.
+        Its score on rows never taught and never examined before; None without such an exam.
     """
 
     model: Any
@@ -83,6 +83,8 @@ class Session:
         Told what goes on.
     on_round : callable, optional
         Called with each finished `Round`; stops the session by returning True.
+    scored : bool, default=False
+        Whether the learner's seat computes the score; otherwise it is the accuracy, which the answers tell.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class Session:
         cost: CostModel,
         watchers: tuple[Watcher, ...] = (),
         on_round: OnRound | None = None,
+        scored: bool = False,
     ) -> None:
         self.teacher = teacher
         self.seat = seat
@@ -100,6 +103,7 @@ class Session:
         self.cost = cost
         self.watchers = watchers
         self.on_round = on_round
+        self.scored = scored
         self.history: list[Round] = []
         self._best: _Best | None = None
         self._at = self._doing = "getting ready"
@@ -185,16 +189,16 @@ class Session:
         """Choose between the new model and the best one, note the round; True if the user says stop."""
         if not self._notebook.open:
             return False
-        estimate = self._notebook.estimate()
+        estimate, fresh = self._estimates()
         wins = prefers(
             self.teacher.returns,
             estimate,
             None if self._best is None else self._best.estimate,
             whole=self._notebook.whole,
         )
-        model = self._keep(estimate) if wins else None
+        model = self._keep(estimate, fresh) if wins else None
         finished = self._notebook.close(
-            best=wins, store=0.0 if model is None else model.store, elapsed=self.budget.elapsed()
+            estimate=estimate, best=wins, store=0.0 if model is None else model.store, elapsed=self.budget.elapsed()
         )
         self.history.append(finished)
         self.cost.observe(finished, load=0.0 if model is None else model.load)
@@ -202,7 +206,16 @@ class Session:
             watcher.round_over(finished)
         return self.on_round is not None and bool(self.on_round(finished))
 
-    def _keep(self, estimate: Estimate | None) -> KeptModel:
+    def _estimates(self) -> tuple[Estimate | None, Estimate | None]:
+        """The new model's score over all rows that it was examined on, and over the fresh ones."""
+        if not self.scored or not len(self._notebook.fresh):
+            return self._notebook.estimate(), self._notebook.fresh_estimate()
+        self._announce("being scored on", len(self._notebook.fresh))
+        report = self.seat.score(self._notebook.fresh)
+        self._notebook.scored(report)
+        return report.overall, report.fresh
+
+    def _keep(self, estimate: Estimate | None, fresh: Estimate | None) -> KeptModel:
         """Make the new model the best one, if it can still be brought back in time."""
         self._announce("storing the model of", self._notebook.rows)
         model = self.seat.keep()
@@ -210,7 +223,7 @@ class Session:
             model.discard()
             raise OutOfTime
         self.budget.reserved = model.load
-        former, self._best = self._best, _Best(model, self._notebook.rows, estimate, self._notebook.fresh_estimate())
+        former, self._best = self._best, _Best(model, self._notebook.rows, estimate, fresh)
         if former is not None:
             former.model.discard()
         return model

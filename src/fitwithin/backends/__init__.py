@@ -1,7 +1,7 @@
 """Backends: where the learner runs."""
 
-from ._base import Backend, Examined, KeptModel, Seat, Taught
+from ._base import Backend, Examined, KeptModel, Scored, Seat, Task, Taught
 from ._inline import Inline
 from ._process import Process
 
-__all__ = ["Backend", "Examined", "Inline", "KeptModel", "Process", "Seat", "Taught"]
+__all__ = ["Backend", "Examined", "Inline", "KeptModel", "Process", "Scored", "Seat", "Task", "Taught"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 from .._budget import Budget, Clock
+from .._grading import Grading
 from .._messages import Mask, Rows
 from .._pools import Pool
+from .._selection import Estimate
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,42 @@ class Examined:
     wrong: Mask
     handover: float
     exam: float
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The exams of a round are scored.
+
+    Parameters
+    ----------
+    overall, fresh : Estimate or None
+        Over all their rows, and over those that were never seen before.
+    seconds : float
+        What that took.
+    """
+
+    overall: Estimate | None
+    fresh: Estimate | None
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is asked of a learner besides learning.
+
+    Parameters
+    ----------
+    grading : Grading
+        How its models are graded.
+    options : dict
+        Arguments of its `fit` that do not go by rows.
+    seed : int or None
+        For learners that draw on the global random state.
+    """
+
+    grading: Grading = field(default_factory=Grading)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    seed: int | None = None
 
 
 class KeptModel(Protocol):
@@ -89,8 +128,8 @@ class Seat(Protocol):
 
     def __exit__(self, *exc_info: object) -> None: ...
 
-    def welcome(self, learner: Any, pool: Pool, seed: int | None) -> None:
-        """Take in the unfitted learner and the pool it learns from."""
+    def welcome(self, learner: Any, pool: Pool, task: Task) -> None:
+        """Take in the unfitted learner, the pool it learns from, and what is asked of it."""
         ...
 
     def teach(self, rows: Rows) -> Taught:
@@ -99,6 +138,10 @@ class Seat(Protocol):
 
     def examine(self, rows: Rows) -> Examined:
         """Let the model of the last lesson classify these rows."""
+        ...
+
+    def score(self, fresh: Mask) -> Scored:
+        """Score the exams of the last lesson's model; `fresh` tells which of their rows were never seen before."""
         ...
 
     def keep(self) -> KeptModel:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from .._pools import Array
+from .._target import Array
 
 
 class SharedFile:

@@ -78,7 +78,7 @@ class _Helper:
 
     def _obey(self) -> bool:
         try:
-            body, descriptors, _, _ = socket.recv_fds(self._control, MAX_MESSAGE, 8)
+            body, descriptors, _, _ = socket.recv_fds(self._control, MAX_MESSAGE, 64)
         except ConnectionError:
             body, descriptors = b"", []
         if not body:
@@ -133,7 +133,7 @@ class _Helper:
             os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = self._folder
             line = Channel(socket.socket(fileno=channel))
             if os.getppid() == helper:
-                serve(line, line.receive(), files)  # type: ignore[arg-type]
+                serve(line, line.receive(), files)
         except (EOFError, OSError, KeyboardInterrupt):
             pass
         finally:

@@ -13,9 +13,9 @@ from sklearn.base import clone
 
 from .._budget import Budget, Clock
 from .._exceptions import LearnerRaised, OutOfTime
-from .._messages import Rows
+from .._messages import Mask, Rows
 from .._pools import Pool
-from ._base import Examined, Taught
+from ._base import Examined, Scored, Task, Taught
 from ._pupil import Pupil, repeat
 
 
@@ -81,29 +81,37 @@ class InlineSeat:
     def __exit__(self, *exc_info: object) -> None:
         """Nothing to end."""
 
-    def welcome(self, learner: Any, pool: Pool, seed: int | None) -> None:
+    def welcome(self, learner: Any, pool: Pool, task: Task) -> None:
         """Take in the learner and its pool; the process' own random state is left alone."""
         self._learner = learner
         self._pool = pool
+        self._task = task
 
     def teach(self, rows: Rows) -> Taught:
         """Train a fresh copy of the learner."""
         start = self._budget.elapsed()
-        X, y = self._pool.features(rows), self._pool.labels(rows)
+        portion = self._pool.read(rows)
         handed = self._budget.elapsed()
-        self._pupil = Pupil(clone(self._learner, safe=False))
+        self._pupil = Pupil(clone(self._learner, safe=False), self._task.grading)
         with self._at_work():
-            self._pupil.learn(X, y)
+            self._pupil.learn(portion, self._task.options)
         return Taught(handover=handed - start, fit=self._budget.elapsed() - handed)
 
     def examine(self, rows: Rows) -> Examined:
         """Classify rows with the newest model."""
         start = self._budget.elapsed()
-        X, y = self._pool.features(rows), self._pool.labels(rows)
+        portion = self._pool.read(rows)
         handed = self._budget.elapsed()
         with self._at_work():
-            wrong = self._pupil.mistakes(X, y)
+            wrong = self._pupil.sit([portion])
         return Examined(wrong, handover=handed - start, exam=self._budget.elapsed() - handed)
+
+    def score(self, fresh: Mask) -> Scored:
+        """Score the exams of the newest model."""
+        start = self._budget.elapsed()
+        with self._at_work():
+            overall, unseen = self._pupil.score(fresh)
+        return Scored(overall, unseen, self._budget.elapsed() - start)
 
     def keep(self) -> InlineModel:
         """The newest model; the next lesson makes another one."""

@@ -18,15 +18,15 @@ import numpy as np
 
 from .._budget import Budget, Clock
 from .._exceptions import LearnerRaised, OutOfTime
-from .._messages import Rows
+from .._messages import Mask, Rows
 from .._pools import Pool
-from ._base import Examined, Taught
+from ._base import Examined, Scored, Task, Taught
 from ._files import SharedFile
 from ._forks import ForkedHost
 from ._launch import search_path
 from ._models import StoredModel, expected_load
 from ._rows import SharedRows, share
-from ._serve import Classify, Done, Fit, Introduction, Raised, Store
+from ._serve import Classify, Done, Fit, Introduction, Raised, Score, Store
 from ._spawned import SpawnedHost
 
 
@@ -119,19 +119,19 @@ class ProcessSeat:
                 held.close()
         self._host.close()
 
-    def welcome(self, learner: Any, pool: Pool, seed: int | None) -> None:
+    def welcome(self, learner: Any, pool: Pool, task: Task) -> None:
         """Pickle the learner, let its modules be imported, and open the shared map."""
-        pickled = _pickled(learner)
+        pickled = _pickled(learner, task)
         self._host.prepare(_modules(pickled))
         self._rows = share(pool, self._budget, self._host.folder)
         self._introduction = Introduction(
-            learner=pickled,
+            pupil=pickled,
             layout=self._rows.layout,
             path=search_path(),
             folder=os.getcwd(),
             environment=dict(os.environ),
             filters=_pickled_filters(),
-            seed=seed,
+            seed=task.seed,
         )
 
     def teach(self, rows: Rows) -> Taught:
@@ -157,6 +157,12 @@ class ProcessSeat:
         wrong = np.unpackbits(np.frombuffer(done.value, np.uint8), count=len(rows)).astype(np.bool_)
         return Examined(wrong, handover=self._budget.elapsed() - start - done.seconds, exam=done.seconds)
 
+    def score(self, fresh: Mask) -> Scored:
+        """Score where the exams were sat."""
+        done = self._ask(Score(len(fresh), np.packbits(fresh).tobytes()))
+        overall, unseen = done.value
+        return Scored(overall, unseen, done.seconds)
+
     def keep(self) -> StoredModel:
         """Store the model in a file of its own."""
         done = self._ask(Store())
@@ -165,7 +171,7 @@ class ProcessSeat:
         size = os.fstat(file.fd).st_size
         return StoredModel(file, done.seconds, expected_load(done.value, size), self._warnings)
 
-    def _ask(self, request: Fit | Classify | Store) -> Done:
+    def _ask(self, request: Fit | Classify | Score | Store) -> Done:
         with self._deadline():
             reply = self._host.ask(request, self._budget)
         if isinstance(reply, Raised):
@@ -189,9 +195,9 @@ class ProcessSeat:
         self._model = SharedFile(self._host.folder)
 
 
-def _pickled(learner: Any) -> bytes:
+def _pickled(learner: Any, task: Task) -> bytes:
     try:
-        body: bytes = cloudpickle.dumps(learner, protocol=5)
+        body: bytes = cloudpickle.dumps((learner, task.grading, dict(task.options)), protocol=5)
     except Exception as error:
         raise TypeError(
             f"The learner {type(learner).__name__} cannot be pickled, so it cannot be sent to the process that "

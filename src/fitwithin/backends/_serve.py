@@ -17,9 +17,10 @@ import cloudpickle
 import numpy as np
 
 from ._channel import Channel
-from ._models import store
+from ._pickles import store
+from ._places import Layout, Place
 from ._pupil import Pupil
-from ._rows import Layout, Place, RowReader
+from ._reader import RowReader
 
 _NOT_STORED = (
     "The fitted learner cannot be pickled, so it cannot come back from the process it was trained in: {error}. "
@@ -35,8 +36,8 @@ class Introduction:
 
     Parameters
     ----------
-    learner : bytes
-        The unfitted learner, pickled.
+    pupil : bytes
+        The unfitted learner, how it is graded and the options of its `fit`, pickled.
     layout : Layout
         What its rows look like.
     path, folder, environment : list of str, str, dict
@@ -48,7 +49,7 @@ class Introduction:
         For learners that draw on the global random state.
     """
 
-    learner: bytes
+    pupil: bytes
     layout: Layout
     path: list[str]
     folder: str
@@ -79,6 +80,14 @@ class Classify:
     place: Place
 
 
+@dataclass(frozen=True, eq=False)
+class Score:
+    """Score the exams of this round; answered by two estimates, overall and over the fresh rows (packed bits)."""
+
+    rows: int
+    fresh: bytes
+
+
 @dataclass(frozen=True)
 class Store:
     """Write the model to the shared file; answered by the seconds that pickling took."""
@@ -101,7 +110,7 @@ class Raised:
     traceback: str
 
 
-def serve(channel: Channel, introduction: Introduction, files: tuple[int, int, int]) -> object:
+def serve(channel: Channel, introduction: Introduction, files: tuple[int, ...]) -> object:
     """Answer the requests of one round.
 
     Parameters
@@ -111,7 +120,7 @@ def serve(channel: Channel, introduction: Introduction, files: tuple[int, int, i
     introduction : Introduction
         Its first message.
     files : tuple of int
-        Descriptors of features, labels and the model to be.
+        Descriptors of the shared rows, and at last of the model to be.
 
     Returns
     -------
@@ -125,7 +134,12 @@ def serve(channel: Channel, introduction: Introduction, files: tuple[int, int, i
     """
     introduction.settle_in()
     desk = _Desk(introduction, files)
-    actions: dict[type, Callable[[Any], Done]] = {Fit: desk.fit, Classify: desk.classify, Store: desk.store}
+    actions: dict[type, Callable[[Any], Done]] = {
+        Fit: desk.fit,
+        Classify: desk.classify,
+        Score: desk.score,
+        Store: desk.store,
+    }
     while True:
         request = channel.receive()
         if not isinstance(request, tuple(actions)):
@@ -138,33 +152,36 @@ def serve(channel: Channel, introduction: Introduction, files: tuple[int, int, i
 
 
 class _Desk:
-    def __init__(self, introduction: Introduction, files: tuple[int, int, int]) -> None:
-        features, labels, self._model = files
+    def __init__(self, introduction: Introduction, files: tuple[int, ...]) -> None:
+        *rows, self._model = files
         self._introduction = introduction
-        self._rows = RowReader(introduction.layout, features, labels)
+        self._rows = RowReader(introduction.layout, tuple(rows))
 
     def fit(self, request: Fit) -> Done:
         _seed(self._introduction.seed)
         _adopt_filters(self._introduction.filters)
-        self._pupil = Pupil(pickle.loads(self._introduction.learner))
-        rows = self._rows.read(request.place)
-        start = time.monotonic()
-        self._pupil.learn(*rows)
-        seconds = time.monotonic() - start
-        return Done([_portable(warning) for warning in self._pupil.warnings], seconds)
+        learner, grading, options = pickle.loads(self._introduction.pupil)
+        self._pupil = Pupil(learner, grading)
+        self._pupil.learn(self._rows.read(request.place), options)
+        return self._done([_portable(warning) for warning in self._pupil.warnings])
 
     def classify(self, request: Classify) -> Done:
-        wrong, seconds = [], 0.0
-        for rows in self._rows.read_in_pieces(request.place):
-            start = time.monotonic()
-            wrong.append(self._pupil.mistakes(*rows))
-            seconds += time.monotonic() - start
-        return Done(np.packbits(np.concatenate(wrong)).tobytes(), seconds)
+        wrong = self._pupil.sit(self._rows.read_in_pieces(request.place))
+        return self._done(np.packbits(wrong).tobytes())
+
+    def score(self, request: Score) -> Done:
+        start = time.monotonic()
+        fresh = np.unpackbits(np.frombuffer(request.fresh, np.uint8), count=request.rows).astype(np.bool_)
+        return Done(self._pupil.score(fresh), time.monotonic() - start)
+
+    def _done(self, value: Any) -> Done:
+        seconds, self._pupil.seconds = self._pupil.seconds, 0.0
+        return Done(value, seconds)
 
     def store(self, request: Store) -> Done:
         start = time.monotonic()
         try:
-            pickling = store(self._pupil.model, self._model)
+            _, pickling = store(self._pupil.model, self._model)
             return Done(pickling, time.monotonic() - start)
         except Exception as error:
             raise TypeError(_NOT_STORED.format(error=error)) from error

@@ -51,12 +51,12 @@ class _Work:
         """Serve one round; the message after its last request."""
         self._folder = os.path.dirname(arrival.paths[0])
         os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = self._folder
-        features, labels, model = (os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0)) for path in arrival.paths)
+        files = tuple(os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0)) for path in arrival.paths)
         try:
-            return serve(channel, arrival.introduction, (features, labels, model))
+            return serve(channel, arrival.introduction, files)
         finally:
-            for descriptor in (features, labels, model):
-                os.close(descriptor)
+            for file in files:
+                os.close(file)
 
     def end_with_parent(self) -> None:
         """Wait for the end of standard input, which is the end of the parent; leave nothing behind."""

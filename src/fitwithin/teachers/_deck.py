@@ -32,6 +32,9 @@ class Deck:
         The only source of chance.
     strata : array of int, optional
         The class of each row as a small number; the opening lesson then holds every class.
+    least : int, default=1
+        How many rows of the rarest class an opening lesson should hold; it grows for that, up to a
+        tenth of the pool.
 
     Examples
     --------
@@ -48,11 +51,16 @@ class Deck:
     """
 
     def __init__(
-        self, size: int, rng: np.random.Generator, strata: npt.NDArray[np.unsignedinteger] | None = None
+        self,
+        size: int,
+        rng: np.random.Generator,
+        strata: npt.NDArray[np.unsignedinteger] | None = None,
+        least: int = 1,
     ) -> None:
         self.size = size
         self._rng = rng
         self._strata = strata
+        self._least = least
         self._numbers: type[np.integer[Any]] = np.int32 if size < 2**31 else np.int64
         self._dealt = np.zeros(size, dtype=np.bool_)
         self._undealt = size
@@ -82,7 +90,7 @@ class Deck:
         """
         wanted = self._opening_size(first)
         if self._strata is not None:
-            wanted = max(wanted, int(np.count_nonzero(_counts(self._strata))))
+            wanted = max(wanted, self._enough_of_each(_counts(self._strata)))
         rows: Rows
         if wanted >= self.size:
             rows = np.arange(self.size, dtype=self._numbers)
@@ -92,6 +100,13 @@ class Deck:
             rows = _stratified(self._strata, wanted, self._rng).astype(self._numbers)
         self._mark(rows)
         return rows
+
+    def _enough_of_each(self, counts: npt.NDArray[np.intp]) -> int:
+        """Rows that hold every class, and the rarest one as often as is wanted if that is not too much."""
+        present = counts[counts > 0]
+        if self._least == 1:
+            return len(present)
+        return max(len(present), min(-(-self._least * self.size // int(present.min())), self.size // 10))
 
     def _opening_size(self, first: First) -> int:
         if isinstance(first, Integral) and not isinstance(first, bool) and first > 0:

@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from .._budget import Budget
 from .._exceptions import LearnerDied, LearnerRaised, OutOfTime
 from .._messages import Rows
-from .._pools import Array, ArrayPool, Labels
-from ..backends import Backend, Seat
+from .._pools import TablePool
+from .._target import Array, Labels
+from ..backends import Backend, Seat, Task
 from ._learners import AwkwardClassifier
 
 LONG = 60.0
@@ -47,17 +48,17 @@ class RecordingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.repeat(self.classes_[:1], len(X))
 
 
-def a_pool(rows: int = 200, *, dtype: Any = np.float32, order: Any = "C") -> ArrayPool:
+def a_pool(rows: int = 200, *, dtype: Any = np.float32, order: Any = "C") -> TablePool:
     """A pool whose features tell the row number, with three classes of text labels."""
     X = np.array(np.arange(rows * 3).reshape(rows, 3) % 120, dtype=dtype, order=order)
-    return ArrayPool(X, Labels.encode(np.array(["a", "b", "c"])[np.arange(rows) % 3]))
+    return TablePool(X, Labels.encode(np.array(["a", "b", "c"])[np.arange(rows) % 3]))
 
 
-def seated(backend: Backend, learner: Any, pool: ArrayPool, seconds: float = LONG) -> Seat:
+def seated(backend: Backend, learner: Any, pool: TablePool, seconds: float = LONG) -> Seat:
     """A seat of a backend with a learner that knows its pool; to be entered."""
     seat = backend.open(Budget(seconds, clock=backend.clock))
     try:
-        seat.welcome(learner, pool, seed=0)
+        seat.welcome(learner, pool, Task(seed=0))
     except BaseException:
         seat.__exit__()
         raise
@@ -77,7 +78,7 @@ class BackendContract:
 
     make: Callable[[], Backend]
 
-    def check_lesson(self, seat: Seat, pool: ArrayPool, rows: Rows) -> None:
+    def check_lesson(self, seat: Seat, pool: TablePool, rows: Rows) -> None:
         """Teach rows and see that the model saw just these."""
         seat.teach(rows)
         kept = seat.keep()
@@ -85,8 +86,8 @@ class BackendContract:
             warnings.simplefilter("ignore")
             model = kept.bring()
         kept.discard()
-        np.testing.assert_array_equal(model.X_, pool.features(rows))
-        np.testing.assert_array_equal(model.y_, pool.labels(rows))
+        np.testing.assert_array_equal(model.X_, pool.read(rows).X)
+        np.testing.assert_array_equal(model.y_, pool.read(rows).y)
         assert model.X_.dtype == pool.X.dtype
         assert model.lessons_ == 1
 
@@ -129,7 +130,7 @@ class BackendContract:
             seat.teach(np.arange(12))
             for rows in (np.arange(50, 61), np.array([55, 3, 199, 52])):
                 examined = seat.examine(rows)
-                np.testing.assert_array_equal(examined.wrong, pool.labels(rows) != "a")
+                np.testing.assert_array_equal(examined.wrong, pool.read(rows).y != "a")
                 assert examined.exam >= 0
 
     def test_a_kept_model_outlives_the_next_lesson_and_the_seat(self) -> None:
@@ -187,7 +188,7 @@ class KillableBackendContract(BackendContract):
         """Run into trouble; seconds that were left when the seat gave up."""
         budget = Budget(seconds)
         with self.make().open(budget) as seat:
-            seat.welcome(learner, a_pool(), seed=0)
+            seat.welcome(learner, a_pool(), Task(seed=0))
             try:
                 seat.teach(np.arange(30))
                 seat.examine(np.arange(30, 40))

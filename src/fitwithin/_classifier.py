@@ -1,0 +1,154 @@
+"""The classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, is_regressor
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metaestimators import available_if
+
+from ._estimator import TimeConstrainedEstimator
+from ._grading import Scorer
+from ._target import Array, Labels
+
+
+def _learner_has(method: str) -> Callable[[TimeConstrainedClassifier], bool]:
+    def has(self: TimeConstrainedClassifier) -> bool:
+        getattr(self.best_estimator_ if hasattr(self, "best_estimator_") else self._learner(), method)
+        return True
+
+    return has
+
+
+class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # type: ignore[misc]
+    """The most accurate classifier that a learner can build from the data by a deadline.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any scikit-learn style classifier; None stands for `HistGradientBoostingClassifier`.
+    time_limit : int, float, timedelta or str, default=60
+        Seconds, a `timedelta`, or text such as ``"90s"``, ``"15m"``, ``"1h30m"``. It covers the
+        whole of `fit`.
+    teacher : str or Teacher, default="auto"
+        Which rows to teach: "auto", "tct", "double", "full", or an object of `fitwithin.teachers`.
+    scoring : str, callable or None, default=None
+        What "most accurate" means: the name of a scikit-learn scorer, a scorer, or any
+        callable(estimator, X, y); None is accuracy.
+    backend : {"process", "inline"} or Backend, default="process"
+        Where the learner runs. Only "process" can stop a running fit.
+    progress : "auto" or bool, default="auto"
+        Whether to show a live display; "auto" shows it on a terminal or in a notebook.
+    on_round : callable, optional
+        Called with each finished `Round`; returning True stops early and keeps the best model.
+    random_state : int, RandomState or None, default=None
+        Seed of every choice of rows. If it is set, it also fills in whatever `random_state` the
+        learner leaves at None.
+
+    Attributes
+    ----------
+    best_estimator_ : classifier
+        The fitted learner itself.
+    history_ : list of Round
+        Every finished round.
+    stop_reason_ : str
+        "time", "all rows", "no mistakes", "on_round", "interrupted" or "learner failed".
+    time_used_ : float
+        Seconds from the first line of `fit` to its return.
+    n_rows_taught_ : int
+        Rows behind `best_estimator_`.
+    score_estimate_ : tuple of float or None
+        (estimate, low, high) of its score, from rows that were never taught and never examined
+        before; None if it sat no such exam.
+    classes_ : array
+        The labels, sorted.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : array of str
+        Their names, if X had any.
+
+    Examples
+    --------
+    >>> from fitwithin import TimeConstrainedClassifier
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = make_classification(20_000, random_state=0)
+    >>> clf = TimeConstrainedClassifier(DecisionTreeClassifier(), time_limit=20, random_state=0)
+    >>> clf.fit(X, y).stop_reason_
+    'all rows'
+    >>> clf.time_used_ < 20
+    True
+    """
+
+    _regression = False
+
+    def _learner(self) -> Any:
+        return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
+
+    def _refuse_wrong_kind(self, learner: Any) -> None:
+        if is_regressor(learner):
+            raise TypeError(f"estimator must be a classifier; got the regressor {learner!r}.")
+
+    def _target(self, y: Any) -> Labels:
+        labels = Labels.encode(y)
+        self.classes_ = labels.classes
+        return labels
+
+    def _default_scorer(self) -> Scorer | None:
+        return None
+
+    @available_if(_learner_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities, one column for each of `classes_`, if the learner gives any.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
+            Rows to classify.
+        """
+        return self._by_class(self._ask("predict_proba", X), absent=0.0)
+
+    @available_if(_learner_has("predict_log_proba"))  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities, if the learner gives any.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
+            Rows to classify.
+        """
+        return self._by_class(self._ask("predict_log_proba", X), absent=-np.inf)
+
+    @available_if(_learner_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Array:
+        """The learner's scores, if it has any.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
+            Rows to classify.
+        """
+        return self._ask("decision_function", X)
+
+    def _by_class(self, answer: Array, absent: float) -> Array:
+        """One column for each of `classes_`, also for those that the best model was never taught."""
+        known = getattr(self.best_estimator_, "classes_", self.classes_)
+        if len(known) == len(self.classes_):
+            return answer
+        columns = np.full((len(answer), len(self.classes_)), absent)
+        columns[:, np.searchsorted(self.classes_, known)] = answer
+        return columns
+
+    def __sklearn_tags__(self) -> Tags:
+        """The learner's own abilities, as far as they come through."""
+        tags = super().__sklearn_tags__()
+        if hasattr(self._learner(), "__sklearn_tags__"):
+            learner = get_tags(self._learner()).classifier_tags
+            if learner is not None:
+                tags.classifier_tags.multi_class = learner.multi_class
+                tags.classifier_tags.poor_score = learner.poor_score
+        return tags
