@@ -1,22 +1,30 @@
 # `make demo` and `make test` need Python >= 3.11 and nothing else; uv is used where it is there.
 PYTHON ?= python3
 VENV ?= .venv
+CONSTRAINTS ?= constraints.txt
 BIN := $(VENV)/bin
 ifneq ($(shell command -v uv 2>/dev/null),)
 MAKE_VENV := uv venv --quiet --allow-existing --python $(PYTHON) $(VENV)
-INSTALL := uv pip install --quiet --python $(BIN)/python -c constraints.txt
+INSTALL := uv pip install --quiet --python $(BIN)/python -c $(CONSTRAINTS)
 else
 MAKE_VENV := $(PYTHON) -m venv $(VENV)
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 endif
 
-.PHONY: demo test check format bench docs clean
+.PHONY: demo test test-oldest test-newest check format bench docs clean
 
 demo: $(VENV)/core
 	$(BIN)/fitwithin demo
 
 test: $(VENV)/dev
 	$(BIN)/python -m pytest
+
+# The oldest and the newest versions that are supported.
+test-oldest:
+	$(MAKE) test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
+
+test-newest:
+	$(MAKE) test VENV=.venv-newest CONSTRAINTS=/dev/null
 
 check: $(VENV)/dev
 	$(BIN)/ruff check .
@@ -31,6 +39,7 @@ format: $(VENV)/dev
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/deadline.py
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/frames.py
 	$(BIN)/python benchmarks/covtype.py
 
 docs: $(VENV)/dev
@@ -39,7 +48,7 @@ docs: $(VENV)/dev
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-$(VENV)/core: pyproject.toml constraints.txt
+$(VENV)/core: pyproject.toml $(CONSTRAINTS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fitwithin needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ...")'
 	$(MAKE_VENV)
 	$(INSTALL) -e .
