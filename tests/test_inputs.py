@@ -181,8 +181,8 @@ def test_labels_of_every_kind_are_those_that_come_back(labels):
     direct = DecisionTreeClassifier().fit(NUMBERS, labels)
 
     np.testing.assert_array_equal(classifier.classes_, direct.classes_)
-    assert set(classifier.predict(NUMBERS).tolist()) <= set(np.asarray(labels).tolist())
-    assert classifier.score(NUMBERS, np.asarray(labels)) > 0.9
+    assert classifier.predict(NUMBERS).dtype == direct.predict(NUMBERS).dtype
+    assert np.mean(classifier.predict(NUMBERS) == direct.predict(NUMBERS)) > 0.9
 
 
 def test_classes_that_the_model_never_saw_have_probability_zero():

@@ -51,12 +51,12 @@ def test_skops_stores_it_without_pickle(classifier):
     needed = skops.io.get_untrusted_types(data=stored)
     again = skops.io.loads(stored, trusted=needed)
 
-    assert needed == [
+    own = [
         "fitwithin._classifier.TimeConstrainedClassifier",
         "fitwithin._messages.Round",
         "fitwithin.teachers._tct.TCT",
-        "sklearn.tree._tree.Tree",
     ]
+    assert [name for name in needed if not name.startswith("sklearn.")] == own
     np.testing.assert_array_equal(again.predict(X), classifier.predict(X))
 
 
