@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import get_scorer, make_scorer, mean_pinball_loss
 from sklearn.svm import LinearSVC
 
-from fitwithin._grading import Exams, Grading
+from fitwithin._grading import Exams, Grading, _contributions
 from fitwithin._selection import accuracy_interval
 
 X, Y = make_classification(4000, n_informative=5, flip_y=0.1, random_state=0)
@@ -73,6 +73,16 @@ def test_unweighted_accuracy_has_the_interval_of_the_paper():
     right = int((MODEL.predict(X[500:]) == Y[500:]).sum())
 
     assert Grading(scorer).estimate(sat(MODEL, X[500:], Y[500:], scorer)) == accuracy_interval(right, 3500)
+
+
+@pytest.mark.parametrize("name", ["accuracy", "neg_log_loss", "neg_brier_score"])
+def test_a_mean_over_rows_is_the_mean_of_what_the_rows_contribute(name):
+    scorer = get_scorer(name)
+    exams = sat(MODEL, X[500:], Y[500:], scorer)
+
+    contributions = _contributions(scorer, exams, np.arange(3500))
+
+    assert contributions.mean() == pytest.approx(scorer(MODEL, X[500:], Y[500:]))
 
 
 def test_weight_two_counts_like_two_rows():

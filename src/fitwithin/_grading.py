@@ -187,6 +187,13 @@ def _log_probability(exam: Exams, rows: Array) -> Array:
     return np.asarray(np.log(probabilities[np.arange(len(rows)), column].clip(_SMALLEST)))
 
 
+def _brier(exam: Exams, rows: Array) -> Array:
+    probabilities = exam.answers("predict_proba")[rows]
+    truth = exam.y[rows][:, None] == exam.model.classes_[None, :]
+    # With two classes the metric counts the distance of one of them.
+    return np.asarray(-((truth - probabilities) ** 2).sum(axis=1) / (2 if len(exam.model.classes_) == 2 else 1))
+
+
 def _absolute_error(exam: Exams, rows: Array) -> Array:
     return np.asarray(-np.abs(exam.answers("predict")[rows].ravel() - exam.y[rows]))
 
@@ -200,6 +207,7 @@ _MEANS: Mapping[str, Callable[[Exams, Array], Array]] = {
     for name, by_row in {
         "accuracy": _right,
         "neg_log_loss": _log_probability,
+        "neg_brier_score": _brier,
         "neg_mean_absolute_error": _absolute_error,
         "neg_mean_squared_error": _squared_error,
     }.items()
