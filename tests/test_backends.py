@@ -1,14 +1,19 @@
 """Every backend keeps the same contract; those that can stop a learner keep a longer one."""
 
 import os
+import socket
+import subprocess
+import sys
 import time
+import warnings
 
 import numpy as np
 import psutil
 import pytest
 
+from fitwithin._exceptions import LearnerDied
 from fitwithin.backends import Inline, Process, Task
-from fitwithin.backends._helper import Helper
+from fitwithin.backends._helper import Helper, helpers
 from fitwithin.backends._spawned import Worker
 from fitwithin.testing import AwkwardClassifier, BackendContract, KillableBackendContract
 from fitwithin.testing._backends import RecordingClassifier, a_pool, seated
@@ -145,8 +150,6 @@ def test_a_helper_that_died_while_idle_is_replaced():
 
 
 def test_a_helper_that_dies_at_work_is_told_as_the_learners_death():
-    from fitwithin._exceptions import LearnerDied
-
     with seated(Process(start="fork"), AwkwardClassifier("hangs in Python"), a_pool()) as seat:
         helper = psutil.Process(seat._host._helper._process.pid)
         seat._host._helper.prepare([])
@@ -155,3 +158,72 @@ def test_a_helper_that_dies_at_work_is_told_as_the_learners_death():
         threading.Timer(0.3, helper.kill).start()
         with pytest.raises(LearnerDied):
             seat.teach(np.arange(30))
+
+
+def test_a_session_that_gave_up_on_a_fork_does_not_confuse_the_next_one():
+    # The helper answers an order that nobody waits for any more, as after a cold start that took too long.
+    helper = Helper()
+    helper._serial += 1
+    ours, theirs = socket.socketpair()
+    helper._order("fork", helper._serial, descriptors=[theirs.fileno()])
+    helper.rest()
+    helpers.clear()
+    helpers.give_back(helper)
+
+    with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as seat:
+        assert seat._host._helper is helper
+        assert seat.teach(np.arange(9)).fit >= 0
+        assert seat.examine(np.arange(9, 12)).wrong.shape == (3,)
+    for end in (ours, theirs):
+        end.close()
+
+
+def test_a_retry_after_a_cold_start_that_took_too_long_works():
+    script = """
+import numpy as np
+from fitwithin import NoModelInTime, TimeConstrainedClassifier
+from sklearn.naive_bayes import GaussianNB
+
+X = np.random.default_rng(0).random((3000, 3))
+y = X[:, 0] + 0.3 * X[:, 1] ** 3 > 0.6
+clf = TimeConstrainedClassifier(GaussianNB(), time_limit=0.2)
+try:
+    clf.fit(X, y)
+except NoModelInTime as error:
+    print("process was still starting" in str(error))
+print(clf.set_params(time_limit=60).fit(X, y).stop_reason_)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines() == ["True", "all rows"]
+
+
+def test_an_exit_of_the_learner_is_told_by_its_code():
+    class Quitting(RecordingClassifier):
+        def fit(self, X, y):
+            sys.exit(4)
+
+    with (
+        seated(Process(start="fork"), Quitting(), a_pool()) as seat,
+        pytest.raises(LearnerDied, match="exit code 4"),
+    ):
+        seat.teach(np.arange(5))
+
+
+def test_a_warning_class_that_exists_only_here_reaches_the_user():
+    class OwnWarning(UserWarning):
+        pass
+
+    class Warner(RecordingClassifier):
+        def fit(self, X, y):
+            warnings.warn("mine", OwnWarning, stacklevel=2)
+            return super().fit(X, y)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        with seated(Process(), Warner(), a_pool()) as seat:
+            seat.teach(np.arange(5))
+            kept = seat.keep()
+    with pytest.warns(OwnWarning, match="mine"):
+        kept.bring()
+    kept.discard()

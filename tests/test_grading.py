@@ -80,7 +80,7 @@ def test_a_mean_over_rows_is_the_mean_of_what_the_rows_contribute(name):
     scorer = get_scorer(name)
     exams = sat(MODEL, X[500:], Y[500:], scorer)
 
-    contributions = _contributions(scorer, exams, np.arange(3500))
+    contributions = _contributions(scorer, exams.paper(), np.arange(3500))
 
     assert contributions.mean() == pytest.approx(scorer(MODEL, X[500:], Y[500:]))
 
@@ -163,3 +163,37 @@ def test_the_fifth_with_the_largest_errors_is_hard():
 
 def test_nothing_is_hard_when_every_value_is_right():
     assert not Grading(None, regression=True).mistakes(np.ones(5), np.ones(5)).any()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+@pytest.mark.parametrize("name", ["roc_auc_ovr", "neg_log_loss"])
+def test_a_metric_that_is_not_defined_on_an_exam_proves_nothing(name):
+    scorer = get_scorer(name)
+    rows = np.flatnonzero(YM != 2)[:50]
+
+    exams = sat(MANY, XM[rows], YM[rows], scorer, cuts=(20,))
+    estimate = Grading(scorer).estimate(exams)
+
+    assert estimate.low == -np.inf
+    assert Grading(scorer).estimate(exams, np.ones(50, dtype=bool)) is None
+
+
+def test_a_few_perfect_answers_are_no_proof_with_weights_and_other_metrics():
+    y = MODEL.predict(X[:20])
+
+    for name, weights in (("accuracy", np.ones(20)), ("f1", None), ("balanced_accuracy", None)):
+        scorer = get_scorer(name)
+        estimate = Grading(scorer).estimate(sat(MODEL, X[:20], y, scorer, weights, cuts=(8,)))
+        assert estimate.value == 1.0
+        assert 0.7 < estimate.low < 0.9
+
+
+def test_a_black_box_without_tags_and_classes_can_be_scored():
+    class Box:
+        def predict(self, X):
+            return (X[:, 0] > 0).astype(int)
+
+    for scorer, regression in ((get_scorer("f1"), False), (get_scorer("r2"), True)):
+        exams = Exams(Box(), regression)
+        exams.sit(X[:400], Y[:400], None, scorer)
+        assert np.isfinite(Grading(scorer, regression).estimate(exams).value)

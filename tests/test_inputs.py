@@ -368,3 +368,41 @@ def test_whatever_comes_the_answer_is_a_class_or_a_clear_error(
     assert set(one.predict(X).tolist()) <= set(one.classes_.tolist())
     assert one.predict_proba(X).shape == (rows, len(one.classes_))
     assert one.history_ == two.history_
+
+
+def test_weights_and_plain_numbers_leave_the_first_lesson_as_it_is():
+    y = (np.arange(ROWS) < 5).astype(int)
+
+    weighted = TimeConstrainedClassifier(GaussianNB(), teacher=TCT(first=0.02), backend="inline", random_state=0)
+    counted = fitted(GaussianNB(), NUMBERS, y, backend="inline", teacher=TCT(first=30), scoring="balanced_accuracy")
+
+    assert weighted.fit(NUMBERS, y, sample_weight=np.ones(ROWS)).history_[0].rows == 30
+    assert counted.history_[0].rows == 30
+
+
+def test_arguments_and_metrics_that_cannot_work_are_refused_first():
+    with pytest.raises(ValueError, match="make_scorer"):
+        TimeConstrainedClassifier(GaussianNB(), scoring=lambda model, X, y: 0.0).fit(
+            NUMBERS, LABELS, sample_weight=np.ones(ROWS)
+        )
+    with config_context(enable_metadata_routing=True):
+
+        class Routed(Witness):
+            def fit(self, X, y, sample_weight=None, mood=None):
+                return super().fit(X, y, sample_weight, mood=mood)
+
+        classifier = TimeConstrainedClassifier(Routed().set_fit_request(mood=True))
+        with pytest.raises(TypeError, match="mood goes with the rows"):
+            classifier.fit(NUMBERS, LABELS, mood=np.array([{}] * ROWS, dtype=object))
+
+
+def test_a_learner_that_writes_into_its_frame_does_not_write_into_the_users():
+    class Spoiling(Witness):
+        def fit(self, X, y):
+            X.iloc[:, 0] = -1.0
+            return super().fit(X, y)
+
+    frame = pd.DataFrame(NUMBERS[:300], columns=list("abcd"))
+    fitted(Spoiling(), frame, LABELS[:300], backend="inline", teacher="full")
+
+    assert (frame["a"] >= 0).all()

@@ -17,7 +17,7 @@ class Budget:
     seconds : float
         The limit.
     clock : callable, default=time.monotonic
-        Read for the time; nothing in the package reads another clock.
+        Read for the time; no decision depends on another clock.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 from . import teachers
 from ._budget import Budget
 from ._cost import CostModel
-from ._grading import Grading, Scorer
+from ._grading import Grading, Scorer, is_made
 from ._messages import OnRound
 from ._pools import TablePool
 from ._progress import ShowProgress, display
@@ -121,7 +121,7 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
         pool = TablePool(features, target, extras)
         seat.welcome(learner, pool, Task(Grading(scorer, self._regression), options, seed))
         strata = target.codes if isinstance(target, Labels) else None
-        least = 1 if scorer is None else _LEAST_OF_A_CLASS
+        least = 1 if self.scoring in (None, "accuracy") else _LEAST_OF_A_CLASS
         return Deck(len(pool), np.random.default_rng(random.randint(2**31 - 1)), strata, least)
 
     def _remember(self, outcome: Outcome) -> None:
@@ -159,7 +159,7 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
     def _scorer(self, *, weighted: bool) -> Scorer | None:
         """The user's scorer; None stands for plain accuracy, which needs none."""
         if isinstance(self.scoring, str):
-            if self.scoring == "accuracy" and not weighted:
+            if self.scoring == "accuracy" and not weighted and not self._regression:
                 return None
             scorer: Scorer = get_scorer(self.scoring)
             return scorer
@@ -170,6 +170,8 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
                 "scoring must be None, the name of a scikit-learn scorer such as 'balanced_accuracy', or a "
                 f"callable(estimator, X, y); got {self.scoring!r}."
             )
+        if weighted and not is_made(self.scoring):
+            raise ValueError("A plain callable cannot weigh rows: make it a scorer with sklearn.metrics.make_scorer.")
         return self.scoring
 
     def _routed(self, sample_weight: Any, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -193,8 +195,8 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
         for name, value in params.items():
             if name == "sample_weight":
                 extras[name] = _weights(value, rows)
-            elif hasattr(value, "__len__") and not isinstance(value, str) and len(value) == rows:
-                extras[name] = np.asarray(value)
+            elif isinstance(value, list | tuple | np.ndarray) and len(value) == rows:
+                extras[name] = _plain_column(name, value)
             else:
                 options[name] = value
         return extras, options
@@ -250,6 +252,13 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
         return tags
 
 
+def _plain_column(name: str, value: Any) -> Array:
+    column = np.asarray(value)
+    if column.dtype.hasobject:
+        raise TypeError(f"{name} goes with the rows, so it must hold numbers or text of one type; got objects.")
+    return column
+
+
 def _weights(sample_weight: Any, rows: int) -> Array:
     one_for_all = isinstance(sample_weight, Real)
     weights = np.full(rows, float(sample_weight)) if one_for_all else column_or_1d(sample_weight)
@@ -257,7 +266,7 @@ def _weights(sample_weight: Any, rows: int) -> Array:
         raise ValueError(f"sample_weight must have one entry for each row: {rows} rows, {len(weights)} weights.")
     weights = weights.astype(np.float64, copy=False)
     if not np.isfinite(weights).all() or weights.sum() <= 0:
-        raise ValueError("sample_weight must be finite, and not all zero.")
+        raise ValueError(f"sample_weight must be finite, and not all zero; its sum is {weights.sum()}.")
     return weights
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,19 +13,17 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import Tags, get_tags
 
 from ._messages import Mask
-from ._selection import Estimate, accuracy_interval
+from ._selection import Estimate, Z, accuracy_interval
 from ._tables import concatenate, take
 from ._target import Array
 
 Scorer = Callable[..., float]
 """A scikit-learn scorer, or any callable(estimator, X, y)."""
 
-_Z = 1.96
 _HARD_SHARE = 0.2
-_RESAMPLES = 100
-_RESAMPLED_ROWS = 20_000
-_RESAMPLING_SECONDS = 0.5
-_FEWEST_RESAMPLES = 10
+# A fixed amount of work, whatever the exam's size and the machine's speed.
+_RESAMPLES = 60
+_RESAMPLED_ROWS = 5_000
 _SMALLEST = 1e-15
 _METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
 
@@ -59,18 +57,29 @@ class Grading:
         error = np.abs(predicted - y)
         return np.asarray(error > np.quantile(error, 1 - _HARD_SHARE), dtype=np.bool_)
 
-    def estimate(self, exam: Exams, chosen: Mask | None = None) -> Estimate | None:
-        """The score over the rows of an exam, or over some of them, with its 95 % interval."""
-        rows = np.arange(len(exam)) if chosen is None else np.flatnonzero(chosen)
+    def estimate(self, exams: Exams, chosen: Mask | None = None) -> Estimate | None:
+        """The score over the rows of the exams, or over some of them, with its 95 % interval.
+
+        A metric that is not defined on these rows, because a class is missing for example, proves nothing.
+        """
+        paper = exams.paper()
+        rows = np.arange(len(paper.y)) if chosen is None else np.flatnonzero(chosen)
         if self.scorer is None or not len(rows):
             return None
-        value = float(exam.score(self.scorer, rows))
-        contributions = _contributions(self.scorer, exam, rows)
+        value = _score_or_nan(self.scorer, paper, rows)
+        if not np.isfinite(value):
+            return Estimate(value, -np.inf, np.inf) if chosen is None else None
+        contributions = _contributions(self.scorer, paper, rows)
         if contributions is None:
-            return _symmetric(value, _resampled_error(lambda some: exam.score(self.scorer, some), rows))
-        if contributions.dtype == np.bool_ and exam.weights is None:
+            return _symmetric(value, _resampled_error(self.scorer, paper, rows), len(rows))
+        if contributions.dtype == np.bool_ and paper.weights is None and np.isclose(value, contributions.mean()):
             return accuracy_interval(int(np.count_nonzero(contributions)), len(rows))
-        return _symmetric(value, _standard_error(contributions, exam.weights_of(rows)))
+        return _symmetric(value, _standard_error(contributions, paper.weights_of(rows)), len(rows))
+
+
+def is_made(scorer: Any) -> bool:
+    """Whether a scorer was made by scikit-learn, so that it asks a model for answers and looks at nothing else."""
+    return isinstance(scorer, _MadeScorer)
 
 
 class Exams:
@@ -80,25 +89,25 @@ class Exams:
     ----------
     model : estimator
         Who was examined.
+    regression : bool, default=False
+        Whether values were asked for instead of classes.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, regression: bool = False) -> None:
         self.model = model
+        self._regression = regression
         self._answers: dict[str, list[Array]] = {"predict": []}
         self._y: list[Array] = []
         self._weights: list[Array] = []
         self._X: list[Any] = []
 
-    def __len__(self) -> int:
-        return sum(map(len, self._y))
-
     def sit(self, X: Any, y: Array, weights: Array | None, scorer: Scorer | None) -> Array:
         """Answer an exam; the predictions. What the scorer will need besides is asked for now, while X is at hand."""
-        answering = _Answering(self.model, X)
+        answering = _Answering(self.model, self._regression, X, y)
         predicted = answering.answer("predict")
-        if scorer is not None and isinstance(scorer, _MadeScorer):
+        if is_made(scorer):
             if not self._y:
-                scorer(answering, np.arange(len(y))[:, None], y)
+                _ask(scorer, answering, y)
             for method in set(self._answers) - set(answering.answers):
                 answering.answer(method)
         elif scorer is not None:
@@ -110,42 +119,73 @@ class Exams:
             self._weights.append(weights)
         return predicted
 
-    @property
-    def y(self) -> Array:
-        """The truth."""
-        return np.concatenate(self._y)
+    def paper(self) -> Paper:
+        """All exams in one."""
+        return Paper(
+            self.model,
+            self._regression,
+            np.concatenate(self._y),
+            {method: np.concatenate(answers) for method, answers in self._answers.items()},
+            np.concatenate(self._weights) if self._weights else None,
+            concatenate(self._X) if self._X else None,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Paper:
+    """Questions and answers of all exams of a round.
+
+    Parameters
+    ----------
+    model : estimator
+        Who was examined.
+    regression : bool
+        Whether values were asked for instead of classes.
+    y : array
+        The truth.
+    answers : dict of array
+        What the model answered, by method.
+    weights : array or None
+        The rows' weights, if they have any.
+    X : table or None
+        The rows themselves, for a scorer that looks at them.
+    """
+
+    model: Any
+    regression: bool
+    y: Array
+    answers: Mapping[str, Array] = field(default_factory=dict)
+    weights: Array | None = None
+    X: Any = None
 
     @property
-    def weights(self) -> Array | None:
-        """The rows' weights, if they have any."""
-        return np.concatenate(self._weights) if self._weights else None
+    def classes(self) -> Array:
+        """The classes that the columns of probabilities stand for."""
+        return _classes(self.model, self.y)
 
     def weights_of(self, rows: Array) -> Array:
         """Weights of these rows; all one if they have none."""
-        weights = self.weights
-        return np.ones(len(rows)) if weights is None else weights[rows]
+        return np.ones(len(rows)) if self.weights is None else self.weights[rows]
 
-    def answers(self, method: str) -> Array:
-        """What the model answered by a method, in all exams."""
-        return np.concatenate(self._answers[method])
-
-    def score(self, scorer: Scorer | None, rows: Array) -> float:
+    def score(self, scorer: Scorer, rows: Array) -> float:
         """The score over these rows."""
-        assert scorer is not None
-        if not isinstance(scorer, _MadeScorer):
-            return float(scorer(self.model, take(concatenate(self._X), rows), self.y[rows]))
-        replay = _Answering(self.model, None, {method: self.answers(method) for method in self._answers})
-        weights = self.weights
-        options = {} if weights is None else {"sample_weight": weights[rows]}
+        if not is_made(scorer):
+            return float(scorer(self.model, take(self.X, rows), self.y[rows]))
+        replay = _Answering(self.model, self.regression, None, self.y, self.answers)
+        options = {} if self.weights is None else {"sample_weight": self.weights[rows]}
         return float(scorer(replay, rows[:, None], self.y[rows], **options))
 
 
 class _Answering(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Stands in for a model before a scorer: asks the model once for each method, and answers by row number."""
 
-    def __init__(self, model: Any, X: Any, answers: Mapping[str, Array] | None = None) -> None:
+    def __init__(
+        self, model: Any, regression: bool, X: Any, y: Array, answers: Mapping[str, Array] | None = None
+    ) -> None:
         self.model = model
+        self.regression = regression
         self.X = X
+        self.y = y
         self.answers = dict(answers or {})
 
     def answer(self, method: str) -> Array:
@@ -155,8 +195,8 @@ class _Answering(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no 
         return self.answers[method]
 
     def __getattr__(self, name: str) -> Any:
-        if name == "classes_":
-            return self.model.classes_
+        if name == "classes_" and not self.regression:
+            return _classes(self.model, self.y)
         if name not in _METHODS or not hasattr(self.model, name):
             raise AttributeError(name)
 
@@ -168,41 +208,55 @@ class _Answering(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no 
         return answer
 
     def __sklearn_tags__(self) -> Tags:
-        return get_tags(self.model)
+        if hasattr(self.model, "__sklearn_tags__"):
+            return get_tags(self.model)
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor" if self.regression else "classifier"
+        return tags
 
 
-def _contributions(scorer: Scorer, exam: Exams, rows: Array) -> Array | None:
+def _classes(model: Any, y: Array) -> Array:
+    return np.asarray(model.classes_) if hasattr(model, "classes_") else np.unique(y)
+
+
+def _ask(scorer: Any, answering: _Answering, y: Array) -> None:
+    """Let a scorer ask for what it needs; whether it can make anything of these rows does not matter yet."""
+    with contextlib.suppress(ValueError, ZeroDivisionError):
+        scorer(answering, np.arange(len(y))[:, None], y)
+
+
+def _contributions(scorer: Scorer, paper: Paper, rows: Array) -> Array | None:
     """What each row adds to a metric that is a mean over rows; None for other metrics."""
     by_row = _MEANS.get(repr(scorer))
-    return None if by_row is None else by_row(exam, rows)
+    return None if by_row is None else by_row(paper, rows)
 
 
-def _right(exam: Exams, rows: Array) -> Array:
-    return np.asarray(exam.answers("predict")[rows].ravel() == exam.y[rows], dtype=np.bool_)
+def _right(paper: Paper, rows: Array) -> Array:
+    return np.asarray(paper.answers["predict"][rows].ravel() == paper.y[rows], dtype=np.bool_)
 
 
-def _log_probability(exam: Exams, rows: Array) -> Array:
-    probabilities = exam.answers("predict_proba")[rows]
-    column = np.searchsorted(exam.model.classes_, exam.y[rows])
+def _log_probability(paper: Paper, rows: Array) -> Array:
+    probabilities = paper.answers["predict_proba"][rows]
+    column = np.searchsorted(paper.classes, paper.y[rows])
     return np.asarray(np.log(probabilities[np.arange(len(rows)), column].clip(_SMALLEST)))
 
 
-def _brier(exam: Exams, rows: Array) -> Array:
-    probabilities = exam.answers("predict_proba")[rows]
-    truth = exam.y[rows][:, None] == exam.model.classes_[None, :]
+def _brier(paper: Paper, rows: Array) -> Array:
+    probabilities = paper.answers["predict_proba"][rows]
+    truth = paper.y[rows][:, None] == paper.classes[None, :]
     # With two classes the metric counts the distance of one of them.
-    return np.asarray(-((truth - probabilities) ** 2).sum(axis=1) / (2 if len(exam.model.classes_) == 2 else 1))
+    return np.asarray(-((truth - probabilities) ** 2).sum(axis=1) / (2 if len(paper.classes) == 2 else 1))
 
 
-def _absolute_error(exam: Exams, rows: Array) -> Array:
-    return np.asarray(-np.abs(exam.answers("predict")[rows].ravel() - exam.y[rows]))
+def _absolute_error(paper: Paper, rows: Array) -> Array:
+    return np.asarray(-np.abs(paper.answers["predict"][rows].ravel() - paper.y[rows]))
 
 
-def _squared_error(exam: Exams, rows: Array) -> Array:
-    return -(_absolute_error(exam, rows) ** 2)
+def _squared_error(paper: Paper, rows: Array) -> Array:
+    return -(_absolute_error(paper, rows) ** 2)
 
 
-_MEANS: Mapping[str, Callable[[Exams, Array], Array]] = {
+_MEANS: Mapping[str, Callable[[Paper, Array], Array]] = {
     repr(get_scorer(name)): by_row
     for name, by_row in {
         "accuracy": _right,
@@ -214,8 +268,10 @@ _MEANS: Mapping[str, Callable[[Exams, Array], Array]] = {
 }
 
 
-def _symmetric(value: float, error: float) -> Estimate:
-    return Estimate(value, value - _Z * error, value + _Z * error)
+def _symmetric(value: float, error: float, rows: int) -> Estimate:
+    # A handful of perfect answers has no spread, and is no proof: give it the width that Wilson's interval would have.
+    reach = Z * (error or Z / rows)
+    return Estimate(value, value - reach, value + reach)
 
 
 def _standard_error(values: Array, weights: Array) -> float:
@@ -224,24 +280,21 @@ def _standard_error(values: Array, weights: Array) -> float:
     return float(np.sqrt((weights**2 * (values - mean) ** 2).sum()) / total)
 
 
-def _resampled_error(score: Callable[[Array], float], rows: Array) -> float:
-    """The standard error of a score, from resamples; the work is bounded whatever the exam's size.
+def _resampled_error(scorer: Scorer, paper: Paper, rows: Array) -> float:
+    """The standard error of a score, from resamples.
 
     A large exam is resampled by fewer rows than it has, and the spread scaled to its size.
     """
     random = np.random.default_rng(0)
     size = min(len(rows), _RESAMPLED_ROWS)
-    end = time.monotonic() + _RESAMPLING_SECONDS
-    scores: list[float] = []
-    while len(scores) < _RESAMPLES and (len(scores) < _FEWEST_RESAMPLES or time.monotonic() < end):
-        scores.append(_score_or_nan(score, random.choice(rows, size)))
-    known = np.asarray(scores)[np.isfinite(scores)]
+    scores = np.array([_score_or_nan(scorer, paper, random.choice(rows, size)) for _ in range(_RESAMPLES)])
+    known = scores[np.isfinite(scores)]
     return float(known.std(ddof=1) * np.sqrt(size / len(rows))) if len(known) > 1 else float("inf")
 
 
-def _score_or_nan(score: Callable[[Array], float], rows: Array) -> float:
+def _score_or_nan(scorer: Scorer, paper: Paper, rows: Array) -> float:
     try:
-        return score(rows)
-    except ValueError:
-        # A resample of a small exam may lack a class, which many metrics refuse.
+        return paper.score(scorer, rows)
+    except (ValueError, ZeroDivisionError):
+        # Rows that lack a class, or weigh nothing, are refused by many metrics.
         return float("nan")

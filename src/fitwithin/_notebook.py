@@ -117,6 +117,11 @@ class Notebook:
         self._exam += report.exam
 
     @property
+    def was_examined(self) -> bool:
+        """Whether the model of the round that is under way sat an exam."""
+        return self.open and self._examined > 0
+
+    @property
     def whole(self) -> bool:
         """Whether the lesson holds every row of the pool."""
         return self._whole

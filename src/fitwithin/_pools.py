@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ._messages import Rows
-from ._tables import take
+from ._tables import owned, take
 from ._target import Array, Target
 
 
@@ -85,4 +85,4 @@ class TablePool:
     def read(self, rows: Rows) -> Portion:
         """These rows, as a copy."""
         extras = {name: column[rows] for name, column in self.extras.items()}
-        return Portion(take(self.X, rows), self.y.decode(self.y.column[rows]), extras)
+        return Portion(owned(take(self.X, rows)), self.y.decode(self.y.column[rows]), extras)

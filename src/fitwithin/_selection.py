@@ -1,4 +1,4 @@
-"""Which model is best: by the lower end of the 95 % interval of its accuracy."""
+"""Which model is best: by the lower end of the 95 % interval of its score."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Literal
 
 from scipy.stats import binomtest
 
-_Z = 1.96
+Z = 1.96
+"""How many standard errors a 95 % interval reaches to each side."""
 
 Returns = Literal["best", "last"]
 """Whether a teacher hands back its best model by the bound, or its last one."""
@@ -16,12 +17,12 @@ Returns = Literal["best", "last"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """An accuracy and its 95 % interval.
+    """A score, such as the accuracy, and its 95 % interval.
 
     Parameters
     ----------
     value, low, high : float
-        The share of right answers and the ends of its interval.
+        The score and the ends of its interval.
     """
 
     value: float
@@ -58,7 +59,7 @@ def accuracy_interval(right: int, rows: int) -> Estimate | None:
     if right in (0, rows):
         wilson = binomtest(right, rows).proportion_ci(method="wilson")
         return Estimate(value, float(wilson.low), float(wilson.high))
-    reach = _Z * math.sqrt(value * (1 - value) / rows)
+    reach = Z * math.sqrt(value * (1 - value) / rows)
     return Estimate(value, value - reach, value + reach)
 
 

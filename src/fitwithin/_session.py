@@ -141,7 +141,7 @@ class Session:
     def _follow(self, requests: Requests) -> StopReason:
         answers: Answers | None = None
         while True:
-            if self._notebook.open and self.budget.remaining() < 3 * self._notebook.slowest_choice:
+            if self._notebook.was_examined and self.budget.remaining() < 3 * self._notebook.slowest_choice:
                 # In a very large pool choosing takes its time, and the new model is not safe yet.
                 return "on_round" if self._finish_round() else "time"
             try:
@@ -264,7 +264,7 @@ class Session:
         return Outcome(model, self.history, reason, best.rows, best.fresh)
 
     def _nothing_to_show(self) -> str:
-        if self.history:
+        if self.history and not self.budget.spent:
             return (
                 f"{len(self.history)} models were trained and none of them sat an exam, so none could be chosen. "
                 "A teacher that returns its best model must yield Exam(rows); or it sets returns = 'last'."

@@ -47,6 +47,11 @@ def take(X: Any, rows: Rows) -> Any:
             return X[rows]
 
 
+def owned(X: Any) -> Any:
+    """X, safe to be written to: before its version 3 a slice of a pandas frame writes through."""
+    return X.copy() if _kind(X) == "pandas" and int(sys.modules["pandas"].__version__.split(".")[0]) < 3 else X
+
+
 def as_learned(X: Any) -> Any:
     """X as a learner is given it: arrow tables as frames of pandas."""
     return X.to_pandas() if _kind(X) == "pyarrow" else X

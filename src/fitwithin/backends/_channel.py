@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import pickle
-import select
+import selectors
 import socket
 import struct
 from typing import Any
 
 _LENGTH = struct.Struct("!Q")
 _CHUNK = 1 << 20
+
+# A time-out of zero would mean "do not wait", which fails in another way than a wait that was too long.
+SHORTEST = 0.001
+
+
+def readable(files: list[int], timeout: float | None) -> set[int]:
+    """Which of these descriptors have something to read; waits for the first, at most so many seconds."""
+    # Unlike `select`, this takes descriptors of any number.
+    with selectors.DefaultSelector() as selector:
+        for file in files:
+            selector.register(file, selectors.EVENT_READ)
+        return {key.fd for key, _ in selector.select(timeout)}
 
 
 class Channel:
@@ -53,7 +65,7 @@ class Channel:
             If the other side is gone.
         """
         body = pickle.dumps(message, protocol=5)
-        self._end.settimeout(timeout)
+        self._end.settimeout(None if timeout is None else max(timeout, SHORTEST))
         self._end.sendall(_LENGTH.pack(len(body)))
         self._end.sendall(body)
 
@@ -76,7 +88,7 @@ class Channel:
 
     def await_more(self, timeout: float | None) -> None:
         """Wait for a piece of a message, and take it in."""
-        if not select.select([self._end], [], [], timeout)[0]:
+        if not readable([self.fileno()], timeout):
             raise TimeoutError
         self.read()
 

@@ -9,6 +9,9 @@ import signal
 
 import psutil
 
+LAST_WORDS_SECONDS = 1.0
+"""How long to wait for the news of how a process ended."""
+
 
 def describe_ending(exited: bool, status: int) -> str:
     """How a process ended, for a person.

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import select
 import socket
 from typing import Any
 
 from .._budget import Budget
 from .._exceptions import LearnerDied
-from ._channel import Channel
-from ._endings import describe_ending
+from ._channel import Channel, readable
+from ._endings import LAST_WORDS_SECONDS, describe_ending
 from ._files import SharedFile
 from ._helper import Helper, HelperGone, helpers
 from ._serve import Introduction
-
-_LAST_WORDS_SECONDS = 1.0
 
 
 class ForkedHost:
@@ -46,14 +43,20 @@ class ForkedHost:
         except HelperGone:
             # It had waited too long for work just when this came.
             self._replace_helper()
-            self._fork(descriptors, budget)
+            self._fork_or_give_up(descriptors, budget)
         finally:
             theirs.close()
         self._channel.send(introduction, budget.remaining())
 
     def _fork(self, descriptors: list[int], budget: Budget) -> None:
         self._helper.end_pupil()
-        self._helper.fork(descriptors, budget.remaining())
+        self._helper.fork(descriptors, budget)
+
+    def _fork_or_give_up(self, descriptors: list[int], budget: Budget) -> None:
+        try:
+            self._fork(descriptors, budget)
+        except HelperGone:
+            raise LearnerDied("no process could be started for it") from None
 
     def _replace_helper(self) -> None:
         self._helper.close()
@@ -67,17 +70,13 @@ class ForkedHost:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self._channel.send(request, budget.remaining())
         while not self._channel.complete:
-            lines = (self._channel.fileno(), self._helper.control.fileno())
-            ready = select.select(lines, [], [], budget.remaining())[0]
+            ready = readable([self._channel.fileno(), self._helper.control.fileno()], budget.remaining())
             if not ready:
                 raise TimeoutError
-            if self._channel.fileno() not in ready:
-                raise LearnerDied(self._how_it_ended(0.0))
-            try:
-                self._channel.read()
-            except EOFError:
-                patience = min(_LAST_WORDS_SECONDS, budget.remaining())
-                raise LearnerDied(self._how_it_ended(patience)) from None
+            if self._channel.fileno() in ready:
+                self._read(budget)
+            elif (end := self._how_it_ended(0.0)) is not None:
+                raise LearnerDied(end)
         return self._channel.receive()
 
     def stop(self) -> None:
@@ -96,11 +95,22 @@ class ForkedHost:
             self._channel.close()
             self._channel = None
 
-    def _how_it_ended(self, patience: float) -> str:
+    def _read(self, budget: Budget) -> None:
+        assert self._channel is not None
+        try:
+            self._channel.read()
+        except EOFError:
+            end = self._how_it_ended(min(LAST_WORDS_SECONDS, budget.remaining()))
+            raise LearnerDied(end or "it hung up without a word") from None
+
+    def _how_it_ended(self, patience: float) -> str | None:
+        """How the learner's process ended; None if there is no news of that."""
         try:
             while True:
                 kind, pid, *end = self._helper.news(patience)
                 if kind == "ended" and pid == self._helper.pupil:
                     return describe_ending(*end)
-        except (HelperGone, TimeoutError, BlockingIOError):
-            return "it hung up without a word"
+        except TimeoutError:
+            return None
+        except HelperGone:
+            return "its helper process ended"

@@ -10,6 +10,8 @@ import signal
 import socket
 from typing import Any
 
+from .._budget import Budget
+from ._channel import SHORTEST
 from ._helper_main import MAX_MESSAGE
 from ._idle import IDLE_SECONDS, IdleSlot
 from ._launch import launch, search_path
@@ -27,6 +29,7 @@ class Helper:
         self._process = launch("_helper_main", theirs.fileno(), idle_seconds, pass_fds=(theirs.fileno(),))
         theirs.close()
         self.pupil: int | None = None
+        self._serial = 0
         self._folder = ""
 
     @property
@@ -47,17 +50,19 @@ class Helper:
         """Let the helper import what a learner will need."""
         self._order("prepare", search_path(), modules)
 
-    def fork(self, descriptors: list[int], timeout: float) -> None:
+    def fork(self, descriptors: list[int], budget: Budget) -> None:
         """Start a learner's process with these descriptors; raises TimeoutError if that takes too long."""
-        self._order("fork", descriptors=descriptors)
+        # The answer to an order that a former session did not wait for may still be on its way.
+        self._serial += 1
+        self._order("fork", self._serial, descriptors=descriptors)
         while self.pupil is None:
-            news = self.news(timeout)
-            if news[0] == "forked":
-                self.pupil, self._folder = news[1:]
+            news = self.news(budget.remaining())
+            if news[:2] == ("forked", self._serial):
+                self.pupil, self._folder = news[2:]
 
     def news(self, timeout: float) -> tuple[Any, ...]:
         """The helper's next message."""
-        self.control.settimeout(timeout)
+        self.control.settimeout(max(timeout, SHORTEST))
         try:
             body = self.control.recv(MAX_MESSAGE)
         except ConnectionError:

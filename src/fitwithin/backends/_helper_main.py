@@ -20,6 +20,7 @@ import socket
 import sys
 import tempfile
 import time
+import traceback
 from typing import Any
 
 import psutil
@@ -88,7 +89,7 @@ class _Helper:
             case "prepare":
                 self._prepare(*details)
             case "fork":
-                self._fork(*descriptors)
+                self._fork(*details, *descriptors)
             case "end":
                 self._end_pupil()
             case "release":
@@ -104,7 +105,7 @@ class _Helper:
             with contextlib.suppress(Exception):
                 importlib.import_module(module)
 
-    def _fork(self, *descriptors: int) -> None:
+    def _fork(self, serial: int, *descriptors: int) -> None:
         self._held = True
         self._told = False
         self._folder = tempfile.mkdtemp(prefix=f"fitwithin-{os.getppid()}-")
@@ -118,7 +119,7 @@ class _Helper:
         # The last owner of a large file takes long to let go of it: that is us, and not the parent,
         # who may have no time left.
         self._files = descriptors[1:]
-        self._tell("forked", pid, self._folder)
+        self._tell("forked", serial, pid, self._folder)
 
     def _become_pupil(self, channel: int, *files: int) -> None:
         helper = os.getppid()
@@ -134,13 +135,14 @@ class _Helper:
             line = Channel(socket.socket(fileno=channel))
             if os.getppid() == helper:
                 serve(line, line.receive(), files)
-        except (EOFError, OSError, KeyboardInterrupt):
-            pass
-        finally:
-            for stream in (sys.stdout, sys.stderr):
-                with contextlib.suppress(Exception):
-                    stream.flush()
-            os._exit(0)
+            _leave(0)
+        except (EOFError, ConnectionError, KeyboardInterrupt):
+            _leave(0)
+        except SystemExit as end:
+            _leave(end.code if isinstance(end.code, int) else 1)
+        except BaseException:
+            traceback.print_exc()
+            _leave(1)
 
     def _tell_if_ended(self) -> None:
         if self._pupil is None or self._told:
@@ -167,6 +169,14 @@ class _Helper:
         shutil.rmtree(self._folder, ignore_errors=True)
         remove_semaphores(self._pupil)
         self._pupil = None
+
+
+def _leave(code: int) -> None:
+    """End this process without the interpreter's farewell, which belongs to the helper."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    os._exit(code)
 
 
 def _end_all_children(patience: float) -> None:

@@ -55,10 +55,12 @@ def store(thing: Any, fd: int, offset: int = 0, check: Callable[[], None] = lamb
 def load(fd: int, offset: int = 0) -> Any:
     """Read a pickle from a file; the arrays of a large one stay in the file's memory, private to this process."""
     mapped = mmap.mmap(fd, os.fstat(fd).st_size, access=mmap.ACCESS_COPY)
-    whole = memoryview(mapped if len(mapped) > _LARGE else bytearray(mapped))
-    count = _NUMBER.unpack_from(whole, offset)[0]
-    sizes = [_NUMBER.unpack_from(whole, offset + _NUMBER.size * (1 + part))[0] for part in range(count)]
-    start = offset + _aligned(_NUMBER.size * (1 + count))
+    whole = memoryview(mapped)[offset:]
+    if len(mapped) <= _LARGE:
+        whole = memoryview(bytearray(whole))
+    count = _NUMBER.unpack_from(whole)[0]
+    sizes = [_NUMBER.unpack_from(whole, _NUMBER.size * (1 + part))[0] for part in range(count)]
+    start = _aligned(_NUMBER.size * (1 + count))
     parts = []
     for size in sizes:
         parts.append(whole[start : start + size])

@@ -17,7 +17,7 @@ import cloudpickle
 import numpy as np
 
 from .._budget import Budget, Clock
-from .._exceptions import LearnerRaised, OutOfTime
+from .._exceptions import LearnerDied, LearnerRaised, OutOfTime
 from .._messages import Mask, Rows
 from .._pools import Pool
 from ._base import Examined, Scored, Task, Taught
@@ -138,13 +138,13 @@ class ProcessSeat:
         """Start a process for this round and train there."""
         start = self._budget.elapsed()
         assert self._rows is not None
-        self._renew_model_file()
-        assert self._model is not None
         with self._deadline("its process was still starting, which takes a few seconds for the first fit"):
+            self._renew_model_file()
+            assert self._model is not None
             place = self._rows.lesson(rows)
             self._host.start(self._introduction, [*self._rows.files, self._model], self._budget)
         done = self._ask(Fit(place))
-        self._warnings = done.value
+        self._warnings = pickle.loads(done.value)
         return Taught(handover=self._budget.elapsed() - start - done.seconds, fit=done.seconds)
 
     def examine(self, rows: Rows) -> Examined:
@@ -188,6 +188,8 @@ class ProcessSeat:
         except TimeoutError:
             self._host.stop()
             raise OutOfTime(doing) from None
+        except OSError as error:
+            raise LearnerDied(f"the system refused what it needed: {error}") from error
 
     def _renew_model_file(self) -> None:
         if self._model is not None:
@@ -200,8 +202,8 @@ def _pickled(learner: Any, task: Task) -> bytes:
         body: bytes = cloudpickle.dumps((learner, task.grading, dict(task.options)), protocol=5)
     except Exception as error:
         raise TypeError(
-            f"The learner {type(learner).__name__} cannot be pickled, so it cannot be sent to the process that "
-            f"keeps the deadline: {error}. Use backend='inline', or make the learner picklable."
+            f"The learner {type(learner).__name__}, its scorer or an argument of its fit cannot be pickled, so it "
+            f"cannot go to the process that keeps the deadline: {error}. Use backend='inline', or make it picklable."
         ) from error
     return body
 

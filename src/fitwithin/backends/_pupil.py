@@ -46,7 +46,7 @@ class Pupil:
     def __init__(self, learner: Any, grading: Grading) -> None:
         self.model = learner
         self._grading = grading
-        self._exams = Exams(learner)
+        self._exams = Exams(learner, grading.regression)
         self.warnings: list[warnings.WarningMessage] = []
         self.seconds = 0.0
 

@@ -164,8 +164,11 @@ class _BlockFile:
         self._end = 0
 
     def append(self, rows: Rows, first: int) -> None:
+        self._check_time()
+        part = take(self._X, rows)
+        self._check_time()
         offset = self._end
-        self._end, _ = store(take(self._X, rows), self.file.fd, offset, self._check_time)
+        self._end, _ = store(part, self.file.fd, offset, self._check_time)
         self.blocks.append(Block(offset, first, len(rows)))
 
     def _check_time(self) -> None:

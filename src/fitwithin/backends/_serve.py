@@ -163,7 +163,7 @@ class _Desk:
         learner, grading, options = pickle.loads(self._introduction.pupil)
         self._pupil = Pupil(learner, grading)
         self._pupil.learn(self._rows.read(request.place), options)
-        return self._done([_portable(warning) for warning in self._pupil.warnings])
+        return self._done(cloudpickle.dumps([_portable(warning) for warning in self._pupil.warnings]))
 
     def classify(self, request: Classify) -> Done:
         wrong = self._pupil.sit(self._rows.read_in_pieces(request.place))

@@ -16,15 +16,13 @@ import psutil
 
 from .._budget import Budget
 from .._exceptions import LearnerDied
-from ._channel import Channel
-from ._endings import describe_ending, kill_descendants, remove_semaphores
+from ._channel import SHORTEST, Channel
+from ._endings import LAST_WORDS_SECONDS, describe_ending, kill_descendants, remove_semaphores
 from ._files import SharedFile
 from ._idle import IDLE_SECONDS, IdleSlot
 from ._launch import launch
 from ._serve import Introduction
 from ._worker_main import Arrival, Rest
-
-_LAST_WORDS_SECONDS = 1.0
 
 
 class Worker:
@@ -44,7 +42,7 @@ class Worker:
     def channel(self, budget: Budget) -> Channel:
         """The line to the worker, once it has called; raises TimeoutError."""
         while self._channel is None:
-            self._listener.settimeout(budget.remaining())
+            self._listener.settimeout(max(budget.remaining(), SHORTEST))
             line = Channel(self._listener.accept()[0])
             if line.receive(budget.remaining()) == self._token:
                 self._channel = line
@@ -135,5 +133,5 @@ class SpawnedHost:
         try:
             yield
         except (EOFError, BrokenPipeError, ConnectionResetError):
-            raise LearnerDied(self._worker.how_it_ended(min(_LAST_WORDS_SECONDS, budget.remaining()))) from None
+            raise LearnerDied(self._worker.how_it_ended(min(LAST_WORDS_SECONDS, budget.remaining()))) from None
         self._busy = False

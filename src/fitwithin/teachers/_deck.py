@@ -33,8 +33,8 @@ class Deck:
     strata : array of int, optional
         The class of each row as a small number; the opening lesson then holds every class.
     least : int, default=1
-        How many rows of the rarest class an opening lesson should hold; it grows for that, up to a
-        tenth of the pool.
+        How many rows of the rarest class an opening lesson that is a share of the pool should hold; it
+        grows for that, up to a tenth of the pool.
 
     Examples
     --------
@@ -90,7 +90,8 @@ class Deck:
         """
         wanted = self._opening_size(first)
         if self._strata is not None:
-            wanted = max(wanted, self._enough_of_each(_counts(self._strata)))
+            least = 1 if isinstance(first, Integral) else self._least
+            wanted = max(wanted, self._enough_of_each(_counts(self._strata), least))
         rows: Rows
         if wanted >= self.size:
             rows = np.arange(self.size, dtype=self._numbers)
@@ -101,12 +102,12 @@ class Deck:
         self._mark(rows)
         return rows
 
-    def _enough_of_each(self, counts: npt.NDArray[np.intp]) -> int:
+    def _enough_of_each(self, counts: npt.NDArray[np.intp], least: int) -> int:
         """Rows that hold every class, and the rarest one as often as is wanted if that is not too much."""
         present = counts[counts > 0]
-        if self._least == 1:
+        if least == 1:
             return len(present)
-        return max(len(present), min(-(-self._least * self.size // int(present.min())), self.size // 10))
+        return max(len(present), min(-(-least * self.size // int(present.min())), self.size // 10))
 
     def _opening_size(self, first: First) -> int:
         if isinstance(first, Integral) and not isinstance(first, bool) and first > 0:
