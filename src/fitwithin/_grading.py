@@ -105,12 +105,14 @@ class Exams:
         """Answer an exam; the predictions. What the scorer will need besides is asked for now, while X is at hand."""
         answering = _Answering(self.model, self._regression, X, y)
         predicted = answering.answer("predict")
+        if scorer is None:
+            return predicted
         if is_made(scorer):
             if not self._y:
                 _ask(scorer, answering, y)
             for method in set(self._answers) - set(answering.answers):
                 answering.answer(method)
-        elif scorer is not None:
+        else:
             self._X.append(X)
         for method, answers in answering.answers.items():
             self._answers.setdefault(method, []).append(answers)
