@@ -24,7 +24,7 @@ def _learner_has(method: str) -> Callable[[TimeConstrainedClassifier], bool]:
     return has
 
 
-class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # type: ignore[misc]
+class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # type: ignore[misc]  # no types in scikit-learn
     """The most accurate classifier that a learner can build from the data by a deadline.
 
     Parameters
@@ -101,7 +101,7 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
     def _default_scorer(self) -> Scorer | None:
         return None
 
-    @available_if(_learner_has("predict_proba"))  # type: ignore[untyped-decorator]
+    @available_if(_learner_has("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def predict_proba(self, X: Any) -> Array:
         """Probabilities, one column for each of `classes_`, if the learner gives any.
 
@@ -112,7 +112,7 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
         """
         return self._by_class(self._ask("predict_proba", X), absent=0.0)
 
-    @available_if(_learner_has("predict_log_proba"))  # type: ignore[untyped-decorator]
+    @available_if(_learner_has("predict_log_proba"))  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities, if the learner gives any.
 
@@ -123,7 +123,7 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
         """
         return self._by_class(self._ask("predict_log_proba", X), absent=-np.inf)
 
-    @available_if(_learner_has("decision_function"))  # type: ignore[untyped-decorator]
+    @available_if(_learner_has("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def decision_function(self, X: Any) -> Array:
         """The learner's scores, if it has any.
 

@@ -14,7 +14,7 @@ from ._grading import Scorer
 from ._target import Values
 
 
-class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # type: ignore[misc]
+class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # type: ignore[misc]  # no types in scikit-learn
     """The best regressor that a learner can build from the data by a deadline.
 
     Parameters and attributes are those of `TimeConstrainedClassifier`; the score is R2 unless
