@@ -126,7 +126,7 @@ def test_a_limit_that_makes_no_sense_shows_what_would(limit, table):
 @pytest.mark.parametrize(
     ("setting", "value", "message"),
     [
-        ("teacher", "tcp", r'"auto", "tct", "double", "full".*\'tcp\''),
+        ("teacher", "tcp", r'"auto", "tct", "double", "osct", "tct_al", "sgd", "full".*\'tcp\''),
         ("teacher", TCT, "an object with a method 'teach'"),
         ("backend", "thread", r'"process", "inline".*\'thread\''),
         ("progress", "yes", "progress"),

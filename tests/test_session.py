@@ -408,10 +408,10 @@ class Mortal(Inline):
 
 
 class MortalSeat(InlineSeat):
-    def teach(self, rows):
+    def teach(self, rows, batch=None):
         if len(rows) > 20:
             raise LearnerDied("it was killed by SIGSEGV")
-        return super().teach(rows)
+        return super().teach(rows, batch)
 
 
 def test_a_learner_that_dies_in_round_1_is_an_error_that_says_how():

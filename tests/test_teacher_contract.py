@@ -6,7 +6,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 
-from fitwithin.teachers import TCT, Answers, Auto, Double, Exam, Full, Lesson, examine
+from fitwithin.teachers import (
+    OSCT,
+    SGD,
+    TCT,
+    Answers,
+    Auto,
+    Double,
+    Exam,
+    Full,
+    Lesson,
+    TBatch,
+    TCTActive,
+    TCTBase,
+    examine,
+)
 from fitwithin.testing import check_teacher
 
 
@@ -37,6 +51,9 @@ TEACHERS = [
     TCT(alpha=0, first=10),
     TCT(alpha=1, first=1),
     TCT(alpha=0.5, first=0.3),
+    TBatch(7),
+    TCTActive(),
+    TCTActive(alpha=1, first=3),
 ]
 
 
@@ -52,6 +69,32 @@ def test_every_teacher_keeps_the_contract(teacher, size, classes, every, seed):
     strata = None if classes is None else (np.arange(size) % classes).astype(np.uint16)
 
     check_teacher(teacher, size=size, strata=strata, answer=lambda rows: rows % every == 1, seed=seed)
+
+
+@pytest.mark.parametrize(
+    "teacher",
+    [OSCT(first=5), OSCT(guess="half-percent", returns="best"), TCTBase(), TCTBase(alpha=0.9, first=3)],
+    ids=repr,
+)
+@settings(max_examples=15)
+@given(size=st.integers(1, 500), every=st.integers(2, 40), seed=st.integers(0, 2**32 - 1))
+def test_a_teacher_that_examines_what_it_teaches_keeps_the_rest_of_the_contract(teacher, size, every, seed):
+    check_teacher(
+        teacher,
+        size=size,
+        answer=lambda rows: rows % every == 1,
+        seed=seed,
+        most_requests=12,
+        endless=True,
+        examines_taught=True,
+    )
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+@settings(max_examples=15)
+@given(size=st.integers(1, 1500), seed=st.integers(0, 2**32 - 1))
+def test_an_endless_teacher_keeps_the_rest_of_the_contract(batch, size, seed):
+    check_teacher(SGD(batch=batch), size=size, answer=lambda rows: rows < 0, seed=seed, most_requests=50, endless=True)
 
 
 @pytest.mark.parametrize("teacher", TEACHERS, ids=lambda teacher: repr(teacher).split(" object")[0])

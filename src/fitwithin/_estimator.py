@@ -32,6 +32,9 @@ _TEACHERS: Mapping[str, Callable[[], Teacher]] = {
     "auto": teachers.Auto,
     "tct": teachers.TCT,
     "double": teachers.Double,
+    "osct": teachers.OSCT,
+    "tct_al": teachers.TCTActive,
+    "sgd": teachers.SGD,
     "full": teachers.Full,
 }
 _BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": Inline}
@@ -102,14 +105,17 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
             session = Session(
                 teacher, seat, budget, CostModel(), watchers, on_round=self.on_round, scored=scorer is not None
             )
-            outcome = session.run(self._seated(seat, X, y, scorer, self._routed(sample_weight, params)))
+            outcome = session.run(self._seated(seat, teacher, X, y, scorer, self._routed(sample_weight, params)))
         self._remember(outcome)
         self.time_used_ = budget.elapsed()
         return self
 
-    def _seated(self, seat: Seat, X: Any, y: Any, scorer: Scorer | None, params: Mapping[str, Any]) -> Deck:
+    def _seated(
+        self, seat: Seat, teacher: Teacher, X: Any, y: Any, scorer: Scorer | None, params: Mapping[str, Any]
+    ) -> Deck:
         """Check the input, seat the learner before its pool, and shuffle the deck."""
         learner = self._checked_learner()
+        self._check_teacher_fits(teacher, learner)
         features = self._features(X, y)
         target = self._target(y)
         extras, options = self._by_rows(params, len(target.column))
@@ -119,8 +125,8 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
             _fill_random_states(learner, random)
         _keep_the_folder_clean(learner)
         pool = TablePool(features, target, extras)
-        seat.welcome(learner, pool, Task(Grading(scorer, self._regression), options, seed))
-        strata = target.codes if isinstance(target, Labels) else None
+        strata, classes = (target.codes, target.classes) if isinstance(target, Labels) else (None, None)
+        seat.welcome(learner, pool, Task(Grading(scorer, self._regression), options, seed, classes))
         least = 1 if self.scoring in (None, "accuracy") else _LEAST_OF_A_CLASS
         return Deck(len(pool), np.random.default_rng(random.randint(2**31 - 1)), strata, least)
 
@@ -152,6 +158,20 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
         if hasattr(learner, "__sklearn_tags__"):
             self._refuse_wrong_kind(learner)
         return clone(learner, safe=False)
+
+    def _check_teacher_fits(self, teacher: Teacher, learner: Any) -> None:
+        """Refuse a teacher that asks more of the learner than it can do."""
+        name = type(teacher).__name__
+        if self._regression and getattr(teacher, "classes_only", False):
+            raise ValueError(
+                f"The teacher {name} works with classes only; for a regressor use teacher='tct' or 'double'."
+            )
+        missing = [method for method in getattr(teacher, "needs", ()) if not hasattr(learner, method)]
+        if missing:
+            raise TypeError(
+                f"The teacher {name} needs a learner with {' and '.join(missing)}, which {type(learner).__name__} does "
+                "not have; choose another learner, or teacher='tct', which asks for fit and predict only."
+            )
 
     def _default_scorer(self) -> Scorer | None:
         raise NotImplementedError

@@ -15,18 +15,24 @@ Rows = npt.NDArray[np.integer[Any]]
 Mask = npt.NDArray[np.bool_]
 """One truth value a row."""
 
+Margins = npt.NDArray[np.float32]
+"""How sure a model is of each row: the gap between the probabilities of its two likeliest classes."""
+
 StopReason = Literal["time", "all rows", "no mistakes", "on_round", "interrupted", "learner failed"]
 """Why a session ended."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """A teacher's request: train a new model on exactly these rows.
+    """A teacher's request: train a new model on exactly these rows, or go on with the last one.
 
     Parameters
     ----------
     rows : array of int
         Row numbers of the pool.
+    batch : int or None, default=None
+        With a number, no new model is made: the model of the last lesson goes on learning, by
+        `partial_fit`, from so many of these rows at a time.
 
     Examples
     --------
@@ -37,6 +43,7 @@ class Lesson:
     """
 
     rows: Rows
+    batch: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +54,8 @@ class Exam:
     ----------
     rows : array of int
         Row numbers of the pool.
+    margins : bool, default=False
+        Whether to tell as well how sure the model is, which takes a learner with `predict_proba`.
 
     Examples
     --------
@@ -57,6 +66,7 @@ class Exam:
     """
 
     rows: Rows
+    margins: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +79,8 @@ class Answers:
         The rows of the exam, in its order.
     wrong : array of bool
         Whether the model is wrong on each of them.
+    margins : array of float or None
+        How sure it is of each of them, between 0 and 1, if the exam asked for that.
 
     Examples
     --------
@@ -81,6 +93,7 @@ class Answers:
 
     rows: Rows
     wrong: Mask
+    margins: Margins | None = None
 
     @property
     def mistakes(self) -> int:
@@ -97,7 +110,7 @@ class Round:
     number : int
         1 for the first round.
     rows : int
-        Rows that the model was taught.
+        Rows of the lesson: all that the model was taught, unless it went on with the model before it.
     new_rows : int
         How many of them no earlier lesson held.
     new_mistakes : int

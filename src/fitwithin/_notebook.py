@@ -33,6 +33,7 @@ class Notebook:
         self._choose = 0.0
         self._mistakes: list[Rows] = []
         self.slowest_choice = 0.0
+        self.behind = 0
         self.open = False
 
     @contextmanager
@@ -68,12 +69,13 @@ class Notebook:
             raise ValueError("A teacher must yield a Lesson before its first Exam.")
         return rows if rows.dtype in (np.int32, np.int64) else rows.astype(np.intp)
 
-    def begin(self, rows: Rows, predicted_fit: float | None) -> None:
-        """A lesson begins."""
+    def begin(self, rows: Rows, predicted_fit: float | None, *, goes_on: bool = False) -> None:
+        """A lesson begins, for a new model or for the one that goes on learning."""
         new = rows[self._marks[rows] & _TAUGHT == 0]
+        self._new_rows = len(np.unique(new)) if goes_on else len(new)
         self.rows = len(rows)
-        self._whole = len(rows) >= len(self._marks) and self._covers(rows)
-        self._new_rows = len(new)
+        self.behind = self.behind + self._new_rows if goes_on else len(rows)
+        self._whole = self.behind >= len(self._marks) and (goes_on or self._covers(rows))
         self._new_mistakes = self._count_mistakes(new)
         self._marks[rows] |= _TAUGHT | _SEEN
         self._predicted_fit = predicted_fit

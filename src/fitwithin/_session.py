@@ -152,13 +152,13 @@ class Session:
                 return "on_round" if stop else end.value or "all rows"
             rows = self._notebook.checked(request)
             if isinstance(request, Exam):
-                answers = self._examine(rows)
+                answers = self._examine(rows, request.margins)
                 continue
             if self._finish_round():
                 return "on_round"
             if not self._has_a_chance(len(rows)):
                 return "time"
-            self._teach(rows)
+            self._teach(rows, request.batch)
             answers = None
 
     def _has_a_chance(self, rows: int) -> bool:
@@ -173,17 +173,17 @@ class Session:
         needed = prediction.soonest if self.seat.killable else prediction.latest
         return needed <= self.budget.remaining()
 
-    def _teach(self, rows: Rows) -> None:
+    def _teach(self, rows: Rows, batch: int | None) -> None:
         self._announce("training on", len(rows))
         prediction = self.cost.predict(len(rows))
-        self._notebook.begin(rows, None if prediction is None else prediction.fit)
-        self._notebook.taught(self.seat.teach(rows))
+        self._notebook.begin(rows, None if prediction is None else prediction.fit, goes_on=batch is not None)
+        self._notebook.taught(self.seat.teach(rows, batch))
 
-    def _examine(self, rows: Rows) -> Answers:
+    def _examine(self, rows: Rows, margins: bool) -> Answers:
         self._announce("being examined on", len(rows))
-        examined = self.seat.examine(rows)
+        examined = self.seat.examine(rows, margins)
         self._notebook.examined(rows, examined)
-        return Answers(rows, examined.wrong)
+        return Answers(rows, examined.wrong, examined.margins)
 
     def _finish_round(self) -> bool:
         """Choose between the new model and the best one, note the round; True if the user says stop."""
@@ -217,13 +217,13 @@ class Session:
 
     def _keep(self, estimate: Estimate | None, fresh: Estimate | None) -> KeptModel:
         """Make the new model the best one, if it can still be brought back in time."""
-        self._announce("storing the model of", self._notebook.rows)
+        self._announce("storing the model of", self._notebook.behind)
         model = self.seat.keep()
         if self.budget.seconds - self.budget.elapsed() < model.load:
             model.discard()
             raise OutOfTime
         self.budget.reserved = model.load
-        former, self._best = self._best, _Best(model, self._notebook.rows, estimate, fresh)
+        former, self._best = self._best, _Best(model, self._notebook.behind, estimate, fresh)
         if former is not None:
             former.model.discard()
         return model

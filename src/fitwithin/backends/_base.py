@@ -8,9 +8,10 @@ from typing import Any, Protocol, Self
 
 from .._budget import Budget, Clock
 from .._grading import Grading
-from .._messages import Mask, Rows
+from .._messages import Margins, Mask, Rows
 from .._pools import Pool
 from .._selection import Estimate
+from .._target import Array
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,14 @@ class Examined:
         Which rows the model got wrong.
     handover, exam : float
         Seconds to bring the rows to the learner, and to classify them.
+    margins : array of float or None
+        How sure it was of each row, if that was asked.
     """
 
     wrong: Mask
     handover: float
     exam: float
+    margins: Margins | None = None
 
 
 @dataclass(frozen=True)
@@ -73,11 +77,14 @@ class Task:
         Arguments of its `fit` that do not go by rows.
     seed : int or None
         For learners that draw on the global random state.
+    classes : array or None
+        Every class there is, for learners that see the rows little by little.
     """
 
     grading: Grading = field(default_factory=Grading)
     options: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
+    classes: Array | None = None
 
 
 class KeptModel(Protocol):
@@ -132,12 +139,12 @@ class Seat(Protocol):
         """Take in the unfitted learner, the pool it learns from, and what is asked of it."""
         ...
 
-    def teach(self, rows: Rows) -> Taught:
-        """Train a fresh copy of the learner on these rows."""
+    def teach(self, rows: Rows, batch: int | None = None) -> Taught:
+        """Train a fresh copy of the learner on these rows; or let the last one go on, by so many rows at a time."""
         ...
 
-    def examine(self, rows: Rows) -> Examined:
-        """Let the model of the last lesson classify these rows."""
+    def examine(self, rows: Rows, margins: bool = False) -> Examined:
+        """Let the model of the last lesson classify these rows, and tell how sure it is of them if that is asked."""
         ...
 
     def score(self, fresh: Mask) -> Scored:

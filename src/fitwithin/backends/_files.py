@@ -50,6 +50,12 @@ class SharedFile:
         os.lseek(self.fd, offset, os.SEEK_SET)
         return os.write(self.fd, body)
 
+    def twin(self) -> SharedFile:
+        """The same file once more, that is there until both are closed."""
+        twin = SharedFile.__new__(SharedFile)
+        twin.fd, twin.path = os.dup(self.fd), None
+        return twin
+
     def close(self) -> None:
         """Let go of the file."""
         os.close(self.fd)

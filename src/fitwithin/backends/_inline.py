@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 import traceback
 from collections.abc import Iterator
@@ -14,9 +15,11 @@ from sklearn.base import clone
 from .._budget import Budget, Clock
 from .._exceptions import LearnerRaised, OutOfTime
 from .._messages import Mask, Rows
-from .._pools import Pool
+from .._pools import Pool, Portion
 from ._base import Examined, Scored, Task, Taught
 from ._pupil import Pupil, repeat
+
+_PIECE_ROWS = 1 << 16
 
 
 class Inline:
@@ -74,6 +77,7 @@ class InlineSeat:
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
+        self._pupil: Pupil | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -87,35 +91,44 @@ class InlineSeat:
         self._pool = pool
         self._task = task
 
-    def teach(self, rows: Rows) -> Taught:
-        """Train a fresh copy of the learner."""
+    def teach(self, rows: Rows, batch: int | None = None) -> Taught:
+        """Train a fresh copy of the learner, or go on with the newest model."""
         start = self._budget.elapsed()
         portion = self._pool.read(rows)
         handed = self._budget.elapsed()
-        self._pupil = Pupil(clone(self._learner, safe=False), self._task.grading)
+        if batch is None or self._pupil is None:
+            self._pupil = Pupil(clone(self._learner, safe=False), self._task.grading)
         with self._at_work():
-            self._pupil.learn(portion, self._task.options)
+            if batch is None:
+                self._pupil.learn(portion, self._task.options)
+            else:
+                self._pupil.go_on(portion, batch, self._task.classes)
         return Taught(handover=handed - start, fit=self._budget.elapsed() - handed)
 
-    def examine(self, rows: Rows) -> Examined:
-        """Classify rows with the newest model."""
+    def examine(self, rows: Rows, margins: bool = False) -> Examined:
+        """Classify rows with the newest model, a piece at a time: nobody needs a copy of them all."""
+        assert self._pupil is not None
         start = self._budget.elapsed()
-        portion = self._pool.read(rows)
-        handed = self._budget.elapsed()
         with self._at_work():
-            wrong = self._pupil.sit([portion])
-        return Examined(wrong, handover=handed - start, exam=self._budget.elapsed() - handed)
+            paper = self._pupil.sit(self._pieces(rows), margins)
+        return Examined(paper.wrong, 0.0, self._budget.elapsed() - start, paper.margins)
+
+    def _pieces(self, rows: Rows) -> Iterator[Portion]:
+        for start in range(0, len(rows), _PIECE_ROWS):
+            yield self._pool.read(rows[start : start + _PIECE_ROWS])
 
     def score(self, fresh: Mask) -> Scored:
         """Score the exams of the newest model."""
+        assert self._pupil is not None
         start = self._budget.elapsed()
         with self._at_work():
             overall, unseen = self._pupil.score(fresh)
         return Scored(overall, unseen, self._budget.elapsed() - start)
 
     def keep(self) -> InlineModel:
-        """The newest model; the next lesson makes another one."""
-        return InlineModel(self._pupil)
+        """The newest model; a copy of one that goes on learning."""
+        assert self._pupil is not None
+        return InlineModel(copy.deepcopy(self._pupil) if self._pupil.goes_on else self._pupil)
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:

@@ -107,16 +107,17 @@ class ProcessSeat:
         self._host = host
         self._budget = budget
         self._rows: SharedRows | None = None
-        self._model: SharedFile | None = None
+        self._models: list[SharedFile] = []
+        self._stored = 0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         self._host.stop()
-        for held in (self._rows, self._model):
-            if held is not None:
-                held.close()
+        self._let_go_of_models()
+        if self._rows is not None:
+            self._rows.close()
         self._host.close()
 
     def welcome(self, learner: Any, pool: Pool, task: Task) -> None:
@@ -134,28 +135,34 @@ class ProcessSeat:
             seed=task.seed,
         )
 
-    def teach(self, rows: Rows) -> Taught:
-        """Start a process for this round and train there."""
+    def teach(self, rows: Rows, batch: int | None = None) -> Taught:
+        """Train in a process that is started for this round; or go on in the process that is there."""
         start = self._budget.elapsed()
         assert self._rows is not None
         with self._deadline("its process was still starting, which takes a few seconds for the first fit"):
-            self._renew_model_file()
-            assert self._model is not None
-            place = self._rows.lesson(rows)
-            self._host.start(self._introduction, [*self._rows.files, self._model], self._budget)
-        done = self._ask(Fit(place))
+            place = self._rows.lesson(rows) if batch is None else self._rows.exam(rows)
+            if batch is None or not self._models:
+                self._start_process()
+        done = self._ask(Fit(place, batch))
         self._warnings = pickle.loads(done.value)
         return Taught(handover=self._budget.elapsed() - start - done.seconds, fit=done.seconds)
 
-    def examine(self, rows: Rows) -> Examined:
+    def _start_process(self) -> None:
+        assert self._rows is not None
+        self._let_go_of_models()
+        self._models = [SharedFile(self._host.folder) for _ in range(2)]
+        self._host.start(self._introduction, [*self._rows.files, *self._models], self._budget)
+
+    def examine(self, rows: Rows, margins: bool = False) -> Examined:
         """Classify rows where the model was trained."""
         start = self._budget.elapsed()
         assert self._rows is not None
         with self._deadline():
             place = self._rows.exam(rows)
-        done = self._ask(Classify(place))
-        wrong = np.unpackbits(np.frombuffer(done.value, np.uint8), count=len(rows)).astype(np.bool_)
-        return Examined(wrong, handover=self._budget.elapsed() - start - done.seconds, exam=done.seconds)
+        done = self._ask(Classify(place, margins))
+        bits, gaps = done.value
+        wrong = np.unpackbits(np.frombuffer(bits, np.uint8), count=len(rows)).astype(np.bool_)
+        return Examined(wrong, self._budget.elapsed() - start - done.seconds, done.seconds, gaps)
 
     def score(self, fresh: Mask) -> Scored:
         """Score where the exams were sat."""
@@ -164,10 +171,10 @@ class ProcessSeat:
         return Scored(overall, unseen, done.seconds)
 
     def keep(self) -> StoredModel:
-        """Store the model in a file of its own."""
-        done = self._ask(Store())
-        assert self._model is not None
-        file, self._model = self._model, None
+        """Store the model in the file that does not hold the model kept before."""
+        self._stored = 1 - self._stored
+        done = self._ask(Store(self._stored))
+        file = self._models[self._stored].twin()
         size = os.fstat(file.fd).st_size
         return StoredModel(file, done.seconds, expected_load(done.value, size), self._warnings)
 
@@ -191,15 +198,15 @@ class ProcessSeat:
         except OSError as error:
             raise LearnerDied(f"the system refused what it needed: {error}") from error
 
-    def _renew_model_file(self) -> None:
-        if self._model is not None:
-            self._model.close()
-        self._model = SharedFile(self._host.folder)
+    def _let_go_of_models(self) -> None:
+        for file in self._models:
+            file.close()
+        self._models = []
 
 
 def _pickled(learner: Any, task: Task) -> bytes:
     try:
-        body: bytes = cloudpickle.dumps((learner, task.grading, dict(task.options)), protocol=5)
+        body: bytes = cloudpickle.dumps((learner, task.grading, dict(task.options), task.classes), protocol=5)
     except Exception as error:
         raise TypeError(
             f"The learner {type(learner).__name__}, its scorer or an argument of its fit cannot be pickled, so it "

@@ -37,7 +37,7 @@ class Introduction:
     Parameters
     ----------
     pupil : bytes
-        The unfitted learner, how it is graded and the options of its `fit`, pickled.
+        The unfitted learner, how it is graded, the options of its `fit` and the classes, pickled.
     layout : Layout
         What its rows look like.
     path, folder, environment : list of str, str, dict
@@ -68,16 +68,18 @@ class Introduction:
 
 @dataclass(frozen=True)
 class Fit:
-    """Train a fresh copy of the learner; answered by its warnings."""
+    """Train a fresh copy of the learner, or go on by batches; answered by its warnings."""
 
     place: Place
+    batch: int | None = None
 
 
 @dataclass(frozen=True)
 class Classify:
-    """Classify rows; answered by the mistakes as packed bits."""
+    """Classify rows; answered by the mistakes as packed bits, and the margins if they are asked for."""
 
     place: Place
+    margins: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,9 @@ class Score:
 
 @dataclass(frozen=True)
 class Store:
-    """Write the model to the shared file; answered by the seconds that pickling took."""
+    """Write the model to one of the two shared files; answered by the seconds that pickling took."""
+
+    slot: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +124,8 @@ def serve(channel: Channel, introduction: Introduction, files: tuple[int, ...]) 
     introduction : Introduction
         Its first message.
     files : tuple of int
-        Descriptors of the shared rows, and at last of the model to be.
+        Descriptors of the shared rows, and at last of two files for models: a model that goes on learning is
+        stored again and again, in turns, so that one of them is always whole.
 
     Returns
     -------
@@ -153,35 +158,49 @@ def serve(channel: Channel, introduction: Introduction, files: tuple[int, ...]) 
 
 class _Desk:
     def __init__(self, introduction: Introduction, files: tuple[int, ...]) -> None:
-        *rows, self._model = files
+        *rows, first, second = files
+        self._models = (first, second)
         self._introduction = introduction
         self._rows = RowReader(introduction.layout, tuple(rows))
+        self._pupil: Pupil | None = None
 
     def fit(self, request: Fit) -> Done:
         _seed(self._introduction.seed)
         _adopt_filters(self._introduction.filters)
-        learner, grading, options = pickle.loads(self._introduction.pupil)
-        self._pupil = Pupil(learner, grading)
-        self._pupil.learn(self._rows.read(request.place), options)
+        learner, grading, options, classes = pickle.loads(self._introduction.pupil)
+        if request.batch is None or self._pupil is None:
+            self._pupil = Pupil(learner, grading)
+        if request.batch is None:
+            self._pupil.learn(self._rows.read(request.place), options)
+        else:
+            self._pupil.go_on(self._rows.read(request.place), request.batch, classes)
         return self._done(cloudpickle.dumps([_portable(warning) for warning in self._pupil.warnings]))
 
     def classify(self, request: Classify) -> Done:
-        wrong = self._pupil.sit(self._rows.read_in_pieces(request.place))
-        return self._done(np.packbits(wrong).tobytes())
+        sat = self.pupil.sit(self._rows.read_in_pieces(request.place), request.margins)
+        return self._done((np.packbits(sat.wrong).tobytes(), sat.margins))
 
     def score(self, request: Score) -> Done:
         start = time.monotonic()
         fresh = np.unpackbits(np.frombuffer(request.fresh, np.uint8), count=request.rows).astype(np.bool_)
-        return Done(self._pupil.score(fresh), time.monotonic() - start)
+        return Done(self.pupil.score(fresh), time.monotonic() - start)
+
+    @property
+    def pupil(self) -> Pupil:
+        """Who was taught last."""
+        assert self._pupil is not None
+        return self._pupil
 
     def _done(self, value: Any) -> Done:
-        seconds, self._pupil.seconds = self._pupil.seconds, 0.0
+        seconds, self.pupil.seconds = self.pupil.seconds, 0.0
         return Done(value, seconds)
 
     def store(self, request: Store) -> Done:
         start = time.monotonic()
         try:
-            _, pickling = store(self._pupil.model, self._model)
+            file = self._models[request.slot]
+            os.ftruncate(file, 0)
+            _, pickling = store(self.pupil.model, file)
             return Done(pickling, time.monotonic() - start)
         except Exception as error:
             raise TypeError(_NOT_STORED.format(error=error)) from error

@@ -10,9 +10,16 @@ from ._base import Requests, Teacher, examine
 from ._deck import Deck
 from ._double import Double
 from ._full import Full
+from ._osct import OSCT
+from ._sgd import SGD
+from ._tbatch import TBatch
 from ._tct import TCT
+from ._tct_active import TCTActive
+from ._tct_base import TCTBase
 
 __all__ = [
+    "OSCT",
+    "SGD",
     "TCT",
     "Answers",
     "Auto",
@@ -22,6 +29,9 @@ __all__ = [
     "Full",
     "Lesson",
     "Requests",
+    "TBatch",
+    "TCTActive",
+    "TCTBase",
     "Teacher",
     "examine",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from numbers import Real
 from typing import Protocol
 
 import numpy as np
@@ -28,6 +29,12 @@ class Teacher(Protocol):
     returns : {"best", "last"}
         Whether the session hands back the best model by the lower bound of its exams, or the last
         one. Under "best" a model that sat no exam never wins, unless it was taught every row.
+
+    Notes
+    -----
+    Two more attributes are looked at where they are there: `needs`, the names of methods that the
+    learner must have, such as ``("partial_fit",)``; and `classes_only`, true for a teacher that makes
+    no sense for a regressor.
     """
 
     returns: Returns
@@ -37,7 +44,7 @@ class Teacher(Protocol):
         ...
 
 
-def examine(rows: Rows) -> Generator[Exam, Answers | None, Answers]:
+def examine(rows: Rows, *, margins: bool = False) -> Generator[Exam, Answers | None, Answers]:
     """Ask for an exam on these rows; an exam without rows is answered without asking.
 
     For use in a teacher: ``answers = yield from examine(rows)``.
@@ -46,6 +53,8 @@ def examine(rows: Rows) -> Generator[Exam, Answers | None, Answers]:
     ----------
     rows : array of int
         Rows for the newest model to classify.
+    margins : bool, default=False
+        Whether to ask how sure it is of each of them.
 
     Returns
     -------
@@ -53,8 +62,14 @@ def examine(rows: Rows) -> Generator[Exam, Answers | None, Answers]:
         Which of the rows it got wrong.
     """
     if not len(rows):
-        return Answers(rows, np.zeros(0, dtype=np.bool_))
-    answers = yield Exam(rows)
+        return Answers(rows, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.float32) if margins else None)
+    answers = yield Exam(rows, margins)
     if answers is None:
         raise TypeError("A teacher must be sent the Answers of its Exam; got None.")
     return answers
+
+
+def check_share(alpha: float) -> None:
+    """Refuse an alpha that is no share."""
+    if not (isinstance(alpha, Real) and 0 <= alpha <= 1):
+        raise ValueError(f"alpha must be a number in [0, 1], the share of chosen rows in a lesson; got {alpha!r}.")

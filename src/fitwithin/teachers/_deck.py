@@ -29,7 +29,7 @@ class Deck:
     size : int
         Rows in the pool.
     rng : numpy.random.Generator
-        The only source of chance.
+        The only source of chance, for the deck and for its teacher.
     strata : array of int, optional
         The class of each row as a small number; the opening lesson then holds every class.
     least : int, default=1
@@ -58,7 +58,7 @@ class Deck:
         least: int = 1,
     ) -> None:
         self.size = size
-        self._rng = rng
+        self.rng = rng
         self._strata = strata
         self._least = least
         self._numbers: type[np.integer[Any]] = np.int32 if size < 2**31 else np.int64
@@ -98,7 +98,7 @@ class Deck:
         elif self._strata is None:
             rows = self._draw(wanted)
         else:
-            rows = _stratified(self._strata, wanted, self._rng).astype(self._numbers)
+            rows = _stratified(self._strata, wanted, self.rng).astype(self._numbers)
         self._mark(rows)
         return rows
 
@@ -133,7 +133,7 @@ class Deck:
     def pick(self, rows: Rows, count: int) -> tuple[Rows, Rows]:
         """So many of these rows at random, and the others in their order."""
         chosen = np.zeros(len(rows), dtype=np.bool_)
-        chosen[self._rng.permutation(len(rows))[:count]] = True
+        chosen[self.rng.permutation(len(rows))[:count]] = True
         return rows[chosen], rows[~chosen]
 
     def _mark(self, rows: Rows) -> None:
@@ -146,14 +146,14 @@ class Deck:
         used = self.size - self._undealt + count
         if self._pile is None and (self.size <= _LARGE or 8 * used > self.size):
             self._pile = np.flatnonzero(~self._dealt).astype(self._numbers)
-            self._rng.shuffle(self._pile)
+            self.rng.shuffle(self._pile)
         if self._pile is not None:
             hand, self._pile = self._pile[:count], self._pile[count:]
             return hand
-        hand = _distinct(self.size, 2 * count + 8, self._rng)
+        hand = _distinct(self.size, 2 * count + 8, self.rng)
         hand = hand[~self._dealt[hand]][:count]
         while len(hand) < count:
-            more = _distinct(self.size, 2 * count + 8, self._rng)
+            more = _distinct(self.size, 2 * count + 8, self.rng)
             hand = _first_of_each(np.concatenate([hand, more[~self._dealt[more]]]))[:count]
         return hand.astype(self._numbers)
 
@@ -162,7 +162,7 @@ class Deck:
         self._discarded = []
         self._dealt[rows] = False
         self._undealt += len(rows)
-        self._pile = self._rng.permutation(rows)
+        self._pile = self.rng.permutation(rows)
 
 
 def _distinct(size: int, count: int, rng: np.random.Generator) -> Rows:

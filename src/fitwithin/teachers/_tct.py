@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._messages import Answers, Lesson, Rows
 from .._selection import Returns
-from ._base import Requests, examine
+from ._base import Requests, check_share, examine
 from ._deck import Deck, First
 
 
@@ -51,7 +49,7 @@ class TCT(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
 
     def teach(self, deck: Deck) -> Requests:
         """Yield the lessons and exams of Algorithm 1."""
-        _check_share(self.alpha)
+        check_share(self.alpha)
         lesson = deck.opening(self.first)
         while True:
             yield Lesson(lesson)
@@ -77,8 +75,3 @@ class TCT(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         w, rest = np.split(v, [rows - len(u)])
         deck.discard(rest)
         return a1.rows[u], w
-
-
-def _check_share(alpha: float) -> None:
-    if not (isinstance(alpha, Real) and 0 <= alpha <= 1):
-        raise ValueError(f"alpha must be a number in [0, 1], the share of mistakes in a lesson; got {alpha!r}.")

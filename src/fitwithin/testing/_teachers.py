@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 from sklearn.base import clone
 
-from .._messages import Answers, Exam, Lesson, Mask, Rows, StopReason
+from .._messages import Answers, Exam, Lesson, Margins, Mask, Rows, StopReason
 from .._selection import Returns
 from ..teachers import Deck, Teacher
 
@@ -24,6 +24,8 @@ def check_teacher(
     strata: Any = None,
     seed: int = 0,
     most_requests: int = 1000,
+    endless: bool = False,
+    examines_taught: bool = False,
 ) -> None:
     """Drive a teacher to its end, and check that it keeps the contract of `Teacher`.
 
@@ -42,6 +44,10 @@ def check_teacher(
         Of the deck.
     most_requests : int, default=1000
         Lessons and exams after which a teacher counts as one that never ends.
+    endless : bool, default=False
+        Whether it is meant never to end, as `SGD` is.
+    examines_taught : bool, default=False
+        Whether it may examine rows of the current lesson, as `OSCT` does; its estimates flatter the model then.
 
     Raises
     ------
@@ -58,7 +64,8 @@ def check_teacher(
     assert teacher.returns in get_args(Returns), f'returns must be "best" or "last"; it is {teacher.returns!r}.'
 
     def requests_of(someone: Teacher) -> list[tuple[str, list[int]]]:
-        return _drive(someone, Deck(size, np.random.default_rng(seed), strata), answer, most_requests)
+        deck = Deck(size, np.random.default_rng(seed), strata)
+        return _drive(someone, deck, answer, most_requests, endless, examines_taught)
 
     requests = requests_of(teacher)
     assert requests == requests_of(teacher), "The same seed must give the same requests, also the second time."
@@ -68,7 +75,9 @@ def check_teacher(
         assert requests == requests_of(twin), "A clone must make the same requests."
 
 
-def _drive(teacher: Teacher, deck: Deck, answer: Answer, most_requests: int) -> list[tuple[str, list[int]]]:
+def _drive(
+    teacher: Teacher, deck: Deck, answer: Answer, most_requests: int, endless: bool, examines_taught: bool
+) -> list[tuple[str, list[int]]]:
     """Every request, checked, and at last the reason."""
     requests = teacher.teach(deck)
     seen: list[tuple[str, list[int]]] = []
@@ -79,13 +88,21 @@ def _drive(teacher: Teacher, deck: Deck, answer: Answer, most_requests: int) -> 
             request = requests.send(answers)
         except StopIteration as end:
             return [*seen, _ending(end.value, seen)]
-        _check_request(request, deck.size, lesson)
+        _check_request(request, deck.size, None if examines_taught else lesson)
+        assert lesson is not None or isinstance(request, Lesson), "A teacher must yield a Lesson before its first Exam."
         seen.append((type(request).__name__, request.rows.tolist()))
         if isinstance(request, Lesson):
             lesson, answers = request.rows, None
         else:
-            answers = Answers(request.rows, np.asarray(answer(request.rows), dtype=np.bool_))
-    raise AssertionError(f"The teacher did not end within {most_requests} requests.")
+            margins = _made_up_margins(request.rows) if request.margins else None
+            answers = Answers(request.rows, np.asarray(answer(request.rows), dtype=np.bool_), margins)
+    assert endless, f"The teacher did not end within {most_requests} requests."
+    return seen
+
+
+def _made_up_margins(rows: Rows) -> Margins:
+    """Some number between 0 and 1 for each row, always the same."""
+    return (rows.astype(np.int64) * 7919 % 1000 / 1000).astype(np.float32)
 
 
 def _ending(reason: StopReason, seen: list[tuple[str, list[int]]]) -> tuple[str, list[int]]:
@@ -102,6 +119,5 @@ def _check_request(request: Lesson | Exam, size: int, lesson: Rows | None) -> No
     assert rows.dtype.kind in "iu", f"{kind} takes row numbers; got {rows.dtype}."
     assert len(rows), f"{kind} takes at least one row."
     assert 0 <= rows.min() <= rows.max() < size, f"{kind} asks for rows outside the pool of {size} rows."
-    if isinstance(request, Exam):
-        assert lesson is not None, "A teacher must yield a Lesson before its first Exam."
+    if isinstance(request, Exam) and lesson is not None:
         assert not np.isin(rows, lesson).any(), "An Exam must not hold rows of the current lesson."

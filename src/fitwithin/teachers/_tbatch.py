@@ -1,0 +1,77 @@
+"""TBatch, the oracle that knows how many rows fit: one batch of that many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Self
+
+from sklearn.base import BaseEstimator
+
+from .._messages import Lesson
+from .._selection import Returns
+from ._base import Requests
+from ._deck import Deck
+
+
+class TBatch(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """One lesson of m* random rows, the most that can be learned in the time; for analysis.
+
+    Parameters
+    ----------
+    rows : int
+        m*; a smaller pool is taught whole.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fitwithin.teachers import Deck, TBatch
+    >>> [len(lesson.rows) for lesson in TBatch(rows=7).teach(Deck(100, np.random.default_rng(0)))]
+    [7]
+    """
+
+    returns: Returns = "last"
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+
+    @classmethod
+    def within(cls, seconds: float, seconds_of: Callable[[int], float], most: int) -> Self:
+        """The oracle for a learner whose cost can be asked for, outside of any clock.
+
+        Parameters
+        ----------
+        seconds : float
+            The time limit.
+        seconds_of : callable
+            What training on so many rows takes, which should not fall with the rows: a formula, or a measurement.
+        most : int
+            Rows in the pool.
+
+        Raises
+        ------
+        ValueError
+            If not even one row can be learned in the time.
+
+        Examples
+        --------
+        >>> from fitwithin.teachers import TBatch
+        >>> TBatch.within(10.0, seconds_of=lambda rows: rows**2 / 1000, most=1_000_000)
+        TBatch(rows=100)
+        """
+        if seconds_of(1) > seconds:
+            raise ValueError(
+                f"Training on a single row takes {seconds_of(1):g} s, more than the {seconds:g} s there are."
+            )
+        fits, fails = 1, most + 1
+        while fails - fits > max(1, fits // 100):
+            middle = (fits + fails) // 2 if fails <= 2 * fits else 2 * fits
+            fits, fails = (middle, fails) if seconds_of(middle) <= seconds else (fits, middle)
+        return cls(fits)
+
+    def teach(self, deck: Deck) -> Requests:
+        """Yield the one lesson."""
+        if not isinstance(self.rows, Integral) or isinstance(self.rows, bool) or self.rows < 1:
+            raise ValueError(f"rows must be a positive number of rows (int); got {self.rows!r}.")
+        yield Lesson(deck.opening(int(self.rows)))
+        return "all rows"

@@ -1,0 +1,79 @@
+"""TCTBase, the stripped-down teacher that the paper's theorems are about: Algorithm 2."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._messages import Answers, Exam, Lesson, Rows
+from .._selection import Returns
+from ._base import Requests, check_share, examine
+from ._deck import Deck, First
+
+
+class TCTBase(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """Doubles from a single row, with mistakes sampled until there are enough; for analysis.
+
+    Rows are drawn from the pool as from a distribution, with replacement: one may be taught twice.
+
+    Parameters
+    ----------
+    alpha : float, default=0.2
+        Share of the new rows of each round that are mistakes of the last model, in [0, 1].
+    first : int or float, default=1
+        Rows of the first lesson: an int is rows, a float a share of the pool, and then a pool of
+        at most 500 rows is taught whole. Every class of the pool is there at least once, since few
+        learners can be trained on one.
+
+    Notes
+    -----
+    Algorithm 2 of *Time-Constrained Learning* (Filho, Laber, Lazera, Molinaro). It samples until
+    it has found enough mistakes, however long that takes; here it gives up when it finds none in as many
+    draws as there are rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fitwithin.teachers import Deck, TCTBase
+    >>> lessons = TCTBase(alpha=0.0).teach(Deck(1000, np.random.default_rng(0)))
+    >>> [len(next(lessons).rows) for _ in range(5)]
+    [1, 2, 4, 8, 16]
+    """
+
+    returns: Returns = "last"
+
+    def __init__(self, *, alpha: float = 0.2, first: First = 1) -> None:
+        self.alpha = alpha
+        self.first = first
+
+    def teach(self, deck: Deck) -> Requests:
+        """Yield lessons that double, and exams that look for mistakes."""
+        check_share(self.alpha)
+        lesson = deck.opening(self.first)
+        while True:
+            yield Lesson(lesson)
+            wanted = round(self.alpha * len(lesson))
+            unbiased = _sample(deck, len(lesson) - wanted)
+            wrong = yield from _mistakes(deck, wanted)
+            if len(wrong) < wanted:
+                return "no mistakes"
+            lesson = np.concatenate([lesson, unbiased, wrong])
+
+
+def _sample(deck: Deck, count: int) -> Rows:
+    return deck.rng.integers(deck.size, size=count)
+
+
+def _mistakes(deck: Deck, wanted: int) -> Generator[Exam, Answers | None, Rows]:
+    """So many rows that the model gets wrong; fewer if it seems to get none wrong."""
+    found: Rows = np.zeros(0, dtype=np.intp)
+    count = wanted
+    while len(found) < wanted:
+        answers = yield from examine(_sample(deck, count))
+        found = np.concatenate([found, answers.rows[answers.wrong]])
+        if not answers.mistakes and count >= deck.size:
+            break
+        count = min(2 * count, max(deck.size, wanted))
+    return found[:wanted]
