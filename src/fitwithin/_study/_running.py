@@ -1,0 +1,156 @@
+"""One run of a study: a teacher, a learner, a data set, and what came of it as lines."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._classifier import TimeConstrainedClassifier
+from .._messages import Round
+from .._pools import TablePool
+from .._tables import concatenate, take
+from .._target import Labels
+from ..backends import Process
+from ..teachers import Deck, TBatch
+from ._observing import Observing, PausableClock
+from ._plan import Job
+from ._preparing import Prepared
+from ._results import Line
+
+# No limit at all, for the clock.
+_NO_LIMIT = 10 * 24 * 3600.0
+_WARM_UP_ROWS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of one pair: those to learn from, and after them those to test on.
+
+    Parameters
+    ----------
+    X, y : table and array
+        Training rows first.
+    train : int
+        How many there are to learn from.
+    """
+
+    X: Any
+    y: Any
+    train: int
+
+    @classmethod
+    def of(cls, prepared: Prepared, train: int | None = None, test: int | None = None) -> Rows:
+        """A data set, or so many of its training and test rows; every class stays among the former."""
+        X, y = prepared.X_train, prepared.y_train
+        if train is not None and train < len(y):
+            chosen = Deck(len(y), np.random.default_rng(0), Labels.encode(y).codes).opening(train)
+            X, y = take(X, chosen), y[chosen]
+        X_test, y_test = prepared.X_test[:test], prepared.y_test[:test]
+        return cls(concatenate([X, X_test]), np.concatenate([y, y_test]), len(y))
+
+    @property
+    def test(self) -> int:
+        """How many there are to test on."""
+        return len(self.y) - self.train
+
+
+def seconds_to_learn(job: Job, rows: Rows, count: int) -> float:
+    """What training on so many of the rows takes, once."""
+    learner, _ = job.cast()
+    model = _classifier(learner, TBatch(count), seed=job.seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(rows.X[: rows.train], rows.y[: rows.train])
+    return float(model.history_[0].seconds_fit)
+
+
+def run(job: Job, rows: Rows, limit: float | None) -> list[Line]:
+    """Do a run; its rounds and at last the run itself, as lines.
+
+    Parameters
+    ----------
+    job : Job
+        What to run.
+    rows : Rows
+        Of its data set.
+    limit : float or None
+        Seconds; None for a training on all rows that takes as long as it takes.
+    """
+    learner, teacher = job.cast()
+    seconds_to_learn(job, rows, _WARM_UP_ROWS)
+    clock = PausableClock()
+    whole = TablePool(rows.X, Labels.encode(rows.y))
+    observing = Observing(Process(clock=clock), clock, whole, rows.train)
+    model = _classifier(learner, teacher, seed=job.seed, limit=limit, backend=observing)
+    name = {"dataset": job.dataset, "learner": job.learner, "teacher": job.teacher, "seed": job.seed}
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(rows.X[: rows.train], rows.y[: rows.train])
+    except Exception as error:
+        # Whatever goes wrong in one run is a result, and the study goes on.
+        return [{"kind": "run", **name, "limit": limit, **_failed(error), "load": load}]
+    rounds = list(zip(model.history_, observing.accuracies, strict=False))
+    result = _result(model, rounds, rows, limit)
+    return [
+        *({"kind": "round", **name, **_as_line(finished, accuracy)} for finished, accuracy in rounds),
+        {"kind": "run", **name, "limit": limit, **result, "load": load, "error": None},
+    ]
+
+
+def _classifier(
+    learner: Any, teacher: Any, *, seed: int, limit: float | None = None, backend: Any = "process"
+) -> TimeConstrainedClassifier:
+    return TimeConstrainedClassifier(
+        learner,
+        time_limit=_NO_LIMIT if limit is None else limit,
+        teacher=teacher,
+        backend=backend,
+        progress=False,
+        random_state=seed,
+    )
+
+
+def _result(model: Any, rounds: list[tuple[Round, float | None]], rows: Rows, limit: float | None) -> Line:
+    chosen, accuracy = [each for each in rounds if each[0].best][-1]
+    if accuracy is None:
+        accuracy = float(model.score(rows.X[rows.train :], rows.y[rows.train :]))
+    return {
+        "accuracy": accuracy,
+        "rows": model.n_rows_taught_,
+        "rounds": len(rounds),
+        "used": chosen.seconds_fit if limit is None else model.time_used_,
+        "stop": model.stop_reason_,
+    }
+
+
+def _failed(error: Exception) -> Line:
+    return {
+        "accuracy": None,
+        "rows": 0,
+        "rounds": 0,
+        "used": None,
+        "stop": None,
+        "error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
+    }
+
+
+def _as_line(finished: Round, accuracy: float | None) -> Line:
+    return {
+        "number": finished.number,
+        "rows": finished.rows,
+        "new_mistakes": finished.new_mistakes,
+        "examined": finished.examined,
+        "elapsed": finished.elapsed,
+        "accuracy": accuracy,
+        "estimate": finished.estimate,
+        "low": finished.low,
+        "best": finished.best,
+        "seconds_fit": finished.seconds_fit,
+        "seconds_exam": finished.seconds_exam,
+    }
