@@ -29,13 +29,15 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
 
     Parameters
     ----------
-    estimator : classifier, default=None
-        Any scikit-learn style classifier; None stands for `HistGradientBoostingClassifier`.
+    estimator : classifier or str, default=None
+        Any scikit-learn style classifier; or the name of one, such as "random-forest" (an unknown name lists the
+        others); None stands for `HistGradientBoostingClassifier`.
     time_limit : int, float, timedelta or str, default=60
         Seconds, a `timedelta`, or text such as ``"90s"``, ``"15m"``, ``"1h30m"``. It covers the
         whole of `fit`.
     teacher : str or Teacher, default="auto"
-        Which rows to teach: "auto", "tct", "double", "full", or an object of `fitwithin.teachers`.
+        Which rows to teach: "auto", "tct", "double", "osct", "tct_al", "sgd", "full", or an object of
+        `fitwithin.teachers`.
     scoring : str, callable or None, default=None
         What "most accurate" means: the name of a scikit-learn scorer, a scorer, or any
         callable(estimator, X, y); None is accuracy.
@@ -86,8 +88,8 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
 
     _regression = False
 
-    def _learner(self) -> Any:
-        return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
+    def _default_learner(self) -> Any:
+        return HistGradientBoostingClassifier()
 
     def _refuse_wrong_kind(self, learner: Any) -> None:
         if is_regressor(learner):

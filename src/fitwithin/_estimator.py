@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -12,14 +11,16 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.metrics import get_scorer
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from . import teachers
 from ._budget import Budget
 from ._cost import CostModel
+from ._extras import by_rows
 from ._grading import Grading, Scorer, is_made
 from ._messages import OnRound
 from ._pools import TablePool
+from ._presets import preset
 from ._progress import ShowProgress, display
 from ._session import Outcome, Session
 from ._tables import as_learned, is_frame
@@ -118,7 +119,7 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
         self._check_teacher_fits(teacher, learner)
         features = self._features(X, y)
         target = self._target(y)
-        extras, options = self._by_rows(params, len(target.column))
+        extras, options = by_rows(params, len(target.column))
         random = check_random_state(self.random_state)
         seed = None if self.random_state is None else int(random.randint(2**31 - 1))
         if seed is not None:
@@ -141,8 +142,14 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
     def _target(self, y: Any) -> Target:
         raise NotImplementedError
 
-    def _learner(self) -> Any:
+    def _default_learner(self) -> Any:
         raise NotImplementedError
+
+    def _learner(self) -> Any:
+        """The user's learner, or the one that its name stands for."""
+        if isinstance(self.estimator, str):
+            return preset(self.estimator, regression=self._regression)
+        return self._default_learner() if self.estimator is None else self.estimator
 
     def _refuse_wrong_kind(self, learner: Any) -> None:
         raise NotImplementedError
@@ -208,19 +215,6 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
             raise TypeError(f"The learner {type(self._learner()).__name__} takes no sample_weight in its fit.")
         return given
 
-    def _by_rows(self, params: Mapping[str, Any], rows: int) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Which arguments go with their rows, and which go as they are."""
-        extras: dict[str, Array] = {}
-        options: dict[str, Any] = {}
-        for name, value in params.items():
-            if name == "sample_weight":
-                extras[name] = _weights(value, rows)
-            elif isinstance(value, list | tuple | np.ndarray) and len(value) == rows:
-                extras[name] = _plain_column(name, value)
-            else:
-                options[name] = value
-        return extras, options
-
     def _features(self, X: Any, y: Any = None) -> Any:
         """X as the learner gets it, looked at but not read: gaps are the learner's business."""
         reset = y is not None
@@ -270,24 +264,6 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
             for name in ("allow_nan", "sparse", "string", "categorical"):
                 setattr(tags.input_tags, name, getattr(learner.input_tags, name))
         return tags
-
-
-def _plain_column(name: str, value: Any) -> Array:
-    column = np.asarray(value)
-    if column.dtype.hasobject:
-        raise TypeError(f"{name} goes with the rows, so it must hold numbers or text of one type; got objects.")
-    return column
-
-
-def _weights(sample_weight: Any, rows: int) -> Array:
-    one_for_all = isinstance(sample_weight, Real)
-    weights = np.full(rows, float(sample_weight)) if one_for_all else column_or_1d(sample_weight)
-    if len(weights) != rows:
-        raise ValueError(f"sample_weight must have one entry for each row: {rows} rows, {len(weights)} weights.")
-    weights = weights.astype(np.float64, copy=False)
-    if not np.isfinite(weights).all() or weights.sum() <= 0:
-        raise ValueError(f"sample_weight must be finite, and not all zero; its sum is {weights.sum()}.")
-    return weights
 
 
 def _named(parameter: str, value: Any, known: Mapping[str, Callable[[], Any]], method: str) -> Any:

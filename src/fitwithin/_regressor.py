@@ -23,12 +23,13 @@ class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # typ
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Any scikit-learn style regressor; None stands for `HistGradientBoostingRegressor`.
+    estimator : regressor or str, default=None
+        Any scikit-learn style regressor; or the name of one, such as "random-forest" (an unknown name lists the
+        others); None stands for `HistGradientBoostingRegressor`.
     time_limit : int, float, timedelta or str, default=60
         Seconds, a `timedelta`, or text such as ``"90s"``, ``"15m"``, ``"1h30m"``.
     teacher : str or Teacher, default="auto"
-        Which rows to teach: "auto", "tct", "double", "full", or an object of `fitwithin.teachers`.
+        Which rows to teach: "auto", "tct", "double", "sgd", "full", or an object of `fitwithin.teachers`.
     scoring : str, callable or None, default=None
         The name of a scikit-learn scorer, a scorer, or any callable(estimator, X, y); None is R2.
     backend : {"process", "inline"} or Backend, default="process"
@@ -53,8 +54,8 @@ class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # typ
 
     _regression = True
 
-    def _learner(self) -> Any:
-        return HistGradientBoostingRegressor() if self.estimator is None else self.estimator
+    def _default_learner(self) -> Any:
+        return HistGradientBoostingRegressor()
 
     def _refuse_wrong_kind(self, learner: Any) -> None:
         if is_classifier(learner):

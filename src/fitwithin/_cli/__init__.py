@@ -1,0 +1,5 @@
+"""The command line."""
+
+from ._app import app
+
+__all__ = ["app"]
