@@ -1,0 +1,208 @@
+"""A study does what was planned, once, however often it is killed on the way."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+from typer.testing import CliRunner
+
+from fitwithin._cli import app
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+SEEDS = 8
+TEACHERS = ("double", "tct", "osct")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(20_000, n_informative=5, random_state=0)
+    frame = pd.DataFrame(X, columns=[f"c{number}" for number in range(X.shape[1])]).assign(kind=y)
+    file = tmp_path_factory.mktemp("data") / "own.parquet"
+    frame.to_parquet(file)
+    return file
+
+
+def arguments(file, out, *more):
+    return [
+        *("study", "--data", str(file), "--target", "kind", "--out", str(out), "--learners", "decision-tree"),
+        *("--teachers", ",".join(("full", *TEACHERS)), "--min-seconds", "0", "--full-runs", "2"),
+        *("--seeds", f"0-{SEEDS - 1}", *more),
+    ]
+
+
+def lines_of(out):
+    file = out / "results.jsonl"
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def name(line):
+    return line["dataset"], line["learner"], line["teacher"], line["seed"]
+
+
+def assert_complete(lines):
+    runs = Counter(name(line) for line in lines if line["kind"] == "run")
+    rounds = Counter((*name(line), line["number"]) for line in lines if line["kind"] == "round")
+    planned = {("own", "decision-tree", "full", seed) for seed in range(2)}
+    planned |= {("own", "decision-tree", teacher, seed) for teacher in TEACHERS for seed in range(SEEDS)}
+    assert set(runs) == planned
+    assert set(runs.values()) == set(rounds.values()) == {1}
+    for line in lines:
+        if line["kind"] == "run":
+            assert line["rounds"] == sum(key[:4] == name(line) for key in rounds)
+
+
+def start(file, out):
+    command = [sys.executable, "-c", "from fitwithin._cli import app; app()", *arguments(file, out)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+
+
+def kill_after_some_progress(process, out, pause):
+    before = len(lines_of(out))
+    while process.poll() is None and len(lines_of(out)) <= before + 1:
+        time.sleep(0.01)
+    time.sleep(pause)
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    return process.wait() == -signal.SIGKILL
+
+
+def test_a_study_that_is_killed_ten_times_in_a_row_loses_and_repeats_nothing(file, tmp_path):
+    pauses = random.Random(0)
+    seen = []
+    kills = 0
+
+    for _ in range(10):
+        kills += kill_after_some_progress(start(file, tmp_path), tmp_path, pauses.uniform(0, 0.2))
+        lines = lines_of(tmp_path)
+        assert lines[: len(seen)] == seen
+        seen = lines
+    assert kills == 10
+    assert start(file, tmp_path).wait() == 0
+
+    lines = lines_of(tmp_path)
+    assert lines[: len(seen)] == seen
+    assert_complete(lines)
+    assert sum(line["kind"] == "start" for line in lines) == 11
+
+
+def run(*command):
+    return CliRunner().invoke(app, list(command))
+
+
+def test_a_study_that_is_done_is_not_done_again(file, tmp_path):
+    first = run(*arguments(file, tmp_path))
+    lines = lines_of(tmp_path)
+    again = run(*arguments(file, tmp_path))
+
+    assert first.exit_code == again.exit_code == 0, first.output
+    assert_complete(lines)
+    assert [line["kind"] for line in lines_of(tmp_path)[len(lines) :]] == ["start"]
+
+
+def test_every_run_has_the_mean_of_the_full_trainings_as_its_limit(file, tmp_path):
+    run(*arguments(file, tmp_path, "--seeds", "0"))
+
+    lines = lines_of(tmp_path)
+    full = [line["used"] for line in lines if line["kind"] == "run" and line["teacher"] == "full"]
+    limits = {line["limit"] for line in lines if line["kind"] == "run" and line["teacher"] != "full"}
+
+    assert limits == {sum(full) / 2}
+
+
+def test_a_start_tells_machine_versions_load_and_plan(file, tmp_path):
+    run(*arguments(file, tmp_path, "--seeds", "0"))
+
+    start, data, *_ = lines_of(tmp_path)
+
+    assert start["machine"]["cores"] == os.cpu_count()
+    assert {"fitwithin", "numpy", "scikit-learn"} <= set(start["versions"])
+    assert len(start["load"]) == 3
+    assert start["plan"]["seeds"] == [0]
+    assert (data["train_rows"], data["test_rows"], data["columns"], data["classes"]) == (14_000, 6_000, 20, 2)
+
+
+def test_a_pair_that_is_too_quick_is_dropped_with_a_line(file, tmp_path):
+    run(*arguments(file, tmp_path, "--min-seconds", "100"))
+    again = run(*arguments(file, tmp_path, "--min-seconds", "100"))
+
+    dropped = [line for line in lines_of(tmp_path) if line["kind"] == "dropped"]
+
+    assert again.exit_code == 0
+    assert [(line["dataset"], line["learner"]) for line in dropped] == [("own", "decision-tree")]
+    assert "below the 100 s" in dropped[0]["why"]
+
+
+def test_rows_are_left_out_until_a_full_training_takes_about_as_long_as_was_asked(file, tmp_path):
+    run(*arguments(file, tmp_path, "--seconds", "0.1", "--scale", "0.1", "--seeds", "0", "--teachers", "full,tct"))
+
+    lines = lines_of(tmp_path)
+    (size,) = [line for line in lines if line["kind"] == "size"]
+
+    assert {line["rows"] for line in lines if line["kind"] == "run" and line["teacher"] == "full"} == {size["rows"]}
+    assert size["of"] == 1400
+
+
+def test_a_set_that_is_not_to_be_had_is_left_out_and_the_others_are_run(file, tmp_path):
+    result = run(
+        *("study", "--data", str(file.parent), "--target", "kind", "--out", str(tmp_path), "--no-online"),
+        *("--datasets", "aloi,own", "--learners", "decision-tree", "--teachers", "double", "--seeds", "0"),
+        *("--min-seconds", "0", "--full-runs", "1"),
+    )
+
+    lines = lines_of(tmp_path)
+
+    assert result.exit_code == 0, result.output
+    assert "aloi is left out" in result.output
+    assert [line["dataset"] for line in lines if line["kind"] == "missing"] == ["aloi"]
+    assert {line["dataset"] for line in lines if line["kind"] == "run"} == {"own"}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--learners", "svm", "Unknown learner 'svm'; known are lightgbm"),
+        ("--teachers", "tcp", "Unknown teacher 'tcp'; known are full"),
+        ("--seeds", "one", "--seeds must be numbers such as 0-3"),
+    ],
+)
+def test_what_is_not_known_lists_what_is(file, tmp_path, option, value, message):
+    result = run(*arguments(file, tmp_path, option, value))
+
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_an_unknown_data_set_lists_the_known_ones_before_anything_is_run(file, tmp_path):
+    result = run("study", "--data", str(file.parent), "--out", str(tmp_path), "--datasets", "covertype")
+
+    assert result.exit_code == 2
+    assert "covtype" in result.stderr
+    assert lines_of(tmp_path) == []
+
+
+def test_results_that_cannot_be_used_are_reported_and_set_aside(file, tmp_path):
+    (tmp_path / "results.jsonl").write_text('{"v": 7, "kind": "run"}\n{"v": 1, "ki')
+
+    result = run(*arguments(file, tmp_path, "--seeds", "0", "--teachers", "full,double"))
+
+    assert result.exit_code == 0, result.output
+    assert "of version 7" in result.stderr
+    assert "half a line" in result.stderr
+    assert (tmp_path / "results.set-aside.jsonl").read_text() == '{"v": 7, "kind": "run"}\n{"v": 1, "ki\n'
+
+
+def test_a_report_without_results_says_what_to_do(tmp_path):
+    result = run("study", "report", "--out", str(tmp_path))
+
+    assert result.exit_code == 2
+    assert "fitwithin study" in result.stderr
