@@ -15,6 +15,12 @@ from ._helper import Helper, HelperGone, helpers
 from ._serve import Introduction
 
 
+def _check_time(budget: Budget) -> None:
+    """A wait is over; the deadline goes by the budget's clock, which may have stood still meanwhile."""
+    if budget.spent:
+        raise TimeoutError
+
+
 class ForkedHost:
     """Forks one learner's process a round; files go there by descriptor."""
 
@@ -72,8 +78,8 @@ class ForkedHost:
         while not self._channel.complete:
             ready = readable([self._channel.fileno(), self._helper.control.fileno()], budget.remaining())
             if not ready:
-                raise TimeoutError
-            if self._channel.fileno() in ready:
+                _check_time(budget)
+            elif self._channel.fileno() in ready:
                 self._read(budget)
             elif (end := self._how_it_ended(0.0)) is not None:
                 raise LearnerDied(end)

@@ -106,7 +106,12 @@ class SpawnedHost:
             channel = self._worker.channel(budget)
             channel.send(request, budget.remaining())
             while not channel.complete:
-                channel.await_more(budget.remaining())
+                try:
+                    channel.await_more(budget.remaining())
+                except TimeoutError:
+                    # The deadline goes by the budget's clock, which may have stood still meanwhile.
+                    if budget.spent:
+                        raise
             return channel.receive()
 
     def stop(self) -> None:

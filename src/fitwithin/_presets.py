@@ -1,0 +1,68 @@
+"""Learners by name, with the settings of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+
+def preset(name: str, *, regression: bool = False) -> Any:
+    """An unfitted learner by its name.
+
+    Parameters
+    ----------
+    name : str
+        Such as "random-forest".
+    regression : bool, default=False
+        Whether a regressor is wanted.
+
+    Raises
+    ------
+    ValueError
+        If there is no such name; the message lists those that there are.
+    ImportError
+        If the learner's package is not installed; the message says how to install it.
+
+    Examples
+    --------
+    >>> preset("random-forest")
+    RandomForestClassifier(min_samples_split=30, n_jobs=1)
+    """
+    known = REGRESSORS if regression else CLASSIFIERS
+    if name not in known:
+        names = ", ".join(f'"{known_name}"' for known_name in known)
+        kind = "regressor" if regression else "classifier"
+        raise ValueError(f"There is no {kind} named {name!r}; the names are {names}, or pass any estimator itself.")
+    return known[name]()
+
+
+def _lightgbm(kind: str) -> Any:
+    try:
+        import lightgbm
+    except ImportError as error:
+        raise ImportError("LightGBM is not installed: pip install 'fitwithin[boosters]'") from error
+    return getattr(lightgbm, kind)(n_jobs=1, verbose=-1)
+
+
+CLASSIFIERS: Mapping[str, Callable[[], Any]] = {
+    "lightgbm": lambda: _lightgbm("LGBMClassifier"),
+    "random-forest": lambda: RandomForestClassifier(min_samples_split=30, n_jobs=1),
+    "decision-tree": lambda: DecisionTreeClassifier(min_samples_split=30, max_depth=5),
+    "linear-svm": lambda: LinearSVC(dual=False),
+    "logistic-regression": lambda: LogisticRegression(solver="saga"),
+    "sgd-hinge": lambda: SGDClassifier(loss="hinge"),
+    "sgd-log": lambda: SGDClassifier(loss="log_loss"),
+}
+"""The paper's five learners, and the two that go through `partial_fit` in their place."""
+
+REGRESSORS: Mapping[str, Callable[[], Any]] = {
+    "lightgbm": lambda: _lightgbm("LGBMRegressor"),
+    "random-forest": lambda: RandomForestRegressor(min_samples_split=30, n_jobs=1),
+    "decision-tree": lambda: DecisionTreeRegressor(min_samples_split=30, max_depth=5),
+}
+"""Their counterparts for values, where there are any."""
