@@ -163,8 +163,7 @@ def test_exams_are_part_of_what_the_next_round_is_expected_to_take():
     assert classifier.time_used_ == 30
 
 
-@pytest.mark.parametrize("returns", ["best", "last"])
-@pytest.mark.parametrize("slow", ["fitting", "predicting"])
+@pytest.mark.parametrize(("returns", "slow"), [("best", "fitting"), ("best", "predicting"), ("last", "fitting")])
 def test_a_round_that_overran_the_deadline_does_not_win(returns, slow):
     clock = FakeClock()
     learner = Oracle(skill=lambda rows: rows / 20)
@@ -181,6 +180,24 @@ def test_a_round_that_overran_the_deadline_does_not_win(returns, slow):
     assert classifier.n_rows_taught_ == 10
     assert classifier.best_estimator_.taught_ == 10
     assert [finished.rows for finished in classifier.history_] == [10]
+
+
+def test_a_last_model_that_was_trained_in_time_is_returned_although_its_exam_overran():
+    clock = FakeClock()
+    learner = Oracle(skill=lambda rows: rows / 20)
+
+    def costs(rows):
+        clock.advance(1 if rows < 20 else 1000)
+
+    learner.predicting = costs
+    rounds = [(range(10), range(500, 510)), (range(20), range(510, 530))]
+
+    classifier = fitted(learner, Scripted(*rounds, returns="last"), clock=clock)
+
+    assert classifier.stop_reason_ == "time"
+    assert classifier.n_rows_taught_ == 20
+    assert [finished.best for finished in classifier.history_] == [True, True]
+    assert classifier.score_estimate_ is None
 
 
 def test_without_a_model_in_time_the_error_says_what_was_tried_and_what_limit_would_do():

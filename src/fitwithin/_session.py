@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -106,6 +106,7 @@ class Session:
         self.scored = scored
         self.history: list[Round] = []
         self._best: _Best | None = None
+        self._settled: KeptModel | None = None
         self._at = self._doing = "getting ready"
 
     def run(self, deck: Deck) -> Outcome:
@@ -130,13 +131,17 @@ class Session:
             return self._follow(self.teacher.teach(deck))
         except OutOfTime as end:
             self._doing = str(end) or self._doing
-            return "time"
+            reason: StopReason = "time"
         except KeyboardInterrupt:
             if self._best is None:
                 raise
-            return "interrupted"
+            reason = "interrupted"
         except (LearnerRaised, LearnerDied) as trouble:
-            return self._after(trouble)
+            reason = self._after(trouble)
+        if self._settled is not None:
+            # The round did not end, and its model is safe all the same.
+            self._close_round(None, None)
+        return reason
 
     def _follow(self, requests: Requests) -> StopReason:
         answers: Answers | None = None
@@ -178,6 +183,9 @@ class Session:
         prediction = self.cost.predict(len(rows))
         self._notebook.begin(rows, None if prediction is None else prediction.fit, goes_on=batch is not None)
         self._notebook.taught(self.seat.teach(rows, batch))
+        if self.teacher.returns == "last":
+            # It is the one to be returned, whatever its exams say and however long they take.
+            self._settled = self._keep(None, None)
 
     def _examine(self, rows: Rows, margins: bool) -> Answers:
         self._announce("being examined on", len(rows))
@@ -190,15 +198,24 @@ class Session:
         if not self._notebook.open:
             return False
         estimate, fresh = self._estimates()
-        wins = prefers(
-            self.teacher.returns,
-            estimate,
-            None if self._best is None else self._best.estimate,
-            whole=self._notebook.whole,
-        )
-        model = self._keep(estimate, fresh) if wins else None
+        if self._settled is None and self._wins(estimate):
+            self._settled = self._keep(estimate, fresh)
+        return self._close_round(estimate, fresh)
+
+    def _wins(self, estimate: Estimate | None) -> bool:
+        best = None if self._best is None else self._best.estimate
+        return prefers(self.teacher.returns, estimate, best, whole=self._notebook.whole)
+
+    def _close_round(self, estimate: Estimate | None, fresh: Estimate | None) -> bool:
+        """Note the round, and whether its model is the best now; True if the user says stop."""
+        model, self._settled = self._settled, None
+        if model is not None and self._best is not None:
+            self._best = replace(self._best, estimate=estimate, fresh=fresh)
         finished = self._notebook.close(
-            estimate=estimate, best=wins, store=0.0 if model is None else model.store, elapsed=self.budget.elapsed()
+            estimate=estimate,
+            best=model is not None,
+            store=0.0 if model is None else model.store,
+            elapsed=self.budget.elapsed(),
         )
         self.history.append(finished)
         self.cost.observe(finished, load=0.0 if model is None else model.load)
