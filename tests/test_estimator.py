@@ -8,18 +8,19 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier, SGDRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import fitwithin
-from fitwithin import Round, TimeConstrainedClassifier
+from fitwithin import Round, TimeConstrainedClassifier, TimeConstrainedRegressor
 from fitwithin.backends import Inline
-from fitwithin.teachers import TCT, Double, Full
+from fitwithin.teachers import OSCT, SGD, TCT, Double, Full, TBatch, TCTActive, TCTBase
 from fitwithin.testing import FakeClock
 
 
@@ -217,6 +218,105 @@ def test_our_random_state_fills_in_the_learners(table):
 @pytest.mark.parametrize(("name", "last_rows"), [("tct", 4000), ("double", 4000), ("full", 4000), ("auto", 4000)])
 def test_every_teacher_by_name_teaches_every_row_if_there_is_time(name, last_rows, table):
     assert inline(GaussianNB(), teacher=name).fit(*table).history_[-1].rows == last_rows
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [("osct", {20}), ("tct_al", {20, 40, 80}), ("sgd", {256})],
+)
+def test_the_other_teachers_can_be_named_too(name, sizes, table):
+    learner = SGDClassifier(loss="log_loss")
+
+    classifier = inline(
+        learner, teacher=name, backend=Inline(clock=FakeClock()), on_round=lambda finished: finished.number == 3
+    ).fit(*table)
+
+    assert sizes <= {finished.rows for finished in classifier.history_}
+    assert classifier.stop_reason_ == "on_round"
+
+
+class _NeverFitted:
+    """Something that can be neither fitted nor asked, to see that it never is."""
+
+    def fit(self, X, y):
+        raise AssertionError("nothing was to be trained")
+
+    predict = fit
+
+
+class Demanding:
+    """A teacher of a user's own, that says what it needs."""
+
+    returns = "last"
+    needs = ("transform", "predict", "partial_fit")
+
+    def teach(self, deck):
+        raise AssertionError("nothing was to be taught")
+
+
+@pytest.mark.parametrize("backend", ["inline", "process"])
+@pytest.mark.parametrize(
+    ("teacher", "learner", "missing"),
+    [
+        ("tct_al", LinearSVC(), "predict_proba, which LinearSVC"),
+        (TCTActive(), SVC(), "predict_proba, which SVC"),
+        ("tct_al", SGDClassifier(loss="hinge"), "predict_proba, which SGDClassifier"),
+        ("tct_al", _NeverFitted(), "predict_proba, which _NeverFitted"),
+        ("sgd", DecisionTreeClassifier(), "partial_fit, which DecisionTreeClassifier"),
+        ("sgd", None, "partial_fit, which HistGradientBoostingClassifier"),
+        (SGD(batch=64), MLPClassifier(solver="lbfgs"), "partial_fit, which MLPClassifier"),
+        ("sgd", make_pipeline(StandardScaler(), SGDClassifier()), "partial_fit, which Pipeline"),
+        (Demanding(), _NeverFitted(), "transform and partial_fit, which _NeverFitted"),
+    ],
+    ids=str,
+)
+def test_a_teacher_that_needs_more_than_the_learner_can_do_says_what_is_missing(
+    backend, teacher, learner, missing, table
+):
+    with pytest.raises(TypeError, match=f"needs a learner with {missing} does not have.*teacher='tct'"):
+        inline(learner, teacher=teacher, backend=backend).fit(*table)
+
+
+@pytest.mark.parametrize("teacher", ["osct", "tct_al", OSCT(returns="best"), TCTActive(first=10)], ids=str)
+@pytest.mark.parametrize("backend", ["inline", "process"])
+def test_a_teacher_of_classes_refuses_a_regressor(teacher, backend, table):
+    regressor = TimeConstrainedRegressor(Ridge(), teacher=teacher, backend=backend)
+
+    with pytest.raises(ValueError, match=r"(OSCT|TCTActive) works with classes only.*'tct' or 'double'"):
+        regressor.fit(table[0], table[0][:, 0])
+
+
+@pytest.mark.parametrize("teacher", [SGD(batch=16), TCTBase(), TBatch(500)], ids=str)
+def test_the_other_teachers_take_a_regressor(teacher, table):
+    X = table[0]
+
+    regressor = TimeConstrainedRegressor(
+        SGDRegressor(),
+        teacher=teacher,
+        backend=Inline(clock=FakeClock()),
+        on_round=lambda finished: finished.number == 8,
+    ).fit(X, X[:, 0])
+
+    assert regressor.predict(X).shape == (4000,)
+
+
+@pytest.mark.parametrize(
+    ("teacher", "message"),
+    [
+        (OSCT(guess=1), r"guess must be an integer of at least 2, or \"half-percent\"; got 1"),
+        (OSCT(returns="all"), r"returns must be \"best\" or \"last\"; got 'all'"),
+        (TCTActive(alpha=2), r"alpha must be a number in \[0, 1\].*got 2"),
+        (SGD(batch=0), "batch must be a positive number of rows .*got 0"),
+        (TCTBase(alpha="half"), "alpha must be a number.*got 'half'"),
+        (TBatch(0.5), "rows must be a positive number of rows .*got 0.5"),
+        (TCTActive(first=-1), "first must be a positive number of rows .*got -1"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("backend", ["inline", "process"])
+def test_a_setting_of_a_teacher_that_makes_no_sense_is_refused(teacher, message, backend, table):
+    with pytest.raises(ValueError, match=message):
+        inline(SGDClassifier(loss="log_loss"), teacher=teacher, backend=backend).fit(*table)
 
 
 def test_a_user_can_search_over_a_teachers_settings(table):

@@ -16,8 +16,8 @@ def a_notebook(size=20, clock=None):
     return Notebook(size, clock or FakeClock())
 
 
-def teach(notebook, rows, predicted_fit=None):
-    notebook.begin(np.array(rows), predicted_fit)
+def teach(notebook, rows, predicted_fit=None, goes_on=False):
+    notebook.begin(np.array(rows), predicted_fit, goes_on=goes_on)
     notebook.taught(Taught(handover=0.0, fit=1.0))
 
 
@@ -210,6 +210,89 @@ def test_lessons_are_whole_one_by_one_and_not_together():
     assert not notebook.whole
 
 
+def test_rows_behind_a_new_model_are_those_of_its_lesson():
+    notebook = a_notebook()
+    teach(notebook, [0, 1, 2])
+    assert notebook.behind == 3
+    close(notebook)
+
+    teach(notebook, [2, 3])
+
+    assert notebook.behind == 2
+
+
+def test_rows_behind_a_model_that_goes_on_are_those_of_all_its_lessons():
+    notebook = a_notebook()
+    teach(notebook, [0, 1, 2], goes_on=True)
+    close(notebook)
+    teach(notebook, [2, 3, 3, 4], goes_on=True)
+
+    assert notebook.behind == 5
+    finished = close(notebook)
+    assert (finished.number, finished.rows, finished.new_rows) == (2, 4, 2)
+
+
+def test_a_model_that_was_fitted_may_go_on():
+    notebook = a_notebook(size=6)
+    teach(notebook, [0, 1, 2, 3])
+    close(notebook)
+    teach(notebook, [3, 4], goes_on=True)
+
+    assert notebook.behind == 5
+    assert not notebook.whole
+
+
+def test_lessons_that_go_on_are_whole_together():
+    notebook = a_notebook(size=4)
+    wholes = []
+
+    for rows in ([0, 1], [1, 2], [2, 2], [3, 0], [1]):
+        teach(notebook, rows, goes_on=True)
+        wholes.append(bool(notebook.whole))
+        close(notebook)
+
+    assert wholes == [False, False, False, True, True]
+
+
+def test_a_new_model_forgets_what_went_before():
+    notebook = a_notebook(size=4)
+    teach(notebook, [0, 1, 2, 3], goes_on=True)
+    close(notebook)
+
+    teach(notebook, [0, 1])
+
+    assert notebook.behind == 2
+    assert not notebook.whole
+
+
+def test_mistakes_of_the_model_before_are_new_in_a_lesson_that_goes_on():
+    notebook = a_notebook()
+    teach(notebook, [0, 1], goes_on=True)
+    examine(notebook, [2, 3, 4, 5], wrong=[3, 4, 5])
+    close(notebook)
+    teach(notebook, [1, 2, 3, 4, 6], goes_on=True)
+
+    finished = close(notebook)
+
+    assert (finished.new_rows, finished.new_mistakes) == (4, 2)
+
+
+@given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=6), max_size=12))
+def test_counts_of_lessons_that_go_on_agree_with_plain_sets(lessons):
+    notebook = a_notebook(10)
+    taught = set()
+
+    for lesson in lessons:
+        teach(notebook, lesson, goes_on=True)
+        new = set(lesson) - taught
+        taught |= new
+
+        assert notebook.behind == len(taught)
+        assert bool(notebook.whole) == (len(taught) == 10)
+        finished = close(notebook)
+        assert (finished.rows, finished.new_rows) == (len(lesson), len(new))
+
+
 @given(st.lists(st.tuples(st.sets(st.integers(0, 19), min_size=1), st.sets(st.integers(0, 19))), max_size=8))
 def test_counts_agree_with_plain_sets(rounds):
     notebook = a_notebook(20)
@@ -337,3 +420,14 @@ def test_rows_outside_the_pool_are_refused(kind, rows):
 def test_an_exam_before_the_first_lesson_is_refused():
     with pytest.raises(ValueError, match="Lesson before its first Exam"):
         a_notebook().checked(Exam(np.arange(3)))
+
+
+@pytest.mark.parametrize("batch", [0, -1, 2.5, "64"])
+def test_a_batch_that_is_no_number_of_rows_is_refused(batch):
+    with pytest.raises(ValueError, match=f"batch of a Lesson must be .* got {batch!r}"):
+        a_notebook().checked(Lesson(np.arange(3), batch))
+
+
+@pytest.mark.parametrize("batch", [None, 1, 64, np.int64(8)])
+def test_any_positive_number_of_rows_is_a_batch(batch):
+    assert len(a_notebook().checked(Lesson(np.arange(3), batch))) == 3

@@ -82,7 +82,8 @@ class CostModel:
             # A model that does not win is not stored, and tells nothing about what storing costs.
             self._keeping = (finished.seconds_model + load) / finished.rows
         if finished.predicted_fit and finished.seconds_fit > 0:
-            self._residuals.append(math.log(finished.seconds_fit / finished.predicted_fit))
+            # A pause of the machine in a lesson of a millisecond says nothing about the learner.
+            self._residuals.append(math.log(max(finished.seconds_fit, _FIXED) / max(finished.predicted_fit, _FIXED)))
 
     def predict(self, rows: int) -> Prediction | None:
         """What a round with a lesson of so many rows will take; None before the first round."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Integral
 
 import numpy as np
 
@@ -67,6 +68,8 @@ class Notebook:
             raise IndexError(f"{kind} asks for rows outside the pool of {len(self._marks)} rows.")
         if isinstance(request, Exam) and not self.open:
             raise ValueError("A teacher must yield a Lesson before its first Exam.")
+        if isinstance(request, Lesson) and not _is_batch(request.batch):
+            raise ValueError(f"The batch of a Lesson must be None or a positive number of rows; got {request.batch!r}.")
         return rows if rows.dtype in (np.int32, np.int64) else rows.astype(np.intp)
 
     def begin(self, rows: Rows, predicted_fit: float | None, *, goes_on: bool = False) -> None:
@@ -168,3 +171,7 @@ class Notebook:
             best=best,
             elapsed=elapsed,
         )
+
+
+def _is_batch(batch: object) -> bool:
+    return batch is None or (isinstance(batch, Integral) and int(batch) >= 1)

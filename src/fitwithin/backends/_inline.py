@@ -20,6 +20,7 @@ from ._base import Examined, Scored, Task, Taught
 from ._pupil import Pupil, repeat
 
 _PIECE_ROWS = 1 << 16
+_PIECE_BYTES = 16 << 20
 
 
 class Inline:
@@ -78,6 +79,7 @@ class InlineSeat:
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._pupil: Pupil | None = None
+        self._kept: Pupil | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -102,6 +104,8 @@ class InlineSeat:
             if batch is None:
                 self._pupil.learn(portion, self._task.options)
             else:
+                if self._pupil is self._kept:
+                    self._pupil = copy.deepcopy(self._kept)
                 self._pupil.go_on(portion, batch, self._task.classes)
         return Taught(handover=handed - start, fit=self._budget.elapsed() - handed)
 
@@ -114,8 +118,10 @@ class InlineSeat:
         return Examined(paper.wrong, 0.0, self._budget.elapsed() - start, paper.margins)
 
     def _pieces(self, rows: Rows) -> Iterator[Portion]:
-        for start in range(0, len(rows), _PIECE_ROWS):
-            yield self._pool.read(rows[start : start + _PIECE_ROWS])
+        row_bytes = getattr(self._pool.read(rows[:1]).X, "nbytes", 0)
+        size = min(_PIECE_ROWS, max(1, _PIECE_BYTES // max(1, row_bytes)))
+        for start in range(0, len(rows), size):
+            yield self._pool.read(rows[start : start + size])
 
     def score(self, fresh: Mask) -> Scored:
         """Score the exams of the newest model."""
@@ -126,9 +132,10 @@ class InlineSeat:
         return Scored(overall, unseen, self._budget.elapsed() - start)
 
     def keep(self) -> InlineModel:
-        """The newest model; a copy of one that goes on learning."""
+        """The newest model; what goes on learning after this is a copy."""
         assert self._pupil is not None
-        return InlineModel(copy.deepcopy(self._pupil) if self._pupil.goes_on else self._pupil)
+        self._kept = self._pupil
+        return InlineModel(self._pupil)
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:

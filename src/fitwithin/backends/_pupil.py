@@ -16,6 +16,8 @@ from .._pools import Portion
 from .._selection import Estimate
 from .._target import Array
 
+_BY_PROBABILITY = (("lightgbm", "LGBMClassifier.predict"), ("sklearn", "ForestClassifier.predict"))
+
 
 @dataclass(frozen=True, eq=False)
 class Sat:
@@ -116,13 +118,11 @@ class Pupil:
     def _predicts_the_likeliest(self) -> bool:
         """Whether the probabilities tell what `predict` would say, and nobody needs more than that.
 
-        A learner with a decision function goes by that, which need not agree with its probabilities.
+        Known of learners that are slow to answer; others may go by a decision function, or by a threshold.
         """
-        return (
-            self._grading.scorer is None
-            and hasattr(self.model, "classes_")
-            and not hasattr(self.model, "decision_function")
-        )
+        predict = getattr(type(self.model), "predict", None)
+        whose = (getattr(predict, "__module__", "").split(".")[0], getattr(predict, "__qualname__", ""))
+        return self._grading.scorer is None and whose in _BY_PROBABILITY
 
     def score(self, fresh: Mask) -> tuple[Estimate | None, Estimate | None]:
         """The score over all rows of its exams, and over the fresh ones among them."""

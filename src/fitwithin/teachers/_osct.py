@@ -17,6 +17,8 @@ Guess = int | str
 """A guess of the number of the learner's hypotheses: a number, or "half-percent"."""
 
 _HALF_PERCENT = 0.005
+# Enough to draw every example for sure, and still a number that can be counted to.
+_MOST_DRAWS = 2.0**62
 
 
 class OSCT(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -111,8 +113,13 @@ class _Weights:
         candidates = np.flatnonzero(new)
         increase = (2.0**doublings - 1) * 2.0 ** self._doublings[candidates] / (2 * size)
         self._doublings[wrong] += np.uint8(doublings)
+        draws = math.ceil(min(4 * log_guess, _MOST_DRAWS))
+        if draws > size:
+            # A guess that was squared often asks for more draws than memory holds one by one.
+            times = rng.multinomial(draws, np.append(increase / 2, 1 - increase.sum() / 2))
+            return rng.permutation(candidates[times[:-1] > 0])
         chances = np.cumsum(increase / 2)
-        hits = rng.random(math.ceil(4 * log_guess))
+        hits = rng.random(draws)
         drawn = np.searchsorted(chances, hits[hits < chances[-1]], side="right")
         return candidates[_first_of_each(drawn)]
 

@@ -49,9 +49,9 @@ class SGD(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         """Yield lessons of whole batches, without end."""
         if not isinstance(self.batch, Integral) or isinstance(self.batch, bool) or self.batch < 1:
             raise ValueError(f"batch must be a positive number of rows (int); got {self.batch!r}.")
-        taught = 0
+        taught, most = 0, max(1, deck.size // self.batch)
         while True:
-            rows = deck.deal(self.batch * max(1, taught // (_GROWTH * self.batch)))
+            rows = deck.deal(self.batch * min(max(1, taught // (_GROWTH * self.batch)), most))
             deck.discard(rows)
             taught += len(rows)
             yield Lesson(rows, batch=int(self.batch))

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import SGDClassifier
+from sklearn.naive_bayes import GaussianNB
 
 from .._budget import Budget
 from .._exceptions import LearnerDied, LearnerRaised, OutOfTime
 from .._messages import Rows
 from .._pools import TablePool
 from .._target import Array, Labels
-from ..backends import Backend, Seat, Task
+from ..backends import Backend, KeptModel, Seat, Task
+from ._clock import FakeClock
 from ._learners import AwkwardClassifier
 
 LONG = 60.0
+# What a backend may read at a time when it has to gather rows, with some air.
+PIECE_BYTES = 20_000_000
 
 
 class RecordingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Remembers exactly what it was taught, spoils its input, and predicts the first class.
+    """Remembers exactly what it was taught and how much it was asked, spoils its input, predicts the first class.
 
     Parameters
     ----------
@@ -43,8 +50,16 @@ class RecordingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(self.warning, UserWarning, stacklevel=2)
         return self
 
+    def partial_fit(self, X: Array, y: Array, classes: Array | None = None) -> Self:
+        """Remember one batch more, and whether it came with the classes; and spoil."""
+        self.batches_ = [*getattr(self, "batches_", []), (X.copy(), y.copy(), classes)]
+        self.classes_ = self.batches_[0][2]
+        X[:] = 0
+        return self
+
     def predict(self, X: Array) -> Array:
         """The first class, for every row."""
+        self.largest_exam_ = max(len(X), getattr(self, "largest_exam_", 0))
         return np.repeat(self.classes_[:1], len(X))
 
 
@@ -58,11 +73,24 @@ def seated(backend: Backend, learner: Any, pool: TablePool, seconds: float = LON
     """A seat of a backend with a learner that knows its pool; to be entered."""
     seat = backend.open(Budget(seconds, clock=backend.clock))
     try:
-        seat.welcome(learner, pool, Task(seed=0))
+        seat.welcome(learner, pool, Task(seed=0, classes=getattr(pool.y, "classes", None)))
     except BaseException:
         seat.__exit__()
         raise
     return seat
+
+
+def brought(seat: Seat) -> Any:
+    """The model of the last lesson, here."""
+    kept = seat.keep()
+    model = kept.bring()
+    kept.discard()
+    return model
+
+
+def numbers_of(model: Any) -> dict[str, Any]:
+    """What a model has learned."""
+    return {name: value for name, value in vars(model).items() if isinstance(value, np.ndarray | float | int)}
 
 
 class BackendContract:
@@ -180,6 +208,80 @@ class BackendContract:
                 return
         raise AssertionError("a lesson was begun without time")
 
+    def test_a_lesson_that_goes_on_is_its_rows_in_batches(self) -> None:
+        """In their order; the classes come first of all; a plain lesson makes a new model."""
+        pool = a_pool()
+        lessons = [np.array([7, 150, 2, 9, 11]), np.array([150, 3]), np.array([8, 8, 1, 4])]
+        with seated(self.make(), RecordingClassifier(), pool) as seat:
+            for rows in lessons:
+                seat.teach(rows, 2)
+                seat.examine(np.array([2, 160, 20]))
+            batches = brought(seat).batches_
+            self.check_lesson(seat, pool, np.arange(5))
+        expected = [rows[start : start + 2] for rows in lessons for start in range(0, len(rows), 2)]
+        for rows, (X, y, _) in zip(expected, batches, strict=True):
+            np.testing.assert_array_equal(X, pool.X[rows])
+            np.testing.assert_array_equal(y, pool.read(rows).y)
+        assert batches[0][2].tolist() == ["a", "b", "c"]
+        assert all(classes is None for _, _, classes in batches[1:])
+
+    def test_going_on_gives_the_numbers_of_partial_fit_by_hand(self) -> None:
+        """To the last bit, for learners that draw lots as well."""
+        pool, rng = a_pool(), np.random.default_rng(0)
+        lessons = [rng.permutation(len(pool))[:count] for count in (16, 16, 40, 100)]
+        for learner in (SGDClassifier(random_state=0), GaussianNB()):
+            by_hand = clone(learner)
+            with seated(self.make(), learner, pool) as seat:
+                for rows in lessons:
+                    seat.teach(rows, 16)
+                    for start in range(0, len(rows), 16):
+                        part = pool.read(rows[start : start + 16])
+                        by_hand.partial_fit(part.X, part.y, classes=np.array(["a", "b", "c"]))
+                np.testing.assert_equal(numbers_of(brought(seat)), numbers_of(by_hand))
+
+    def test_a_model_that_was_kept_is_not_changed_by_going_on(self) -> None:
+        """Nor if it was made by a plain lesson, nor if the next lesson raises."""
+        pool = a_pool()
+        for batch in (None, 5):
+            with seated(self.make(), AwkwardClassifier("raises", above=60), pool) as seat:
+                seat.teach(np.arange(10), batch)
+                first = seat.keep()
+                seat.teach(np.arange(10, 40), 5)
+                second = seat.keep()
+                with contextlib.suppress(LearnerRaised):
+                    seat.teach(np.arange(40, 100), 5)
+            for kept, rows in ((first, 10), (second, 40)):
+                model = kept.bring().model_
+                kept.discard()
+                assert model.class_count_.sum() == rows
+                np.testing.assert_allclose(model.theta_[0], pool.X[:rows:3].mean(axis=0), rtol=1e-5)
+
+    def test_margins_are_the_gaps_between_the_two_likeliest_classes(self) -> None:
+        """If they are asked for; and mistakes are those of `predict` either way."""
+        pool, taught, asked = a_pool(), np.arange(0, 200, 2), np.array([7, 150, 2, 9, 11, 33, 199])
+        for learner in (GaussianNB(), SGDClassifier(loss="log_loss", random_state=0), RandomForestClassifier(9)):
+            with seated(self.make(), learner, pool) as seat:
+                seat.teach(taught)
+                plain, examined = seat.examine(asked), seat.examine(asked, True)
+                model = brought(seat)
+            assert plain.margins is None
+            assert examined.margins is not None
+            ranked = np.sort(model.predict_proba(pool.X[asked]), axis=1)
+            np.testing.assert_allclose(examined.margins, ranked[:, -1] - ranked[:, -2], rtol=0, atol=1e-6)
+            np.testing.assert_array_equal(examined.wrong, model.predict(pool.X[asked]) != pool.read(asked).y)
+            np.testing.assert_array_equal(examined.wrong, plain.wrong)
+
+    def test_an_exam_of_the_whole_pool_is_read_in_pieces(self) -> None:
+        """Nobody holds a second copy of a pool that may fill most of the memory."""
+        pool = TablePool(np.ones((40_000, 120)), Labels.encode(np.arange(40_000) % 7))
+        everything = np.arange(len(pool))
+        with seated(self.make(), RecordingClassifier(), pool) as seat:
+            seat.teach(np.array([39_998, 3, 7]))
+            examined = seat.examine(everything)
+            model = brought(seat)
+        np.testing.assert_array_equal(examined.wrong, pool.read(everything).y != model.classes_[0])
+        assert model.largest_exam_ * 120 * 8 < PIECE_BYTES < pool.X.nbytes
+
 
 class KillableBackendContract(BackendContract):
     """What a backend that can stop a learner must do besides."""
@@ -215,6 +317,30 @@ class KillableBackendContract(BackendContract):
                 seat.teach(np.arange(30))
         assert kept.bring().predict(a_pool().X[:1]).shape == (1,)
         kept.discard()
+
+    def test_a_model_that_was_kept_survives_the_end_of_a_lesson_that_goes_on(self) -> None:
+        """Whether the learner dies or is stopped."""
+        for trouble, late, expected in (("segfaults", 0.0, LearnerDied), ("hangs in Python", LONG - 0.5, OutOfTime)):
+            kept, end = self.kept_before(trouble, late)
+            assert type(end) is expected
+            assert kept.bring().model_.class_count_.sum() == 20
+            kept.discard()
+
+    def kept_before(self, trouble: str, late: float) -> tuple[KeptModel, Exception]:
+        """Go on into trouble after so many seconds; the model that was kept before, and the end of the lesson."""
+        passed = FakeClock()
+        with self.make().open(Budget(LONG, clock=lambda: time.monotonic() + passed())) as seat:
+            seat.welcome(AwkwardClassifier(trouble, above=25), a_pool(), Task(classes=np.array(["a", "b", "c"])))
+            seat.teach(np.arange(10), 5)
+            seat.keep().discard()
+            seat.teach(np.arange(10, 20), 5)
+            kept = seat.keep()
+            passed.advance(late)
+            try:
+                seat.teach(np.arange(20, 60), 5)
+            except (LearnerDied, OutOfTime) as end:
+                return kept, end
+        raise AssertionError("the learner was not stopped")
 
     def test_a_death_is_told_by_its_cause(self) -> None:
         """Signals by name, exits by code."""

@@ -135,8 +135,16 @@ class AwkwardClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     def fit(self, X: Any, y: Any) -> Self:
         """Fit, or make trouble."""
         self.model_ = GaussianNB().fit(X, y)
+        return self._behave(len(X))
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn a little more, or make trouble once all that it was taught is too much."""
+        self.model_ = getattr(self, "model_", GaussianNB()).partial_fit(X, y, classes)
+        return self._behave(int(self.model_.class_count_.sum()))
+
+    def _behave(self, taught: int) -> Self:
         self.classes_ = self.model_.classes_
-        self.in_trouble_ = len(X) > self.above
+        self.in_trouble_ = taught > self.above
         if self.in_trouble_:
             TROUBLES[self.trouble](self)
         return self
