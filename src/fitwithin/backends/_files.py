@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import tempfile
@@ -60,7 +61,9 @@ class SharedFile:
         """Let go of the file."""
         os.close(self.fd)
         if self.path is not None:
-            Path(self.path).unlink(missing_ok=True)
+            # Where a file that somebody has open can't be removed, it goes with its folder.
+            with contextlib.suppress(PermissionError):
+                Path(self.path).unlink(missing_ok=True)
 
 
 def private_view(fd: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:

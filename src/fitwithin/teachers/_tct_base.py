@@ -14,7 +14,7 @@ from ._deck import Deck, First
 
 
 class TCTBase(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Doubles from a single row, with mistakes sampled until there are enough; for analysis.
+    """Adds 2, 4, 8, ... rows to a single one, with mistakes sampled until there are enough; for analysis.
 
     Rows are drawn from the pool as from a distribution, with replacement: one may be taught twice.
 
@@ -29,7 +29,8 @@ class TCTBase(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no typ
 
     Notes
     -----
-    Algorithm 2 of *Time-Constrained Learning* (Filho, Laber, Lazera, Molinaro). It samples until
+    Algorithm 2 of *Time-Constrained Learning* (Filho, Laber, Lazera, Molinaro), with S_1 = S_0, which the paper does
+    not say: round i trains on 2^i - 1 rows. A larger first lesson multiplies all sizes. It samples until
     it has found enough mistakes, however long that takes; here it gives up when it finds none in as many
     draws as there are rows.
 
@@ -39,7 +40,7 @@ class TCTBase(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no typ
     >>> from fitwithin.teachers import Deck, TCTBase
     >>> lessons = TCTBase(alpha=0.0).teach(Deck(1000, np.random.default_rng(0)))
     >>> [len(next(lessons).rows) for _ in range(5)]
-    [1, 2, 4, 8, 16]
+    [1, 3, 7, 15, 31]
     """
 
     returns: Returns = "last"
@@ -52,10 +53,12 @@ class TCTBase(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no typ
         """Yield lessons that double, and exams that look for mistakes."""
         check_share(self.alpha)
         lesson = deck.opening(self.first)
+        new = len(lesson)
         while True:
             yield Lesson(lesson)
-            wanted = round(self.alpha * len(lesson))
-            unbiased = _sample(deck, len(lesson) - wanted)
+            new *= 2
+            wanted = round(self.alpha * new)
+            unbiased = _sample(deck, new - wanted)
             wrong = yield from _mistakes(deck, wanted)
             if len(wrong) < wanted:
                 return "no mistakes"
