@@ -16,6 +16,8 @@ from ._running import Rows, run, seconds_to_learn
 from ._sources import Find, NotToBeHad
 
 _FIRST_TRIAL = 1000
+# With fewer rows than this there is nothing to choose from.
+_FEWEST = 5000
 _LARGEST_STEP = 8.0
 
 
@@ -178,5 +180,5 @@ class _Pair:
         while True:
             seconds = max(seconds_to_learn(job, whole, count), 1e-3)
             if seconds > wanted / 2 or count == whole.train:
-                return min(whole.train, round(count * wanted / seconds))
+                return min(whole.train, max(_FEWEST, round(count * wanted / seconds)))
             count = min(whole.train, round(count * min(_LARGEST_STEP, 0.9 * wanted / seconds)))
