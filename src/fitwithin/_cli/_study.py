@@ -31,7 +31,7 @@ def run(
     min_seconds: Annotated[float, typer.Option(min=0.0, help="Pairs with a shorter time limit are dropped.")] = 10.0,
     seconds: Annotated[
         float | None,
-        typer.Option(min=0.1, help="Leave rows out until a full training takes about so long; 5,000 stay."),
+        typer.Option(min=0.1, help="Leave rows out until a full training takes about so long."),
     ] = None,
     scale: Annotated[float, typer.Option(min=0.001, max=1.0, help="The share of all rows and seconds to use.")] = 1.0,
     test_rows: Annotated[int | None, typer.Option(min=10, help="Test rows at most.")] = None,

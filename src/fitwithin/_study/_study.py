@@ -143,7 +143,10 @@ class _Pair:
     def run(self, advance: Callable[[], None]) -> None:
         """Train on all rows for the time limit, and then under it; drop the pair if that is too short."""
         plan, results = self._study.plan, self._study.results
-        rows = Rows.of(self._prepared, self._size(), plan.test_rows)
+        size = self._size()
+        if size < min(_FEWEST * plan.scale, len(self._prepared.y_train)):
+            return self._drop(None, f"only {size:,} rows can be learned in the {plan.seconds:g} s of --seconds")
+        rows = Rows.of(self._prepared, size, plan.test_rows)
         for job in self._study.open(plan.full(**self._name)):
             results.append(run(job, rows, None))
             advance()
@@ -161,10 +164,10 @@ class _Pair:
     def _drop(self, seconds: float | None, why: str) -> None:
         self._study.results.append([{"kind": "dropped", **self._name, "seconds": seconds, "why": why}])
 
-    def _size(self) -> int | None:
-        """Training rows for this learner, if a full training is to take about so many seconds; None for all."""
+    def _size(self) -> int:
+        """Training rows for this learner: all, or fewer if a full training is to take about so many seconds."""
         if self._study.plan.seconds is None:
-            return None
+            return len(self._prepared.y_train)
         known = self._study.results.of_kind("size", **self._name)
         if known:
             return int(known[0]["rows"])
@@ -180,5 +183,5 @@ class _Pair:
         while True:
             seconds = max(seconds_to_learn(job, whole, count), 1e-3)
             if seconds > wanted / 2 or count == whole.train:
-                return min(whole.train, max(_FEWEST, round(count * wanted / seconds)))
+                return min(whole.train, round(count * wanted / seconds))
             count = min(whole.train, round(count * min(_LARGEST_STEP, 0.9 * wanted / seconds)))
