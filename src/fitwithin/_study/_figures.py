@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._drawing import rendered, require_matplotlib
 from ._curves import Curve, compare, data_set_curve, ends_beside, listing, spread
 from ._paper import Paper, in_order, name_of
 from ._statistics import Measured, directions
@@ -32,6 +32,7 @@ _LINES: Mapping[str, tuple[str, Any]] = {
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _COLOURS = ("#0072b2", "#b84a00", "#007a5a", "#a0457e", "#8a6100", "#555555", "#222222")
 _LABEL_INCHES = 0.175
+_DPI = 150
 _STYLE = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
@@ -43,8 +44,6 @@ _STYLE = {
     "axes.edgecolor": "#888888",
     "xtick.color": "#444444",
     "ytick.color": "#444444",
-    # Without the salt and the date the same study would give different files.
-    "svg.hashsalt": "fitwithin",
     "svg.fonttype": "path",
 }
 
@@ -94,7 +93,7 @@ def time_picture(study: Measured, paper: Paper, learner: str, teachers: Sequence
         _draw_curves(axes, found.curves, ends, named=True)
         axes.set(xlabel="time, as a share of training on all rows", ylabel="accuracy on the test set, %")
         _head(figure, title, [found.basis, "◇ the paper's end, same data sets" if ends else ""])
-        svg, png = _render(figure)
+        svg, png = rendered(figure, dpi=_DPI)
     reached = listing([f"{name_of(curve.teacher)} {100 * curve.end:.1f} %" for curve in found.curves])
     alt = f"Average accuracy over normalised time for {title}. At the end: {reached}."
     return Picture(f"time-{name}-{learner}", title, ends_beside(study, paper, found), alt, svg, png)
@@ -123,7 +122,7 @@ def data_sets_picture(study: Measured, paper: Paper, learner: str) -> Picture | 
             axes.set_title(name, loc="left", fontsize=9.5, parse_math=False)
         _head(figure, title, ["accuracy on the test set, %, over time as a share of training on all rows"])
         _legend(figure, teachers)
-        svg, png = _render(figure)
+        svg, png = rendered(figure, dpi=_DPI)
     caption = "Accuracy on the test set in % over the share of the time for training on all rows, mean over the seeds."
     alt = f"Small line charts of accuracy over normalised time for {listing(list(panels))}."
     return Picture(f"data-sets-{learner}", title, caption, alt, svg, png, wide=len(panels) > 2)
@@ -157,7 +156,7 @@ def alpha_picture(study: Measured) -> Picture | None:
         _draw_series(lower, alphas, series)
         lower.set(xlabel="alpha", ylabel="points below the best")
         _head(figure, "Sensitivity to alpha", ["above: wins and losses against Double; below: average accuracy"])
-        svg, png = _render(figure)
+        svg, png = rendered(figure, dpi=_DPI)
     alt = "Two line charts over alpha: shares of pairs won and lost against Double, and the average accuracy."
     return Picture("alpha", "Sensitivity to alpha", "The paper's figures are dotted.", alt, svg, png)
 
@@ -182,16 +181,15 @@ def agreement_picture(study: Measured, paper: Paper) -> Picture | None:
         _cross(axes)
         said = f"Directions (win, tie, loss) agree on {agreed} of {total} pairs"
         _head(figure, "TCT minus Double, in points of accuracy", [f"{said}; hollow where they differ"])
-        svg, png = _render(figure)
+        svg, png = rendered(figure, dpi=_DPI)
     caption = f"{said}. On the dashed line the lead is the same in both; the scales are logarithmic beyond 1 point."
     return Picture("agreement", "This study against the paper", caption, f"Scatter plot. {said}.", svg, png)
 
 
 def _style() -> Any:
-    try:
-        import matplotlib.style
-    except ImportError as error:
-        raise ImportError("The pictures need matplotlib: pip install 'fitwithin[plots]'") from error
+    require_matplotlib()
+    import matplotlib.style
+
     # From matplotlib's defaults, so that a reader's own settings do not change the pictures.
     return matplotlib.style.context(["default", _STYLE])
 
@@ -199,20 +197,13 @@ def _style() -> Any:
 def _figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), dpi=150)
+    return Figure(figsize=(width, height))
 
 
 def _axes(figure: Figure, *, left: float, bottom: float, width: float, height: float) -> Axes:
     """Axes at a place in inches, because labels are as large in a tall figure as in a flat one."""
     across, up = figure.get_size_inches()
     return figure.add_axes((left / across, bottom / up, width / across, height / up))
-
-
-def _render(figure: Figure) -> tuple[bytes, bytes]:
-    svg, png = io.BytesIO(), io.BytesIO()
-    figure.savefig(svg, format="svg", metadata={"Date": None})
-    figure.savefig(png, format="png", metadata={"Software": None})
-    return svg.getvalue(), png.getvalue()
 
 
 def _draw_curves(axes: Axes, curves: Sequence[Curve], ends: Mapping[str, float], *, named: bool) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from .._drawing import rendered, require_matplotlib
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -14,7 +16,7 @@ BLUE, ORANGE, GREEN, PINK, GREY, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79
 # What a theorem says is dashed and dark, everywhere.
 THEOREM: dict[str, Any] = {"color": BLACK, "linestyle": (0, (5, 2)), "linewidth": 1.3}
 
-_WIDTH, _HEIGHT = 5.2, 4.2
+_WIDTH, _HEIGHT, _DPI = 5.2, 4.2, 110
 
 
 def blank(panels: int) -> tuple[Figure, list[Axes]]:
@@ -37,14 +39,6 @@ def blank(panels: int) -> tuple[Figure, list[Axes]]:
     return figure, list(axes)
 
 
-def require_matplotlib() -> None:
-    """Raise an ImportError that says what to install, if matplotlib is not there."""
-    try:
-        import matplotlib as _matplotlib  # noqa: F401  # only whether it is there
-    except ImportError as error:
-        raise ImportError("The pictures need matplotlib: pip install 'fitwithin[plots]'") from error
-
-
 def title(ax: Axes, text: str) -> None:
     """A panel's title, above its left edge."""
     ax.set_title(text, loc="left", fontsize=10.5, fontweight="bold")
@@ -63,13 +57,7 @@ def legend(ax: Axes, place: Literal["upper left", "upper right"]) -> None:
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write the figure as SVG and PNG, without dates or versions, and return the paths."""
-    import matplotlib as mpl
-
     paths = [folder / f"{name}.svg", folder / f"{name}.png"]
-    # The salt makes the SVG's ids the same each time; the context puts the setting back.
-    with mpl.rc_context({"svg.hashsalt": "fitwithin"}):
-        figure.savefig(paths[0], metadata={"Date": None, "Creator": None})
-    # The panels have found their places; to look for them again takes as long as to draw.
-    figure.set_layout_engine("none")
-    figure.savefig(paths[1], dpi=110, metadata={"Software": None})
+    for path, body in zip(paths, rendered(figure, dpi=_DPI), strict=True):
+        path.write_bytes(body)
     return paths

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.console import Console
 
+from .._drawing import require_matplotlib
 from ._agnostic import measure_agnostic
 from ._bad_example import measure_bad_example
 from ._fallback import measure_fallback
@@ -17,7 +18,7 @@ from ._picture_agnostic import draw_agnostic
 from ._picture_bad_example import draw_bad_example
 from ._picture_fallback import draw_fallback
 from ._picture_speedup import draw_speedup
-from ._pictures import require_matplotlib, save
+from ._pictures import save
 from ._speedup import measure_speedup
 from ._tables import rich_table, write_csv
 

@@ -154,7 +154,7 @@ class Deck:
         hand = hand[~self._dealt[hand]][:count]
         while len(hand) < count:
             more = _distinct(self.size, 2 * count + 8, self.rng)
-            hand = _first_of_each(np.concatenate([hand, more[~self._dealt[more]]]))[:count]
+            hand = first_of_each(np.concatenate([hand, more[~self._dealt[more]]]))[:count]
         return hand.astype(self._numbers)
 
     def _shuffle_discarded(self) -> None:
@@ -167,10 +167,11 @@ class Deck:
 
 def _distinct(size: int, count: int, rng: np.random.Generator) -> Rows:
     """About so many distinct numbers below `size`, in random order."""
-    return _first_of_each(rng.integers(size, size=count, dtype=np.intp))
+    return first_of_each(rng.integers(size, size=count, dtype=np.intp))
 
 
-def _first_of_each(rows: Rows) -> Rows:
+def first_of_each(rows: Rows) -> Rows:
+    """These rows without repeats, each where it came first."""
     _, where = np.unique(rows, return_index=True)
     return rows[np.sort(where)]
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from .._messages import Lesson, Mask, Rows
 from .._selection import Returns
 from ._base import Requests, examine
-from ._deck import Deck, First
+from ._deck import Deck, First, first_of_each
 
 Guess = int | str
 """A guess of the number of the learner's hypotheses: a number, or "half-percent"."""
@@ -121,9 +121,4 @@ class _Weights:
         chances = np.cumsum(increase / 2)
         hits = rng.random(draws)
         drawn = np.searchsorted(chances, hits[hits < chances[-1]], side="right")
-        return candidates[_first_of_each(drawn)]
-
-
-def _first_of_each(drawn: Rows) -> Rows:
-    _, where = np.unique(drawn, return_index=True)
-    return drawn[np.sort(where)]
+        return candidates[first_of_each(drawn)]
