@@ -142,29 +142,17 @@ def test_a_pair_that_is_too_quick_is_dropped_with_a_line(file, tmp_path):
     assert "below the 100 s" in dropped[0]["why"]
 
 
-def forest(file, out, seconds):
-    return run(
-        *arguments(file, out, "--seconds", seconds, "--seeds", "0", "--learners", "random-forest"),
+def test_rows_are_left_out_until_a_full_training_takes_about_as_long_as_was_asked(file, tmp_path):
+    run(
+        *arguments(file, tmp_path, "--seconds", "3", "--seeds", "0", "--learners", "random-forest"),
         *("--teachers", "full,double", "--full-runs", "1"),
     )
-
-
-def test_rows_are_left_out_until_a_full_training_takes_about_as_long_as_was_asked(file, tmp_path):
-    forest(file, tmp_path, "30")
 
     lines = lines_of(tmp_path)
     (size,) = [line for line in lines if line["kind"] == "size"]
 
     assert 5000 <= size["rows"] <= size["of"] == 14_000
     assert [line["rows"] for line in lines if line["kind"] == "run" and line["teacher"] == "full"] == [size["rows"]]
-
-
-def test_a_pair_of_which_hardly_any_rows_would_be_left_is_dropped(file, tmp_path):
-    forest(file, tmp_path, "0.1")
-
-    (dropped,) = [line for line in lines_of(tmp_path) if line["kind"] == "dropped"]
-
-    assert "rows can be learned in the 0.1 s of --seconds" in dropped["why"]
 
 
 def test_a_set_that_is_not_to_be_had_is_left_out_and_the_others_are_run(file, tmp_path):

@@ -73,8 +73,8 @@ class Plan:
     min_seconds : float, default=10.0
         Pairs whose time limit is below are dropped.
     seconds : float or None
-        Where a full training takes longer, rows are left out until it takes about so long; pairs with fewer than 5,000
-        rows left are dropped.
+        Where a full training takes longer, rows are left out until it takes about so long; 5,000 stay, and pairs where
+        those take far longer are dropped.
     scale : float, default=1.0
         The share of the rows of every data set that is used, and of `min_seconds` and `seconds`.
     test_rows : int or None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -13,12 +14,8 @@ from ._plan import Job, Plan
 from ._preparing import Prepared, prepare
 from ._results import Line, Results
 from ._running import Rows, run, seconds_to_learn
+from ._sizing import FEWEST, rows_for
 from ._sources import Find, NotToBeHad
-
-_FIRST_TRIAL = 1000
-# With fewer rows than this there is nothing to choose from.
-_FEWEST = 5000
-_LARGEST_STEP = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +141,8 @@ class _Pair:
         """Train on all rows for the time limit, and then under it; drop the pair if that is too short."""
         plan, results = self._study.plan, self._study.results
         size = self._size()
-        if size < min(_FEWEST * plan.scale, len(self._prepared.y_train)):
-            return self._drop(None, f"only {size:,} rows can be learned in the {plan.seconds:g} s of --seconds")
+        if size is None:
+            return self._drop(None, f"{FEWEST:,} rows take far longer than the {plan.seconds:g} s of --seconds")
         rows = Rows.of(self._prepared, size, plan.test_rows)
         for job in self._study.open(plan.full(**self._name)):
             results.append(run(job, rows, None))
@@ -164,24 +161,17 @@ class _Pair:
     def _drop(self, seconds: float | None, why: str) -> None:
         self._study.results.append([{"kind": "dropped", **self._name, "seconds": seconds, "why": why}])
 
-    def _size(self) -> int:
+    def _size(self) -> int | None:
         """Training rows for this learner: all, or fewer if a full training is to take about so many seconds."""
-        if self._study.plan.seconds is None:
-            return len(self._prepared.y_train)
+        plan, most = self._study.plan, len(self._prepared.y_train)
+        if plan.seconds is None:
+            return most
         known = self._study.results.of_kind("size", **self._name)
         if known:
             return int(known[0]["rows"])
-        rows = self._search(self._study.plan.seconds * self._study.plan.scale)
-        self._study.results.append([{"kind": "size", **self._name, "rows": rows, "of": len(self._prepared.y_train)}])
-        return rows
-
-    def _search(self, wanted: float) -> int:
-        """Train on more and more rows, until so many seconds are near."""
-        whole = Rows.of(self._prepared, test=0)
         job = Job(**self._name, teacher="full", seed=0)
-        count = min(_FIRST_TRIAL, whole.train)
-        while True:
-            seconds = max(seconds_to_learn(job, whole, count), 1e-3)
-            if seconds > wanted / 2 or count == whole.train:
-                return min(whole.train, round(count * wanted / seconds))
-            count = min(whole.train, round(count * min(_LARGEST_STEP, 0.9 * wanted / seconds)))
+        whole = Rows.of(self._prepared, test=0)
+        rows = rows_for(plan.seconds * plan.scale, partial(seconds_to_learn, job, whole), most)
+        if rows is not None:
+            self._study.results.append([{"kind": "size", **self._name, "rows": rows, "of": most}])
+        return rows

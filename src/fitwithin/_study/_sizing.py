@@ -1,0 +1,55 @@
+"""How many rows of a data set a learner is given, so that learning them all takes about so long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+FEWEST = 5000
+"""With fewer rows there is nothing to choose from."""
+
+_FIRST_TRIAL = 1000
+_TRIALS = 8
+_LARGEST_STEP = 8.0
+_NEAR = 1.25
+# With the fewest rows it may take so many times as long as was asked.
+_LONGEST = 5.0
+
+
+def rows_for(seconds: float, seconds_of: Callable[[int], float], most: int) -> int | None:
+    """So many rows that learning them takes about so many seconds.
+
+    Parameters
+    ----------
+    seconds : float
+        What it should take, give or take a quarter.
+    seconds_of : callable
+        What learning so many rows takes: a measurement.
+    most : int
+        Rows that there are; all of them if that does not take as long.
+
+    Returns
+    -------
+    int or None
+        At least 5,000 rows, if there are as many; None if those take more than five times as long.
+
+    Examples
+    --------
+    >>> rows_for(4.0, lambda rows: rows / 10_000, most=1_000_000)
+    40000
+    >>> rows_for(4.0, lambda rows: rows / 10_000, most=20_000)
+    20000
+    >>> rows_for(4.0, lambda rows: rows / 10, most=20_000) is None
+    True
+    """
+    fewest = min(FEWEST, most)
+    count = min(_FIRST_TRIAL, most)
+    for _ in range(_TRIALS):
+        took = max(seconds_of(count), 1e-6)
+        if count < fewest and took * fewest / count > _LONGEST * seconds:
+            return None
+        step = min(max(seconds / took, 1 / _LARGEST_STEP), _LARGEST_STEP)
+        better = min(most, max(fewest, round(count * step)))
+        if better == count or (count >= fewest and 1 / _NEAR <= took / seconds <= _NEAR):
+            return None if took > _LONGEST * seconds else count
+        count = better
+    return count
