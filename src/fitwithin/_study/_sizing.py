@@ -42,13 +42,15 @@ def rows_for(seconds: float, seconds_of: Callable[[int], float], most: int) -> i
     True
     """
     fewest = min(FEWEST, most)
-    count = min(_FIRST_TRIAL, most)
+    count, before = min(_FIRST_TRIAL, most), (0, 0.0)
     for _ in range(_TRIALS):
         took = max(seconds_of(count), 1e-6)
         if count < fewest and took * fewest / count > _LONGEST * seconds:
             return None
-        step = min(max(seconds / took, 1 / _LARGEST_STEP), _LARGEST_STEP)
-        better = min(most, max(fewest, round(count * step)))
+        # On the line through the last two trials, as far as that is a step of sense.
+        each = max((took - before[1]) / (count - before[0]), 1e-9)
+        step = min(max(1 + (seconds - took) / each / count, 1 / _LARGEST_STEP), _LARGEST_STEP)
+        better, before = min(most, max(fewest, round(count * step))), (count, took)
         if better == count or (count >= fewest and 1 / _NEAR <= took / seconds <= _NEAR):
             return None if took > _LONGEST * seconds else count
         count = better
