@@ -62,3 +62,10 @@ def test_an_unknown_name_lists_the_known_ones():
         TimeConstrainedClassifier("forest").fit([[0], [1]], [0, 1])
     with pytest.raises(ValueError, match=r"no regressor named 'logistic-regression'.*\"lightgbm\""):
         TimeConstrainedRegressor("logistic-regression").fit([[0], [1]], [0.0, 1.0])
+
+
+def test_an_object_with_an_unknown_name_can_be_looked_at_before_it_is_refused():
+    model = TimeConstrainedClassifier("forest")
+
+    assert "forest" in model._repr_html_()
+    assert hasattr(model, "predict_proba")

@@ -153,3 +153,7 @@ def test_what_fits_is_found_outside_the_clock_and_just_fits():
 def test_a_batch_that_does_not_fit_leaves_no_model():
     with pytest.raises(NoModelInTime, match="training on 601 rows"):
         session(TBatch(601), seconds=360.5)
+
+
+def test_a_pool_that_fits_whole_is_found_whole():
+    assert TBatch.within(10.0, lambda rows: rows * 1e-9, 1_000_000).rows == 1_000_000

@@ -18,7 +18,7 @@ from ._target import Array, Labels
 
 def _learner_has(method: str) -> Callable[[TimeConstrainedClassifier], bool]:
     def has(self: TimeConstrainedClassifier) -> bool:
-        getattr(self.best_estimator_ if hasattr(self, "best_estimator_") else self._learner(), method)
+        getattr(self.best_estimator_ if hasattr(self, "best_estimator_") else self._shown_learner(), method)
         return True
 
     return has
@@ -148,8 +148,8 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
     def __sklearn_tags__(self) -> Tags:
         """The learner's own abilities, as far as they come through."""
         tags = super().__sklearn_tags__()
-        if hasattr(self._learner(), "__sklearn_tags__"):
-            learner = get_tags(self._learner()).classifier_tags
+        if hasattr(self._shown_learner(), "__sklearn_tags__"):
+            learner = get_tags(self._shown_learner()).classifier_tags
             if learner is not None:
                 tags.classifier_tags.multi_class = learner.multi_class
                 tags.classifier_tags.poor_score = learner.poor_score

@@ -18,6 +18,7 @@ from ._budget import Budget
 from ._cost import CostModel
 from ._extras import by_rows
 from ._grading import Grading, Scorer, is_made
+from ._learners import fill_random_states, keep_the_folder_clean
 from ._messages import OnRound
 from ._pools import TablePool
 from ._presets import preset
@@ -120,11 +121,15 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
         features = self._features(X, y)
         target = self._target(y)
         extras, options = by_rows(params, len(target.column))
+        if options and "partial_fit" in getattr(teacher, "needs", ()):
+            raise ValueError(
+                f"{', '.join(options)}: arguments of fit that do not go by rows have no place in partial_fit."
+            )
         random = check_random_state(self.random_state)
         seed = None if self.random_state is None else int(random.randint(2**31 - 1))
         if seed is not None:
-            _fill_random_states(learner, random)
-        _keep_the_folder_clean(learner)
+            fill_random_states(learner, random)
+        keep_the_folder_clean(learner)
         pool = TablePool(features, target, extras)
         strata, classes = (target.codes, target.classes) if isinstance(target, Labels) else (None, None)
         seat.welcome(learner, pool, Task(Grading(scorer, self._regression), options, seed, classes))
@@ -150,6 +155,13 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
         if isinstance(self.estimator, str):
             return preset(self.estimator, regression=self._regression)
         return self._default_learner() if self.estimator is None else self.estimator
+
+    def _shown_learner(self) -> Any:
+        """The same before `fit`: an object with a name that nobody knows can be looked at, and is refused in `fit`."""
+        try:
+            return self._learner()
+        except (ImportError, ValueError):
+            return self._default_learner()
 
     def _refuse_wrong_kind(self, learner: Any) -> None:
         raise NotImplementedError
@@ -259,8 +271,8 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
     def __sklearn_tags__(self) -> Tags:
         """The learner's own abilities, as far as they come through."""
         tags = super().__sklearn_tags__()
-        if hasattr(self._learner(), "__sklearn_tags__"):
-            learner = get_tags(self._learner())
+        if hasattr(self._shown_learner(), "__sklearn_tags__"):
+            learner = get_tags(self._shown_learner())
             for name in ("allow_nan", "sparse", "string", "categorical"):
                 setattr(tags.input_tags, name, getattr(learner.input_tags, name))
         return tags
@@ -274,23 +286,3 @@ def _named(parameter: str, value: Any, known: Mapping[str, Callable[[], Any]], m
         return value
     names = ", ".join(f'"{name}"' for name in known)
     raise ValueError(f"{parameter} must be one of {names}, or an object with a method {method!r}; got {value!r}.")
-
-
-def _keep_the_folder_clean(learner: Any) -> None:
-    """CatBoost leaves a folder of logs where the user is, once a round, unless it is told not to."""
-    parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
-    for part in (learner, *parameters.values()):
-        if type(part).__module__.startswith("catboost.") and not {"allow_writing_files", "train_dir"} & set(
-            part.get_params()
-        ):
-            part.set_params(allow_writing_files=False)
-
-
-def _fill_random_states(learner: Any, random: np.random.RandomState) -> None:
-    """Give every part of the learner that has no seed one of ours."""
-    if not hasattr(learner, "get_params"):
-        return
-    parameters = learner.get_params(deep=True)
-    unset = [name for name in sorted(parameters) if name.split("__")[-1] == "random_state" and parameters[name] is None]
-    if unset:
-        learner.set_params(**{name: int(random.randint(2**31 - 1)) for name in unset})

@@ -129,7 +129,7 @@ class Round:
     best : bool
         Whether this model became the one to be returned.
     elapsed : float
-        Seconds since the start of `fit` when the round was over.
+        Seconds since the start of `fit` when the model became the best one; or when the round was over, if it did not.
     """
 
     number: int

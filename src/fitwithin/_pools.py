@@ -70,6 +70,8 @@ class TablePool:
         What is to be learned.
     extras : dict of array, optional
         What else goes with each row into `fit`, such as its weight.
+    held_out : int, default=0
+        How many of the last rows are examined and never taught, such as a test set.
 
     Examples
     --------
@@ -83,7 +85,8 @@ class TablePool:
     array([5, 6])
     """
 
-    def __init__(self, X: Any, y: Target, extras: Mapping[str, Array] | None = None) -> None:
+    def __init__(self, X: Any, y: Target, extras: Mapping[str, Array] | None = None, held_out: int = 0) -> None:
+        self.held_out = held_out
         self.X = X
         self.y = y
         self.extras = dict(extras or {})

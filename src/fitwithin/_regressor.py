@@ -71,8 +71,8 @@ class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # typ
     def __sklearn_tags__(self) -> Tags:
         """The learner's own abilities, as far as they come through."""
         tags = super().__sklearn_tags__()
-        if hasattr(self._learner(), "__sklearn_tags__"):
-            learner = get_tags(self._learner()).regressor_tags
+        if hasattr(self._shown_learner(), "__sklearn_tags__"):
+            learner = get_tags(self._shown_learner()).regressor_tags
             if learner is not None:
                 tags.regressor_tags.poor_score = learner.poor_score
         return tags

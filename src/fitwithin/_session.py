@@ -66,6 +66,14 @@ class _Best:
     fresh: Estimate | None
 
 
+@dataclass(frozen=True, eq=False)
+class _Settled:
+    """A round's model that became the best one, and when."""
+
+    model: KeptModel
+    elapsed: float
+
+
 class Session:
     """One teacher, one learner, one budget; remembers the best model.
 
@@ -106,7 +114,7 @@ class Session:
         self.scored = scored
         self.history: list[Round] = []
         self._best: _Best | None = None
-        self._settled: KeptModel | None = None
+        self._settled: _Settled | None = None
         self._at = self._doing = "getting ready"
 
     def run(self, deck: Deck) -> Outcome:
@@ -185,7 +193,7 @@ class Session:
         self._notebook.taught(self.seat.teach(rows, batch))
         if self.teacher.returns == "last":
             # It is the one to be returned, whatever its exams say and however long they take.
-            self._settled = self._keep(None, None)
+            self._settled = _Settled(self._keep(None, None), self.budget.elapsed())
 
     def _examine(self, rows: Rows, margins: bool) -> Answers:
         self._announce("being examined on", len(rows))
@@ -199,7 +207,7 @@ class Session:
             return False
         estimate, fresh = self._estimates()
         if self._settled is None and self._wins(estimate):
-            self._settled = self._keep(estimate, fresh)
+            self._settled = _Settled(self._keep(estimate, fresh), self.budget.elapsed())
         return self._close_round(estimate, fresh)
 
     def _wins(self, estimate: Estimate | None) -> bool:
@@ -208,14 +216,15 @@ class Session:
 
     def _close_round(self, estimate: Estimate | None, fresh: Estimate | None) -> bool:
         """Note the round, and whether its model is the best now; True if the user says stop."""
-        model, self._settled = self._settled, None
+        settled, self._settled = self._settled, None
+        model = None if settled is None else settled.model
         if model is not None and self._best is not None:
             self._best = replace(self._best, estimate=estimate, fresh=fresh)
         finished = self._notebook.close(
             estimate=estimate,
             best=model is not None,
             store=0.0 if model is None else model.store,
-            elapsed=self.budget.elapsed(),
+            elapsed=self.budget.elapsed() if settled is None else settled.elapsed,
         )
         self.history.append(finished)
         self.cost.observe(finished, load=0.0 if model is None else model.load)

@@ -72,6 +72,7 @@ class RowMap:
         # One more than the position in the map, so that memory which nobody wrote means "not there".
         self._spot: Rows = np.zeros(len(pool), dtype=np.int32 if len(pool) < 2**31 - 1 else np.int64)
         self._row: Rows = np.zeros(len(pool), dtype=self._spot.dtype)
+        self._held_out = pool.held_out
         self.length = 0
 
     def lesson(self, rows: Rows) -> Place:
@@ -116,9 +117,21 @@ class RowMap:
     def _append(self, rows: Rows) -> None:
         if self._repeat_themselves(rows):
             rows = np.unique(rows)
+        if self._blocks is None and self._are_held_out(rows):
+            # They have their own places at the end of the map, where no lesson has to move them.
+            self._write(rows, int(rows[0]))
+            return
         if self._blocks is not None and len(rows):
             self._blocks.append(rows, self.length)
         first, self.length = self.length, self.length + len(rows)
+        self._write(rows, first)
+
+    def _are_held_out(self, rows: Rows) -> bool:
+        """Whether these are all the rows that no lesson will hold, in their order."""
+        return 0 < self._held_out == len(rows) and bool((np.diff(rows) == 1).all() and rows[-1] == len(self._spot) - 1)
+
+    def _write(self, rows: Rows, first: int) -> None:
+        """Write rows into the map, from this place on."""
         for start, stop in self._chunks(0, len(rows)):
             chunk = rows[start:stop]
             for file, source in zip(self._columns, self._sources, strict=True):
