@@ -12,7 +12,7 @@ MAKE_VENV := $(PYTHON) -m venv $(VENV)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 endif
 
-.PHONY: demo test test-oldest test-newest check format bench docs clean
+.PHONY: demo test test-oldest test-newest check format bench bench-accuracy docs clean
 
 demo: $(VENV)/core
 	$(BIN)/fitwithin demo
@@ -42,6 +42,10 @@ bench: $(VENV)/dev
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/frames.py
 	$(BIN)/python benchmarks/covtype.py
+
+# The short version, ten minutes; it looks for data sets in FITWITHIN_DATA.
+bench-accuracy: $(VENV)/dev
+	$(BIN)/python benchmarks/accuracy.py --short
 
 docs: $(VENV)/dev
 	$(BIN)/python -m pytest docs README.md

@@ -1,0 +1,43 @@
+"""The process that FLAML runs in. It needs flaml, numpy, scipy and the learner's package, nothing of this project."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+def main(estimator: str, limit: float, seed: int, folder: str) -> None:
+    """Fit under a limit, judge the model by the test set, and print what came of it as JSON."""
+    from flaml import AutoML
+
+    warnings.simplefilter("ignore")
+    X, y = _load(Path(folder), "train")
+    automl = AutoML()
+    settings = {"task": "classification", "metric": "accuracy", "estimator_list": [estimator], "n_jobs": 1}
+    start = time.perf_counter()
+    automl.fit(X, y, time_budget=limit, seed=seed, verbose=0, **settings)
+    seconds = time.perf_counter() - start
+    print(json.dumps({"seconds": seconds, **_judged(automl, *_load(Path(folder), "test"))}))
+
+
+def _judged(automl: Any, X: Any, y: Any) -> dict[str, Any]:
+    if automl.model is None:
+        return {"error": "no model"}
+    return {"accuracy": float(np.mean(automl.predict(X) == y)), "stop": "time"}
+
+
+def _load(folder: Path, part: str) -> tuple[Any, Any]:
+    y = np.load(folder / f"y_{part}.npy")
+    dense = folder / f"X_{part}.npy"
+    return (np.load(dense) if dense.exists() else sparse.load_npz(folder / f"X_{part}.npz")), y
+
+
+if __name__ == "__main__":
+    main(**json.loads(sys.argv[1]))

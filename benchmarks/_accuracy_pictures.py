@@ -1,0 +1,103 @@
+"""A scatter of auto against each rival: one panel a rival, the same axes, the diagonal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.style
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from _accuracy_summary import AUTO, Contest, Findings
+
+# Okabe and Ito's colours, which colour-blind readers tell apart, darkened for white paper; a shape for each learner.
+_LOOKS = (
+    ("#0072b2", "o"),
+    ("#b84a00", "s"),
+    ("#007a5a", "^"),
+    ("#a0457e", "D"),
+    ("#8a6100", "v"),
+    ("#555555", "P"),
+    ("#222222", "X"),
+)
+_ACROSS = 4
+_PANEL = 2.6
+_STYLE = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e4e4",
+    # Without the salt and the date the same lines would give different files.
+    "svg.hashsalt": "fitwithin",
+}
+
+
+def draw_scatter(findings: Findings, folder: Path, name: str, share: float = 1.0) -> list[Path]:
+    """Draw test accuracies at a share of T, and write them as PNG and SVG.
+
+    Parameters
+    ----------
+    findings : Findings
+        What was measured.
+    folder, name : Path, str
+        Of the files, without the ending.
+    share : float, default=1.0
+        Of T.
+
+    Returns
+    -------
+    list of Path
+        The files; none where there is nothing to draw.
+    """
+    contests = [findings.contest(AUTO, rival, share) for rival in findings.rivals if rival != AUTO]
+    contests = [contest for contest in contests if any(duel.difference is not None for duel in contest.duels)]
+    if not contests:
+        return []
+    with matplotlib.style.context(["default", _STYLE]):
+        figure = _figure(findings, contests)
+        files = [folder / f"{name}.png", folder / f"{name}.svg"]
+        figure.savefig(files[0], dpi=150, metadata={"Software": None})
+        figure.savefig(files[1], metadata={"Date": None})
+    return files
+
+
+def _figure(findings: Findings, contests: list[Contest]) -> Figure:
+    across = min(_ACROSS, len(contests))
+    down = -(-len(contests) // across)
+    figure = Figure(figsize=(_PANEL * across + 0.4, _PANEL * down + 0.9), layout="constrained")
+    grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+    low = min(100 * min(duel.first or 1.0, duel.second or 1.0) for contest in contests for duel in contest.duels)
+    for place, axes in enumerate(grid.flat):
+        if place < len(contests):
+            _panel(axes, findings, contests[place], 5 * (low // 5))
+            # The lowest panel of a column has the numbers, even where the last row is not full.
+            axes.tick_params(labelbottom=place + across >= len(contests))
+        else:
+            axes.set_axis_off()
+    figure.supxlabel("test accuracy of the rival, %")
+    figure.supylabel(f"test accuracy of {AUTO}, %")
+    marks = [_mark(findings, learner, label=learner) for learner in findings.learners]
+    figure.legend(handles=marks, loc="outside upper center", ncols=min(4, len(marks)), frameon=False)
+    return figure
+
+
+def _panel(axes: Axes, findings: Findings, contest: Contest, low: float) -> None:
+    """One rival: hollow marks are ties, and above the diagonal auto is better."""
+    axes.plot([low, 100], [low, 100], color="#888888", linewidth=1)
+    for duel in contest.duels:
+        if duel.first is not None and duel.second is not None:
+            mark = _mark(findings, duel.pair[1], hollow=duel.result == "tie")
+            mark.set_data([100 * duel.second], [100 * duel.first])
+            axes.add_line(mark)
+    tally = contest.tally
+    axes.set(xlim=(low, 101), ylim=(low, 101), aspect="equal")
+    axes.set_title(f"{contest.second}: {tally.wins} wins, {tally.ties} ties, {tally.losses} losses", fontsize=8.5)
+
+
+def _mark(findings: Findings, learner: str, *, label: str = "", hollow: bool = False) -> Line2D:
+    colour, shape = _LOOKS[findings.learners.index(learner) % len(_LOOKS)]
+    fill = "white" if hollow else colour
+    return Line2D([], [], marker=shape, linestyle="", mec=colour, mfc=fill, ms=5.5, alpha=0.85, label=label)

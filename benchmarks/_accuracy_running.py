@@ -1,0 +1,174 @@
+"""The runs: every rival on every pair, one line a run, gone on with where they were left."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import fitwithin
+from _accuracy_plan import Pair, Plan
+from _accuracy_rivals import Outcome, Rival, Task
+from _machine import Machine
+from fitwithin._study._preparing import Prepared, prepare
+from fitwithin._study._results import Line, Results
+from fitwithin._study._running import Rows
+from fitwithin._study._sources import Find, NotToBeHad
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    """A plan, and the file that it is carried out into.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to run.
+    rivals : mapping of str to Rival
+        Those of the plan's rivals that are at hand.
+    find : callable
+        Gives a data set by its name.
+    results : Results
+        Lines are appended to it; what is there already is not run again.
+    """
+
+    plan: Plan
+    rivals: Mapping[str, Rival]
+    find: Find
+    results: Results
+
+    def run(self) -> None:
+        """Carry out what is left of the plan."""
+        self.results.append([_start(self.plan, self.rivals)])
+        for dataset, pairs in self.plan.by_dataset():
+            blocks = [_Block(self, pair, seed) for pair in pairs for seed in self.plan.seeds]
+            if any(block.is_open for block in blocks):
+                self._run_dataset(dataset, pairs)
+
+    def _run_dataset(self, dataset: str, pairs: list[Pair]) -> None:
+        try:
+            prepared = prepare(self.find(dataset))
+        except NotToBeHad as error:
+            print(f"{dataset} is left out: {error}", flush=True)
+            self.results.append([{"kind": "missing", "dataset": dataset, "why": str(error)}])
+            return
+        for pair in pairs:
+            rows = Rows.of(prepared, pair.rows, self.plan.test_rows)
+            self.results.append([_pair_line(pair, prepared, rows)])
+            for seed in self.plan.seeds:
+                _Block(self, pair, seed).run(rows)
+
+    @property
+    def session(self) -> int:
+        """How often the benchmark was started with this file."""
+        return len(self.results.of_kind("start"))
+
+
+class _Block:
+    """One pair and one seed: T is measured, and then everyone runs under limits that follow from it."""
+
+    def __init__(self, benchmark: Benchmark, pair: Pair, seed: int) -> None:
+        self._benchmark = benchmark
+        self._pair = pair
+        self._name = {"dataset": pair.dataset, "learner": pair.learner, "seed": seed}
+        self._seed = seed
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything is left to be run."""
+        full = self._full()
+        return full is None or (full["error"] is None and bool(self._left()))
+
+    def run(self, rows: Rows) -> None:
+        """Measure T, then run everyone who has no line yet."""
+        if not self.is_open:
+            return
+        full = self._full()
+        # The machine may be slower or faster than it was when the benchmark was last left.
+        if full is None or full["session"] != self._benchmark.session:
+            full = self._add("full", 1.0, None, rows)
+        if full["error"] is None:
+            for rival, share in self._left():
+                self._add(rival, share, share * full["fit_seconds"], rows)
+
+    def _full(self) -> Line | None:
+        lines = self._benchmark.results.of_kind("fit", rival="full", **self._name)
+        return lines[-1] if lines else None
+
+    def _left(self) -> list[tuple[str, float]]:
+        """Who is to be run, with which share of T."""
+        plan, rivals, results = self._benchmark.plan, self._benchmark.rivals, self._benchmark.results
+        done = {(line["rival"], line["share"]) for line in results.of_kind("fit", **self._name)}
+        # By the first T that was measured, so that every seed has the same shares.
+        pair = {"dataset": self._pair.dataset, "learner": self._pair.learner}
+        measured = [line for line in results.of_kind("fit", rival="full", **pair) if line["error"] is None]
+        return [
+            (rival, share)
+            for share in plan.shares_of(measured[0]["fit_seconds"])
+            for rival in plan.turns(self._seed, share)
+            if rival in rivals and rivals[rival].applies(self._pair.learner) and (rival, share) not in done
+        ]
+
+    def _add(self, rival: str, share: float, limit: float | None, rows: Rows) -> Line:
+        task = Task(self._pair.learner, rows, limit or 0.0, self._seed)
+        load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+        found = asdict(attempt(self._benchmark.rivals[rival], task))
+        session = {"session": self._benchmark.session, "load": load}
+        line = {"kind": "fit", **self._name, "rival": rival, "share": share, "limit": limit, **found, **session}
+        self._benchmark.results.append([line])
+        print(_in_words(self._pair, line), flush=True)
+        return line
+
+
+def attempt(rival: Rival, task: Task) -> Outcome:
+    """Let a rival try; whatever goes wrong in one run is a result, and the benchmark goes on."""
+    start = time.perf_counter()
+    try:
+        return rival.run(task)
+    except Exception as error:
+        first = (str(error).splitlines() or [""])[0]
+        return Outcome(time.perf_counter() - start, error=f"{type(error).__name__}: {first}")
+
+
+def _in_words(pair: Pair, line: Line) -> str:
+    accuracy = line["error"] if line["accuracy"] is None else f"{100 * line['accuracy']:.2f} %"
+    limit = "no limit" if line["limit"] is None else f"{line['limit']:.1f} s"
+    return f"{pair.name}, seed {line['seed']}: {line['rival']}: {accuracy}, {line['seconds']:.1f} s of {limit}"
+
+
+def _pair_line(pair: Pair, prepared: Prepared, rows: Rows) -> Line:
+    return {
+        "kind": "pair",
+        "half": pair.half,
+        "dataset": pair.dataset,
+        "learner": pair.learner,
+        "rows": rows.train,
+        "of": len(prepared.y_train),
+        "test_rows": rows.test,
+        "columns": len(prepared.columns),
+        "classes": len(prepared.classes),
+        "source": prepared.source,
+    }
+
+
+def _start(plan: Plan, rivals: Mapping[str, Rival]) -> dict[str, Any]:
+    """On what, and with what, the lines that follow were measured."""
+    return {
+        "kind": "start",
+        "machine": asdict(Machine.here()),
+        "code": code_mark(),
+        "halves": sorted({pair.half for pair in plan.pairs}),
+        "rivals": [rival for rival in plan.rivals if rival in rivals],
+        "seeds": list(plan.seeds),
+    }
+
+
+def code_mark() -> str:
+    """A few letters that change with the package's source, so that nobody compares two versions unknowingly."""
+    folder = Path(fitwithin.__file__).parent
+    files = sorted(folder.rglob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
