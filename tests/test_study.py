@@ -186,7 +186,7 @@ def test_what_is_not_known_lists_what_is(file, tmp_path, option, value, message)
 
 
 def test_an_unknown_data_set_lists_the_known_ones_before_anything_is_run(file, tmp_path):
-    result = run("study", "--data", str(file.parent), "--out", str(tmp_path), "--datasets", "covertype")
+    result = run("study", "--data", str(file.parent), "--out", str(tmp_path), "--datasets", "covertypo")
 
     assert result.exit_code == 2
     assert "covtype" in result.stderr

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 
 from fitwithin._study import _generating
-from fitwithin._study._agreement import agreement
+from fitwithin._study._agreement import Agreement, agreement
 from fitwithin._study._bayes_net import Node, learn, mutual_information
 from fitwithin._study._codings import Categories, Intervals
 from fitwithin._study._data import NotToBeHad
@@ -18,6 +18,7 @@ from fitwithin._study._generating import generate
 from fitwithin._study._names import DATA_SETS
 
 WINE = DATA_SETS["BNG_wine"]
+POOR = Agreement(0.1, 0.3, 0.5, 0.2, 0.2)
 
 needs_pgmpy = pytest.mark.usefixtures("pgmpy")
 
@@ -249,10 +250,48 @@ def test_nothing_is_left_behind_by_a_disk_that_is_full(wine, tmp_path, monkeypat
 
     monkeypatch.setattr(_generating.pq, "write_table", full)
 
-    with pytest.raises(OSError, match="No space left"):
-        generate(WINE, wine, cache=tmp_path, rows=100, seed=0)
+    with pytest.warns(RuntimeWarning, match="not kept for the next time: No space left"):
+        frame, _ = generate(WINE, wine, cache=tmp_path, rows=100, seed=0)
 
+    assert len(frame) == 100
     assert list(tmp_path.iterdir()) == []
+
+
+@needs_pgmpy
+def test_a_cache_that_is_no_folder_loses_nothing(wine, tmp_path):
+    (tmp_path / "file").touch()
+
+    with pytest.warns(RuntimeWarning, match="not kept for the next time"):
+        frame, _ = generate(WINE, wine, cache=tmp_path / "file", rows=100, seed=0)
+
+    assert len(frame) == 100
+
+
+@needs_pgmpy
+def test_a_set_that_is_not_like_its_original_is_said_to_be_so(wine, tmp_path, monkeypatch):
+    _, like = generate(WINE, wine, cache=tmp_path, rows=20_000, seed=0)
+    monkeypatch.setattr(_generating, "agreement", lambda original, frame: dataclasses.replace(POOR, class_difference=1))
+    _, unlike = generate(WINE, wine, cache=tmp_path, rows=50, seed=0)
+
+    assert "NOT LIKE THE ORIGINAL" not in like
+    assert "dependence on the class differs by 1.000 nats; NOT LIKE THE ORIGINAL" in unlike
+
+
+@pytest.mark.parametrize(
+    ("change", "troubles"),
+    [
+        ({}, ("a marginal differs by more than 0.05", "pairwise dependence correlates less than 0.8")),
+        ({"marginal_worst": 0.05}, ("pairwise dependence correlates less than 0.8",)),
+        ({"dependence_correlation": 0.8}, ("a marginal differs by more than 0.05",)),
+        ({"marginal_worst": 0.05, "dependence_correlation": 0.8}, ()),
+        (
+            {"marginal_worst": 0.05, "dependence_correlation": float("nan")},
+            ("pairwise dependence correlates less than 0.8",),
+        ),
+    ],
+)
+def test_what_is_not_like_an_original_has_bounds(change, troubles):
+    assert dataclasses.replace(POOR, **change).troubles == troubles
 
 
 @needs_pgmpy
@@ -281,5 +320,6 @@ def test_figures_are_said_in_words(wine):
 
     assert str(figures) == (
         "marginals differ by 0.004 on average and 0.010 at most, "
-        "pairwise dependence correlates 1.000 with the original's"
+        "pairwise dependence correlates 1.000 with the original's, "
+        "dependence on the class differs by 0.000 nats"
     )

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin._study._curves import TIMES, accuracy_over_time, compare, data_set_curve, ends_beside, spread
+from fitwithin._study._measured import Measured
 from fitwithin._study._paper import Paper
-from fitwithin._study._statistics import Measured
 
 
 def lines_of(dataset, teacher, seed, *rounds, limit=10.0, returned=None):

@@ -1,5 +1,7 @@
 """The paper's transformations."""
 
+import datetime
+import decimal
 import warnings
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris
 
-from fitwithin._study._data import Table
+from fitwithin._study._data import NotToBeHad, Table
 from fitwithin._study._names import DATA_SETS, Split
 from fitwithin._study._preparing import prepare
 
@@ -169,6 +171,37 @@ def test_truth_values_are_words_and_nullable_numbers_and_dates_are_numbers():
     np.testing.assert_allclose(prepared.X_train[:, :2].std(axis=0), 1, rtol=1e-4)
 
 
+def test_dates_and_decimals_as_parquet_files_give_them_are_numbers():
+    first = datetime.date(9999, 1, 1)  # farther off than a timestamp of nanoseconds can be
+    X = {
+        "day": [None if row == 50 else first + datetime.timedelta(days=row) for row in range(100)],
+        "price": [None if row == 50 else decimal.Decimal(row) / 4 for row in range(100)],
+        "row": np.arange(100.0),
+    }
+
+    prepared = prepare(table(X, [0, 1] * 50))
+
+    assert prepared.columns == ("day", "price", "row")
+    assert np.corrcoef(prepared.X_train.T).min() > 0.999
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "why"),
+    [
+        ({"x": [[1, 2]] * 40}, [0, 1] * 20, "column x can't be used: it holds values of the kind list"),
+        ({"x": range(40)}, [[1]] * 40, "it holds values of the kind list"),
+        ({"x": range(40)}, [7] * 40, "two classes to learn anything, and every row has the class 7"),
+        ({"x": []}, [], "there are no rows"),
+        ({"x": range(400)}, np.linspace(0, 1, 400), "400 different numbers with fractions: no classes"),
+        ({"x": range(40)}, [*range(20)] * 2, "40 rows of 20 classes, 0 of them of one row, can't be split"),
+        ({"x": range(40)}, range(40), "40 rows of 40 classes, 40 of them of one row, can't be split"),
+    ],
+)
+def test_a_table_that_nothing_can_be_learned_from_is_not_to_be_had(X, y, why):
+    with pytest.raises(NotToBeHad, match=why):
+        prepare(table(X, list(y)))
+
+
 def test_a_value_that_only_the_test_has_is_a_column_too():
     words = ["seen"] * 80 + ["unseen"] * 20
 
@@ -187,7 +220,7 @@ def test_poker_hands_have_eighty_five_columns_and_are_sparse():
 
     assert prepared.X_train.shape == (1400, poker.attributes)
     assert prepared.X_train.format == "csr"
-    assert prepared.density == pytest.approx(10 / 85)
+    assert prepared.X_train.nnz == 1400 * 10
 
 
 def test_few_columns_of_zeros_leave_it_dense(iris):
@@ -198,7 +231,6 @@ def test_few_columns_of_zeros_leave_it_dense(iris):
     assert isinstance(prepared.X_train, np.ndarray)
     assert prepared.X_train.flags.c_contiguous
     assert prepared.X_train.dtype == prepared.X_test.dtype == np.float32
-    assert prepared.density == 1
 
 
 def test_the_number_of_columns_depends_neither_on_seed_nor_on_scale():

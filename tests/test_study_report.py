@@ -208,6 +208,29 @@ def test_a_direction_that_is_not_the_papers_is_marked(tmp_path, tct, ours, mark)
     assert len(marks) == (0 if mark == "same" else 4), "LGBM and overall in the wins, the pair, and alpha"
 
 
+def test_runs_without_a_model_are_counted_and_a_teacher_without_any_loses(tmp_path):
+    lines = [a_data_set("covtype"), a_data_set("mnist")]
+    for dataset, teacher, seed, accuracy in (
+        ("covtype", "tct", 0, 0.8),
+        ("covtype", "tct", 1, None),
+        ("covtype", "double", 0, None),
+        ("covtype", "double", 1, None),
+        ("mnist", "tct", 0, None),
+        ("mnist", "double", 0, 0.5),
+    ):
+        lines.append(a_run(dataset, "lightgbm", teacher, seed, accuracy=accuracy))
+
+    write_report(lines, tmp_path)
+
+    wins = row(rows_of(tmp_path, "wins"), learner="Overall", basis="this study")
+    assert [wins[f"double_{what}"] for what in ("wins", "ties", "losses", "no_model")] == ["1", "0", "1", "2"]
+    assert wins["tct_no_model"] == "2"
+    assert row(rows_of(tmp_path, "wins"), learner="LGBM", basis="paper, as printed")["tct_no_model"] == ""
+    covtype, mnist = (row(rows_of(tmp_path, "accuracies"), dataset=dataset) for dataset in ("covtype", "mnist"))
+    assert (covtype["no_model"], covtype["tct_vs_double"]) == ("TCT 1 of 2; Double 2 of 2", "win")
+    assert (mnist["no_model"], mnist["tct_pct"], mnist["tct_vs_double"]) == ("TCT 1 of 1", "", "loss")
+
+
 def test_alpha_is_averaged_over_the_pairs_that_every_alpha_has(tmp_path):
     lines = [a_data_set("covtype"), a_data_set("mnist")]
     for dataset, teacher, accuracy in (

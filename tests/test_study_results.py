@@ -6,11 +6,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fitwithin._study._results import VERSION, Results
+from fitwithin._study._locking import AnotherWriter, only_writer
+from fitwithin._study._results import VERSION, Results, read_lines
 
 NAME = {"dataset": "covtype", "learner": "lightgbm", "teacher": "tct", "seed": 0}
-ROUND = {"kind": "round", **NAME, "number": 1}
-RUN = {"kind": "run", **NAME, "accuracy": 0.5}
+ROUND = {"kind": "round", **NAME, "number": 1, "elapsed": 0.5, "accuracy": 0.5, "best": True}
+RUN = {"kind": "run", **NAME, "limit": 10.0, "accuracy": 0.5, "rows": 10, "used": 9.0}
+LINES = {
+    "start": {"kind": "start", "machine": {}},
+    "data": {"kind": "data", "dataset": "aloi", "train_rows": 7, "test_rows": 3, "columns": 2, "classes": 2},
+    "missing": {"kind": "missing", "dataset": "aloi", "why": "no file"},
+    "dropped": {"kind": "dropped", "dataset": "aloi", "learner": "lightgbm", "seconds": None, "why": "too fast"},
+    "size": {"kind": "size", "dataset": "aloi", "learner": "lightgbm", "rows": None, "of": 9},
+    "round": ROUND,
+    "run": RUN,
+}
 
 
 @pytest.fixture
@@ -89,8 +99,51 @@ def test_anything_else_is_set_aside_too(file, line):
     assert (file.parent / "results.set-aside.jsonl").read_bytes() == line + b"\n"
 
 
+@pytest.mark.parametrize(
+    ("kind", "field"), [(kind, field) for kind, line in LINES.items() for field in line if field != "kind"]
+)
+@pytest.mark.parametrize("wrong", [True, False])
+def test_a_line_without_a_field_of_its_kind_or_with_something_else_there_is_set_aside(file, kind, field, wrong):
+    line = {"v": VERSION, **LINES[kind], field: [["?"]]}
+    if not wrong:
+        del line[field]
+    file.write_text(json.dumps(line) + "\n")
+
+    results = Results(file)
+
+    assert results.lines == []
+    assert f"a {kind} line without {field}" in str(results.set_aside[0])
+
+
+def test_lines_of_every_kind_are_kept_and_those_of_kinds_that_are_not_known(file):
+    lines = [*LINES.values(), {"kind": "weather"}]
+    Results(file).append(lines)
+
+    assert Results(file).lines == [{"v": VERSION, **line} for line in lines]
+
+
+def test_reading_changes_nothing(file):
+    body = json.dumps({"v": VERSION, **RUN}).encode() + b'\n{"v": 7}\n{"v": 1, "ki'
+    file.write_bytes(body)
+
+    lines, passed_over = read_lines(file)
+
+    assert lines == [{"v": VERSION, **RUN}]
+    assert ["passed over: of version 7" in str(passed_over[0]), "half a line" in str(passed_over[1])] == [True, True]
+    assert file.read_bytes() == body
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_there_is_one_writer_at_a_time(file):
+    pytest.importorskip("fcntl")
+    with only_writer(file), pytest.raises(AnotherWriter, match="Another study is writing to"), only_writer(file):
+        pass
+    with only_writer(file):
+        pass
+
+
 @settings(max_examples=60)
-@given(cut=st.integers(0, 700), runs=st.integers(1, 4))
+@given(cut=st.integers(0, 1500), runs=st.integers(1, 4))
 def test_wherever_a_write_was_cut_off_every_byte_is_in_one_of_the_two_files(tmp_path_factory, cut, runs):
     file = tmp_path_factory.mktemp("cut") / "results.jsonl"
     for seed in range(runs):

@@ -1,9 +1,12 @@
 """One run leaves its rounds and its result, whatever becomes of it."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
+from fitwithin._study import _running
 from fitwithin._study._plan import Job
 from fitwithin._study._preparing import Prepared
 from fitwithin._study._running import Rows, run, seconds_to_learn
@@ -83,3 +86,49 @@ def test_the_same_seed_teaches_the_same_rows(prepared):
 
 def test_the_seconds_to_learn_some_rows_are_measured(prepared):
     assert seconds_to_learn(Job("made up", "decision-tree", "full", 0), Rows.of(prepared, test=0), 100) > 0
+
+
+@pytest.fixture
+def taught_once_and_then(monkeypatch, prepared):
+    """A run whose estimator ends for this reason, with a model in hand."""
+
+    def run_with(reason, says=None):
+        fit = _running.TimeConstrainedClassifier.fit
+
+        def fit_and_end(self, X, y):
+            fit(self, X, y)
+            if self.time_limit == 2.0:
+                self.stop_reason_ = reason
+                if says:
+                    warnings.warn(says, RuntimeWarning, stacklevel=1)
+            return self
+
+        monkeypatch.setattr(_running.TimeConstrainedClassifier, "fit", fit_and_end)
+        return run(Job("made up", "decision-tree", "double", 0), Rows.of(prepared), 2.0)
+
+    return run_with
+
+
+def test_a_run_that_was_interrupted_is_not_a_result(taught_once_and_then):
+    with pytest.raises(KeyboardInterrupt):
+        taught_once_and_then("interrupted")
+
+
+def test_a_run_in_which_the_learner_failed_keeps_its_accuracy_and_has_an_error(taught_once_and_then):
+    says = "The learner failed in round 3, training on 80 rows; the best model so far is returned.\nTraceback:\nOh: no"
+
+    *rounds, result = taught_once_and_then("learner failed", says)
+
+    assert result["accuracy"] == [line["accuracy"] for line in rounds if line["best"]][-1]
+    assert result["error"] == f"{says.splitlines()[0]} Oh: no"
+
+
+def test_a_learner_that_fails_while_it_is_warming_up_is_a_result_too(prepared, monkeypatch):
+    def fail(*arguments):
+        raise MemoryError("no room\nat all")
+
+    monkeypatch.setattr(_running, "seconds_to_learn", fail)
+
+    (result,) = run(Job("made up", "decision-tree", "full", 0), Rows.of(prepared), None)
+
+    assert (result["accuracy"], result["error"]) == (None, "MemoryError: no room")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitwithin._study._sizing import FEWEST, rows_for
+from fitwithin._study._sizing import FEWEST, fewest_rows, rows_for
 
 
 @given(
@@ -43,7 +43,17 @@ def test_a_small_set_is_used_whole():
     assert rows_for(4.0, lambda rows: rows / 1000, 300) == 300
 
 
-def test_a_measurement_that_jumps_about_comes_to_an_end():
-    times = iter([0.1, 20.0] * 50)
+def test_after_the_last_trial_the_nearest_is_taken():
+    tried = []
 
-    assert rows_for(4.0, lambda rows: next(times), 1_000_000) in (None, *range(1_000_001))
+    def cost(rows):
+        tried.append((rows, 8.0 if len(tried) == 3 else 19.0 if len(tried) % 2 else 0.3))
+        return tried[-1][1]
+
+    assert rows_for(4.0, cost, 1_000_000) == tried[3][0]
+
+
+def test_the_fewest_rows_shrink_with_the_scale():
+    assert fewest_rows(0.05) == 250
+    assert rows_for(0.2, lambda rows: rows / 2000, 100_000, fewest=250) == 400
+    assert rows_for(0.2, lambda rows: rows / 2000, 100_000) is None

@@ -14,7 +14,7 @@ from fitwithin._study import _openml
 from fitwithin._study._names import DATA_SETS, Split
 from fitwithin._study._openml import fetch
 from fitwithin._study._preparing import prepare
-from fitwithin._study._sources import NotToBeHad, default_cache, find, known
+from fitwithin._study._sources import NotToBeHad, default_cache, find, known, sources
 
 
 @pytest.fixture
@@ -87,8 +87,39 @@ def test_a_users_file_works_with_any_name_for_its_class(tmp_path, frame, ending)
 
 
 def test_a_column_that_is_not_there_is_named_with_those_that_are(folder):
-    with pytest.raises(ValueError, match="my_own has no column y for its class; its columns are x, kind, target"):
+    with pytest.raises(NotToBeHad, match="my_own has no column y for its class; its columns are x, kind, target"):
         find("my_own", folder, target="y")
+
+
+def test_a_file_with_nothing_beside_its_class_is_not_to_be_had(folder, frame):
+    frame[["target"]].to_parquet(folder / "bare.parquet")
+
+    with pytest.raises(NotToBeHad, match="bare has no column beside its class, target"):
+        find("bare", folder)
+
+
+@pytest.mark.parametrize(("written", "name"), [("COVTYPE", "covtype"), ("covertype", "covtype"), ("MY-own", "my_own")])
+def test_a_set_has_one_name_however_it_is_written(folder, written, name):
+    _, names = sources(folder, None, (written, name))
+
+    assert names == (name,)
+
+
+def test_a_users_file_is_called_by_its_whole_name(tmp_path, frame):
+    frame.to_parquet(tmp_path / "my.v2.parquet")
+
+    find_it, (name,) = sources(tmp_path / "my.v2.parquet", None)
+
+    assert name == find_it(name).name == "my.v2"
+
+
+def test_names_are_refused_beside_a_file_and_so_are_files_of_other_kinds(tmp_path):
+    (tmp_path / "x.arff").touch()
+
+    with pytest.raises(ValueError, match="--datasets chooses from a folder, but --data is the file"):
+        sources(tmp_path / "x.csv", None, ("x",))
+    with pytest.raises(ValueError, match=r"x.arff can't be read; a file of data ends in .parquet, .csv or .csv.gz"):
+        sources(tmp_path / "x.arff", None)
 
 
 def test_without_a_target_the_usual_names_are_tried(tmp_path, frame):
@@ -96,7 +127,7 @@ def test_without_a_target_the_usual_names_are_tried(tmp_path, frame):
     frame.rename(columns={"target": "label"}).to_parquet(tmp_path / "b.parquet")
 
     assert find("a", tmp_path).y.tolist() == [0, 0, 0, 1, 1, 1]
-    with pytest.raises(ValueError, match="no column target or class"):
+    with pytest.raises(NotToBeHad, match="no column target or class"):
         find("b", tmp_path)
 
 

@@ -7,7 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fitwithin._study._statistics import LeftOut, Measured, Tally, Z, direction, directions
+from fitwithin._study._measured import LeftOut, Measured
+from fitwithin._study._statistics import Tally, Z, direction, directions
 
 shares = st.floats(0.001, 0.999)
 PAIR = {"dataset": "covtype", "learner": "lightgbm"}
@@ -181,3 +182,51 @@ def test_without_the_size_of_the_test_set_there_is_no_direction():
 
 def test_a_kind_of_line_that_is_not_known_is_passed_over():
     assert Measured.from_lines([{"v": 1, "kind": "weather"}, a_run()]).learners == {"lightgbm"}
+
+
+NO_MODEL = {"accuracy": None, "rows": 0, "used": None, "error": "NoModelInTime: no"}
+
+
+def test_a_teacher_without_any_model_loses_against_one_that_has_a_model():
+    lines = [the_data(), *(a_run(seed=s) for s in (0, 1)), *(a_run("double", s, **NO_MODEL) for s in (0, 1))]
+    study = Measured.from_lines(lines)
+
+    assert directions(study, "lightgbm", "tct", "double") == {"covtype": "win"}
+    assert directions(study, "lightgbm", "double", "tct") == {"covtype": "loss"}
+    assert study.without_model("lightgbm", "covtype", "double") == (2, 2)
+
+
+def test_neither_wins_where_neither_has_a_model_or_one_was_not_run():
+    both = Measured.from_lines([the_data(), a_run(**NO_MODEL), a_run("double", **NO_MODEL)])
+    one = Measured.from_lines([the_data(), a_run()])
+
+    assert directions(both, "lightgbm", "tct", "double") == directions(one, "lightgbm", "tct", "double") == {}
+
+
+def test_where_some_seeds_have_no_model_the_others_count():
+    lines = [the_data(), a_run(accuracy=0.9), a_run("double", 0, accuracy=0.8), a_run("double", 1, **NO_MODEL)]
+    study = Measured.from_lines(lines)
+
+    assert study.accuracy("lightgbm", "covtype", "double") == 0.8
+    assert directions(study, "lightgbm", "tct", "double") == {"covtype": "win"}
+    assert study.without_model("lightgbm", "covtype", "double") == (1, 2)
+
+
+def test_a_run_in_which_the_learner_failed_is_in_no_mean_and_no_loss_and_said_to_be_left_out():
+    failed = {"accuracy": 0.3, "error": "The learner failed in round 3"}
+    lines = [the_data(), a_run(accuracy=0.9), a_run(seed=1, **failed), a_run("double", **failed)]
+    study = Measured.from_lines(lines)
+
+    assert study.accuracy("lightgbm", "covtype", "tct") == 0.9
+    assert study.accuracy("lightgbm", "covtype", "double") is None
+    assert directions(study, "lightgbm", "tct", "double") == {}
+    assert [one.why for one in study.left_out] == [
+        "seed 1: The learner failed in round 3",
+        "seed 0: The learner failed in round 3",
+    ]
+
+
+def test_a_pair_whose_fewest_rows_take_too_long_has_no_size():
+    size = {"v": 1, "kind": "size", **PAIR, "rows": None, "of": 4000}
+
+    assert Measured.from_lines([the_data(), size]).fewer == {}

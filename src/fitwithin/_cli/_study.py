@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from ._failing import USAGE, fail
+from ._failing import FAILED, STOPPED, USAGE, fail, writing_to
 
 study = typer.Typer(invoke_without_command=True, subcommand_metavar="[report]")
 
-Out = Annotated[Path, typer.Option(help="The folder of the results.")]
+_RESULTS = "results.jsonl"
 
 
 @study.callback()
@@ -22,7 +23,7 @@ def run(
         Path | None, typer.Option(envvar="FITWITHIN_DATA", help="A folder of parquet files, or a file of your own.")
     ] = None,
     target: Annotated[str | None, typer.Option(help="The column with the class, in a file of your own.")] = None,
-    out: Out = Path("study"),
+    out: Annotated[Path, typer.Option(help="The folder of the results.")] = Path("study"),
     datasets: Annotated[str, typer.Option(help="Names with commas; the paper's twenty by default.")] = "",
     learners: Annotated[str, typer.Option(help="Names with commas; the paper's five by default.")] = "",
     teachers: Annotated[str, typer.Option(help="Names with commas; the paper's by default.")] = "",
@@ -62,30 +63,56 @@ def run(
         )
     except (ImportError, ValueError) as error:
         fail(str(error), code=USAGE)
-    console = Console()
-    tools.Study(plan, find, _results(tools, out), console).run()
-    console.print(f"Done. Now: fitwithin study report --out {out}")
+    with writing_to(out):
+        _carry_out(tools, plan, find, out)
+
+
+def _carry_out(tools: Any, plan: Any, find: Any, out: Path) -> None:
+    """Do what is left of a plan; the only one to do so in that folder."""
+    console, file = Console(), out / _RESULTS
+    try:
+        with tools.only_writer(file):
+            results = tools.Results(file)
+            _tell(results.set_aside)
+            had_any = tools.Study(plan, find, results, console).run()
+    except KeyboardInterrupt:
+        # Read again: the last run may have been written just before the signal came.
+        runs = sum(line["kind"] == "run" for line in tools.read_lines(file)[0])
+        kept = f"{runs} {'run is' if runs == 1 else 'runs are'} kept in {file}"
+        fail(f"Stopped; {kept}; the same command goes on.", code=STOPPED)
+    except (tools.AnotherWriter, tools.OtherSettings) as error:
+        fail(str(error), code=USAGE)
+    if not had_any:
+        fail("None of the data sets was to be had: nothing was run.", code=FAILED)
+    console.print(f"Done. Now: fitwithin study report --out {out}", markup=False, highlight=False, soft_wrap=True)
 
 
 @study.command()
-def report(out: Out = Path("study")) -> None:
+def report(
+    context: typer.Context,
+    out: Annotated[Path | None, typer.Option(help="The folder of the results.", show_default="study")] = None,
+) -> None:
     """Write the tables and figures of a study as CSV, SVG, PNG and one page of HTML.
 
     Example: fitwithin study report --out study
     """
     tools = _tools()
+    if out is None:
+        assert context.parent is not None
+        out = Path(context.parent.params["out"])
     try:
-        page = tools.write_report(_results(tools, out).lines, out)
+        with writing_to(out):
+            lines, passed_over = tools.read_lines(out / _RESULTS)
+            _tell(passed_over)
+            page = tools.write_report(lines, out)
     except (ImportError, ValueError) as error:
         fail(str(error), code=USAGE)
     typer.echo(f"Open {page} in a browser.")
 
 
-def _results(tools: Any, out: Path) -> Any:
-    results = tools.Results(out / "results.jsonl")
-    for trouble in results.set_aside:
+def _tell(troubles: Iterable[object]) -> None:
+    for trouble in troubles:
         typer.echo(str(trouble), err=True)
-    return results
 
 
 def _tools() -> Any:
@@ -106,7 +133,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     numbers: list[int] = []
     for part in _names(text):
         first, _, last = part.partition("-")
-        if not first.isdigit() or not (last or first).isdigit():
+        if not first.isdecimal() or not (last or first).isdecimal():
             raise ValueError(f"--seeds must be numbers such as 0-3 or 0,5; got {text!r}.")
         numbers += range(int(first), int(last or first) + 1)
     if not numbers:

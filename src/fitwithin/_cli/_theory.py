@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ._failing import USAGE, fail
+from ._failing import USAGE, fail, writing_to
 
 
 def theory(
@@ -22,6 +22,7 @@ def theory(
     from .._theory import PARTS, run_theory
 
     try:
-        run_theory(out, seed=seed, parts=tuple(parts or PARTS))
+        with writing_to(out):
+            run_theory(out, seed=seed, parts=tuple(parts or PARTS))
     except (ImportError, ValueError) as error:
         fail(str(error), code=USAGE)

@@ -14,6 +14,14 @@ from ._codings import Categories, Codes, Coding, Intervals, is_number
 _INTERVALS = 5
 _ROWS = 100_000
 
+FARTHEST = 0.05
+"""The total variation distance of any column, beyond which a sampled set is not like its original. The paper's seven
+sets, of a million rows, have 0.02 at most."""
+
+LOOSEST = 0.8
+"""The correlation of pairwise dependence, below which it is not. With two parents for each column, of which one is the
+class, the paper's seven sets come to between 0.86 and 0.97."""
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -38,11 +46,23 @@ class Agreement:
     dependence_difference: float
     class_difference: float
 
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """Which of the bounds are broken, in words; nothing if the sampled set is like its original."""
+        troubles = []
+        if self.marginal_worst > FARTHEST:
+            troubles.append(f"a marginal differs by more than {FARTHEST:g}")
+        if not self.dependence_correlation >= LOOSEST:  # nor if it is not a number
+            troubles.append(f"pairwise dependence correlates less than {LOOSEST:g}")
+        return tuple(troubles)
+
     def __str__(self) -> str:
-        return (
+        figures = (
             f"marginals differ by {self.marginal_mean:.3f} on average and {self.marginal_worst:.3f} at most, "
-            f"pairwise dependence correlates {self.dependence_correlation:.3f} with the original's"
+            f"pairwise dependence correlates {self.dependence_correlation:.3f} with the original's, "
+            f"dependence on the class differs by {self.class_difference:.3f} nats"
         )
+        return f"{figures}; NOT LIKE THE ORIGINAL: {' and '.join(self.troubles)}" if self.troubles else figures
 
 
 def agreement(original: Any, generated: Any, *, target: str = "target") -> Agreement:

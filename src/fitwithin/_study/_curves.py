@@ -9,8 +9,9 @@ from statistics import fmean
 import numpy as np
 import numpy.typing as npt
 
+from ._measured import Measured, Run
 from ._paper import Paper, name_of
-from ._statistics import Findings, Measured, Run, mean
+from ._statistics import Findings, mean
 
 Array = npt.NDArray[np.float64]
 
@@ -65,7 +66,7 @@ def accuracy_over_time(run: Run, times: Array = TIMES) -> Array:
 
     Examples
     --------
-    >>> from fitwithin._study._statistics import RoundLine
+    >>> from fitwithin._study._measured import RoundLine
     >>> rounds = RoundLine(1, 2.0, 0.6, True), RoundLine(2, 4.0, 0.5, False), RoundLine(3, 8.0, 0.7, True)
     >>> run = Run("covtype", "lightgbm", "tct", 0, limit=10.0, accuracy=0.7, rows=9, used=9.0, rounds=rounds)
     >>> accuracy_over_time(run, np.array([0.1, 0.2, 0.5, 0.8, 1.0])).tolist()

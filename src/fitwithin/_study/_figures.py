@@ -10,8 +10,9 @@ import numpy as np
 
 from .._drawing import rendered, require_matplotlib
 from ._curves import Curve, compare, data_set_curve, ends_beside, listing, spread
+from ._measured import Measured
 from ._paper import Paper, in_order, name_of
-from ._statistics import Measured, directions
+from ._statistics import directions
 from ._tables import alpha_table
 
 if TYPE_CHECKING:
@@ -166,7 +167,9 @@ def agreement_picture(study: Measured, paper: Paper) -> Picture | None:
     leads = {}
     for learner in in_order(study.learners):
         ours, theirs = (directions(source, learner, "tct", "double") for source in (study, paper))
-        shared = [dataset for dataset in ours if dataset in theirs]
+        # A pair without a model of either has a direction, but no difference.
+        measured = [d for d in ours if study.finished(learner, d, "tct") and study.finished(learner, d, "double")]
+        shared = [dataset for dataset in measured if dataset in theirs]
         if shared:
             same = np.array([ours[dataset] == theirs[dataset] for dataset in shared])
             leads[learner] = np.array([[_lead(s, learner, d) for s in (paper, study)] for d in shared]), same

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def generate(paper: DataSet, original: Any, *, cache: Path, rows: int, seed: int
     frame : pandas.DataFrame
         The rows, with the class in the column ``target``.
     source : str
-        Where they come from, in words.
+        Where they come from, in words; if they are not much like the original, that too.
 
     Raises
     ------
@@ -56,7 +57,7 @@ def generate(paper: DataSet, original: Any, *, cache: Path, rows: int, seed: int
         net = learn(original, bins=paper.bins, nominal=paper.nominal)
         frame = net.sample(rows, seed)
         kept = frame, agreement(net.translate(original), frame)
-        _store(file, *kept)
+        _try_to_store(file, *kept)
     frame, figures = kept
     learned_on = f"{paper.original} ({len(original):,} rows)"
     return frame, f"Bayesian network learned on {learned_on} by pgmpy, {rows:,} rows, seed {seed}; {figures}"
@@ -76,8 +77,17 @@ def _load(file: Path) -> tuple[Any, Agreement] | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError):
-        os.replace(file, file.with_suffix(".broken"))
+        with contextlib.suppress(OSError):  # a folder that can't be read can't be written to either
+            os.replace(file, file.with_suffix(".broken"))
         return None
+
+
+def _try_to_store(file: Path, frame: Any, figures: Agreement) -> None:
+    """Keep it if that can be done; minutes of work are not lost for a full disk."""
+    try:
+        _store(file, frame, figures)
+    except OSError as error:
+        warnings.warn(f"{file.name} is not kept for the next time: {error}", RuntimeWarning, stacklevel=3)
 
 
 def _store(file: Path, frame: Any, figures: Agreement) -> None:

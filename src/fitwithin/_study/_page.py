@@ -10,7 +10,7 @@ from itertools import groupby
 from string import Template
 
 from ._figures import Picture
-from ._tables import Cell, Column, Table
+from ._table import Cell, Column, Table
 
 
 @dataclass(frozen=True)

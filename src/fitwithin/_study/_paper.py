@@ -108,6 +108,10 @@ class Paper:
         """The printed accuracy, as a share; None where the paper has none."""
         return self.accuracies.get((learner, dataset, teacher))
 
+    def came_to_nothing(self, learner: str, dataset: str, teacher: str) -> bool:
+        """The paper tells of no such run."""
+        return False
+
     def limit(self, learner: str, dataset: str) -> float | None:
         """The printed time limit."""
         return self.limits.get((learner, dataset))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -73,8 +73,8 @@ class Plan:
     min_seconds : float, default=10.0
         Pairs whose time limit is below are dropped.
     seconds : float or None
-        Where a full training takes longer, rows are left out until it takes about so long; 5,000 stay, and pairs where
-        those take far longer are dropped.
+        Where a full training takes longer, rows are left out until it takes about so long; 5,000 stay (times the
+        scale), and pairs where those take far longer are dropped.
     scale : float, default=1.0
         The share of the rows of every data set that is used, and of `min_seconds` and `seconds`.
     test_rows : int or None
@@ -100,10 +100,6 @@ class Plan:
     def __post_init__(self) -> None:
         _check_names("learner", self.learners, LEARNERS)
         _check_names("teacher", self.teachers, TEACHERS)
-
-    def pairs(self) -> Iterator[tuple[str, str]]:
-        """Data sets and learners, one after the other."""
-        return ((dataset, learner) for dataset in self.datasets for learner in self.learners)
 
     def full(self, dataset: str, learner: str) -> list[Job]:
         """The trainings on all rows of a pair."""

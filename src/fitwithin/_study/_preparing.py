@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ._codings import Codes, is_number
-from ._data import Table
+from ._data import NotToBeHad, Table
 from ._names import Split
 
 _SPARSE_BELOW = 0.3
@@ -24,6 +24,9 @@ _SPARSE_BELOW = 0.3
 
 _AT_LEAST = 2
 """Rows of each class that a share keeps: one alone can't be split again."""
+
+_MOST_FRACTIONS = 100
+"""Different numbers with fractions from which a column measures something, and names no class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,21 +57,16 @@ class Prepared:
     columns: tuple[str, ...]
     classes: tuple[Any, ...]
 
-    @property
-    def density(self) -> float:
-        """The share of the training part's cells that are not zero; 1 for one that is dense by its kind."""
-        X = self.X_train
-        return float(X.nnz / (X.shape[0] * X.shape[1])) if sparse.issparse(X) else 1.0
-
 
 def prepare(table: Table, *, seed: int = 0, scale: float = 1.0) -> Prepared:
     """Shuffle, split, encode and standardise a table the way the paper does.
 
     The rows are shuffled and split by the table's rule. Columns that are not numbers (words, categories, booleans, and
     those that the table declares) become one column of zeros and ones per value that occurs in the table; a missing
-    value is a value of its own. Numbers are standardised, gaps in them are filled with the median, and median, mean and
-    deviation are those of the training part. The values of a category are taken from the whole table: they are its
-    vocabulary, nothing that is learned, and the number of columns then depends neither on seed nor on scale.
+    value is a value of its own. Numbers, dates among them, are standardised, gaps in them are filled with the median,
+    and median, mean and deviation are those of the training part. The values of a category are taken from the whole
+    table: they are its vocabulary, nothing that is learned, and the number of columns then depends neither on seed nor
+    on scale.
 
     Parameters
     ----------
@@ -84,6 +82,11 @@ def prepare(table: Table, *, seed: int = 0, scale: float = 1.0) -> Prepared:
     Prepared
         What a learner is given.
 
+    Raises
+    ------
+    NotToBeHad
+        If the rows have no classes that could be learned and tested, or a column holds what no learner can be given.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -96,13 +99,34 @@ def prepare(table: Table, *, seed: int = 0, scale: float = 1.0) -> Prepared:
     """
     if not 0 < scale <= 1:
         raise ValueError(f"scale is the share of the rows to keep, above 0 and at most 1, but is {scale!r}")
-    labels = pd.Categorical(table.y).remove_unused_categories()
+    labels = _labels(table.y)
     y = labels.codes.astype(np.int64)
     rng = np.random.default_rng(seed)
     train, test = (_share(part, y[part], scale) for part in _parts(y, table.split, rng))
     X_train, X_test, columns = _encode(table, train, test)
     about = (table.name, table.source, str(table.split))
     return Prepared(*about, X_train, y[train], X_test, y[test], columns, tuple(labels.categories))
+
+
+def _labels(column: Any) -> Any:
+    """The classes of the rows."""
+    labels = _categories(column)
+    found = labels.categories
+    if len(found) < 2:
+        classes = f"every row has the class {found[0]}" if len(found) else "there are no rows"
+        raise NotToBeHad(f"it takes two classes to learn anything, and {classes}")
+    if pd.api.types.is_float_dtype(found) and len(found) > _MOST_FRACTIONS and (np.asarray(found) % 1 != 0).any():
+        raise NotToBeHad(f"{column.name} has {len(found):,} different numbers with fractions: no classes")
+    return labels
+
+
+def _categories(column: Any) -> Any:
+    """A column of names; a list, say, is none."""
+    try:
+        return pd.Categorical(column).remove_unused_categories()
+    except (TypeError, ValueError) as error:
+        kind = type(next(iter(column.dropna()), None)).__name__
+        raise NotToBeHad(f"column {column.name} can't be used: it holds values of the kind {kind}") from error
 
 
 def _parts(y: Codes, split: Split, rng: np.random.Generator) -> tuple[Codes, Codes]:
@@ -113,9 +137,12 @@ def _parts(y: Codes, split: Split, rng: np.random.Generator) -> tuple[Codes, Cod
     # A class of one row can't be in both parts; in the test it could only be got wrong.
     alone = np.bincount(y)[y] == 1
     rows = np.flatnonzero(~alone)
-    train, test = train_test_split(
-        rows, train_size=split.share, stratify=y[rows], random_state=int(rng.integers(2**31))
-    )
+    seed = int(rng.integers(2**31))
+    try:
+        train, test = train_test_split(rows, train_size=split.share, stratify=y[rows], random_state=seed)
+    except ValueError as error:
+        classes = f"{y.max() + 1:,} classes, {int(alone.sum()):,} of them of one row"
+        raise NotToBeHad(f"{len(y):,} rows of {classes}, can't be split into training and test by class") from error
     return rng.permutation(np.concatenate([train, np.flatnonzero(alone)])), test
 
 
@@ -152,12 +179,27 @@ def _is_nominal(table: Table, column: Any) -> bool:
         return True
     kind = table.X[column].dtype
     is_time = pd.api.types.is_datetime64_any_dtype(kind) or pd.api.types.is_timedelta64_dtype(kind)
-    return not (is_time or is_number(table.X[column]))
+    return not (is_time or is_number(table.X[column]) or _object_kind(table.X[column]) is not None)
+
+
+def _object_kind(column: Any) -> Literal["date", "decimal"] | None:
+    """What the objects of a column are, where they are dates or decimals, as parquet files give them."""
+    if column.dtype != object:
+        return None
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    return kind if kind in ("date", "decimal") else None
+
+
+def _object_numbers(column: Any) -> Any:
+    """Dates as seconds, decimals as they are."""
+    # Not by way of pandas' own dates: the year 9999 would be too far off.
+    number = (lambda day: day.toordinal() * 86_400.0) if _object_kind(column) == "date" else float
+    return column.map(number, na_action="ignore").astype(np.float64)
 
 
 def _vocabulary(column: Any) -> tuple[npt.NDArray[np.int32], list[Any]]:
     """A column as numbers of its values, and the values: those that occur, then what is missing if anything is."""
-    words = pd.Categorical(column).remove_unused_categories()
+    words = _categories(column)
     codes = words.codes.astype(np.int32)
     values = list(words.categories)
     if (codes < 0).any():
@@ -171,6 +213,9 @@ def _numbers(frame: Any) -> npt.NDArray[Any]:
     times = {column: frame[column] for column in frame.select_dtypes(["datetime", "datetimetz", "timedelta"])}
     # Standardised later on, so it makes no difference what they are counted from.
     frame = frame.assign(**{column: (time - time.min()).dt.total_seconds() for column, time in times.items()})
+    frame = frame.assign(
+        **{column: _object_numbers(frame[column]) for column in frame if frame[column].dtype == object}
+    )
     plain = (getattr(kind, "numpy_dtype", getattr(kind, "subtype", kind)) for kind in frame.dtypes)
     numbers = frame.to_numpy(np.result_type(np.float32, *plain), na_value=np.nan)
     return np.where(np.isinf(numbers), np.nan, numbers) if np.isinf(numbers).any() else numbers

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ._figures import Picture, agreement_picture, alpha_picture, data_sets_picture, time_picture
+from ._measured import Measured
 from ._page import Section, render_page
 from ._paper import ALPHA_TEACHERS, SOURCE, TEACHER_NAMES, Paper, in_order, name_of, paper_sizes, paper_tally
-from ._statistics import Direction, Measured, Tally, directions
-from ._tables import Cell, Column, Table, accuracy_table, alpha_table, beside, wins_table
+from ._statistics import Direction, Tally, directions
+from ._table import Cell, Column, Table, beside
+from ._tables import accuracy_table, alpha_table, wins_table
 
 _TITLE = "Time-Constrained Learning, measured again"
 _OSCT = ("osct", "osct-half-percent", "osct-best")
@@ -45,7 +47,8 @@ def write_report(lines: Sequence[Mapping[str, Any]], folder: Path) -> Path:
     ('index.html', ['dataset,learner,teacher,why', 'aloi,,,no file'])
     """
     if not lines:
-        raise ValueError("There is nothing to report: the results are empty. Do the study first: fitwithin study.")
+        file = folder / "results.jsonl"
+        raise ValueError(f"There are no results in {file}. Do the study first: fitwithin study --out {folder}")
     study = Measured.from_lines(lines)
     sections = list(_sections(study))
     for part in ("tables", "figures"):
@@ -229,7 +232,10 @@ def left_out_table(study: Measured) -> Table:
     for (dataset, learner), used in study.fewer.items():
         rows.append((dataset, name_of(learner), "", f"taught with {used:,} training rows only, to be done in time"))
     columns = tuple(map(Column, ("dataset", "learner", "teacher", "why"), ("Data set", "Learner", "Teacher", "Why")))
-    note = "Data sets that were not to be had, pairs that learn too fast to be timed, and runs without a model in time."
+    note = (
+        "Data sets that were not to be had, pairs that learn too fast to be timed, runs without a model in time, and"
+        " runs in which the learner failed with a model in hand; those are in no mean, and in no win or loss."
+    )
     return Table("left_out", "What was left out", note, columns, tuple(rows), empty="Nothing was left out.")
 
 

@@ -14,19 +14,31 @@ VERSION = 1
 
 Line = Mapping[str, Any]
 
-_RUN = ("dataset", "learner", "teacher", "seed")
+_RUN: Mapping[str, Any] = {"dataset": str, "learner": str, "teacher": str, "seed": int}
+_NUMBER = int | float | None
+_FIELDS: Mapping[str, Mapping[str, Any]] = {
+    "start": {"machine": dict},
+    "data": {"dataset": str, "train_rows": int, "test_rows": int, "columns": int, "classes": int},
+    "missing": {"dataset": str, "why": str},
+    "dropped": {"dataset": str, "learner": str, "seconds": _NUMBER, "why": str},
+    "size": {"dataset": str, "learner": str, "rows": int | None, "of": int},
+    "round": {**_RUN, "number": int, "elapsed": int | float, "accuracy": _NUMBER, "best": bool},
+    "run": {**_RUN, "limit": _NUMBER, "accuracy": _NUMBER, "rows": int | None, "used": _NUMBER},
+}
+"""What a line of each kind has at least; lines of other kinds are somebody else's, and kept."""
 
 
 @dataclass(frozen=True)
 class SetAside:
-    """Lines that could not be used, and where they went."""
+    """Lines that could not be used, and where they went, if anywhere."""
 
     lines: int
     why: str
-    file: Path
+    file: Path | None = None
 
     def __str__(self) -> str:
-        return f"{self.lines} line{'s' if self.lines > 1 else ''} of the results set aside in {self.file}: {self.why}."
+        lines = f"{self.lines} line{'s' if self.lines > 1 else ''} of the results"
+        return f"{lines} {'passed over' if self.file is None else f'set aside in {self.file}'}: {self.why}."
 
 
 class Results:
@@ -35,7 +47,8 @@ class Results:
     Parameters
     ----------
     file : Path
-        Of JSON lines; made when the first line is written.
+        Of JSON lines; made when the first line is written. Whatever in it can't be used is moved to a file beside it,
+        so there must be no other writer: see `only_writer`. `read_lines` only reads.
 
     Attributes
     ----------
@@ -48,15 +61,15 @@ class Results:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Results(Path(folder) / "results.jsonl").append([{"kind": "missing", "dataset": "aloi"}])
+    ...     Results(Path(folder) / "results.jsonl").append([{"kind": "missing", "dataset": "aloi", "why": "no file"}])
     ...     Results(Path(folder) / "results.jsonl").lines
-    [{'v': 1, 'kind': 'missing', 'dataset': 'aloi'}]
+    [{'v': 1, 'kind': 'missing', 'dataset': 'aloi', 'why': 'no file'}]
     """
 
     def __init__(self, file: Path) -> None:
         self.file = file
         raw = file.read_bytes() if file.exists() else b""
-        self.lines, refused = _sorted_out([line for line in raw.split(b"\n") if line])
+        self.lines, refused = _sorted_out(raw)
         self.set_aside = tuple(SetAside(len(lines), why, self._beside("set-aside")) for why, lines in refused.items())
         if refused or not raw.endswith(b"\n" if raw else b""):
             self._rewrite([line for lines in refused.values() for line in lines])
@@ -85,12 +98,24 @@ class Results:
         return self.file.with_name(f"{self.file.stem}.{word}{self.file.suffix}")
 
 
-def _sorted_out(raw: list[bytes]) -> tuple[list[dict[str, Any]], dict[str, list[bytes]]]:
+def read_lines(file: Path) -> tuple[list[dict[str, Any]], tuple[SetAside, ...]]:
+    """The lines of a results file, and what in it can't be used; nothing is written or moved.
+
+    Examples
+    --------
+    >>> read_lines(Path("nowhere.jsonl"))
+    ([], ())
+    """
+    lines, refused = _sorted_out(file.read_bytes() if file.exists() else b"")
+    return lines, tuple(SetAside(len(bodies), why) for why, bodies in refused.items())
+
+
+def _sorted_out(raw: bytes) -> tuple[list[dict[str, Any]], dict[str, list[bytes]]]:
     """The lines that can be used, and the others by what is wrong with them."""
     good: list[dict[str, Any]] = []
     bodies: list[bytes] = []
     refused: dict[str, list[bytes]] = {}
-    for body in raw:
+    for body in filter(None, raw.split(b"\n")):
         line, why = _parsed(body)
         if line is None:
             refused.setdefault(why, []).append(body)
@@ -112,8 +137,13 @@ def _parsed(body: bytes) -> tuple[dict[str, Any] | None, str]:
     if not isinstance(line, dict) or line.get("v") != VERSION:
         found = line.get("v") if isinstance(line, dict) else None
         return None, f"of version {found!r}, where this program writes version {VERSION}"
-    if "kind" not in line or (line["kind"] in ("round", "run") and not all(name in line for name in _RUN)):
-        return None, "a line that lacks its kind, or the run that it belongs to"
+    kind = line.get("kind")
+    if not isinstance(kind, str):
+        return None, "a line that lacks its kind"
+    wanted = _FIELDS.get(kind, {})
+    lacking = [name for name, what in wanted.items() if name not in line or not isinstance(line[name], what)]
+    if lacking:
+        return None, f"a {kind} line without {' and '.join(lacking)}, or with something else there"
     return line, ""
 
 

@@ -62,14 +62,15 @@ def seconds_to_learn(job: Job, rows: Rows, count: int) -> float:
     """What training on so many of the rows takes, once."""
     learner, _ = job.cast()
     model = _classifier(learner, TBatch(count), seed=job.seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(rows.X[: rows.train], rows.y[: rows.train])
+    _fit(model, rows)
     return float(model.history_[0].seconds_fit)
 
 
 def run(job: Job, rows: Rows, limit: float | None) -> list[Line]:
     """Do a run; its rounds and at last the run itself, as lines.
+
+    A run in which the learner failed has the accuracy of the model that was returned, and an error all the same: it
+    was not given its time.
 
     Parameters
     ----------
@@ -79,28 +80,56 @@ def run(job: Job, rows: Rows, limit: float | None) -> list[Line]:
         Of its data set.
     limit : float or None
         Seconds; None for a training on all rows that takes as long as it takes.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the user stopped it; the estimator alone would return the best model so far.
     """
-    learner, teacher = job.cast()
-    seconds_to_learn(job, rows, _WARM_UP_ROWS)
     clock = PausableClock()
-    whole = TablePool(rows.X, Labels.encode(rows.y))
-    observing = Observing(Process(clock=clock), clock, whole, rows.train)
-    model = _classifier(learner, teacher, seed=job.seed, limit=limit, backend=observing)
     name = {"dataset": job.dataset, "learner": job.learner, "teacher": job.teacher, "seed": job.seed}
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    about: Line = {"kind": "run", **name, "limit": limit, "load": load}
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.fit(rows.X[: rows.train], rows.y[: rows.train])
+        learner, teacher = job.cast()
+        seconds_to_learn(job, rows, _WARM_UP_ROWS)
+        whole = TablePool(rows.X, Labels.encode(rows.y))
+        observing = Observing(Process(clock=clock), clock, whole, rows.train)
+        model = _classifier(learner, teacher, seed=job.seed, limit=limit, backend=observing)
+        trouble = _fit(model, rows)
+        rounds = list(zip(model.history_, observing.accuracies, strict=False))
+        result = _result(model, rounds, rows, limit)
     except Exception as error:
         # Whatever goes wrong in one run is a result, and the study goes on.
-        return [{"kind": "run", **name, "limit": limit, **_failed(error), "load": load}]
-    rounds = list(zip(model.history_, observing.accuracies, strict=False))
-    result = _result(model, rounds, rows, limit)
-    return [
-        *({"kind": "round", **name, **_as_line(finished, accuracy)} for finished, accuracy in rounds),
-        {"kind": "run", **name, "limit": limit, **result, "load": load, "error": None},
-    ]
+        return [{**about, **_failed(error)}]
+    lines = [{"kind": "round", **name, **_as_line(finished, accuracy)} for finished, accuracy in rounds]
+    return [*lines, {**about, **result, "error": trouble}]
+
+
+def in_a_line(error: Exception) -> str:
+    """An exception as a result tells it.
+
+    Examples
+    --------
+    >>> in_a_line(ValueError("too few rows"))
+    'ValueError: too few rows'
+    """
+    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+
+
+def _fit(model: TimeConstrainedClassifier, rows: Rows) -> str | None:
+    """Fit it on the rows to learn from; what became of the learner if it failed with a model in hand."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(rows.X[: rows.train], rows.y[: rows.train])
+    if model.stop_reason_ == "interrupted":
+        raise KeyboardInterrupt
+    if model.stop_reason_ != "learner failed":
+        return None
+    told = (str(one.message) for one in caught)
+    story = next((words for words in told if words.startswith("The learner failed")), "The learner failed.")
+    where, _, how = story.strip().partition("\n")
+    return " ".join([where, *how.splitlines()[-1:]])
 
 
 def _classifier(
@@ -136,7 +165,7 @@ def _failed(error: Exception) -> Line:
         "rounds": 0,
         "used": None,
         "stop": None,
-        "error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
+        "error": in_a_line(error),
     }
 
 

@@ -58,12 +58,12 @@ def find(
     Raises
     ------
     ValueError
-        If the name is unknown, or the column.
+        If the name is unknown.
     NotToBeHad
-        If a known set is not to be found anywhere, or its file can't be read.
+        If a known set is not to be found anywhere, its file can't be read, or it has no column for the class.
     """
     if str(name).lower().endswith(_ENDINGS):
-        return _table(_read(Path(name)), target, Path(name).name.split(".")[0], f"file {Path(name).name}")
+        return _table(_read(Path(name)), target, _bare(Path(name)), f"file {Path(name).name}")
     files = _files(folder)
     paper = data_set(str(name))
     if paper is None:
@@ -119,15 +119,22 @@ def sources(
     Raises
     ------
     ValueError
-        If a name is unknown; the message lists those that are known.
+        If a name is unknown, and then the message lists those that are known; if the data are neither a folder nor a
+        file that can be read; if names are given where a file is the only data set.
     """
-    if data is not None and str(data).lower().endswith(_ENDINGS):
-        return lambda _: find(data, target=target), (data.name.split(".")[0],)
-    every = known(data)
-    unknown = [name for name in names if normal(name) not in map(normal, every)]
+    if data is not None and str(data).lower().endswith(_ENDINGS) and not data.is_dir():
+        if names:
+            raise ValueError(f"--datasets chooses from a folder, but --data is the file {data}: leave one of them out")
+        return lambda _: find(data, target=target), (_bare(data),)
+    if data is not None and data.is_file():
+        raise ValueError(f"{data} can't be read; a file of data ends in {', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}")
+    # A set has one name in the results, however it was written.
+    canonical = {normal(name): name for name in known(data)}
+    canonical |= {stem: paper.name for paper in DATA_SETS.values() for stem in paper.stems}
+    unknown = [name for name in names if normal(name) not in canonical]
     if unknown:
-        raise ValueError(f"unknown data set {', '.join(map(repr, unknown))}; known are {', '.join(every)}")
-    chosen = names or tuple(DATA_SETS)
+        raise ValueError(f"unknown data set {', '.join(map(repr, unknown))}; known are {', '.join(known(data))}")
+    chosen = tuple(dict.fromkeys(canonical[normal(name)] for name in names or DATA_SETS))
     return lambda name: find(name, data, cache=cache, target=target, online=online), chosen
 
 
@@ -136,6 +143,18 @@ def default_cache() -> Path:
     if folder := os.environ.get("FITWITHIN_CACHE"):
         return Path(folder).expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "fitwithin"
+
+
+def _bare(file: Path) -> str:
+    """The name of a file without its ending.
+
+    Examples
+    --------
+    >>> _bare(Path("data/my.v2.parquet")), _bare(Path("my.csv.gz"))
+    ('my.v2', 'my')
+    """
+    ending = max((ending for ending in _ENDINGS if file.name.lower().endswith(ending)), key=len)
+    return file.name[: -len(ending)]
 
 
 def _files(folder: Path | None) -> Mapping[str, Path]:
@@ -200,7 +219,9 @@ def _table(frame: Any, target: str | None, name: str, source: str) -> Table:
     column = next((candidate for candidate in candidates if candidate in frame), None)
     if column is None:
         columns = ", ".join(map(str, frame.columns))
-        raise ValueError(f"{name} has no column {' or '.join(candidates)} for its class; its columns are {columns}")
+        raise NotToBeHad(f"{name} has no column {' or '.join(candidates)} for its class; its columns are {columns}")
+    if frame.shape[1] == 1:
+        raise NotToBeHad(f"{name} has no column beside its class, {column}")
     without = frame[column].isna()
     if without.any():
         frame = frame[~without].reset_index(drop=True)

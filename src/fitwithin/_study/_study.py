@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
 from dataclasses import dataclass
-from functools import partial
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from .._machine import Machine
-from ._plan import Job, Plan
+from ._pairs import Pair
+from ._plan import Plan
 from ._preparing import Prepared, prepare
 from ._results import Line, Results
-from ._running import Rows, run, seconds_to_learn
-from ._sizing import FEWEST, rows_for
+from ._resuming import check_data, check_settings
 from ._sources import Find, NotToBeHad
 
 
@@ -39,30 +38,65 @@ class Study:
     results: Results
     console: Console
 
-    def run(self) -> None:
-        """Carry out what is left of the plan."""
+    def run(self) -> bool:
+        """Carry out what is left of the plan.
+
+        Returns
+        -------
+        bool
+            Whether any of its data sets was to be had, now or before.
+
+        Raises
+        ------
+        OtherSettings
+            If the results are those of a study with other settings, or with other data sets of the same names. Then
+            nothing was run.
+        """
+        check_settings(self.plan, self.results)
+        self._check_data()
         self.results.append([_start(self.plan)])
         with self._progress() as progress:
-            task = progress.add_task("", total=self._left())
-            for dataset in self.plan.datasets:
-                learners = [learner for learner in self.plan.learners if self._open_in(dataset, learner)]
-                prepared = self._prepared(dataset) if learners else None
-                for learner in learners if prepared is not None else ():
-                    assert prepared is not None
-                    progress.update(task, description=f"{dataset}, {learner}")
-                    _Pair(self, dataset, learner, prepared).run(lambda: progress.advance(task))
+            task = progress.add_task("", total=self._left(self.plan.datasets))
+            for place, dataset in enumerate(self.plan.datasets):
+                self._run(dataset, progress)
                 # What was dropped or is missing will not be done.
-                progress.update(task, total=progress.tasks[0].completed + self._left(after=dataset))
+                left = self._left(self.plan.datasets[place + 1 :])
+                progress.update(task, total=progress.tasks[0].completed + left)
+        return any(self.results.of_kind("data", dataset=dataset) for dataset in self.plan.datasets)
 
-    def _left(self, after: str | None = None) -> int:
-        """Runs that are still to be done, with the data sets after this one."""
-        datasets = self.plan.datasets
-        following = datasets if after is None else datasets[datasets.index(after) + 1 :]
-        return sum(self._open_in(dataset, learner) for dataset in following for learner in self.plan.learners)
+    def _run(self, dataset: str, progress: Progress) -> None:
+        pairs = self._pairs(dataset)
+        for pair in pairs:
+            pair.note(pair.dropped())
+        open_pairs = [pair for pair in pairs if pair.left]
+        prepared = self._prepared(dataset) if open_pairs else None
+        if prepared is None:
+            return
+        task = progress.tasks[0].id
+        for pair in open_pairs:
+            progress.update(task, description=f"{dataset}, {pair.learner}")
+            pair.run(prepared, lambda: progress.advance(task))
+
+    def _pairs(self, dataset: str) -> list[Pair]:
+        return [Pair(self.plan, self.results, dataset, learner) for learner in self.plan.learners]
+
+    def _left(self, datasets: tuple[str, ...]) -> int:
+        """Runs that are still to be done with these data sets."""
+        return sum(pair.left for dataset in datasets for pair in self._pairs(dataset))
+
+    def _check_data(self) -> None:
+        """Compare the data sets with those that were measured before, which takes reading them once more."""
+        for dataset in self.plan.datasets:
+            if self.results.of_kind("data", dataset=dataset) and self._left((dataset,)):
+                try:
+                    prepared = prepare(self.find(dataset), scale=self.plan.scale)
+                except (NotToBeHad, ValueError, OSError):
+                    continue  # it will be said to be missing
+                check_data(self._data_line(dataset, prepared), self.results)
 
     def _progress(self) -> Progress:
         return Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -71,43 +105,43 @@ class Study:
             console=self.console,
         )
 
-    def _open_in(self, dataset: str, learner: str) -> int:
-        """Runs of a pair that are still to be done."""
-        if self.results.of_kind("dropped", dataset=dataset, learner=learner):
-            return 0
-        return len(self.open(self.plan.full(dataset, learner) + self.plan.jobs(dataset, learner)))
-
-    def open(self, jobs: list[Job]) -> list[Job]:
-        """Those of the jobs that have no result yet."""
-        done = {
-            Job(line["dataset"], line["learner"], line["teacher"], line["seed"]) for line in self.results.of_kind("run")
-        }
-        return [job for job in jobs if job not in done]
-
     def _prepared(self, dataset: str) -> Prepared | None:
         """The data set, transformed; None, and a line that says why, if it is not to be had."""
         try:
             prepared = prepare(self.find(dataset), scale=self.plan.scale)
-        except NotToBeHad as error:
-            self.console.print(f"{dataset} is left out: {error}", style="yellow")
+        except (NotToBeHad, ValueError, OSError) as error:
+            # One set that can't be used is no reason to do without the others.
+            self.console.print(f"{dataset} is left out: {error}", style="yellow", markup=False, highlight=False)
             self._note_once({"kind": "missing", "dataset": dataset, "why": str(error)})
             return None
-        self._note_once(
-            {
-                "kind": "data",
-                "dataset": dataset,
-                "train_rows": len(prepared.y_train),
-                "test_rows": len(prepared.y_test[: self.plan.test_rows]),
-                "columns": len(prepared.columns),
-                "classes": len(prepared.classes),
-                "source": prepared.source,
-            }
-        )
+        self._note_once(self._data_line(dataset, prepared))
         return prepared
 
+    def _data_line(self, dataset: str, prepared: Prepared) -> Line:
+        return {
+            "kind": "data",
+            "dataset": dataset,
+            "train_rows": len(prepared.y_train),
+            "test_rows": len(prepared.y_test[: self.plan.test_rows]),
+            "columns": len(prepared.columns),
+            "classes": len(prepared.classes),
+            "source": prepared.source,
+            "fingerprint": _fingerprint(prepared),
+        }
+
     def _note_once(self, line: Line) -> None:
-        if not self.results.of_kind(**line):
+        last = self.results.of_kind(line["kind"], dataset=line["dataset"])[-1:]
+        if not last or not line.items() <= last[0].items():
             self.results.append([line])
+
+
+def _fingerprint(prepared: Prepared) -> str:
+    """Eight signs that are others for other classes of the rows, or other columns."""
+    # Not of the numbers in the columns: their last digits depend on the versions of what standardised them.
+    known = hashlib.sha256("\n".join(prepared.columns).encode())
+    for y in (prepared.y_train, prepared.y_test):
+        known.update(y.tobytes())
+    return known.hexdigest()[:8]
 
 
 def _start(plan: Plan) -> Line:
@@ -127,51 +161,3 @@ def _start(plan: Plan) -> Line:
         "load": list(here.load),
         "plan": plan.as_line(),
     }
-
-
-class _Pair:
-    """One data set and one learner."""
-
-    def __init__(self, study: Study, dataset: str, learner: str, prepared: Prepared) -> None:
-        self._study = study
-        self._prepared = prepared
-        self._name = {"dataset": dataset, "learner": learner}
-
-    def run(self, advance: Callable[[], None]) -> None:
-        """Train on all rows for the time limit, and then under it; drop the pair if that is too short."""
-        plan, results = self._study.plan, self._study.results
-        size = self._size()
-        if size is None:
-            return self._drop(None, f"{FEWEST:,} rows take far longer than the {plan.seconds:g} s of --seconds")
-        rows = Rows.of(self._prepared, size, plan.test_rows)
-        for job in self._study.open(plan.full(**self._name)):
-            results.append(run(job, rows, None))
-            advance()
-        used = [line["used"] for line in results.of_kind("run", teacher="full", **self._name)]
-        if None in used:
-            return self._drop(None, "the learner could not be trained on all rows")
-        limit = sum(used) / len(used)
-        if limit < plan.shortest:
-            return self._drop(limit, f"below the {plan.shortest:g} s of --min-seconds and --scale")
-        for job in self._study.open(plan.jobs(**self._name)):
-            results.append(run(job, rows, limit))
-            advance()
-        return None
-
-    def _drop(self, seconds: float | None, why: str) -> None:
-        self._study.results.append([{"kind": "dropped", **self._name, "seconds": seconds, "why": why}])
-
-    def _size(self) -> int | None:
-        """Training rows for this learner: all, or fewer if a full training is to take about so many seconds."""
-        plan, most = self._study.plan, len(self._prepared.y_train)
-        if plan.seconds is None:
-            return most
-        known = self._study.results.of_kind("size", **self._name)
-        if known:
-            return int(known[0]["rows"])
-        job = Job(**self._name, teacher="full", seed=0)
-        whole = Rows.of(self._prepared, test=0)
-        rows = rows_for(plan.seconds * plan.scale, partial(seconds_to_learn, job, whole), most)
-        if rows is not None:
-            self._study.results.append([{"kind": "size", **self._name, "rows": rows, "of": most}])
-        return rows

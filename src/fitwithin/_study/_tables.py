@@ -2,103 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from ._measured import Measured
 from ._paper import ALPHA_TEACHERS, Paper, in_order, name_of, paper_alphas, paper_share, paper_tally
-from ._statistics import Measured, Tally, directions, mean
-
-Cell = str | float | bool | None
+from ._statistics import Tally, directions, mean
+from ._table import Cell, Column, Table, beside
 
 _OURS, _PRINTED = "this study", "paper, as printed"
 _OURS_SHARED, _PAPER_SHARED = "this study, shared sets", "paper, shared sets"
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column of a table.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the CSV file.
-    heading : str
-        Its heading on the page.
-    style : {"text", "count", "percent", "seconds", "mark"}
-        How its cells are written. A mark is true where a direction differs from the paper's.
-    group : str
-        A heading that it shares with its neighbours.
-    beside : bool
-        The paper's figure for the column before it, and shown in the same cell.
-
-    Examples
-    --------
-    >>> Column("tct_pct", "TCT", "percent").text(0.8656), Column("differs", "", "mark").text(True)
-    ('86.56', 'differs')
-    """
-
-    name: str
-    heading: str
-    style: Literal["text", "count", "percent", "seconds", "mark"] = "text"
-    group: str = ""
-    beside: bool = False
-
-    def text(self, value: Cell, decimals: int = 2) -> str:
-        """A cell as text; nothing where there is no value."""
-        if value is None:
-            return ""
-        if self.style == "mark":
-            return "differs" if value else "same"
-        if self.style == "percent":
-            return f"{100 * float(value):.{decimals}f}"
-        return f"{float(value):.1f}" if self.style == "seconds" else str(value)
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table for a CSV file and for the page.
-
-    Parameters
-    ----------
-    name, title : str
-        Of the file and on the page.
-    note : str
-        What the figures are, and what they rest on.
-    columns, rows : tuple
-        A cell for each column.
-    grouped : bool
-        Whether rows with the same first cell belong together.
-    empty : str
-        What to say in place of no rows.
-    """
-
-    name: str
-    title: str
-    note: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    grouped: bool = False
-    empty: str = "Nothing to show: no run of this study belongs here."
-
-    def csv(self) -> str:
-        """The table as CSV text."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(column.name for column in self.columns)
-        for row in self.rows:
-            writer.writerow(column.text(cell) for column, cell in zip(self.columns, row, strict=True))
-        return text.getvalue()
-
-
-@dataclass(frozen=True)
 class _Basis:
-    """Whose figures, TCT's tally against each teacher, and the shares of the training set of Double and TCT."""
+    """Whose figures, TCT's tally against each teacher, runs without a model, and the shares of Double and TCT."""
 
     name: str
     tallies: tuple[Tally, ...]
+    without: tuple[int | None, ...]
     shares: tuple[float | None, ...]
 
 
@@ -131,12 +53,15 @@ def wins_table(name: str, title: str, study: Measured, paper: Paper, against: Se
         group = f"TCT against {name_of(teacher)}"
         columns += [Column(f"{teacher}_{what}", what, "count", group) for what in ("wins", "ties", "losses")]
         columns.append(Column(f"{teacher}_differs", "", "mark", group))
+    columns += [Column(f"{t}_no_model", name_of(t), "count", "runs without a model") for t in ("tct", *against)]
     if "double" in against:
         columns += [Column(f"{t}_share_pct", name_of(t), "percent", "% of training set") for t in ("double", "tct")]
     note = (
-        "Win and loss at 95 % by the paper's test; the rest are ties. Shared sets are the data sets on which this study"
-        " and the paper's tables both have the learner; there the paper's directions come from the same test on its"
-        " printed accuracies and its test-set sizes. ≠: on them, the larger of wins and losses is not the paper's."
+        "Win and loss at 95 % by the paper's test; the rest are ties. Without a model in any run, a teacher loses"
+        " against one that has a model; where only some runs had none, the others count. Shared sets are the data sets"
+        " on which this study and the paper's tables both have the learner; there the paper's directions come from the"
+        " same test on its printed accuracies and its test-set sizes. ≠: on them, the larger of wins and losses is not"
+        " the paper's."
     )
     return Table(name, title, note, tuple(columns), tuple(tuple(row[: len(columns)]) for row in rows), grouped=True)
 
@@ -148,13 +73,18 @@ def _bases(study: Measured, paper: Paper, learner: str, against: Sequence[str]) 
     here = _shares(study, learner, study.datasets(learner))
     shared = _shares(study, learner, paper.datasets(learner))
     printed = tuple(paper_share(teacher, learner) for teacher in ("double", "tct"))
+    without, without_shared = (
+        tuple(sum(study.without_model(learner, d, t)[0] for d in on) for t in ("tct", *against))
+        for on in (study.datasets(learner), paper.datasets(learner))
+    )
+    unknown = (None,) * len(without)
     ours_shared = tuple(Tally.of(a[d] for d in on) for a, on in zip(ours, both, strict=True))
     theirs_shared = tuple(Tally.of(b[d] for d in on) for b, on in zip(theirs, both, strict=True))
     return [
-        _Basis(_OURS, tuple(Tally.of(found.values()) for found in ours), here),
-        _Basis(_PRINTED, tuple(paper_tally(teacher, learner) for teacher in against), printed),
-        _Basis(_OURS_SHARED, ours_shared, shared),
-        _Basis(_PAPER_SHARED, theirs_shared, (None, None)),
+        _Basis(_OURS, tuple(Tally.of(found.values()) for found in ours), without, here),
+        _Basis(_PRINTED, tuple(paper_tally(teacher, learner) for teacher in against), unknown, printed),
+        _Basis(_OURS_SHARED, ours_shared, without_shared, shared),
+        _Basis(_PAPER_SHARED, theirs_shared, unknown, (None, None)),
     ]
 
 
@@ -170,11 +100,13 @@ def _overall(by_learner: Sequence[Sequence[_Basis]], against: Sequence[str]) -> 
     overall = []
     for bases in zip(*by_learner, strict=True):
         tallies = tuple(sum(column, Tally()) for column in zip(*(one.tallies for one in bases), strict=True))
+        counts = zip(*(one.without for one in bases), strict=True)
+        without = tuple(None if None in column else sum(filter(None, column)) for column in counts)
         shares = tuple(mean(column) for column in zip(*(one.shares for one in bases), strict=True))
-        overall.append(_Basis(bases[0].name, tallies, shares))
+        overall.append(_Basis(bases[0].name, tallies, without, shares))
     # What the paper prints is over all of its learners, whichever of them were run here.
     whole = tuple(paper_tally(teacher) for teacher in against)
-    overall[1] = _Basis(_PRINTED, whole, (paper_share("double"), paper_share("tct")))
+    overall[1] = _Basis(_PRINTED, whole, overall[1].without, (paper_share("double"), paper_share("tct")))
     return overall
 
 
@@ -187,7 +119,7 @@ def _wins_rows(learner: str, bases: Sequence[_Basis]) -> list[list[Cell]]:
             row += [tally.wins, tally.ties, tally.losses] if tally.pairs else [None] * 3
             row.append(ours.net != theirs.net if marked else None)
         if any(tally.pairs for tally in basis.tallies):
-            rows.append([*row, *basis.shares])
+            rows.append([*row, *basis.without, *basis.shares])
     return rows
 
 
@@ -221,11 +153,12 @@ def accuracy_table(
     for teacher in against:
         columns += beside(Column(f"tct_vs_{teacher}", f"vs {name_of(teacher)}"), f"paper_tct_vs_{teacher}")
         columns.append(Column(f"{teacher}_differs", "", "mark"))
+    columns.append(Column("no_model", "runs without a model"))
     rows = [row for learner in in_order(study.learners) for row in _pair_rows(study, paper, learner, teachers, against)]
     note = (
-        "Accuracy on the test set in %, mean over the seeds; the paper's own figure in small print. The limit is the"
-        " time for training on all rows; vs is TCT's win, tie or loss at 95 %. ≠: it is not what the same test says of"
-        " the paper's accuracies."
+        "Accuracy on the test set in %, mean over the seeds that ended with a model; the paper's own figure in small"
+        " print. The limit is the time for training on all rows; vs is TCT's win, tie or loss at 95 %. ≠: it is not"
+        " what the same test says of the paper's accuracies."
     )
     return Table(name, title, note, tuple(columns), tuple(rows), grouped=True)
 
@@ -236,20 +169,28 @@ def _pair_rows(
     found = [(directions(study, learner, "tct", t), directions(paper, learner, "tct", t)) for t in against]
     rows = []
     for dataset in study.datasets(learner):
-        if all(study.accuracy(learner, dataset, teacher) is None for teacher in teachers[1:]):
+        if not any(
+            study.finished(learner, dataset, t) or study.came_to_nothing(learner, dataset, t) for t in teachers[1:]
+        ):
             continue
         row: list[Cell] = [name_of(learner), dataset]
         row += [source.limit(learner, dataset) for source in (study, paper)]
         row += [source.accuracy(learner, dataset, teacher) for teacher in teachers for source in (study, paper)]
         for ours, theirs in ((a.get(dataset), b.get(dataset)) for a, b in found):
             row += [ours, theirs, None if ours is None or theirs is None else ours != theirs]
-        rows.append(tuple(row))
+        rows.append((*row, _without_model(study, learner, dataset, teachers)))
     shared = _complete(study, paper, learner, teachers)
     if rows and len(shared) > 1:
         averages = [mean(s.accuracy(learner, d, t) for d in shared) for t in teachers for s in (study, paper)]
         name = f"average of {len(shared)} shared sets"
-        rows.append((name_of(learner), name, None, None, *averages, *[None] * (3 * len(against))))
+        rows.append((name_of(learner), name, None, None, *averages, *[None] * (3 * len(against) + 1)))
     return rows
+
+
+def _without_model(study: Measured, learner: str, dataset: str, teachers: Sequence[str]) -> str | None:
+    """Which teachers ended how many of their runs of a pair without a model."""
+    counts = {teacher: study.without_model(learner, dataset, teacher) for teacher in teachers}
+    return "; ".join(f"{name_of(t)} {without} of {of}" for t, (without, of) in counts.items() if without) or None
 
 
 def _complete(study: Measured, paper: Paper, learner: str, teachers: Sequence[str]) -> list[str]:
@@ -258,11 +199,6 @@ def _complete(study: Measured, paper: Paper, learner: str, teachers: Sequence[st
     present = [t for t in teachers if any(study.finished(learner, dataset, t) for dataset in datasets)]
     theirs = set(paper.datasets(learner)).intersection(datasets)
     return [d for d in datasets if d in theirs and all(study.finished(learner, d, teacher) for teacher in present)]
-
-
-def beside(ours: Column, name: str) -> list[Column]:
-    """A column and, to be shown in the same cells, the paper's figures for it."""
-    return [ours, Column(name, "paper", ours.style, ours.group, beside=True)]
 
 
 def alpha_table(study: Measured) -> Table:
