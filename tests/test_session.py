@@ -425,10 +425,10 @@ class Mortal(Inline):
 
 
 class MortalSeat(InlineSeat):
-    def teach(self, rows, batch=None):
+    def teach(self, rows, batch=None, within=None):
         if len(rows) > 20:
             raise LearnerDied("it was killed by SIGSEGV")
-        return super().teach(rows, batch)
+        return super().teach(rows, batch, within)
 
 
 def test_a_learner_that_dies_in_round_1_is_an_error_that_says_how():

@@ -24,6 +24,7 @@ from ._pools import TablePool
 from ._presets import preset
 from ._progress import ShowProgress, display
 from ._session import Outcome, Session
+from ._stopping import stopping_fit
 from ._tables import as_learned, is_frame
 from ._target import Array, Labels, Target
 from ._time_limit import TimeLimit, seconds_of
@@ -132,7 +133,8 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
         keep_the_folder_clean(learner)
         pool = TablePool(features, target, extras)
         strata, classes = (target.codes, target.classes) if isinstance(target, Labels) else (None, None)
-        seat.welcome(learner, pool, Task(Grading(scorer, self._regression), options, seed, classes))
+        task = Task(Grading(scorer, self._regression), options, seed, classes, stopping_fit(learner))
+        seat.welcome(learner, pool, task)
         least = 1 if self.scoring in (None, "accuracy") else _LEAST_OF_A_CLASS
         return Deck(len(pool), np.random.default_rng(random.randint(2**31 - 1)), strata, least)
 

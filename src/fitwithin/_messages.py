@@ -33,6 +33,9 @@ class Lesson:
     batch : int or None, default=None
         With a number, no new model is made: the model of the last lesson goes on learning, by
         `partial_fit`, from so many of these rows at a time.
+    within : float or None, default=None
+        Seconds of training after which a learner that knows how to is asked to stop with what it has; one that does not
+        is left alone.
 
     Examples
     --------
@@ -44,6 +47,7 @@ class Lesson:
 
     rows: Rows
     batch: int | None = None
+    within: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

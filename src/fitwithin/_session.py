@@ -11,7 +11,7 @@ import numpy as np
 from ._budget import Budget
 from ._cost import CostModel
 from ._exceptions import LearnerDied, LearnerFailed, LearnerRaised, NoModelInTime, OutOfTime
-from ._messages import Answers, Exam, OnRound, Round, Rows, StopReason
+from ._messages import Answers, Exam, Lesson, OnRound, Round, Rows, StopReason
 from ._notebook import Notebook
 from ._selection import Estimate, prefers
 from .backends import KeptModel, Seat
@@ -171,7 +171,7 @@ class Session:
                 return "on_round"
             if not self._has_a_chance(len(rows)):
                 return "time"
-            self._teach(rows, request.batch)
+            self._teach(rows, request)
             answers = None
 
     def _has_a_chance(self, rows: int) -> bool:
@@ -186,11 +186,11 @@ class Session:
         needed = prediction.soonest if self.seat.killable else prediction.latest
         return needed <= self.budget.remaining()
 
-    def _teach(self, rows: Rows, batch: int | None) -> None:
+    def _teach(self, rows: Rows, lesson: Lesson) -> None:
         self._announce("training on", len(rows))
         prediction = self.cost.predict(len(rows))
-        self._notebook.begin(rows, None if prediction is None else prediction.fit, goes_on=batch is not None)
-        self._notebook.taught(self.seat.teach(rows, batch))
+        self._notebook.begin(rows, None if prediction is None else prediction.fit, goes_on=lesson.batch is not None)
+        self._notebook.taught(self.seat.teach(rows, lesson.batch, lesson.within))
         if self.teacher.returns == "last":
             # It is the one to be returned, whatever its exams say and however long they take.
             self._settled = _Settled(self._keep(None, None), self.budget.elapsed())

@@ -122,9 +122,9 @@ class _ObservedSeat:
         """Seat the learner before all rows, of which the session knows those of the pool."""
         self._seat.welcome(learner, self._observer.pool(pool), task)
 
-    def teach(self, rows: Rows, batch: int | None = None) -> Taught:
+    def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> Taught:
         """Teach, and observe."""
-        taught = self._seat.teach(rows, batch)
+        taught = self._seat.teach(rows, batch, within)
         self._observer.observe(self._seat, self._budget)
         return taught
 

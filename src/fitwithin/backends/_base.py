@@ -11,6 +11,7 @@ from .._grading import Grading
 from .._messages import Margins, Mask, Rows
 from .._pools import Pool
 from .._selection import Estimate
+from .._stopping import Stopping
 from .._target import Array
 
 
@@ -79,12 +80,15 @@ class Task:
         For learners that draw on the global random state.
     classes : array or None
         Every class there is, for learners that see the rows little by little.
+    stopping : callable or None
+        How to fit the learner so that it can be asked to stop; None for a black box.
     """
 
     grading: Grading = field(default_factory=Grading)
     options: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
     classes: Array | None = None
+    stopping: Stopping | None = None
 
 
 class KeptModel(Protocol):
@@ -139,8 +143,11 @@ class Seat(Protocol):
         """Take in the unfitted learner, the pool it learns from, and what is asked of it."""
         ...
 
-    def teach(self, rows: Rows, batch: int | None = None) -> Taught:
-        """Train a fresh copy of the learner on these rows; or let the last one go on, by so many rows at a time."""
+    def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> Taught:
+        """Train a fresh copy of the learner on these rows; or let the last one go on, by so many rows at a time.
+
+        A learner that knows how to stop is asked to after so many seconds.
+        """
         ...
 
     def examine(self, rows: Rows, margins: bool = False) -> Examined:

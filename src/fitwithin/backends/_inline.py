@@ -16,6 +16,7 @@ from .._budget import Budget, Clock
 from .._exceptions import LearnerRaised, OutOfTime
 from .._messages import Mask, Rows
 from .._pools import Pool, Portion
+from .._stopping import Patience
 from ._base import Examined, Scored, Task, Taught
 from ._pupil import Pupil, repeat
 
@@ -93,7 +94,7 @@ class InlineSeat:
         self._pool = pool
         self._task = task
 
-    def teach(self, rows: Rows, batch: int | None = None) -> Taught:
+    def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> Taught:
         """Train a fresh copy of the learner, or go on with the newest model."""
         start = self._budget.elapsed()
         portion = self._pool.read(rows)
@@ -102,12 +103,15 @@ class InlineSeat:
             self._pupil = Pupil(clone(self._learner, safe=False), self._task.grading)
         with self._at_work():
             if batch is None:
-                self._pupil.learn(portion, self._task.options)
+                self._pupil.learn(portion, self._task.options, self._patience(within), self._task.stopping)
             else:
                 if self._pupil is self._kept:
                     self._pupil = copy.deepcopy(self._kept)
                 self._pupil.go_on(portion, batch, self._task.classes)
         return Taught(handover=handed - start, fit=self._budget.elapsed() - handed)
+
+    def _patience(self, within: float | None) -> Patience | None:
+        return None if within is None else Patience(within, clock=self._budget.clock)
 
     def examine(self, rows: Rows, margins: bool = False) -> Examined:
         """Classify rows with the newest model, a piece at a time: nobody needs a copy of them all."""

@@ -135,7 +135,7 @@ class ProcessSeat:
             seed=task.seed,
         )
 
-    def teach(self, rows: Rows, batch: int | None = None) -> Taught:
+    def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> Taught:
         """Train in a process that is started for this round; or go on in the process that is there."""
         start = self._budget.elapsed()
         assert self._rows is not None
@@ -143,7 +143,7 @@ class ProcessSeat:
             place = self._rows.lesson(rows) if batch is None else self._rows.exam(rows)
             if batch is None or not self._models:
                 self._start_process()
-        done = self._ask(Fit(place, batch))
+        done = self._ask(Fit(place, batch, within))
         self._warnings = pickle.loads(done.value)
         return Taught(handover=self._budget.elapsed() - start - done.seconds, fit=done.seconds)
 
@@ -206,7 +206,9 @@ class ProcessSeat:
 
 def _pickled(learner: Any, task: Task) -> bytes:
     try:
-        body: bytes = cloudpickle.dumps((learner, task.grading, dict(task.options), task.classes), protocol=5)
+        body: bytes = cloudpickle.dumps(
+            (learner, task.grading, dict(task.options), task.classes, task.stopping), protocol=5
+        )
     except Exception as error:
         raise TypeError(
             f"The learner {type(learner).__name__}, its scorer or an argument of its fit cannot be pickled, so it "

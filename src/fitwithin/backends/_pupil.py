@@ -14,6 +14,7 @@ from .._grading import Exams, Grading
 from .._messages import Margins, Mask
 from .._pools import Portion
 from .._selection import Estimate
+from .._stopping import Patience, Stopping
 from .._target import Array
 
 _BY_PROBABILITY = (("lightgbm", "LGBMClassifier.predict"), ("sklearn", "ForestClassifier.predict"))
@@ -70,11 +71,21 @@ class Pupil:
         self.seconds = 0.0
         self.goes_on = False
 
-    def learn(self, portion: Portion, options: Mapping[str, Any]) -> None:
-        """Fit, and remember the warnings for the user."""
+    def learn(
+        self,
+        portion: Portion,
+        options: Mapping[str, Any],
+        patience: Patience | None = None,
+        stopping: Stopping | None = None,
+    ) -> None:
+        """Fit, and remember the warnings for the user; who can be stopped is, when patience is at its end."""
+        params = {**portion.extras, **options}
         with warnings.catch_warnings(record=True) as caught:
             start = time.monotonic()
-            self.model.fit(portion.X, portion.y, **portion.extras, **options)
+            if patience is None or stopping is None:
+                self.model.fit(portion.X, portion.y, **params)
+            else:
+                stopping(self.model, portion.X, portion.y, patience, params)
             self.seconds += time.monotonic() - start
         self.warnings = caught
 

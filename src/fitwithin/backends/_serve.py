@@ -16,6 +16,7 @@ from typing import Any, cast
 import cloudpickle
 import numpy as np
 
+from .._stopping import Patience
 from ._channel import Channel
 from ._pickles import store
 from ._places import Layout, Place
@@ -37,7 +38,7 @@ class Introduction:
     Parameters
     ----------
     pupil : bytes
-        The unfitted learner, how it is graded, the options of its `fit` and the classes, pickled.
+        The unfitted learner, how it is graded, the options of its `fit`, the classes and how it is stopped, pickled.
     layout : Layout
         What its rows look like.
     path, folder, environment : list of str, str, dict
@@ -72,6 +73,7 @@ class Fit:
 
     place: Place
     batch: int | None = None
+    within: float | None = None
 
 
 @dataclass(frozen=True)
@@ -167,11 +169,12 @@ class _Desk:
     def fit(self, request: Fit) -> Done:
         _seed(self._introduction.seed)
         _adopt_filters(self._introduction.filters)
-        learner, grading, options, classes = pickle.loads(self._introduction.pupil)
+        learner, grading, options, classes, stopping = pickle.loads(self._introduction.pupil)
         if request.batch is None or self._pupil is None:
             self._pupil = Pupil(learner, grading)
         if request.batch is None:
-            self._pupil.learn(self._rows.read(request.place), options)
+            patience = None if request.within is None else Patience(request.within)
+            self._pupil.learn(self._rows.read(request.place), options, patience, stopping)
         else:
             self._pupil.go_on(self._rows.read(request.place), request.batch, classes)
         return self._done(cloudpickle.dumps([_portable(warning) for warning in self._pupil.warnings]))

@@ -1,0 +1,45 @@
+"""The seconds that a fit may still take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+# So that the difference of two answers is a number even where there is no limit; thirty years.
+_FOREVER = 1e9
+
+
+class Patience:
+    """What a fit looks at to know when to end.
+
+    Parameters
+    ----------
+    seconds : float
+        How long it has from now on.
+    clock : callable, default=time.monotonic
+        Read for the time, and for nothing else.
+
+    Examples
+    --------
+    >>> from fitwithin.testing import FakeClock
+    >>> clock = FakeClock()
+    >>> patience = Patience(10, clock=clock)
+    >>> clock.advance(4)
+    >>> patience.left(), patience.over()
+    (6.0, False)
+    >>> clock.advance(6)
+    >>> patience.over()
+    True
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._end = clock() + min(float(seconds), _FOREVER)
+
+    def left(self) -> float:
+        """Seconds until the fit should have ended; below zero if it should have by now."""
+        return self._end - self._clock()
+
+    def over(self) -> bool:
+        """Whether the fit should end; cheap, to be asked between any two steps."""
+        return self.left() <= 0.0
