@@ -51,9 +51,18 @@ def lines_of(out, *kinds):
     return [line for line in lines if not kinds or line["kind"] in kinds]
 
 
+# Tests that were started in the background ignore Ctrl-C, and what they start does too, unless it asks for it.
+PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from fitwithin._cli import app
+app()
+"""
+
+
 def process(*command):
     return subprocess.Popen(
-        [sys.executable, "-c", "from fitwithin._cli import app; app()", *command],
+        [sys.executable, "-c", PROGRAM, *command],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
