@@ -9,6 +9,7 @@ import time
 import numpy as np
 import psutil
 import pytest
+from threadpoolctl import threadpool_limits
 
 
 @pytest.fixture(scope="session")
@@ -54,3 +55,10 @@ def nothing_left_behind():
             return
         assert time.monotonic() < end, f"left behind: {left}"
         time.sleep(0.02)
+
+
+@pytest.fixture
+def one_thread():
+    """Learners' own threads would make sums come out in another order."""
+    with threadpool_limits(1):
+        yield

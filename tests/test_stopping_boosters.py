@@ -1,7 +1,5 @@
 """Boosters that are stopped keep what their users set up: early stopping, callbacks, a monitor."""
 
-import itertools
-
 import numpy as np
 import pytest
 from catboost import CatBoostClassifier
@@ -9,13 +7,14 @@ from lightgbm import LGBMClassifier, early_stopping, record_evaluation
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.utils.validation import has_fit_parameter
-from threadpoolctl import threadpool_limits
 from xgboost import XGBClassifier
 from xgboost.callback import EarlyStopping, TrainingCallback
 
-from fitwithin._stopping import Patience, stopping_fit
+from fitwithin._stopping import stopping_fit
+from ticking import questions
 
 pytestmark = [
+    pytest.mark.usefixtures("one_thread"),
     pytest.mark.filterwarnings("ignore:X does not have valid feature names"),  # LightGBM 4.6 says so of any array
     pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated"),  # the other way came with LightGBM 4.7
 ]
@@ -28,18 +27,6 @@ OTHER = RNG.normal(size=(200, 4))
 OTHER_Y = np.where(OTHER[:, 0] + 2 * RNG.normal(size=len(OTHER)) > 0, 1, 0)
 EVALUATED = {"eval_set": [(OTHER, OTHER_Y)]}
 ENOUGH = 1e6
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    with threadpool_limits(1):
-        yield
-
-
-def questions(seconds):
-    """A second passes with every question."""
-    ticks = itertools.count()
-    return Patience(seconds, clock=lambda: float(next(ticks)))
 
 
 def fitted(learner, patience, **params):

@@ -1,6 +1,5 @@
 """Forests and bagging that are stopped: the same members as in one go, whatever they are drawn by."""
 
-import itertools
 import warnings
 
 import numpy as np
@@ -17,17 +16,12 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin._stopping import Patience, stopping_fit
+from ticking import questions
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(150, 4))
 Y = np.where(X[:, 0] + RNG.normal(size=len(X)) > 0, "yes", "no")
 ENOUGH = 1e6
-
-
-def questions(seconds):
-    """A second passes with every question."""
-    ticks = itertools.count()
-    return Patience(seconds, clock=lambda: float(next(ticks)))
 
 
 def fit(learner, patience, y=Y, **params):

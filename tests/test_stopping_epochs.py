@@ -1,6 +1,5 @@
 """Linear models that are stopped: their own stopping rule, their own warnings, and parts that do no harm."""
 
-import itertools
 import warnings
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 from fitwithin._stopping import Patience, stopping_fit
 from fitwithin._stopping._epochs import fit_in_parts, warmly
+from ticking import questions
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(500, 6))
@@ -21,12 +21,6 @@ Y = np.where(X[:, 0] + X[:, 1] + RNG.normal(size=len(X)) > 0, "yes", "no")
 ENOUGH = 1e6
 LBFGS = LogisticRegression(tol=1e-9)
 calls_back = pytest.mark.skipif(not hasattr(LBFGS, "set_callbacks"), reason="came with scikit-learn 1.9")
-
-
-def questions(seconds):
-    """A second passes with every question."""
-    ticks = itertools.count()
-    return Patience(seconds, clock=lambda: float(next(ticks)))
 
 
 def fit(learner, patience, **params):

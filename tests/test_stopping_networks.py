@@ -1,6 +1,5 @@
 """Networks that are stopped: within an epoch, but not within the first one."""
 
-import itertools
 import warnings
 
 import numpy as np
@@ -10,16 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
 from fitwithin._stopping import Patience, stopping_fit
+from ticking import questions
 
 X = np.random.default_rng(0).normal(size=(100, 3))
 Y = (X[:, 0] > 0).astype(int)
 NETWORK = MLPClassifier((4,), batch_size=10, max_iter=50, tol=0, n_iter_no_change=100, random_state=0)
-
-
-def questions(seconds):
-    """A second passes with every question."""
-    ticks = itertools.count()
-    return Patience(seconds, clock=lambda: float(next(ticks)))
 
 
 def fit(learner, patience):

@@ -1,6 +1,5 @@
 """A pipeline is stopped in its last step, and is a pipeline in all else."""
 
-import itertools
 import pickle
 
 import numpy as np
@@ -13,9 +12,9 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from threadpoolctl import threadpool_limits
 
 from fitwithin._stopping import Patience, stopping_fit
+from ticking import questions
 
 X = np.random.default_rng(0).normal(size=(200, 4))
 Y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, "yes", "no")
@@ -30,19 +29,10 @@ ENDS = {
 }
 EVERY_END = pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
 # LightGBM 4.6 says so of any array.
-pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    with threadpool_limits(1):
-        yield
-
-
-def questions(seconds):
-    """A second passes with every question."""
-    ticks = itertools.count()
-    return Patience(seconds, clock=lambda: float(next(ticks)))
+pytestmark = [
+    pytest.mark.usefixtures("one_thread"),
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
+]
 
 
 def fit(learner, patience, **params):

@@ -15,13 +15,18 @@ study = typer.Typer(invoke_without_command=True, subcommand_metavar="[report]")
 
 _RESULTS = "results.jsonl"
 
+Data = Annotated[
+    Path | None, typer.Option(envvar="FITWITHIN_DATA", help="A folder of parquet files, or a file of your own.")
+]
+Seconds = Annotated[
+    float | None, typer.Option(min=0.1, help="Leave rows out until a full training takes about so long.")
+]
+
 
 @study.callback()
 def run(
     context: typer.Context,
-    data: Annotated[
-        Path | None, typer.Option(envvar="FITWITHIN_DATA", help="A folder of parquet files, or a file of your own.")
-    ] = None,
+    data: Data = None,
     target: Annotated[str | None, typer.Option(help="The column with the class, in a file of your own.")] = None,
     out: Annotated[Path, typer.Option(help="The folder of the results.")] = Path("study"),
     datasets: Annotated[str, typer.Option(help="Names with commas; the paper's twenty by default.")] = "",
@@ -30,10 +35,7 @@ def run(
     seeds: Annotated[str, typer.Option(help="Such as 0-3 or 0,5.")] = "0-3",
     full_runs: Annotated[int, typer.Option(min=1, help="Trainings on all rows, whose mean is the time limit.")] = 4,
     min_seconds: Annotated[float, typer.Option(min=0.0, help="Pairs with a shorter time limit are dropped.")] = 10.0,
-    seconds: Annotated[
-        float | None,
-        typer.Option(min=0.1, help="Leave rows out until a full training takes about so long."),
-    ] = None,
+    seconds: Seconds = None,
     scale: Annotated[float, typer.Option(min=0.001, max=1.0, help="The share of all rows and seconds to use.")] = 1.0,
     test_rows: Annotated[int | None, typer.Option(min=10, help="Test rows at most.")] = None,
     cache: Annotated[Path | None, typer.Option(help="Where data sets are kept that were fetched or generated.")] = None,
