@@ -13,7 +13,7 @@ from fitwithin._cost import CostModel
 seconds = st.just(0.0) | st.floats(1e-9, 1e5)
 
 
-def a_round(number=1, rows=100, *, fit=1.0, predicted=None, handover=0.0, exam=0.0, model=0.0, best=True):
+def a_round(number=1, rows=100, *, fit=1.0, handover=0.0, exam=0.0, model=0.0, best=True):
     return Round(
         number=number,
         rows=rows,
@@ -26,7 +26,7 @@ def a_round(number=1, rows=100, *, fit=1.0, predicted=None, handover=0.0, exam=0
         seconds_exam=exam,
         seconds_model=model,
         seconds_choose=0.0,
-        predicted_fit=predicted,
+        predicted_fit=None,
         estimate=0.5,
         low=0.4,
         high=0.6,
@@ -38,7 +38,16 @@ def a_round(number=1, rows=100, *, fit=1.0, predicted=None, handover=0.0, exam=0
 def a_model(*rounds, load=0.0):
     model = CostModel()
     for finished in rounds:
+        model.taught(finished.rows, finished.seconds_fit)
         model.observe(finished, load)
+    return model
+
+
+def a_learner(*lessons):
+    """What is known of a learner after lessons of so many rows and seconds."""
+    model = CostModel()
+    for rows, seconds in lessons:
+        model.taught(rows, seconds)
     return model
 
 
@@ -86,31 +95,67 @@ def test_storing_and_loading_stay_in_the_prediction_after_a_round_that_stored_no
     assert prediction.rest >= 5.0
 
 
-def test_headroom_grows_with_the_residuals():
-    def headroom(miss):
-        return a_model(a_round(1), a_round(2, fit=miss, predicted=1.0)).headroom
+def test_what_lessons_of_two_sizes_have_in_common_does_not_grow_with_the_rows():
+    model = a_learner((100, 2.5), (200, 3.0))
 
-    assert headroom(1.0) < headroom(2.0) < headroom(5.0) < headroom(50.0)
+    assert model.fit(100) == pytest.approx(2.5)
+    assert 7.0 <= model.fit(1000) < 8.0
+
+
+def test_a_cost_that_grows_faster_than_the_rows_is_not_expected_to_have_been_negative():
+    model = a_learner((100, 1.0), (200, 4.0))
+
+    assert model.fit(200) == 4.0
+    assert 0 < model.fit(50) <= 1.0
+    assert model.fit(400) >= 8.0
+
+
+def test_a_larger_lesson_that_was_faster_leaves_a_fixed_cost():
+    model = a_learner((100, 3.0), (200, 2.0))
+
+    assert model.fit(1000) == pytest.approx(2.0)
+
+
+def test_of_two_lessons_of_the_same_size_the_last_one_counts():
+    assert a_learner((100, 3.0), (100, 5.0)).fit(100) == 5.0
+
+
+def test_nothing_is_said_to_take_no_time_before_the_first_lesson():
+    assert CostModel().fit(100) == 0.0
+
+
+def test_an_exam_takes_as_long_for_each_row_as_the_last_one_did():
+    model = CostModel()
+    model.examined(1000, 9.0)
+    model.examined(100, 2.0)
+
+    assert model.exam(50) == pytest.approx(1.0)
+
+
+def test_headroom_grows_with_the_residuals():
+    headrooms = [a_learner((100, 1.0), (100, miss)).headroom for miss in (1.0, 2.0, 5.0, 50.0)]
+
+    assert headrooms == sorted(headrooms)
+    assert headrooms[0] < headrooms[-1]
 
 
 def test_a_fit_that_was_too_fast_widens_the_headroom_as_one_that_was_too_slow():
-    too_fast = a_model(a_round(2, fit=0.1, predicted=1.0)).headroom
-    too_slow = a_model(a_round(2, fit=10.0, predicted=1.0)).headroom
+    too_fast = a_learner((100, 1.0), (100, 0.1)).headroom
+    too_slow = a_learner((100, 1.0), (100, 10.0)).headroom
 
     assert too_fast == pytest.approx(too_slow)
 
 
 def test_good_predictions_narrow_the_headroom():
-    headrooms = [a_model(*[a_round(2, fit=1.0, predicted=1.0)] * times).headroom for times in range(6)]
+    headrooms = [a_learner(*[(100, 1.0)] * times).headroom for times in range(1, 7)]
 
     assert headrooms == sorted(headrooms, reverse=True)
     assert headrooms[0] == pytest.approx(2.0)
     assert 1.0 <= headrooms[-1] < headrooms[0]
 
 
-@pytest.mark.parametrize(("fit", "predicted"), [(1.0, None), (1.0, 0.0), (0.0, 1.0)])
-def test_a_round_without_a_residual_teaches_nothing_about_the_headroom(fit, predicted):
-    assert a_model(a_round(2, fit=fit, predicted=predicted)).headroom == CostModel().headroom
+def test_a_first_lesson_and_one_of_no_time_teach_nothing_about_the_headroom():
+    assert a_learner((100, 1.0), (100, 0.0)).headroom == a_learner((100, 1.0)).headroom == CostModel().headroom
 
 
 rounds = st.builds(
@@ -118,7 +163,6 @@ rounds = st.builds(
     number=st.integers(1, 20),
     rows=st.integers(1, 10**6),
     fit=seconds,
-    predicted=st.none() | seconds,
     handover=seconds,
     exam=seconds,
     model=seconds,
@@ -155,3 +199,17 @@ def test_a_prediction_does_not_change_what_is_learned():
     model = a_model(replace(a_round(2, exam=1.0), rows=10))
 
     assert model.predict(20) == model.predict(20)
+
+
+lessons = st.lists(st.tuples(st.integers(1, 10**6), seconds), min_size=1, max_size=8)
+
+
+@given(lessons, seconds, st.integers(1, 10**6))
+def test_rows_that_can_be_learned_in_some_time_can_and_many_more_cannot(lessons, limit, most):
+    model = a_learner(*lessons)
+
+    rows = model.rows_within(limit, most)
+
+    assert 0 <= rows <= most
+    assert rows == 0 or model.fit(rows) <= limit
+    assert rows == most or model.fit(rows + max(1, rows // 100)) > limit

@@ -7,9 +7,15 @@ from dataclasses import dataclass
 
 from ._messages import Round
 
-_GROWTH = 1.1
+GROWTH = 1.1
+"""The power of the rows that a learner's cost goes with beyond what was seen, unless more is known of it."""
+
 # Seconds that a round costs beyond its learner however small it is: a process, a file, a message.
 _FIXED = 0.03
+# How much of a lesson's time goes with its rows at least, whatever a lesson before it took.
+_LEAST = 0.2
+# What goes with the rows beside training is a part of that at most.
+_ASIDE = 0.25
 # Twice the prior spread is a factor of two, which kept misses near 2 % when lessons double.
 _PRIOR_SPREAD = math.log(2) / 2
 _PRIOR_WEIGHT = 2
@@ -52,8 +58,9 @@ class Prediction:
 class CostModel:
     """Learns one learner's cost from its finished rounds.
 
-    The last round, scaled: training by rows to the power 1.1; everything else by rows, beyond what
-    any round costs. Head-room comes from how far off this learner's earlier predictions were.
+    Training is a fixed part and a part that goes with the rows, drawn through the last rounds of two sizes, and a
+    little more than that beyond them; before there are two, the last round, scaled. Everything else goes with the
+    rows, beyond what any round costs. Head-room comes from how far off this learner's earlier predictions were.
 
     Examples
     --------
@@ -62,18 +69,22 @@ class CostModel:
     True
     """
 
-    def __init__(self) -> None:
+    def __init__(self, growth: float = GROWTH) -> None:
+        self._growth = growth
         self._last: Round | None = None
+        self._sizes: dict[int, float] = {}
         self._keeping = 0.0
+        self._start = math.inf
+        self._exam = 0.0
         self._residuals: list[float] = []
 
     def observe(self, finished: Round, load: float = 0.0) -> None:
-        """Learn from a finished round.
+        """Learn what a finished round took beside its training.
 
         Parameters
         ----------
         finished : Round
-            The round, with the `predicted_fit` that was made for it.
+            The round.
         load : float, default=0.0
             Seconds that loading its model is expected to take.
         """
@@ -81,25 +92,59 @@ class CostModel:
         if finished.best:
             # A model that does not win is not stored, and tells nothing about what storing costs.
             self._keeping = (finished.seconds_model + load) / finished.rows
-        if finished.predicted_fit and finished.seconds_fit > 0:
+
+        if finished.number > 1:
+            self._start = min(self._start, finished.seconds_handover + self._keeping * finished.rows)
+
+    def taught(self, rows: int, seconds: float) -> None:
+        """Learn from a lesson: how long training on so many rows took, or would have taken to its end."""
+        if self._sizes and seconds > 0:
             # A pause of the machine in a lesson of a millisecond says nothing about the learner.
-            self._residuals.append(math.log(max(finished.seconds_fit, _FIXED) / max(finished.predicted_fit, _FIXED)))
+            self._residuals.append(math.log(max(seconds, _FIXED) / max(self.fit(rows), _FIXED)))
+        self._sizes.pop(rows, None)
+        self._sizes[rows] = seconds
+
+    def examined(self, rows: int, seconds: float) -> None:
+        """Learn from an exam."""
+        self._exam = seconds / rows
 
     def predict(self, rows: int) -> Prediction | None:
         """What a round with a lesson of so many rows will take; None before the first round."""
         if self._last is None:
             return None
         last = self._last
-        ratio = rows / last.rows
         # The first hand-over waits for a process to start, which happens once and does not grow.
         handover = last.seconds_handover if last.number > 1 else 0.0
         aside = handover + last.seconds_exam + self._keeping * last.rows
         fixed = min(aside, _FIXED)
-        return Prediction(
-            fit=last.seconds_fit * ratio ** (_GROWTH if ratio > 1 else 1.0),
-            rest=fixed + (aside - fixed) * ratio,
-            headroom=self.headroom,
-        )
+        return Prediction(fit=self.fit(rows), rest=fixed + (aside - fixed) * rows / last.rows, headroom=self.headroom)
+
+    def fit(self, rows: int) -> float:
+        """Seconds of training on so many rows; 0 before anything is known."""
+        if not self._sizes:
+            return 0.0
+        (size, seconds), *others = reversed(self._sizes.items())
+        beyond = math.pow(max(1.0, rows / size), self._growth - 1)
+        smaller = [(other, took) for other, took in others if other < size]
+        if not smaller:
+            return seconds * rows / size * beyond
+        other, took = smaller[0]
+        each = min(max(_LEAST * seconds / size, (seconds - took) / (size - other)), seconds / size)
+        return seconds - each * size + each * rows * beyond
+
+    def exam(self, rows: int) -> float:
+        """Seconds of an exam of so many rows, going by the last one."""
+        return self._exam * rows
+
+    def aside(self, rows: int) -> float:
+        """Seconds to bring so many rows to the learner, and to store and load its model."""
+        if self._last is None:
+            return _FIXED
+        last = self._last
+        handover = last.seconds_handover if last.number > 1 else 0.0
+        seconds = handover + self._keeping * last.rows
+        growing = max(0.0, seconds - self._start - _FIXED) * (rows / last.rows - 1)
+        return max(seconds, _FIXED) + min(max(0.0, growing), _ASIDE * self.fit(rows))
 
     @property
     def headroom(self) -> float:

@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from . import teachers
 from ._budget import Budget
-from ._cost import CostModel
+from ._cost import GROWTH, CostModel
 from ._extras import by_rows
 from ._grading import Grading, Scorer, is_made
 from ._learners import fill_random_states, keep_the_folder_clean
 from ._messages import OnRound
+from ._outlook import Outlook
 from ._pools import TablePool
 from ._presets import preset
 from ._progress import ShowProgress, display
@@ -105,16 +106,22 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
         scorer = self._scorer(weighted=sample_weight is not None)
         with backend.open(budget) as seat, display(self.progress, budget) as shown:
             watchers = () if shown is None else (shown,)
-            session = Session(
-                teacher, seat, budget, CostModel(), watchers, on_round=self.on_round, scored=scorer is not None
-            )
-            outcome = session.run(self._seated(seat, teacher, X, y, scorer, self._routed(sample_weight, params)))
+            deck = self._seated(seat, teacher, X, y, scorer, self._routed(sample_weight, params), budget)
+            cost, scored = deck.outlook.cost, scorer is not None
+            outcome = Session(teacher, seat, budget, cost, watchers, self.on_round, scored=scored).run(deck)
         self._remember(outcome)
         self.time_used_ = budget.elapsed()
         return self
 
     def _seated(
-        self, seat: Seat, teacher: Teacher, X: Any, y: Any, scorer: Scorer | None, params: Mapping[str, Any]
+        self,
+        seat: Seat,
+        teacher: Teacher,
+        X: Any,
+        y: Any,
+        scorer: Scorer | None,
+        params: Mapping[str, Any],
+        budget: Budget,
     ) -> Deck:
         """Check the input, seat the learner before its pool, and shuffle the deck."""
         learner = self._checked_learner()
@@ -136,7 +143,10 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
         task = Task(Grading(scorer, self._regression), options, seed, classes, stopping_fit(learner))
         seat.welcome(learner, pool, task)
         least = 1 if self.scoring in (None, "accuracy") else _LEAST_OF_A_CLASS
-        return Deck(len(pool), np.random.default_rng(random.randint(2**31 - 1)), strata, least)
+        # A learner that goes by steps takes time in proportion to its rows.
+        graceful = task.stopping is not None
+        outlook = Outlook(budget, CostModel(1.0 if graceful else GROWTH), graceful=graceful)
+        return Deck(len(pool), np.random.default_rng(random.randint(2**31 - 1)), strata, least, outlook)
 
     def _remember(self, outcome: Outcome) -> None:
         estimate = outcome.estimate

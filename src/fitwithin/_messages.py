@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ._selection import Estimate
+
 Rows = npt.NDArray[np.integer[Any]]
 """Row numbers of a pool, in a type that is just wide enough."""
 
@@ -60,6 +62,11 @@ class Exam:
         Row numbers of the pool.
     margins : bool, default=False
         Whether to tell as well how sure the model is, which takes a learner with `predict_proba`.
+    scored : bool, default=False
+        Whether to tell the user's score over these rows.
+    judges : bool, default=False
+        Whether these rows decide which model is best: the round's estimate is then theirs alone, and they are scored.
+        They count for nothing in the estimate that the user gets, since the winner was chosen by them.
 
     Examples
     --------
@@ -71,6 +78,8 @@ class Exam:
 
     rows: Rows
     margins: bool = False
+    scored: bool = False
+    judges: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +94,8 @@ class Answers:
         Whether the model is wrong on each of them.
     margins : array of float or None
         How sure it is of each of them, between 0 and 1, if the exam asked for that.
+    score : Estimate or None
+        The user's score over these rows, if the exam asked for that.
 
     Examples
     --------
@@ -98,6 +109,7 @@ class Answers:
     rows: Rows
     wrong: Mask
     margins: Margins | None = None
+    score: Estimate | None = None
 
     @property
     def mistakes(self) -> int:

@@ -109,9 +109,9 @@ class Notebook:
         self._handover += report.handover
         self._fit = report.fit
 
-    def examined(self, rows: Rows, report: Examined) -> None:
-        """An exam is over."""
-        fresh = self._marks[rows] & _SEEN == 0
+    def examined(self, rows: Rows, report: Examined, *, judges: bool = False) -> None:
+        """An exam is over; rows that judge count for nothing else."""
+        fresh = (self._marks[rows] & _SEEN == 0) & (not judges)
         self._examined += len(rows)
         self._right += len(rows) - int(np.count_nonzero(report.wrong))
         self._fresh.append(fresh)

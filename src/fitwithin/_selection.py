@@ -29,6 +29,11 @@ class Estimate:
     low: float
     high: float
 
+    @property
+    def error(self) -> float:
+        """The standard error."""
+        return (self.high - self.low) / (2 * Z)
+
 
 def accuracy_interval(right: int, rows: int) -> Estimate | None:
     """The accuracy over an exam with the interval of the paper.
@@ -82,3 +87,18 @@ def prefers(returns: Returns, candidate: Estimate | None, best: Estimate | None,
     if candidate is None:
         return False
     return best is None or candidate.low > best.low
+
+
+def is_worse(candidate: Estimate, best: Estimate) -> bool:
+    """Whether a new model is worse than the best one, by the same rows: with its whole interval.
+
+    It was taught more, and what is about as good on a few judges is better on many.
+
+    Examples
+    --------
+    >>> is_worse(Estimate(0.76, 0.74, 0.78), Estimate(0.80, 0.78, 0.82))
+    True
+    >>> is_worse(Estimate(0.79, 0.77, 0.81), Estimate(0.80, 0.78, 0.82))
+    False
+    """
+    return not candidate.high >= best.value

@@ -13,8 +13,8 @@ from ._cost import CostModel
 from ._exceptions import LearnerDied, LearnerFailed, LearnerRaised, NoModelInTime, OutOfTime
 from ._messages import Answers, Exam, Lesson, OnRound, Round, Rows, StopReason
 from ._notebook import Notebook
-from ._selection import Estimate, prefers
-from .backends import KeptModel, Seat
+from ._selection import Estimate, accuracy_interval, is_worse, prefers
+from .backends import Examined, KeptModel, Seat
 from .teachers import Deck, Requests, Teacher
 
 # With less than this a first fit, which starts a process, has no chance.
@@ -115,6 +115,7 @@ class Session:
         self.history: list[Round] = []
         self._best: _Best | None = None
         self._settled: _Settled | None = None
+        self._judged: Estimate | None = None
         self._at = self._doing = "getting ready"
 
     def run(self, deck: Deck) -> Outcome:
@@ -128,6 +129,7 @@ class Session:
             If the learner's process died before the first model.
         """
         self._notebook = Notebook(deck.size, self.budget.clock)
+        self._graceful = deck.outlook.graceful
         try:
             return self._outcome(self._teach_until_the_end(deck))
         finally:
@@ -148,7 +150,7 @@ class Session:
             reason = self._after(trouble)
         if self._settled is not None:
             # The round did not end, and its model is safe all the same.
-            self._close_round(None, None)
+            self._close_round(self._judged, None)
         return reason
 
     def _follow(self, requests: Requests) -> StopReason:
@@ -165,14 +167,17 @@ class Session:
                 return "on_round" if stop else end.value or "all rows"
             rows = self._notebook.checked(request)
             if isinstance(request, Exam):
-                answers = self._examine(rows, request.margins)
+                answers = self._examine(rows, request)
                 continue
             if self._finish_round():
                 return "on_round"
-            if not self._has_a_chance(len(rows)):
+            if not (self._stops_by_itself(request) or self._has_a_chance(len(rows))):
                 return "time"
             self._teach(rows, request)
             answers = None
+
+    def _stops_by_itself(self, lesson: Lesson) -> bool:
+        return self._graceful and lesson.within is not None
 
     def _has_a_chance(self, rows: int) -> bool:
         """Whether a lesson of so many rows may end in time.
@@ -190,23 +195,47 @@ class Session:
         self._announce("training on", len(rows))
         prediction = self.cost.predict(len(rows))
         self._notebook.begin(rows, None if prediction is None else prediction.fit, goes_on=lesson.batch is not None)
-        self._notebook.taught(self.seat.teach(rows, lesson.batch, lesson.within))
+        taught = self.seat.teach(rows, lesson.batch, lesson.within)
+        self._notebook.taught(taught)
+        self.cost.taught(len(rows), taught.fit + taught.undone)
         if self.teacher.returns == "last":
             # It is the one to be returned, whatever its exams say and however long they take.
             self._settled = _Settled(self._keep(None, None), self.budget.elapsed())
 
-    def _examine(self, rows: Rows, margins: bool) -> Answers:
+    def _examine(self, rows: Rows, exam: Exam) -> Answers:
         self._announce("being examined on", len(rows))
-        examined = self.seat.examine(rows, margins)
-        self._notebook.examined(rows, examined)
-        return Answers(rows, examined.wrong, examined.margins)
+        examined = self.seat.examine(rows, exam.margins)
+        self._notebook.examined(rows, examined, judges=exam.judges)
+        self.cost.examined(len(rows), examined.handover + examined.exam)
+        score = self._score(rows, examined) if exam.scored or exam.judges else None
+        if exam.judges and score is not None:
+            self._judge(score)
+        return Answers(rows, examined.wrong, examined.margins, score)
+
+    def _score(self, rows: Rows, examined: Examined) -> Estimate | None:
+        """The user's score over the exam that was just sat."""
+        if not self.scored:
+            return accuracy_interval(len(rows) - int(np.count_nonzero(examined.wrong)), len(rows))
+        before = len(self._notebook.fresh) - len(rows)
+        report = self.seat.score(np.arange(before + len(rows)) >= before)
+        self._notebook.scored(report)
+        return report.fresh
+
+    def _judge(self, estimate: Estimate) -> None:
+        """Choose between the new model and the best one, and make the winner safe at once."""
+        self._judged = estimate
+        best = None if self._best is None else self._best.estimate
+        if best is None or self._notebook.whole or not is_worse(estimate, best):
+            self._settled = _Settled(self._keep(estimate, None), self.budget.elapsed())
 
     def _finish_round(self) -> bool:
         """Choose between the new model and the best one, note the round; True if the user says stop."""
         if not self._notebook.open:
             return False
         estimate, fresh = self._estimates()
-        if self._settled is None and self._wins(estimate):
+        if self._judged is not None:
+            estimate = self._judged
+        elif self._settled is None and self._wins(estimate):
             self._settled = _Settled(self._keep(estimate, fresh), self.budget.elapsed())
         return self._close_round(estimate, fresh)
 
@@ -216,7 +245,7 @@ class Session:
 
     def _close_round(self, estimate: Estimate | None, fresh: Estimate | None) -> bool:
         """Note the round, and whether its model is the best now; True if the user says stop."""
-        settled, self._settled = self._settled, None
+        settled, self._settled, self._judged = self._settled, None, None
         model = None if settled is None else settled.model
         if model is not None and self._best is not None:
             self._best = replace(self._best, estimate=estimate, fresh=fresh)

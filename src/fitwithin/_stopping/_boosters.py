@@ -15,6 +15,8 @@ from ._steps import OneMore
 # From how many rows on histogram boosting stops early by itself, if nobody says whether it should; documented.
 _MANY_ROWS = 10_000
 _NEVER = 1 << 30
+# Documented default.
+_CATBOOST_ITERATIONS = 1000
 
 
 def fit_lightgbm(learner: Any, X: Any, y: Any, patience: Patience, params: Mapping[str, Any]) -> None:
@@ -26,7 +28,7 @@ def fit_lightgbm(learner: Any, X: Any, y: Any, patience: Patience, params: Mappi
 
     others = dict(params)
     callbacks = list(others.pop("callbacks", None) or [])
-    one_more = OneMore(patience)
+    one_more = OneMore(patience, learner.get_params()["n_estimators"])
     judge: Any = None
 
     def stop(env: Any) -> None:
@@ -69,7 +71,7 @@ def fit_xgboost(learner: Any, X: Any, y: Any, patience: Patience, params: Mappin
     """
     from xgboost.callback import TrainingCallback
 
-    one_more = OneMore(patience)
+    one_more = OneMore(patience, learner.get_num_boosting_rounds())
 
     class Stop(TrainingCallback):
         started = False
@@ -85,7 +87,7 @@ def fit_xgboost(learner: Any, X: Any, y: Any, patience: Patience, params: Mappin
 
 def fit_catboost(learner: Any, X: Any, y: Any, patience: Patience, params: Mapping[str, Any]) -> None:
     """CatBoost: asked after every iteration; the same model as without us if there is time enough."""
-    one_more = OneMore(patience)
+    one_more = OneMore(patience, learner.get_param("iterations") or _CATBOOST_ITERATIONS)
 
     class Stop:
         def after_iteration(self, info: Any) -> bool:
@@ -104,7 +106,7 @@ def fit_gradient_boosting(learner: Any, X: Any, y: Any, patience: Patience, para
     """Gradient boosting: its monitor is asked after every stage; the same model if there is time enough."""
     others = dict(params)
     users = others.pop("monitor", None)
-    one_more = OneMore(patience)
+    one_more = OneMore(patience, learner.n_estimators)
 
     def monitor(stage: int, model: Any, local: Any) -> bool:
         wants_to_stop = users is not None and bool(users(stage, model, local))
@@ -120,7 +122,7 @@ def fit_hist_gradient_boosting(learner: Any, X: Any, y: Any, patience: Patience,
     `warm_start` would need no private name, but each bins all rows again: a third of a whole fit for 100,000 rows of
     50 numbers. scikit-learn's callbacks will do once they have come to it.
     """
-    one_more = OneMore(patience)
+    one_more = OneMore(patience, learner.max_iter)
     stops_early = _stops_early(learner, X, params)
     own = learner._should_stop
 

@@ -165,8 +165,8 @@ def iterations_of(learner: Any) -> int:
 class _Stop:
     """Ends L-BFGS between two iterations; one of scikit-learn's callbacks."""
 
-    def __init__(self, patience: Patience) -> None:
-        self._one_more = OneMore(patience)
+    def __init__(self, patience: Patience, most: int) -> None:
+        self._one_more = OneMore(patience, most)
         self.is_over = False
 
     def setup(self, estimator: Any, context: Any) -> None:
@@ -187,7 +187,7 @@ class _Stop:
 
 
 def _fit_calling_back(learner: Any, fit: Fit, patience: Patience) -> None:
-    stop = _Stop(patience)
+    stop = _Stop(patience, learner.max_iter)
     # There is no public way to ask for the user's.
     users = getattr(learner, "_skl_callbacks", [])
     calls = LastWarned()

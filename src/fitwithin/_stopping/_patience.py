@@ -19,6 +19,11 @@ class Patience:
     clock : callable, default=time.monotonic
         Read for the time, and for nothing else.
 
+    Attributes
+    ----------
+    undone : float
+        Seconds that the steps would have taken which a fit left out, told by the fit; for the price of a whole one.
+
     Examples
     --------
     >>> from fitwithin.testing import FakeClock
@@ -33,6 +38,7 @@ class Patience:
     """
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.undone = 0.0
         self._clock = clock
         self._end = clock() + min(float(seconds), _FOREVER)
 

@@ -21,7 +21,9 @@ class OneMore:
     Parameters
     ----------
     patience : Patience
-        What is left.
+        What is left; told of the steps that are left out.
+    most : int, default=0
+        Steps that the user asked for; 0 if nobody can tell.
 
     Examples
     --------
@@ -36,16 +38,26 @@ class OneMore:
     False
     """
 
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, patience: Patience, most: int = 0) -> None:
         self._patience = patience
-        self._left: float | None = None
+        self._most = most
+        self._steps = 0
+        self._first = self._left = patience.left()
 
     def __call__(self) -> bool:
         """Whether to go on."""
         left = self._patience.left()
-        last = 0.0 if self._left is None else self._left - left
+        if self._steps == 0:
+            last, self._first = 0.0, left
+        else:
+            last = self._left - left
         self._left = left
-        return left > last
+        self._steps += 1
+        goes_on = left > last
+        if not goes_on and self._steps > 1:
+            step = (self._first - left) / (self._steps - 1)
+            self._patience.undone = max(0, self._most - self._steps) * step
+        return goes_on
 
 
 class _Price:
@@ -92,7 +104,7 @@ def advance_until(
     Parameters
     ----------
     patience : Patience
-        What is left.
+        What is left; told of the steps that are left out.
     most : int
         Steps that the user asked for.
     advance : callable
@@ -136,4 +148,5 @@ def advance_until(
             return
         steps = min(price.steps(left, share, first), max(first, growth * done), most - done)
         if steps == 0:
+            patience.undone = (most - done) * price.step
             return

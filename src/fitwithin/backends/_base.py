@@ -23,10 +23,13 @@ class Taught:
     ----------
     handover, fit : float
         Seconds to bring the rows to the learner, and to train.
+    undone : float, default=0.0
+        Seconds that the training would have gone on for, had it not been asked to stop.
     """
 
     handover: float
     fit: float
+    undone: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

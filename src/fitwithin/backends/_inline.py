@@ -97,21 +97,20 @@ class InlineSeat:
     def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> Taught:
         """Train a fresh copy of the learner, or go on with the newest model."""
         start = self._budget.elapsed()
+        patience = None if within is None else Patience(within, clock=self._budget.clock)
         portion = self._pool.read(rows)
         handed = self._budget.elapsed()
         if batch is None or self._pupil is None:
             self._pupil = Pupil(clone(self._learner, safe=False), self._task.grading)
         with self._at_work():
             if batch is None:
-                self._pupil.learn(portion, self._task.options, self._patience(within), self._task.stopping)
+                self._pupil.learn(portion, self._task.options, patience, self._task.stopping)
             else:
                 if self._pupil is self._kept:
                     self._pupil = copy.deepcopy(self._kept)
                 self._pupil.go_on(portion, batch, self._task.classes)
-        return Taught(handover=handed - start, fit=self._budget.elapsed() - handed)
-
-    def _patience(self, within: float | None) -> Patience | None:
-        return None if within is None else Patience(within, clock=self._budget.clock)
+        undone = 0.0 if patience is None else patience.undone
+        return Taught(handover=handed - start, fit=self._budget.elapsed() - handed, undone=undone)
 
     def examine(self, rows: Rows, margins: bool = False) -> Examined:
         """Classify rows with the newest model, a piece at a time: nobody needs a copy of them all."""

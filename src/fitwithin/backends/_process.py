@@ -143,9 +143,12 @@ class ProcessSeat:
             place = self._rows.lesson(rows) if batch is None else self._rows.exam(rows)
             if batch is None or not self._models:
                 self._start_process()
+        if within is not None:
+            within -= self._budget.elapsed() - start
         done = self._ask(Fit(place, batch, within))
-        self._warnings = pickle.loads(done.value)
-        return Taught(handover=self._budget.elapsed() - start - done.seconds, fit=done.seconds)
+        caught, undone = done.value
+        self._warnings = pickle.loads(caught)
+        return Taught(handover=self._budget.elapsed() - start - done.seconds, fit=done.seconds, undone=undone)
 
     def _start_process(self) -> None:
         assert self._rows is not None

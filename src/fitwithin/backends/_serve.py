@@ -69,7 +69,7 @@ class Introduction:
 
 @dataclass(frozen=True)
 class Fit:
-    """Train a fresh copy of the learner, or go on by batches; answered by its warnings."""
+    """Train a fresh copy of the learner, or go on by batches; answered by its warnings and the seconds left undone."""
 
     place: Place
     batch: int | None = None
@@ -172,12 +172,13 @@ class _Desk:
         learner, grading, options, classes, stopping = pickle.loads(self._introduction.pupil)
         if request.batch is None or self._pupil is None:
             self._pupil = Pupil(learner, grading)
+        patience = None if request.within is None else Patience(request.within)
         if request.batch is None:
-            patience = None if request.within is None else Patience(request.within)
             self._pupil.learn(self._rows.read(request.place), options, patience, stopping)
         else:
             self._pupil.go_on(self._rows.read(request.place), request.batch, classes)
-        return self._done(cloudpickle.dumps([_portable(warning) for warning in self._pupil.warnings]))
+        caught = cloudpickle.dumps([_portable(warning) for warning in self._pupil.warnings])
+        return self._done((caught, 0.0 if patience is None else patience.undone))
 
     def classify(self, request: Classify) -> Done:
         sat = self.pupil.sit(self._rows.read_in_pieces(request.place), request.margins)

@@ -2,27 +2,100 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._messages import Lesson, StopReason
 from .._selection import Returns
-from ._base import Requests
+from ._base import Requests, check_share
+from ._course import Course, Steps
 from ._deck import Deck
-from ._tct import TCT
+from ._emphasis import Emphasis
+from ._pacing import largest_size, next_size
+from ._trial import trial
+
+# A pool of so few rows is taught whole.
+_SMALL = 500
+# The first lesson: a share of the pool, but some rows at least; and the share of the time that it may take.
+_FIRST, _SOME, _SCOUTING = 0.005, 250, 0.25
 
 
 class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """The default. It teaches as `TCT` with its own defaults does.
+    """The default: finds out what lessons cost and whether mistakes are worth teaching, then fills the time.
+
+    A small first lesson tells what training and exams take. A trial, two lessons of the same size of which one holds
+    mistakes of the first model, tells whether emphasis on hard rows pays off with this learner and this data. Then
+    lessons grow, as fast as the deadline allows, the last one up to it. A learner that can be asked to stop is; a
+    black box gets lessons that leave room for surprise.
+
+    Which model is best is decided by a panel of rows that are never taught, the same ones for every model, on which a
+    larger lesson wins unless it did clearly worse. The estimate that the user gets comes from other rows.
+
+    Parameters
+    ----------
+    alpha : float, default=0.2
+        With emphasis, the share of new rows that are mistakes of the last model.
+    emphasis : {"trial"} or bool, default="trial"
+        Whether there is emphasis; by default a trial decides.
 
     Examples
     --------
     >>> import numpy as np
     >>> from fitwithin.teachers import Auto, Deck
-    >>> len(next(Auto().teach(Deck(10_000, np.random.default_rng(0)))).rows)
-    50
+    >>> requests = Auto().teach(Deck(100_000, np.random.default_rng(0)))
+    >>> len(next(requests).rows)
+    500
+    >>> requests.send(None).judges
+    True
     """
 
     returns: Returns = "best"
 
+    def __init__(self, *, alpha: float = 0.2, emphasis: Literal["trial"] | bool = "trial") -> None:
+        self.alpha = alpha
+        self.emphasis = emphasis
+
     def teach(self, deck: Deck) -> Requests:
-        """Yield TCT's lessons and exams."""
-        return TCT().teach(deck)
+        """Yield a first lesson, the trial, and lessons that fill the time."""
+        check_share(self.alpha)
+        if self.emphasis not in ("trial", True, False):
+            raise ValueError(f"emphasis must be 'trial', True or False; got {self.emphasis!r}.")
+        if deck.size <= _SMALL:
+            yield Lesson(deck.opening(deck.size))
+            return "all rows"
+        course = Course(deck, max(round(_FIRST * deck.size), min(_SOME, deck.size // 10)))
+        yield from course.teach(course.lesson, _SCOUTING)
+        course.summon_panel()
+        emphasis = Emphasis(self.alpha)
+        pays = (yield from trial(course, emphasis)) if self.emphasis == "trial" else self.emphasis
+        return (yield from _climb(course, emphasis if pays else None))
+
+
+def _climb(course: Course, emphasis: Emphasis | None) -> Steps[StopReason]:
+    """Larger and larger lessons, until no larger one is worth its time; no more emphasis once it did harm."""
+    while course.deck.left:
+        rows = next_size(course, emphasis)
+        if not rows:
+            if emphasis is None:
+                return "time"
+            emphasis = None
+            continue
+        before = course.score
+        yield from _teach_more(course, emphasis, rows)
+        if before is not None and course.score is not None and course.score.value < before.value:
+            emphasis = None
+    return "all rows"
+
+
+def _teach_more(course: Course, emphasis: Emphasis | None, rows: int) -> Steps[None]:
+    new = rows - len(course.lesson)
+    if emphasis is None:
+        yield from course.teach(np.concatenate([course.lesson, course.deck.deal(new)]))
+        return
+    mistakes = yield from emphasis.find_mistakes(course, new)
+    # Looking for them may have taken longer than expected.
+    rows = max(min(rows, largest_size(course, None)), len(course.lesson) + len(mistakes))
+    others = course.deck.deal(rows - len(course.lesson) - len(mistakes))
+    yield from course.teach(np.concatenate([course.lesson, mistakes, others]))

@@ -44,7 +44,9 @@ class Teacher(Protocol):
         ...
 
 
-def examine(rows: Rows, *, margins: bool = False) -> Generator[Exam, Answers | None, Answers]:
+def examine(
+    rows: Rows, *, margins: bool = False, scored: bool = False, judges: bool = False
+) -> Generator[Exam, Answers | None, Answers]:
     """Ask for an exam on these rows; an exam without rows is answered without asking.
 
     For use in a teacher: ``answers = yield from examine(rows)``.
@@ -55,6 +57,10 @@ def examine(rows: Rows, *, margins: bool = False) -> Generator[Exam, Answers | N
         Rows for the newest model to classify.
     margins : bool, default=False
         Whether to ask how sure it is of each of them.
+    scored : bool, default=False
+        Whether to ask for the score.
+    judges : bool, default=False
+        Whether these rows decide which model is best.
 
     Returns
     -------
@@ -63,7 +69,7 @@ def examine(rows: Rows, *, margins: bool = False) -> Generator[Exam, Answers | N
     """
     if not len(rows):
         return Answers(rows, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.float32) if margins else None)
-    answers = yield Exam(rows, margins)
+    answers = yield Exam(rows, margins, scored, judges)
     if answers is None:
         raise TypeError("A teacher must be sent the Answers of its Exam; got None.")
     return answers

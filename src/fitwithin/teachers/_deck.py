@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._messages import Rows
+from .._outlook import Outlook
 
 First = int | float
 """The size of a first lesson: rows, or a share of the pool."""
@@ -35,6 +36,8 @@ class Deck:
     least : int, default=1
         How many rows of the rarest class an opening lesson that is a share of the pool should hold; it
         grows for that, up to a tenth of the pool.
+    outlook : Outlook, optional
+        What the teacher may afford; without one there is time for everything.
 
     Examples
     --------
@@ -56,8 +59,10 @@ class Deck:
         rng: np.random.Generator,
         strata: npt.NDArray[np.unsignedinteger] | None = None,
         least: int = 1,
+        outlook: Outlook | None = None,
     ) -> None:
         self.size = size
+        self.outlook = outlook or Outlook()
         self.rng = rng
         self._strata = strata
         self._least = least
