@@ -14,14 +14,43 @@ from fitwithin import TimeConstrainedClassifier, teachers
 from fitwithin._presets import preset
 from fitwithin._study._plan import Job, can_teach
 from fitwithin._study._running import Rows
-from fitwithin.teachers import TBatch, Teacher
+from fitwithin.teachers import Answers, Deck, Lesson, Requests, TBatch, Teacher
 
 # No limit at all, for the clock.
 _NO_LIMIT = 10 * 24 * 3600.0
 _WARM_UP_ROWS = 50
 
-VARIANTS: Mapping[str, Callable[[], Teacher]] = {"auto": teachers.Auto}
-"""The teacher that is on trial, and under other names the same with a piece left out."""
+
+class _NeverAsksToStop(teachers.Auto):
+    """Takes every learner for a black box."""
+
+    def teach(self, deck: Deck) -> Requests:
+        deck.outlook.graceful = False
+        requests = super().teach(deck)
+        answers: Answers | None = None
+        while True:
+            try:
+                request = requests.send(answers)
+            except StopIteration as end:
+                return end.value
+            answers = yield Lesson(request.rows) if isinstance(request, Lesson) else request
+
+
+class _ReturnsItsLast(teachers.Auto):
+    """Lets nobody choose."""
+
+    returns = "last"
+
+
+VARIANTS: Mapping[str, Callable[[], Teacher]] = {
+    "auto": teachers.Auto,
+    "auto-random": lambda: teachers.Auto(emphasis=False),
+    "auto-emphasis": lambda: teachers.Auto(emphasis=True),
+    "auto-black-box": _NeverAsksToStop,
+    "auto-last": _ReturnsItsLast,
+}
+"""The teacher that is on trial, and under other names the same with a piece left out: no emphasis, emphasis without a
+trial, nobody asked to stop, no choice among the models."""
 
 
 def _xgboost() -> Any:

@@ -12,6 +12,8 @@ GROWTH = 1.1
 
 # Seconds that a round costs beyond its learner however small it is: a process, a file, a message.
 _FIXED = 0.03
+# Of a cost that grew faster than its rows nobody believes that it goes on with more than their square.
+_STEEPEST = 2.0
 # How much of a lesson's time goes with its rows at least, whatever a lesson before it took.
 _LEAST = 0.2
 # What goes with the rows beside training is a part of that at most.
@@ -124,13 +126,15 @@ class CostModel:
         if not self._sizes:
             return 0.0
         (size, seconds), *others = reversed(self._sizes.items())
-        beyond = math.pow(max(1.0, rows / size), self._growth - 1)
         smaller = [(other, took) for other, took in others if other < size]
         if not smaller:
-            return seconds * rows / size * beyond
+            return seconds * rows / size * _beyond(rows / size, self._growth)
         other, took = smaller[0]
         each = min(max(_LEAST * seconds / size, (seconds - took) / (size - other)), seconds / size)
-        return seconds - each * size + each * rows * beyond
+        growth = self._growth
+        if took >= _FIXED and seconds > took:
+            growth = max(growth, min(math.log(seconds / took) / math.log(size / other), _STEEPEST))
+        return seconds - each * size + each * rows * _beyond(rows / size, growth)
 
     def exam(self, rows: int) -> float:
         """Seconds of an exam of so many rows, going by the last one."""
@@ -151,3 +155,8 @@ class CostModel:
         """The factor within which nearly all of this learner's fits stayed."""
         squares = _PRIOR_WEIGHT * _PRIOR_SPREAD**2 + sum(r * r for r in self._residuals)
         return math.exp(2 * math.sqrt(squares / (_PRIOR_WEIGHT + len(self._residuals))))
+
+
+def _beyond(ratio: float, growth: float) -> float:
+    """How many times as much each row costs in a lesson that is so many times larger than any yet."""
+    return math.pow(max(1.0, ratio), growth - 1)

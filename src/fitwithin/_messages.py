@@ -67,6 +67,9 @@ class Exam:
     judges : bool, default=False
         Whether these rows decide which model is best: the round's estimate is then theirs alone, and they are scored.
         They count for nothing in the estimate that the user gets, since the winner was chosen by them.
+    audits : bool, default=False
+        Whether these rows are for the estimate that the user gets and for nothing else: the `Answers` do not tell which
+        of them are wrong, so that the next model can be examined on them as well.
 
     Examples
     --------
@@ -80,6 +83,7 @@ class Exam:
     margins: bool = False
     scored: bool = False
     judges: bool = False
+    audits: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,17 +109,18 @@ class Notebook:
         self._handover += report.handover
         self._fit = report.fit
 
-    def examined(self, rows: Rows, report: Examined, *, judges: bool = False) -> None:
-        """An exam is over; rows that judge count for nothing else."""
+    def examined(self, rows: Rows, report: Examined, *, judges: bool = False, audits: bool = False) -> None:
+        """An exam is over; rows that judge are fresh to nobody, rows that audit stay fresh for everyone."""
         fresh = (self._marks[rows] & _SEEN == 0) & (not judges)
         self._examined += len(rows)
         self._right += len(rows) - int(np.count_nonzero(report.wrong))
         self._fresh.append(fresh)
         self._fresh_right += int(np.count_nonzero(fresh & ~report.wrong))
-        self._mistakes.append(rows[report.wrong])
-        self._marks[rows] |= _SEEN
         self._handover += report.handover
         self._exam += report.exam
+        if not audits:
+            self._mistakes.append(rows[report.wrong])
+            self._marks[rows] |= _SEEN
 
     @property
     def was_examined(self) -> bool:

@@ -205,12 +205,13 @@ class Session:
     def _examine(self, rows: Rows, exam: Exam) -> Answers:
         self._announce("being examined on", len(rows))
         examined = self.seat.examine(rows, exam.margins)
-        self._notebook.examined(rows, examined, judges=exam.judges)
+        self._notebook.examined(rows, examined, judges=exam.judges, audits=exam.audits)
         self.cost.examined(len(rows), examined.handover + examined.exam)
         score = self._score(rows, examined) if exam.scored or exam.judges else None
         if exam.judges and score is not None:
             self._judge(score)
-        return Answers(rows, examined.wrong, examined.margins, score)
+        wrong = np.zeros_like(examined.wrong) if exam.audits else examined.wrong
+        return Answers(rows, wrong, examined.margins, score)
 
     def _score(self, rows: Rows, examined: Examined) -> Estimate | None:
         """The user's score over the exam that was just sat."""

@@ -96,6 +96,6 @@ def _teach_more(course: Course, emphasis: Emphasis | None, rows: int) -> Steps[N
         return
     mistakes = yield from emphasis.find_mistakes(course, new)
     # Looking for them may have taken longer than expected.
-    rows = max(min(rows, largest_size(course, None)), len(course.lesson) + len(mistakes))
+    rows = max(min(rows, largest_size(course, Emphasis(0.0))), len(course.lesson) + len(mistakes))
     others = course.deck.deal(rows - len(course.lesson) - len(mistakes))
     yield from course.teach(np.concatenate([course.lesson, mistakes, others]))

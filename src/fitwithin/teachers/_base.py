@@ -44,9 +44,7 @@ class Teacher(Protocol):
         ...
 
 
-def examine(
-    rows: Rows, *, margins: bool = False, scored: bool = False, judges: bool = False
-) -> Generator[Exam, Answers | None, Answers]:
+def examine(rows: Rows, **asked: bool) -> Generator[Exam, Answers | None, Answers]:
     """Ask for an exam on these rows; an exam without rows is answered without asking.
 
     For use in a teacher: ``answers = yield from examine(rows)``.
@@ -55,21 +53,18 @@ def examine(
     ----------
     rows : array of int
         Rows for the newest model to classify.
-    margins : bool, default=False
-        Whether to ask how sure it is of each of them.
-    scored : bool, default=False
-        Whether to ask for the score.
-    judges : bool, default=False
-        Whether these rows decide which model is best.
+    **asked : bool
+        What else to ask: the fields of `Exam` by name.
 
     Returns
     -------
     Answers
         Which of the rows it got wrong.
     """
+    exam = Exam(rows, **asked)
     if not len(rows):
-        return Answers(rows, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.float32) if margins else None)
-    answers = yield Exam(rows, margins, scored, judges)
+        return Answers(rows, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.float32) if exam.margins else None)
+    answers = yield exam
     if answers is None:
         raise TypeError("A teacher must be sent the Answers of its Exam; got None.")
     return answers

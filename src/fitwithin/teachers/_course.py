@@ -16,10 +16,10 @@ T = TypeVar("T")
 Steps = Generator[Lesson | Exam, Answers | None, T]
 """A part of what a teacher yields, and what comes of it."""
 
-# A judge is a row that is not taught: one in fifteen, or in ten of a small pool.
-_JUDGES, _JUDGES_SHARE, _FEW_JUDGES, _FEW_JUDGES_SHARE = 5_000, 15, 200, 10
+# A judge is a row that is not taught: one in 25, or in ten of a small pool. There are as many auditors.
+_JUDGES, _JUDGES_SHARE, _FEW_JUDGES, _FEW_JUDGES_SHARE = 5_000, 25, 200, 10
 # For the panel to examine a model, of the time that is left.
-_JUDGING = 0.02
+_JUDGING = 0.015
 # For what nobody foresees: seconds, and a share of the limit up to some more seconds.
 _PAUSE, _UNFORESEEN, _LONG_PAUSE = 0.05, 0.02, 0.3
 
@@ -53,11 +53,11 @@ class Course:
         self.lesson = deck.opening(first)
         judges = max(deck.size // _JUDGES_SHARE, min(_FEW_JUDGES, deck.size // _FEW_JUDGES_SHARE))
         self._judges = deck.deal(min(_JUDGES, judges))
+        self._auditors = deck.deal(len(self._judges))
         self.panel = self._judges[:_FEW_JUDGES]
         self.score: Estimate | None = None
         self.error = 0.5
         self.was_cut = False
-        self._best = -np.inf
 
     @property
     def most(self) -> int:
@@ -71,18 +71,11 @@ class Course:
 
     def reserve(self, rows: int) -> float:
         """Seconds that a lesson of so many rows needs beside its training, for its model to count."""
-        exams = 1.3 * self.outlook.exam(len(self.panel) + self._auditors)
+        exams = 1.3 * self.outlook.exam(2 * len(self.panel))
         return exams + 1.2 * self.outlook.aside(rows) + _PAUSE + min(_UNFORESEEN * self.limit, _LONG_PAUSE)
 
-    @property
-    def _auditors(self) -> int:
-        return min(len(self.panel) // 2, self.deck.left)
-
     def teach(self, lesson: Rows, share: float = 1.0) -> Steps[None]:
-        """Teach these rows in at most a share of the time that is left, and let the panel judge.
-
-        A model that may be returned is shown to auditors too, rows that take no part in any decision.
-        """
+        """Teach these rows in at most a share of the time that is left; let the panel judge, and auditors after it."""
         left = self.outlook.left
         within = max(0.0, min(share * left, left - self.reserve(len(lesson))))
         yield Lesson(lesson, within=within if np.isfinite(within) else None)
@@ -91,12 +84,4 @@ class Course:
         answers = yield from examine(self.panel, judges=True)
         self.score = answers.score
         self.error = answers.mistakes / len(answers.rows)
-        value = 1 - self.error if self.score is None else self.score.value
-        if value > self._best:
-            self._best = value
-            yield from self._audit()
-
-    def _audit(self) -> Steps[None]:
-        auditors = self.deck.deal(self._auditors)
-        yield from examine(auditors)
-        self.deck.discard(auditors)
+        yield from examine(self._auditors[: len(self.panel)], audits=True)

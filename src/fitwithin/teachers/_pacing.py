@@ -10,9 +10,11 @@ from ._emphasis import Emphasis
 _GROWTH, _STEP, _STEP_OF_A_BLACK_BOX = 4, 0.25, 0.35
 # A lesson that is not this much larger than the last one is not worth its time.
 _WORTH = 1.25
-# The share of the time that is left which a lesson may be expected to take, where it can be cut short; and where it
-# cannot, but the time would be lost anyway.
-_FILL, _GAMBLE = 1.12, 0.95
+# The share of the time that is left which a lesson may be expected to take, where it can be cut short. One with many
+# mistakes should come to its end: a booster that was told the hard part of a story only tells it badly.
+_FILL, _FILL_WITH_EMPHASIS = 1.1, 0.95
+# The same where it cannot be cut short, but the time would be lost anyway.
+_GAMBLE = 0.95
 # With so much of the time left something is to be done with it.
 _MUCH = 0.3
 
@@ -42,7 +44,8 @@ def largest_size(course: Course, emphasis: Emphasis | None, share: float | None 
     """
     outlook, rows = course.outlook, course.most
     if share is None:
-        share = _FILL if outlook.graceful else 1 / outlook.doubt
+        fill = _FILL if emphasis is None else _FILL_WITH_EMPHASIS
+        share = fill if outlook.graceful else 1 / outlook.doubt
     while rows > len(course.lesson):
         if outlook.lesson(rows) <= share * (outlook.left - _beside(course, emphasis, rows)):
             break

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._messages import Answers, Exam, Lesson, Margins, Mask, Rows, StopReason
-from .._selection import Returns
+from .._selection import Returns, accuracy_interval
 from ..teachers import Deck, Teacher
 
 Answer = Callable[[Rows], Mask]
@@ -94,10 +94,16 @@ def _drive(
         if isinstance(request, Lesson):
             lesson, answers = request.rows, None
         else:
-            margins = _made_up_margins(request.rows) if request.margins else None
-            answers = Answers(request.rows, np.asarray(answer(request.rows), dtype=np.bool_), margins)
+            answers = _answers(request, np.asarray(answer(request.rows), dtype=np.bool_))
     assert endless, f"The teacher did not end within {most_requests} requests."
     return seen
+
+
+def _answers(exam: Exam, wrong: Mask) -> Answers:
+    margins = _made_up_margins(exam.rows) if exam.margins else None
+    right = len(wrong) - int(np.count_nonzero(wrong))
+    score = accuracy_interval(right, len(wrong)) if exam.scored or exam.judges else None
+    return Answers(exam.rows, np.zeros_like(wrong) if exam.audits else wrong, margins, score)
 
 
 def _made_up_margins(rows: Rows) -> Margins:
