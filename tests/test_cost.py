@@ -110,10 +110,32 @@ def test_a_cost_that_grows_faster_than_the_rows_is_not_expected_to_have_been_neg
     assert model.fit(400) >= 8.0
 
 
-def test_a_larger_lesson_that_was_faster_leaves_a_fixed_cost():
+def test_a_larger_lesson_that_was_faster_leaves_a_cost_that_is_mostly_fixed():
     model = a_learner((100, 3.0), (200, 2.0))
 
-    assert model.fit(1000) == pytest.approx(2.0)
+    assert 2.0 < model.fit(1000) < 5.0
+
+
+def test_a_cost_that_grew_with_the_square_of_the_rows_is_expected_to_go_on_like_that():
+    assert a_learner((100, 1.0), (200, 4.0)).fit(400) == pytest.approx(16.0)
+
+
+def test_nobody_believes_in_more_than_squares():
+    assert a_learner((100, 1.0), (200, 64.0)).fit(400) == pytest.approx(256.0)
+
+
+def test_the_price_of_hand_over_and_storing_goes_with_the_rows_only_beyond_what_any_round_takes():
+    small = a_model(a_round(1), a_round(2, handover=0.2))
+    large = a_model(a_round(1), a_round(2, handover=0.2), a_round(3, rows=10_000, fit=100.0, handover=2.2))
+
+    assert small.aside(10_000) == pytest.approx(0.2)
+    assert large.aside(20_000) == pytest.approx(4.2, abs=0.1)
+
+
+def test_the_price_beside_training_is_a_part_of_it_at_most():
+    model = a_model(a_round(1), a_round(2, handover=0.0), a_round(3, rows=101, fit=1.0, handover=9.0))
+
+    assert model.aside(10_000) <= 9.0 + 0.25 * model.fit(10_000)
 
 
 def test_of_two_lessons_of_the_same_size_the_last_one_counts():
@@ -199,17 +221,3 @@ def test_a_prediction_does_not_change_what_is_learned():
     model = a_model(replace(a_round(2, exam=1.0), rows=10))
 
     assert model.predict(20) == model.predict(20)
-
-
-lessons = st.lists(st.tuples(st.integers(1, 10**6), seconds), min_size=1, max_size=8)
-
-
-@given(lessons, seconds, st.integers(1, 10**6))
-def test_rows_that_can_be_learned_in_some_time_can_and_many_more_cannot(lessons, limit, most):
-    model = a_learner(*lessons)
-
-    rows = model.rows_within(limit, most)
-
-    assert 0 <= rows <= most
-    assert rows == 0 or model.fit(rows) <= limit
-    assert rows == most or model.fit(rows + max(1, rows // 100)) > limit

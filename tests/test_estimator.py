@@ -57,8 +57,8 @@ def test_fit_leaves_everything_that_is_documented(backend, table):
     assert all(type(finished) is Round for finished in classifier.history_)
     assert classifier.stop_reason_ == "all rows"
     assert 0 < classifier.time_used_ < 60
-    assert classifier.n_rows_taught_ == 4000
-    assert classifier.score_estimate_ is None
+    assert classifier.n_rows_taught_ == 3600
+    assert classifier.score_estimate_[1] < classifier.score_estimate_[0] < classifier.score_estimate_[2]
     assert classifier.classes_.tolist() == ["blue", "green", "red"]
     assert classifier.n_features_in_ == 5
 
@@ -215,8 +215,9 @@ def test_our_random_state_fills_in_the_learners(table):
     assert inline(RandomForestClassifier(5), random_state=None).fit(*table).best_estimator_.random_state is None
 
 
-@pytest.mark.parametrize(("name", "last_rows"), [("tct", 4000), ("double", 4000), ("full", 4000), ("auto", 4000)])
-def test_every_teacher_by_name_teaches_every_row_if_there_is_time(name, last_rows, table):
+# Auto keeps its judges and auditors.
+@pytest.mark.parametrize(("name", "last_rows"), [("tct", 4000), ("double", 4000), ("full", 4000), ("auto", 3600)])
+def test_every_teacher_by_name_teaches_every_row_that_it_can_if_there_is_time(name, last_rows, table):
     assert inline(GaussianNB(), teacher=name).fit(*table).history_[-1].rows == last_rows
 
 

@@ -42,7 +42,7 @@ class OneMore:
         self._patience = patience
         self._most = most
         self._steps = 0
-        self._first = self._left = patience.left()
+        self._first = self._left = 0.0
 
     def __call__(self) -> bool:
         """Whether to go on."""
