@@ -108,14 +108,14 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
             session = Session(
                 teacher, seat, budget, CostModel(), watchers, on_round=self.on_round, scored=scorer is not None
             )
-            outcome = session.run(self._seated(seat, teacher, X, y, scorer, self._routed(sample_weight, params)))
+            outcome = session.run(*self._seated(seat, teacher, X, y, scorer, self._routed(sample_weight, params)))
         self._remember(outcome)
         self.time_used_ = budget.elapsed()
         return self
 
     def _seated(
         self, seat: Seat, teacher: Teacher, X: Any, y: Any, scorer: Scorer | None, params: Mapping[str, Any]
-    ) -> Deck:
+    ) -> tuple[Deck, Labels | None]:
         """Check the input, seat the learner before its pool, and shuffle the deck."""
         learner = self._checked_learner()
         self._check_teacher_fits(teacher, learner)
@@ -132,11 +132,13 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
             fill_random_states(learner, random)
         keep_the_folder_clean(learner)
         pool = TablePool(features, target, extras)
-        strata, classes = (target.codes, target.classes) if isinstance(target, Labels) else (None, None)
+        self.n_rows_in_ = len(pool)
+        labels = target if isinstance(target, Labels) else None
+        strata, classes = (None, None) if labels is None else (labels.codes, labels.classes)
         task = Task(Grading(scorer, self._regression), options, seed, classes, stopping_fit(learner))
         seat.welcome(learner, pool, task)
         least = 1 if self.scoring in (None, "accuracy") else _LEAST_OF_A_CLASS
-        return Deck(len(pool), np.random.default_rng(random.randint(2**31 - 1)), strata, least)
+        return Deck(len(pool), np.random.default_rng(random.randint(2**31 - 1)), strata, least), labels
 
     def _remember(self, outcome: Outcome) -> None:
         estimate = outcome.estimate
@@ -144,6 +146,8 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
         self.history_ = outcome.history
         self.stop_reason_ = outcome.stop_reason
         self.n_rows_taught_ = outcome.rows
+        if outcome.by_class is not None:
+            self.class_count_taught_ = outcome.by_class
         self.score_estimate_ = None if estimate is None else (estimate.value, estimate.low, estimate.high)
 
     def _target(self, y: Any) -> Target:
