@@ -18,6 +18,7 @@ from ._budget import Budget
 from ._cost import CostModel
 from ._extras import by_rows
 from ._grading import Grading, Scorer, is_made
+from ._history import History
 from ._learners import fill_random_states, keep_the_folder_clean
 from ._messages import OnRound
 from ._pools import TablePool
@@ -143,7 +144,7 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
     def _remember(self, outcome: Outcome) -> None:
         estimate = outcome.estimate
         self.best_estimator_ = outcome.model
-        self.history_ = outcome.history
+        self.history_ = History(outcome.history)
         self.stop_reason_ = outcome.stop_reason
         self.n_rows_taught_ = outcome.rows
         if outcome.by_class is not None:
