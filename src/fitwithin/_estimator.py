@@ -24,6 +24,7 @@ from ._messages import OnRound
 from ._pools import TablePool
 from ._presets import preset
 from ._progress import ShowProgress, display
+from ._report import Reporting
 from ._session import Outcome, Session
 from ._stopping import stopping_fit
 from ._tables import as_learned, is_frame
@@ -46,7 +47,7 @@ _BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": 
 _LEAST_OF_A_CLASS = 20
 
 
-class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """What classifier and regressor have in common."""
 
     _regression: bool
