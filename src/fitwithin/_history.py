@@ -32,4 +32,5 @@ class History(list[Round]):
             words += f", {left_out} between the first and the last of them not shown"
         if best is not None:
             words += f"; the model of round {best} is the best"
+        words += "; times in seconds"
         return table(COLUMNS, shown, caption=words)

@@ -116,7 +116,9 @@ def scrolling(table: str, label: str) -> str:
     return f'<div class="table" tabindex="0" role="region" aria-label="{plain(label)}">{table}</div>'
 
 
-def table(columns: Sequence[Column[Record]], records: Sequence[Record], *, caption: str, sortable: bool = False) -> str:
+def table(
+    columns: Sequence[Column[Record]], records: Sequence[Record], *, caption: str = "", sortable: bool = False
+) -> str:
     """A table of figures, a line a record; if it can be sorted its headings are buttons for `SORTING`.
 
     Examples
@@ -130,9 +132,8 @@ def table(columns: Sequence[Column[Record]], records: Sequence[Record], *, capti
     )
     body = "".join(f"<tr>{''.join(_cell(one, record, sortable) for one in columns)}</tr>" for record in records)
     kind = ' class="sortable"' if sortable else ""
-    return (
-        f"<table{kind}><caption>{plain(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    )
+    above = f"<caption>{plain(caption)}</caption>" if caption else ""
+    return f"<table{kind}>{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _heading(heading: str, sortable: bool) -> str:
@@ -197,8 +198,7 @@ nav ol { padding-left: 1.3rem; }
 .pictures { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 25rem), 1fr)); }
 figure { margin: .8rem 0; break-inside: avoid; }
 .card { border: 1px solid var(--line); border-radius: .4rem; padding: .3rem; overflow-x: auto; }
-figcaption, .note, caption { color: var(--quiet); font-size: .87rem; max-width: 46rem; margin: .3rem 0; }
-caption { text-align: left; caption-side: bottom; }
+figcaption, .note { color: var(--quiet); font-size: .87rem; max-width: 46rem; margin: .3rem 0; }
 .table { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .55rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }

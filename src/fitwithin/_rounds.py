@@ -45,13 +45,13 @@ COLUMNS: tuple[Column[Round], ...] = tuple(
         ("low", "from", "lower end of the 95 % interval of the score", _score),
         ("high", "to", "upper end of the 95 % interval of the score", _score),
         ("best", "best", "whether this model became the one to be returned", _best),
-        ("elapsed", "at, s", "seconds since the start when the model became the best, or the round was over", _seconds),
-        ("seconds_fit", "fit, s", "training", _seconds),
-        ("predicted_fit", "predicted, s", "what training was expected to take", _seconds),
-        ("seconds_exam", "exam, s", "classifying", _seconds),
-        ("seconds_handover", "hand-over, s", "bringing rows to the learner", _seconds),
-        ("seconds_choose", "choosing, s", "the teacher's own choosing of rows", _seconds),
-        ("seconds_model", "storing, s", "storing the model", _seconds),
+        ("elapsed", "at", "seconds since the start when the model became the best, or the round was over", _seconds),
+        ("seconds_fit", "fit", "seconds of training", _seconds),
+        ("predicted_fit", "predicted", "seconds that training was expected to take", _seconds),
+        ("seconds_exam", "exam", "seconds of classifying", _seconds),
+        ("seconds_handover", "hand-over", "seconds of bringing rows to the learner", _seconds),
+        ("seconds_choose", "choosing", "seconds of the teacher's own choosing of rows", _seconds),
+        ("seconds_model", "storing", "seconds of storing the model", _seconds),
     )
 )
 """What is shown of a round."""

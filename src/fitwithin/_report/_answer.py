@@ -43,7 +43,7 @@ def _limit(estimator: Fitted) -> str:
 
 def _lesson(estimator: Fitted) -> str:
     rounds, best = len(estimator.history_), returned(estimator)
-    which = "" if best is None else f", the model of round {best.number}"
+    which = "" if best is None else f", that of round {best.number},"
     return (
         f"The returned model{which} was taught {estimator.n_rows_taught_:,} of {estimator.n_rows_in_:,} rows. "
         f"There {'was 1 round' if rounds == 1 else f'were {rounds:,} rounds'}; the fit ended because "

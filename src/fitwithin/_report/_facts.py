@@ -19,8 +19,9 @@ def facts(heading: str, found: Mapping[str, Any]) -> str:
 
 
 def settings(estimator: Any) -> dict[str, str]:
-    """The parameters of the estimator, as a user would write them."""
-    return {name: _written(value) for name, value in estimator.get_params(deep=False).items()}
+    """The parameters of the estimator, as a user would write them, and the learner that came of them."""
+    given = {name: _written(value) for name, value in estimator.get_params(deep=False).items()}
+    return given | {"learner, as fitted": repr(estimator.best_estimator_)}
 
 
 def _written(value: Any) -> str:

@@ -26,6 +26,8 @@ _STYLE: dict[str, Any] = {
     "savefig.facecolor": "none",
     "legend.facecolor": "none",
     "legend.edgecolor": "none",
+    # Large enough for a phone, where a picture is as wide as the screen.
+    "font.size": 11,
     "text.color": BLACK,
     "axes.labelcolor": BLACK,
 }
@@ -49,12 +51,13 @@ def pictures(estimator: Fitted) -> str:
 
 def _wanted(estimator: Fitted) -> Iterator[Picture]:
     name = score_name(estimator)
+    diamond = "; the diamond is the score at the top of this page" if estimator.score_estimate_ is not None else ""
     yield Picture(
         viz.learning_curve,
         3.6,
         "Score over time",
         "Each point is a model at the moment its score was known, with its 95 % interval. A filled one became the best "
-        "then; the diamond is the score of the returned model from rows that played no part in making it.",
+        f"then{diamond}.",
         f"{name} over time, {_scores(estimator)}",
     )
     largest = max(parts_of_time(estimator).items(), key=lambda part: part[1])
@@ -62,7 +65,8 @@ def _wanted(estimator: Fitted) -> Iterator[Picture]:
         viz.time_spent,
         2.6,
         "Where the time went",
-        "After the last round a lesson may have been cut off by the deadline, and the model was brought back.",
+        "Hand-over includes the start of a process. At the end a lesson may have been cut off by the deadline, and the "
+        "model was brought back.",
         f"One bar; the largest part is {largest[0]} with {largest[1]:.2f} s of {estimator.time_used_:.2f} s",
     )
     yield Picture(

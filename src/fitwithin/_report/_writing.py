@@ -10,6 +10,7 @@ from .._drawing import require_matplotlib
 from .._machine import Machine
 from .._pages import SORTING, Part, render_page, scrolling, table, write_whole
 from .._rounds import COLUMNS, ends
+from .._time_limit import seconds_of
 from ..viz._fitted import check_fitted
 from ._answer import answer
 from ._facts import data, facts, machine, settings, versions
@@ -19,7 +20,8 @@ from ._pictures import pictures
 # A teacher of mini-batches may have thousands of rounds, and a page with all of them is slow to sort.
 _MOST_ROUNDS = 1000
 _SORTABLE = """
-.sortable td, .sortable th { text-align: right; }
+.sortable td, .sortable th { text-align: right; white-space: nowrap; }
+.sortable :is(td, th):first-child { position: sticky; left: 0; background: var(--paper); }
 .sortable button { all: unset; cursor: pointer; font-weight: 600; }
 .sortable button:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 .sortable button::after { content: "\\2195"; color: var(--quiet); opacity: .55; padding-left: .2em; font-weight: 400; }
@@ -78,7 +80,7 @@ class Reporting:
 def _text(estimator: Any) -> str:
     check_fitted(estimator)
     require_matplotlib()
-    title = f"{type(estimator).__name__}, {_name(estimator.best_estimator_)}"
+    title = f"{_name(estimator.best_estimator_)}, fitted within {seconds_of(estimator.time_limit):g} s"
     return render_page(title, answer(estimator), _parts(estimator), style=STYLE + _SORTABLE, script=SORTING)
 
 
@@ -91,13 +93,13 @@ def _name(model: Any) -> str:
 def _parts(estimator: Any) -> list[Part]:
     here = Machine.here()
     shown, left_out = ends(estimator.history_, _MOST_ROUNDS)
-    words = "Every finished round. Click a heading to sort; point at it to see what it means."
+    words = "Every finished round, times in seconds. Click a heading to sort; point at it to see what it means."
     if left_out:
         words += f" Of {len(estimator.history_):,} rounds the first and the last are shown, {left_out:,} are left out."
     if not shown:
         words = "No round was finished."
-    caption = "A score over rows that are not all fresh is too high; that of the returned model is at the top."
-    rounds = scrolling(table(COLUMNS, shown, caption=caption, sortable=True), "Rounds") if shown else ""
+    note = "A score over rows that are not all fresh is too high; that of the returned model is at the top of the page."
+    rounds = f'{scrolling(table(COLUMNS, shown, sortable=True), "Rounds")}<p class="note">{note}</p>' if shown else ""
     settled = facts("Settings", settings(estimator)) + facts("Data", data(estimator))
     where = facts("Machine", machine(here)) + facts("Versions", versions(here, estimator.best_estimator_))
     return [

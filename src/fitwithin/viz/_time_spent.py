@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 _COLOURS = {
     "fit": BLUE,
     "exam": GREEN,
-    "hand-over and start": BROWN,
+    "hand-over": BROWN,
     "choosing": PINK,
     "storing": ORANGE,
-    "after the last round": EDGE,
+    "at the end": EDGE,
     "waiting": GREY,
 }
 
@@ -26,8 +26,8 @@ def time_spent(estimator: Fitted, ax: Axes | None = None) -> Axes:
     """Draw the time of a fit as one bar, and the limit as a line.
 
     Fit, exam, hand-over of rows (in the first round with the start of a process), choosing rows and storing models add
-    up over the finished rounds. After the last of them a lesson may have been cut off by the deadline, and the model
-    was brought back. What is left is waiting: checking the input, and whatever goes on between the others.
+    up over the finished rounds. At the end a lesson may have been cut off by the deadline, and the model was brought
+    back. What is left is waiting: checking the input, and whatever goes on between the others.
 
     Parameters
     ----------
@@ -49,14 +49,14 @@ def time_spent(estimator: Fitted, ax: Axes | None = None) -> Axes:
     >>> from fitwithin import TimeConstrainedClassifier, viz
     >>> clf = TimeConstrainedClassifier(GaussianNB(), backend="inline", random_state=0)
     >>> ax = viz.time_spent(clf.fit(*make_classification(5_000, random_state=0)), Figure().subplots())
-    >>> abs(sum(bar.get_width() for bar in ax.patches) - clf.time_used_) < 1e-6
+    >>> bool(abs(sum(bar.get_width() for bar in ax.patches) - clf.time_used_) < 1e-6)
     True
     """
     ax = axes_for(estimator, ax, (6.4, 2.2))
     start = 0.0
     for name, seconds in parts_of_time(estimator).items():
         share = 100 * seconds / max(estimator.time_used_, 1e-9)
-        label = f"{name}: {seconds:.2f} s, {share:.0f} %"
+        label = f"{name} {seconds:.2f} s, {share:.0f} %"
         ax.barh(0, seconds, left=start, color=_COLOURS[name], label=label)
         start += seconds
     limit = limit_near(estimator)
@@ -76,10 +76,10 @@ def parts_of_time(estimator: Fitted) -> dict[str, float]:
     parts = {
         "fit": sum(one.seconds_fit for one in rounds),
         "exam": sum(one.seconds_exam for one in rounds),
-        "hand-over and start": sum(one.seconds_handover for one in rounds),
+        "hand-over": sum(one.seconds_handover for one in rounds),
         "choosing": sum(one.seconds_choose for one in rounds),
         "storing": sum(one.seconds_model for one in rounds),
     }
     rest = max(0.0, estimator.time_used_ - sum(parts.values()))
     after = min(rest, max(0.0, estimator.time_used_ - rounds[-1].elapsed)) if rounds else 0.0
-    return parts | {"after the last round": after, "waiting": rest - after}
+    return parts | {"at the end": after, "waiting": rest - after}
