@@ -8,6 +8,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -18,6 +19,14 @@ SWITCHES = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe"),
     *("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-extensions"),
 )
+# The protocol is spoken on descriptors 3 and 4; the ends of our pipes may have any numbers, these two included.
+LAUNCH = """
+import fcntl, os, sys
+ends = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
+for end, place in zip(ends, (3, 4)):
+    os.dup2(end, place)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 @contextlib.contextmanager
@@ -26,10 +35,10 @@ def opened():
     to_browser, ours_out = os.pipe()
     ours_in, from_browser = os.pipe()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        # The protocol is spoken on descriptors 3 and 4, which a shell puts in place.
-        command = f'exec "$@" 3<&{to_browser} 4>&{from_browser}'
-        words = ("sh", "-c", command, "sh", FOUND, *SWITCHES, f"--user-data-dir={profile}", "about:blank")
-        process = subprocess.Popen(words, pass_fds=(to_browser, from_browser), stderr=subprocess.DEVNULL)
+        ends = (to_browser, from_browser)
+        start = (sys.executable, "-I", "-S", "-c", LAUNCH, *map(str, ends), FOUND)
+        words = (*start, *SWITCHES, f"--user-data-dir={profile}", "about:blank")
+        process = subprocess.Popen(words, pass_fds=ends, stderr=subprocess.DEVNULL)
         os.close(to_browser)
         os.close(from_browser)
         try:

@@ -144,8 +144,8 @@ def _cell(column: Column[Record], record: Record, sortable: bool) -> str:
     value = column.read(record)
     words = "" if value is None else plain(column.write(value))
     # The value is what is sorted by; what is written has commas in it.
-    hidden = f' data-value="{"" if value is None else float(value)!r}"' if sortable else ""
-    return f"<td{hidden}>{words}</td>"
+    key = "" if value is None else repr(float(value))
+    return f'<td data-value="{key}">{words}</td>' if sortable else f"<td>{words}</td>"
 
 
 def write_whole(path: Path, page: str) -> None:
