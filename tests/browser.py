@@ -13,7 +13,8 @@ import tempfile
 import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-FOUND = next((path for path in map(shutil.which, NAMES) if path), None)
+# Descriptors are handed down as POSIX does it.
+FOUND = next((path for path in map(shutil.which, NAMES) if path), None) if os.name == "posix" else None
 # Without a sandbox, because a container often has none; without anything that would go out to the network.
 SWITCHES = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe"),

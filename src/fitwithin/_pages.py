@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from pathlib import Path
+from secrets import token_hex
 from string import Template
 from typing import Any, Generic, TypeVar
 
@@ -150,17 +150,13 @@ def _cell(column: Column[Record], record: Record, sortable: bool) -> str:
 
 def write_whole(path: Path, page: str) -> None:
     """Write a page, or leave what was there: a crash never leaves half of it."""
-    descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    target = path.resolve()
+    beside = target.with_name(f".{target.name}.{token_hex(4)}")
     try:
-        with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(page)
-        # A temporary file is for its owner only; a page is as open as any other new file.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(beside, 0o666 & ~mask)
-        os.replace(beside, path)
+        beside.write_text(page, encoding="utf-8", newline="\n")
+        os.replace(beside, target)
     except BaseException:
-        os.unlink(beside)
+        beside.unlink(missing_ok=True)
         raise
 
 

@@ -53,7 +53,10 @@ def limit_near(estimator: Fitted) -> float | None:
 def legend_above(ax: Axes) -> None:
     """A legend above the picture, where it hides nothing."""
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.03), "borderaxespad": 0}
-    ax.legend(ncols=2, fontsize="small", frameon=False, columnspacing=1.2, **place)
+    legend = ax.legend(ncols=2, fontsize="small", frameon=False, columnspacing=1.2, **place)
+    for text in legend.get_texts():
+        # The name of a score is a name, even with dollars in it.
+        text.set_parse_math(False)
 
 
 def plain_log(axis: Axis) -> None:
