@@ -109,7 +109,18 @@ def test_a_regressor_has_a_report_without_classes(tmp_path):
 
 
 def test_without_a_finished_round_it_says_so(tmp_path):
-    assert "No round was finished." in page_of(a_fit([], estimate=None), tmp_path).text
+    page = page_of(a_fit([], estimate=None), tmp_path)
+
+    assert "No round was finished." in page.text
+    assert len(page.attributes("svg")) == 2, "time and classes"
+
+
+def test_pictures_without_anything_to_show_are_left_out(tmp_path):
+    unexamined = a_round(1, estimate=None, low=None, high=None, examined=0, fresh=0)
+
+    page = page_of(a_fit([unexamined], estimate=None), tmp_path)
+
+    assert len(page.attributes("svg")) == 3, "no learning curve, no predicted times"
 
 
 def test_of_thousands_of_rounds_the_first_and_the_last_are_shown(tmp_path):

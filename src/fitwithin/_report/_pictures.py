@@ -50,52 +50,60 @@ def pictures(estimator: Fitted) -> str:
 
 
 def _wanted(estimator: Fitted) -> Iterator[Picture]:
-    name = score_name(estimator)
-    diamond = "; the diamond is the score at the top of this page" if estimator.score_estimate_ is not None else ""
-    yield Picture(
-        viz.learning_curve,
-        3.6,
-        "Score over time",
-        "Each point is a model at the moment its score was known, with its 95 % interval. A filled one became the best "
-        f"then{diamond}.",
-        f"{name} over time, {_scores(estimator)}",
-    )
-    largest = max(parts_of_time(estimator).items(), key=lambda part: part[1])
+    """The pictures that have something to show."""
+    rounds = estimator.history_
+    if any(one.estimate is not None for one in rounds):
+        yield _learning_curve(estimator)
+    largest, seconds = max(parts_of_time(estimator).items(), key=lambda part: part[1])
     yield Picture(
         viz.time_spent,
         2.6,
         "Where the time went",
         "Hand-over includes the start of a process. At the end a lesson may have been cut off by the deadline, and the "
         "model was brought back.",
-        f"One bar; the largest part is {largest[0]} with {largest[1]:.2f} s of {estimator.time_used_:.2f} s",
+        f"One bar; the largest part is {largest} with {seconds:.2f} s of {estimator.time_used_:.2f} s",
     )
-    yield Picture(
-        viz.rows_taught,
-        3.4,
-        "What was taught",
-        "Rows of each lesson. Mistakes are rows that the model before got wrong.",
-        f"Rows of {len(estimator.history_)} lessons; {estimator.n_rows_taught_:,} rows are behind the returned model",
-    )
-    if hasattr(estimator, "class_count_taught_"):
+    if rounds:
         yield Picture(
-            viz.classes_taught,
+            viz.rows_taught,
             3.4,
-            "Classes taught",
-            "The share of each class in the pool, and among the rows behind the returned model.",
-            "Shares of the classes in the pool and in the lesson",
+            "What was taught",
+            "Rows of each lesson. Mistakes are rows that the model before got wrong.",
+            f"Rows of {len(rounds)} lessons; {estimator.n_rows_taught_:,} rows are behind the returned model",
         )
-    yield Picture(
-        viz.fit_times,
-        3.6,
-        "Predicted and real fit time",
-        "Below the line a lesson was faster than the cost model expected from the lessons before it.",
-        "Real against predicted seconds of the lessons",
-    )
+    if hasattr(estimator, "class_count_taught_"):
+        yield _CLASSES_TAUGHT
+    if any(one.predicted_fit is not None for one in rounds):
+        yield _FIT_TIMES
 
 
-def _scores(estimator: Fitted) -> str:
+_CLASSES_TAUGHT = Picture(
+    viz.classes_taught,
+    3.4,
+    "Classes taught",
+    "The share of each class in the pool, and among the rows behind the returned model.",
+    "Shares of the classes in the pool and in the lesson",
+)
+_FIT_TIMES = Picture(
+    viz.fit_times,
+    3.6,
+    "Predicted and real fit time",
+    "Below the line a lesson was faster than the cost model expected from the lessons before it.",
+    "Real against predicted seconds of the lessons",
+)
+
+
+def _learning_curve(estimator: Fitted) -> Picture:
     scores = [one.estimate for one in estimator.history_ if one.estimate is not None]
-    return f"from {scores[0]:.4f} to {scores[-1]:.4f}" if scores else "without an exam"
+    diamond = "; the diamond is the score at the top of this page" if estimator.score_estimate_ is not None else ""
+    return Picture(
+        viz.learning_curve,
+        3.6,
+        "Score over time",
+        "Each point is a model at the moment its score was known, with its 95 % interval. A filled one became the best "
+        f"then{diamond}.",
+        f"{score_name(estimator)} over time, from {scores[0]:.4f} to {scores[-1]:.4f}",
+    )
 
 
 def _drawn(estimator: Fitted, picture: Picture) -> str:
