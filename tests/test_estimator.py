@@ -57,7 +57,9 @@ def test_fit_leaves_everything_that_is_documented(backend, table):
     assert all(type(finished) is Round for finished in classifier.history_)
     assert classifier.stop_reason_ == "all rows"
     assert 0 < classifier.time_used_ < 60
-    assert classifier.n_rows_taught_ == 3600
+    assert classifier.n_rows_in_ == 4000
+    assert classifier.n_rows_taught_ == classifier.class_count_taught_.sum() == 3600
+    assert classifier.class_count_.tolist() == np.unique(table[1], return_counts=True)[1].tolist()
     assert classifier.score_estimate_[1] < classifier.score_estimate_[0] < classifier.score_estimate_[2]
     assert classifier.classes_.tolist() == ["blue", "green", "red"]
     assert classifier.n_features_in_ == 5

@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-DOORS = ["fitwithin", "fitwithin.backends", "fitwithin.teachers", "fitwithin.testing"]
+DOORS = ["fitwithin", "fitwithin.backends", "fitwithin.teachers", "fitwithin.testing", "fitwithin.viz"]
 
 
 def rank(name):

@@ -53,10 +53,12 @@ def test_skops_stores_it_without_pickle(classifier):
 
     own = [
         "fitwithin._classifier.TimeConstrainedClassifier",
+        "fitwithin._history.History",
         "fitwithin._messages.Round",
         "fitwithin.teachers._tct.TCT",
     ]
     assert [name for name in needed if not name.startswith("sklearn.")] == own
+    assert (again.history_, type(again.history_)) == (classifier.history_, type(classifier.history_))
     np.testing.assert_array_equal(again.predict(X), classifier.predict(X))
 
 

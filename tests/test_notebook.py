@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from fitwithin._notebook import Notebook
 from fitwithin._selection import accuracy_interval
+from fitwithin._target import Labels
 from fitwithin.backends import Examined, Taught
 from fitwithin.teachers import Exam, Lesson
 from fitwithin.testing import FakeClock
@@ -431,3 +432,15 @@ def test_a_batch_that_is_no_number_of_rows_is_refused(batch):
 @pytest.mark.parametrize("batch", [None, 1, 64, np.int64(8)])
 def test_any_positive_number_of_rows_is_a_batch(batch):
     assert len(a_notebook().checked(Lesson(np.arange(3), batch))) == 3
+
+
+def test_the_rows_behind_a_model_are_counted_by_class():
+    notebook = Notebook(6, FakeClock(), Labels.encode(["a", "b", "c", "a", "a", "b"]))
+    counts = []
+
+    for rows, goes_on in (([0, 1], False), ([3, 4, 5], False), ([4, 2, 2], True), ([1], False)):
+        teach(notebook, rows, goes_on=goes_on)
+        counts.append(notebook.behind_by_class.tolist())
+        assert sum(counts[-1]) == notebook.behind
+
+    assert counts == [[1, 1, 0], [2, 1, 0], [2, 1, 1], [0, 1, 0]]

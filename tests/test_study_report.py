@@ -3,7 +3,6 @@
 import base64
 import csv
 import sys
-from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 
 from fitwithin._study._paper import ALPHA_TEACHERS, Paper, paper_sizes
 from fitwithin._study._report import write_report
+from pages import Page
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -89,28 +89,6 @@ def some_rounds_and_a_run(dataset, learner, teacher, seed, chance):
         found = {"rows": 300 * 2**number, "elapsed": elapsed, "accuracy": accuracy, "best": number != 3}
         lines.append({"v": 1, "kind": "round", **who, "number": number, **found, "estimate": None, "low": None})
     return [*lines, a_run(dataset, learner, teacher, seed, accuracy=final, rows=19_200)]
-
-
-class Page(HTMLParser):
-    """What a browser would find in a page: tags with their attributes, and text."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.words = [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data):
-        self.words.append(data)
-
-    @property
-    def text(self):
-        return " ".join(self.words)
-
-    def attributes(self, tag):
-        return [attributes for found, attributes in self.tags if found == tag]
 
 
 @pytest.fixture(scope="module")

@@ -37,14 +37,15 @@ def decoded(labels):
     ],
     ids=lambda y: np.asarray(y).dtype.name,
 )
-def test_labels_are_encoded_as_sorted_classes_and_codes(y):
+def test_labels_are_encoded_as_sorted_classes_codes_and_counts(y):
     column = np.asarray(y)
-    classes, codes = np.unique(column, return_inverse=True)
+    classes, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
 
     labels = Labels.encode(y)
 
     assert labels.classes.tolist() == classes.tolist()
     assert labels.codes.tolist() == codes.tolist()
+    assert labels.counts.tolist() == counts.tolist()
     assert labels.classes.dtype == column.dtype
 
 

@@ -56,18 +56,22 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
     best_estimator_ : classifier
         The fitted learner itself.
     history_ : list of Round
-        Every finished round.
+        Every finished round; a notebook shows it as a table.
     stop_reason_ : str
         "time", "all rows", "no mistakes", "on_round", "interrupted" or "learner failed".
     time_used_ : float
         Seconds from the first line of `fit` to its return.
     n_rows_taught_ : int
         Rows behind `best_estimator_`.
+    n_rows_in_ : int
+        Rows in the pool.
     score_estimate_ : tuple of float or None
         (estimate, low, high) of its score, from rows that were never taught and never examined
         before; None if it sat no such exam.
     classes_ : array
         The labels, sorted.
+    class_count_, class_count_taught_ : array of int
+        For each of them the rows in the pool, and those behind `best_estimator_`.
     n_features_in_ : int
         Features seen in `fit`.
     feature_names_in_ : array of str
@@ -98,6 +102,7 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
     def _target(self, y: Any) -> Labels:
         labels = Labels.encode(y)
         self.classes_ = labels.classes
+        self.class_count_ = labels.counts
         return labels
 
     def _default_scorer(self) -> Scorer | None:

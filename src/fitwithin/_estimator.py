@@ -18,12 +18,14 @@ from ._budget import Budget
 from ._cost import GROWTH, CostModel
 from ._extras import by_rows
 from ._grading import Grading, Scorer, is_made
+from ._history import History
 from ._learners import fill_random_states, keep_the_folder_clean
 from ._messages import OnRound
 from ._outlook import Outlook
 from ._pools import TablePool
 from ._presets import preset
 from ._progress import ShowProgress, display
+from ._report import Reporting
 from ._session import Outcome, Session
 from ._stopping import stopping_fit
 from ._tables import as_learned, is_frame
@@ -46,7 +48,7 @@ _BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": 
 _LEAST_OF_A_CLASS = 20
 
 
-class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """What classifier and regressor have in common."""
 
     _regression: bool
@@ -106,9 +108,9 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
         scorer = self._scorer(weighted=sample_weight is not None)
         with backend.open(budget) as seat, display(self.progress, budget) as shown:
             watchers = () if shown is None else (shown,)
-            deck = self._seated(seat, teacher, X, y, scorer, self._routed(sample_weight, params), budget)
+            deck, labels = self._seated(seat, teacher, X, y, scorer, self._routed(sample_weight, params), budget)
             cost, scored = deck.outlook.cost, scorer is not None
-            outcome = Session(teacher, seat, budget, cost, watchers, self.on_round, scored=scored).run(deck)
+            outcome = Session(teacher, seat, budget, cost, watchers, self.on_round, scored=scored).run(deck, labels)
         self._remember(outcome)
         self.time_used_ = budget.elapsed()
         return self
@@ -122,7 +124,7 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
         scorer: Scorer | None,
         params: Mapping[str, Any],
         budget: Budget,
-    ) -> Deck:
+    ) -> tuple[Deck, Labels | None]:
         """Check the input, seat the learner before its pool, and shuffle the deck."""
         learner = self._checked_learner()
         self._check_teacher_fits(teacher, learner)
@@ -139,21 +141,25 @@ class TimeConstrainedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: igno
             fill_random_states(learner, random)
         keep_the_folder_clean(learner)
         pool = TablePool(features, target, extras)
-        strata, classes = (target.codes, target.classes) if isinstance(target, Labels) else (None, None)
+        self.n_rows_in_ = len(pool)
+        labels = target if isinstance(target, Labels) else None
+        strata, classes = (None, None) if labels is None else (labels.codes, labels.classes)
         task = Task(Grading(scorer, self._regression), options, seed, classes, stopping_fit(learner))
         seat.welcome(learner, pool, task)
         least = 1 if self.scoring in (None, "accuracy") else _LEAST_OF_A_CLASS
         # A learner that goes by steps takes time in proportion to its rows.
         graceful = task.stopping is not None
         outlook = Outlook(budget, CostModel(1.0 if graceful else GROWTH), graceful=graceful)
-        return Deck(len(pool), np.random.default_rng(random.randint(2**31 - 1)), strata, least, outlook)
+        return Deck(len(pool), np.random.default_rng(random.randint(2**31 - 1)), strata, least, outlook), labels
 
     def _remember(self, outcome: Outcome) -> None:
         estimate = outcome.estimate
         self.best_estimator_ = outcome.model
-        self.history_ = outcome.history
+        self.history_ = History(outcome.history)
         self.stop_reason_ = outcome.stop_reason
         self.n_rows_taught_ = outcome.rows
+        if outcome.by_class is not None:
+            self.class_count_taught_ = outcome.by_class
         self.score_estimate_ = None if estimate is None else (estimate.value, estimate.low, estimate.high)
 
     def _target(self, y: Any) -> Target:

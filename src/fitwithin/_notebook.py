@@ -11,6 +11,7 @@ import numpy as np
 from ._budget import Clock
 from ._messages import Exam, Lesson, Mask, Round, Rows
 from ._selection import Estimate, accuracy_interval
+from ._target import Labels
 from .backends import Examined, Scored, Taught
 
 _TAUGHT, _SEEN, _MISTAKEN = 1, 2, 4
@@ -25,16 +26,20 @@ class Notebook:
         Rows in the pool.
     clock : callable
         For the time that the teacher takes to choose.
+    labels : Labels or None
+        The class of each row, if the rows have classes.
     """
 
-    def __init__(self, size: int, clock: Clock) -> None:
+    def __init__(self, size: int, clock: Clock, labels: Labels | None = None) -> None:
         self._clock = clock
+        self._labels = labels
         self._marks = np.zeros(size, dtype=np.uint8)
         self._number = 0
         self._choose = 0.0
         self._mistakes: list[Rows] = []
         self.slowest_choice = 0.0
         self.behind = 0
+        self.behind_by_class: Rows | None = None
         self.open = False
 
     @contextmanager
@@ -75,9 +80,12 @@ class Notebook:
     def begin(self, rows: Rows, predicted_fit: float | None, *, goes_on: bool = False) -> None:
         """A lesson begins, for a new model or for the one that goes on learning."""
         new = rows[self._marks[rows] & _TAUGHT == 0]
-        self._new_rows = len(np.unique(new)) if goes_on else len(new)
+        if goes_on:
+            new = np.unique(new)
+        self._new_rows = len(new)
         self.rows = len(rows)
         self.behind = self.behind + self._new_rows if goes_on else len(rows)
+        self._count_classes(new if goes_on else rows, goes_on)
         self._whole = self.behind >= len(self._marks) and (goes_on or self._covers(rows))
         self._new_mistakes = self._count_mistakes(new)
         self._marks[rows] |= _TAUGHT | _SEEN
@@ -88,6 +96,13 @@ class Notebook:
         self._handover = self._exam = 0.0
         self._number += 1
         self.open = True
+
+    def _count_classes(self, rows: Rows, goes_on: bool) -> None:
+        # Before each lesson, not after the last: it takes a while with millions of rows, and then the deadline is near.
+        if self._labels is not None:
+            counts = np.bincount(self._labels.codes[rows], minlength=len(self._labels.classes))
+            before = self.behind_by_class if goes_on else None
+            self.behind_by_class = counts if before is None else before + counts
 
     def _count_mistakes(self, rows: Rows) -> int:
         """How many of these rows the model of the last round got wrong; forgets its mistakes."""

@@ -14,6 +14,7 @@ from ._exceptions import LearnerDied, LearnerFailed, LearnerRaised, NoModelInTim
 from ._messages import Answers, Exam, Lesson, OnRound, Round, Rows, StopReason
 from ._notebook import Notebook
 from ._selection import Estimate, accuracy_interval, is_worse, prefers
+from ._target import Labels
 from .backends import Examined, KeptModel, Seat
 from .teachers import Deck, Requests, Teacher
 
@@ -49,6 +50,8 @@ class Outcome:
         Rows behind the model.
     estimate : Estimate or None
         Its score on rows never taught and never examined before; None without such an exam.
+    by_class : array of int or None
+        The rows behind the model, class by class; None without classes.
     """
 
     model: Any
@@ -56,12 +59,14 @@ class Outcome:
     stop_reason: StopReason
     rows: int
     estimate: Estimate | None
+    by_class: Rows | None
 
 
 @dataclass(frozen=True, eq=False)
 class _Best:
     model: KeptModel
     rows: int
+    by_class: Rows | None
     estimate: Estimate | None
     fresh: Estimate | None
 
@@ -118,8 +123,15 @@ class Session:
         self._judged: Estimate | None = None
         self._at = self._doing = "getting ready"
 
-    def run(self, deck: Deck) -> Outcome:
+    def run(self, deck: Deck, labels: Labels | None = None) -> Outcome:
         """Teach until the time is up or there is nothing left to teach; the best model.
+
+        Parameters
+        ----------
+        deck : Deck
+            The rows of the pool.
+        labels : Labels or None
+            The class of each row, to count what is taught; teachers do not see it.
 
         Raises
         ------
@@ -128,7 +140,7 @@ class Session:
         LearnerFailed
             If the learner's process died before the first model.
         """
-        self._notebook = Notebook(deck.size, self.budget.clock)
+        self._notebook = Notebook(deck.size, self.budget.clock, labels)
         self._graceful = deck.outlook.graceful
         try:
             return self._outcome(self._teach_until_the_end(deck))
@@ -279,10 +291,13 @@ class Session:
             model.discard()
             raise OutOfTime
         self.budget.reserved = model.load
-        former, self._best = self._best, _Best(model, self._notebook.behind, estimate, fresh)
+        former, self._best = self._best, self._candidate(model, estimate, fresh)
         if former is not None:
             former.model.discard()
         return model
+
+    def _candidate(self, model: KeptModel, estimate: Estimate | None, fresh: Estimate | None) -> _Best:
+        return _Best(model, self._notebook.behind, self._notebook.behind_by_class, estimate, fresh)
 
     def _announce(self, activity: str, rows: int) -> None:
         self._at = f"{activity} {rows:,} rows"
@@ -317,7 +332,7 @@ class Session:
             if reason == "interrupted":
                 raise
             reason, model = "interrupted", best.model.bring()
-        return Outcome(model, self.history, reason, best.rows, best.fresh)
+        return Outcome(model, self.history, reason, best.rows, best.fresh, best.by_class)
 
     def _nothing_to_show(self) -> str:
         if self.history and not self.budget.spent:

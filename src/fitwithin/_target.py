@@ -41,6 +41,8 @@ class Labels:
         The distinct labels, sorted.
     codes : array of unsigned int
         For each row the position of its label in `classes`.
+    counts : array of int
+        Rows of each class.
 
     Examples
     --------
@@ -49,10 +51,13 @@ class Labels:
     array([0, 1, 0], dtype=uint8)
     >>> labels.classes.tolist()
     ['no', 'yes']
+    >>> labels.counts
+    array([2, 1])
     """
 
     classes: Array
     codes: Array
+    counts: Array
 
     @property
     def column(self) -> Array:
@@ -65,7 +70,7 @@ class Labels:
 
     def without_rows(self) -> Labels:
         """The classes alone."""
-        return Labels(self.classes, self.codes[:0])
+        return Labels(self.classes, self.codes[:0], np.zeros_like(self.counts))
 
     @classmethod
     def encode(cls, y: Any) -> Labels:
@@ -80,13 +85,13 @@ class Labels:
             # In an array of both, numbers beside text turn into text, and gaps into the word "nan".
             _check_objects(y)
         column = _checked(column_or_1d(y, warn=True))
-        classes, codes = _small_integers(column) or np.unique(column, return_inverse=True)
+        classes, codes, counts = _small_integers(column) or np.unique(column, return_inverse=True, return_counts=True)
         if len(classes) < 2:
             raise ValueError(
                 f"A classifier needs rows of at least 2 classes; y holds only one class, {classes[0]!r}, "
                 f"in all of its {len(column)} rows."
             )
-        return cls(classes, codes.astype(np.min_scalar_type(len(classes) - 1), copy=False))
+        return cls(classes, codes.astype(np.min_scalar_type(len(classes) - 1), copy=False), counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +162,8 @@ def _is_gap(label: Any) -> bool:
     return bool(differs) if isinstance(differs, bool | np.bool_) else np.ndim(label) == 0
 
 
-def _small_integers(column: Array) -> tuple[Array, Array] | None:
-    """Classes and codes in two linear passes, where labels are integers in a narrow range."""
+def _small_integers(column: Array) -> tuple[Array, Array, Array] | None:
+    """Classes, codes and counts in two linear passes, where labels are integers in a narrow range."""
     if column.dtype.kind not in "iu" or not len(column):
         return None
     low, high = int(column.min()), int(column.max())
@@ -167,7 +172,8 @@ def _small_integers(column: Array) -> tuple[Array, Array] | None:
     least = column.dtype.type(low)
     offsets = np.subtract(column, least, dtype=np.uint64 if column.dtype.kind == "u" else np.int64) if low else column
     offsets = offsets.astype(np.intp, copy=False)
-    present = np.bincount(offsets, minlength=high - low + 1) > 0
+    counts = np.bincount(offsets, minlength=high - low + 1)
+    present = counts > 0
     table = np.cumsum(present, dtype=np.uint32) - 1
     # Narrow integers may wrap around here, and come out right.
-    return np.flatnonzero(present).astype(column.dtype) + least, table[offsets]
+    return np.flatnonzero(present).astype(column.dtype) + least, table[offsets], counts[present]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._drawing import rendered, require_matplotlib
+from .._drawing import BLACK, BLUE, BROWN, COLOURS, EDGE, GREEN, GREY, ORANGE, PINK, TICKS, house_style, rendered
 from ._curves import Curve, compare, data_set_curve, ends_beside, listing, spread
 from ._measured import Measured
 from ._paper import Paper, in_order, name_of
@@ -19,34 +19,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which colour-blind readers tell apart, darkened until they can be read as text on white.
 _LINES: Mapping[str, tuple[str, Any]] = {
-    "tct": ("#0072b2", "-"),
-    "double": ("#b84a00", "-"),
-    "full": ("#555555", "--"),
-    "osct": ("#8a6100", "-"),
-    "osct-half-percent": ("#a0457e", "-."),
-    "osct-best": ("#007a5a", "--"),
-    "sgd": ("#a0457e", "-"),
-    "tct_al": ("#007a5a", "-"),
+    "tct": (BLUE, "-"),
+    "double": (ORANGE, "-"),
+    "full": (GREY, "--"),
+    "osct": (BROWN, "-"),
+    "osct-half-percent": (PINK, "-."),
+    "osct-best": (GREEN, "--"),
+    "sgd": (PINK, "-"),
+    "tct_al": (GREEN, "-"),
 }
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_COLOURS = ("#0072b2", "#b84a00", "#007a5a", "#a0457e", "#8a6100", "#555555", "#222222")
 _LABEL_INCHES = 0.175
 _DPI = 150
-_STYLE = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e4e4e4",
-    "axes.edgecolor": "#888888",
-    "xtick.color": "#444444",
-    "ytick.color": "#444444",
-    "svg.fonttype": "path",
-}
 
 
 @dataclass(frozen=True)
@@ -88,7 +73,7 @@ def time_picture(study: Measured, paper: Paper, learner: str, teachers: Sequence
         return None
     title = f"{name_of(learner)}: {listing([name_of(curve.teacher) for curve in found.curves])}"
     ends = found.ends(paper)
-    with _style():
+    with house_style():
         figure = _figure(5.3, 3.6)
         axes = _axes(figure, left=0.65, bottom=0.55, width=3.1, height=2.25)
         _draw_curves(axes, found.curves, ends, named=True)
@@ -112,7 +97,7 @@ def data_sets_picture(study: Measured, paper: Paper, learner: str) -> Picture | 
         return None
     width, height = 0.5 + 3.0 * min(3, len(panels)), 0.95 + 1.95 * -(-len(panels) // 3)
     title = f"{name_of(learner)}, data set by data set"
-    with _style():
+    with house_style():
         figure = _figure(max(width, 5.3), height)
         for place, (dataset, curves) in enumerate(panels.items()):
             bottom = height - 0.95 - 1.6 - 1.95 * (place // 3)
@@ -136,7 +121,7 @@ def alpha_picture(study: Measured) -> Picture | None:
     columns: dict[str, Any] = dict(zip(names, zip(*table.rows, strict=True), strict=False))
     if len(table.rows) < 2 or not all(columns["pairs"]):
         return None
-    with _style():
+    with house_style():
         figure = _figure(5.3, 5.4)
         upper = _axes(figure, left=0.75, bottom=2.75, width=3.1, height=1.95)
         lower = _axes(figure, left=0.75, bottom=0.55, width=3.1, height=1.7)
@@ -144,7 +129,7 @@ def alpha_picture(study: Measured) -> Picture | None:
         series = []
         for whose, style in (("", "-"), ("paper_", ":")):
             pairs = np.array(columns[f"{whose}pairs"], dtype=float)
-            for what, colour in (("wins", _COLOURS[0]), ("losses", _COLOURS[1])):
+            for what, colour in (("wins", COLOURS[0]), ("losses", COLOURS[1])):
                 share = 100 * np.array(columns[f"{whose}{what}"], dtype=float) / pairs
                 series.append((f"{what}, paper" if whose else f"{what}, here", share, colour, style))
         _draw_series(upper, alphas, series)
@@ -153,7 +138,7 @@ def alpha_picture(study: Measured) -> Picture | None:
         for whose, name, style in (("here", "accuracy_pct", "-"), ("paper", "paper_accuracy_pct", ":")):
             if None not in columns[name]:
                 accuracies = 100 * np.array(columns[name], dtype=float)
-                series.append((whose, accuracies - accuracies.max(), _COLOURS[0], style))
+                series.append((whose, accuracies - accuracies.max(), COLOURS[0], style))
         _draw_series(lower, alphas, series)
         lower.set(xlabel="alpha", ylabel="points below the best")
         _head(figure, "Sensitivity to alpha", ["above: wins and losses against Double; below: average accuracy"])
@@ -176,7 +161,7 @@ def agreement_picture(study: Measured, paper: Paper) -> Picture | None:
     if not leads:
         return None
     agreed, total = (sum(count(same) for _, same in leads.values()) for count in (np.count_nonzero, len))
-    with _style():
+    with house_style():
         figure = _figure(5.3, 5.2)
         axes = _axes(figure, left=0.75, bottom=0.55, width=4.35, height=3.95)
         for place, (learner, (points, same)) in enumerate(leads.items()):
@@ -187,14 +172,6 @@ def agreement_picture(study: Measured, paper: Paper) -> Picture | None:
         svg, png = rendered(figure, dpi=_DPI)
     caption = f"{said}. On the dashed line the lead is the same in both; the scales are logarithmic beyond 1 point."
     return Picture("agreement", "This study against the paper", caption, f"Scatter plot. {said}.", svg, png)
-
-
-def _style() -> Any:
-    require_matplotlib()
-    import matplotlib.style
-
-    # From matplotlib's defaults, so that a reader's own settings do not change the pictures.
-    return matplotlib.style.context(["default", _STYLE])
 
 
 def _figure(width: float, height: float) -> Figure:
@@ -253,21 +230,21 @@ def _head(figure: Figure, title: str, notes: Sequence[str]) -> None:
     left, top = 0.1 / figure.get_figwidth(), figure.get_figheight()
     figure.text(left, 1 - 0.12 / top, title, fontsize=11, fontweight="bold", va="top", parse_math=False)
     for line, note in enumerate(notes):
-        figure.text(left, 1 - (0.36 + 0.17 * line) / top, note, fontsize=8.5, color="#444444", va="top")
+        figure.text(left, 1 - (0.36 + 0.17 * line) / top, note, fontsize=8.5, color=TICKS, va="top")
 
 
 def _legend(figure: Figure, teachers: Sequence[str]) -> None:
     from matplotlib.lines import Line2D
 
     lines = [Line2D([], [], color=_LINES[t][0], linestyle=_LINES[t][1], label=name_of(t)) for t in teachers]
-    lines += [Line2D([], [], color="#222222", marker="D", linestyle="", mfc="none", label="the paper's end")]
+    lines += [Line2D([], [], color=BLACK, marker="D", linestyle="", mfc="none", label="the paper's end")]
     place = 0.1 / figure.get_figwidth(), 1 - 0.56 / figure.get_figheight()
     spaces = {"borderpad": 0, "borderaxespad": 0, "handlelength": 1.6, "columnspacing": 1.4}
     figure.legend(handles=lines, loc="upper left", bbox_to_anchor=place, ncols=4, frameon=False, **spaces)
 
 
 def _scatter(axes: Axes, points: Any, same: Any, place: int, name: str) -> None:
-    marker, colour = _MARKERS[place % len(_MARKERS)], _COLOURS[place % len(_COLOURS)]
+    marker, colour = _MARKERS[place % len(_MARKERS)], COLOURS[place % len(COLOURS)]
     for chosen, fill in ((same, colour), (~same, "white")):
         axes.plot(*points[chosen].T, marker, mec=colour, mfc=fill, ms=7, mew=1.4, alpha=0.85, zorder=3)
     axes.plot([], [], marker, mec=colour, mfc=colour, ms=7, label=name)
@@ -284,7 +261,7 @@ def _cross(axes: Axes) -> None:
     axes.set_xticks(ticks, names)
     axes.set_yticks(ticks, names)
     for x, y, style in ((reach, 0, "-"), (0, reach, "-"), (reach, reach, "--")):
-        axes.plot([-x, x], [-y, y], style, color="#888888", linewidth=1)
+        axes.plot([-x, x], [-y, y], style, color=EDGE, linewidth=1)
     axes.legend(loc="best", fontsize=8.5, framealpha=0.9)
 
 

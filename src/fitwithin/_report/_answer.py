@@ -1,0 +1,51 @@
+"""What the reader of a report wants to know first."""
+
+from __future__ import annotations
+
+from .._time_limit import seconds_of
+from ..viz._fitted import Fitted, returned, score_name
+
+_STOPPED = {
+    "time": "the time was up, or too short for the next lesson",
+    "all rows": "every row was taught",
+    "no mistakes": "the model made no mistakes any more",
+    "on_round": "on_round said so",
+    "interrupted": "it was interrupted",
+    "learner failed": "the learner failed in a later round",
+}
+
+
+def answer(estimator: Fitted) -> list[str]:
+    """The score with its interval, whether the limit was kept, and what the model rests on; a paragraph each."""
+    return [_score(estimator), _limit(estimator), _lesson(estimator)]
+
+
+def _score(estimator: Fitted) -> str:
+    name = score_name(estimator)
+    name = name[:1].upper() + name[1:]
+    if estimator.score_estimate_ is not None:
+        value, low, high = estimator.score_estimate_
+        return (
+            f"{name} {value:.4f}; with 95 % confidence between {low:.4f} and {high:.4f}. "
+            "It comes from rows that played no part in making the model."
+        )
+    if estimator.n_rows_taught_ >= estimator.n_rows_in_:
+        return f"{name} not known: the model was taught every row, and none is left to examine it on."
+    return f"{name} not known: the model was not examined on rows that were new to it."
+
+
+def _limit(estimator: Fitted) -> str:
+    limit, used = seconds_of(estimator.time_limit), estimator.time_used_
+    if used <= limit:
+        return f"The limit was kept: {used:.2f} s of {limit:g} s."
+    return f"The limit was missed by {used - limit:.2g} s: {used:.2f} s, and {limit:g} s were allowed."
+
+
+def _lesson(estimator: Fitted) -> str:
+    rounds, best = len(estimator.history_), returned(estimator)
+    which = "" if best is None else f", that of round {best.number},"
+    return (
+        f"The returned model{which} was taught {estimator.n_rows_taught_:,} of {estimator.n_rows_in_:,} rows. "
+        f"There {'was 1 round' if rounds == 1 else f'were {rounds:,} rounds'}; the fit ended because "
+        f"{_STOPPED.get(estimator.stop_reason_, estimator.stop_reason_)}."
+    )

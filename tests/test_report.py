@@ -1,0 +1,335 @@
+"""The report of a fit: what it says, that it needs nothing, and what a real browser makes of it."""
+
+import os
+import pickle
+import re
+import stat
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import browser
+from fitwithin import TimeConstrainedClassifier
+from made_up import a_fit, a_round
+from pages import Page
+
+matplotlib = pytest.importorskip("matplotlib")
+
+EVIL = "<script>alert(1)</script>"
+in_a_browser = pytest.mark.skipif(browser.FOUND is None, reason="a page is opened in Chromium, which is not installed")
+
+
+def answer_of(page):
+    """What stands above the contents."""
+    return page.text[: page.text.index("Pictures")]
+
+
+def page_of(fit, folder):
+    return Page(fit.report(folder / "report.html").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "Accuracy 0.7500; with 95 % confidence between 0.7000 and 0.8000."),
+        ({"scoring": "f1_macro"}, "F1 macro 0.7500"),
+        ({"regressor": True}, "R² 0.7500"),
+        ({"estimate": None}, "Accuracy not known: the model was not examined on rows that were new to it."),
+        ({"estimate": None, "taught": (900, 100)}, "Accuracy not known: the model was taught every row"),
+        ({"used": 9.0}, "The limit was kept: 9.00 s of 10 s."),
+        ({"used": 10.5}, "The limit was missed by 0.5 s: 10.50 s, and 10 s were allowed."),
+        ({"time_limit": "1m"}, "The limit was kept: 9.00 s of 60 s."),
+        ({}, "The returned model, that of round 3, was taught 400 of 1,000 rows. There were 3 rounds;"),
+        ({"rounds": [a_round(1)]}, "There was 1 round; the fit ended because the time was up"),
+    ],
+)
+def test_the_page_begins_with_the_answer(tmp_path, changes, words):
+    assert words in answer_of(page_of(a_fit(**changes), tmp_path))
+
+
+def test_rounds_settings_machine_and_versions_are_on_the_page(tmp_path):
+    text = page_of(a_fit(teacher="double", time_limit="10s"), tmp_path).text
+
+    assert "'double'" in text
+    assert "'10s'" in text
+    assert "GaussianNB()" in text
+    assert all(f"{name} " in text for name in ("processor", "memory", "Python", "scikit-learn", "fitwithin"))
+    assert re.search(r"3 +800 +400 +80", text), "round 3"
+
+
+def test_a_learner_is_known_by_its_last_step_and_its_libraries_by_their_versions(tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    fit = a_fit()
+    fit.best_estimator_ = make_pipeline(StandardScaler(), lightgbm.LGBMClassifier())
+
+    page = page_of(fit, tmp_path)
+
+    assert page.text.strip().startswith("LGBMClassifier, fitted within 10 s")
+    assert re.search(rf"lightgbm +{re.escape(lightgbm.__version__)}", page.text)
+
+
+def test_the_page_needs_nothing_but_itself(tmp_path):
+    page = page_of(a_fit(), tmp_path)
+
+    assert {"link", "img", "iframe", "object", "image", "form"}.isdisjoint(tag for tag, _ in page.tags)
+    assert "://" not in page.source
+    assert "default-src 'none'" in page.source
+    assert len(page.attributes("script")) == 1
+
+
+def test_every_picture_is_in_the_page_and_described(tmp_path):
+    page = page_of(a_fit(), tmp_path)
+    pictures = page.attributes("svg")
+
+    assert len(pictures) == 5
+    assert all(picture["role"] == "img" and len(picture["aria-label"]) > 30 for picture in pictures)
+
+
+def test_names_inside_the_page_are_used_once_and_found(tmp_path):
+    page = page_of(a_fit(), tmp_path)
+    names = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    used = {attributes["href"][1:] for _, attributes in page.tags if "href" in attributes}
+    used |= set(re.findall(r"url\(#([^)]+)\)", page.source))
+
+    assert len(names) == len(set(names))
+    assert used <= set(names)
+
+
+def test_a_regressor_has_a_report_without_classes(tmp_path):
+    page = page_of(a_fit(regressor=True), tmp_path)
+
+    assert "Classes taught" not in page.text
+    assert len(page.attributes("svg")) == 4
+
+
+def test_without_a_finished_round_it_says_so(tmp_path):
+    page = page_of(a_fit([], estimate=None), tmp_path)
+
+    assert "No round was finished." in page.text
+    assert len(page.attributes("svg")) == 2, "time and classes"
+
+
+def test_pictures_without_anything_to_show_are_left_out(tmp_path):
+    unexamined = a_round(1, estimate=None, low=None, high=None, examined=0, fresh=0)
+
+    page = page_of(a_fit([unexamined], estimate=None), tmp_path)
+
+    assert len(page.attributes("svg")) == 3, "no learning curve, no predicted times"
+
+
+def test_of_thousands_of_rounds_the_first_and_the_last_are_shown(tmp_path):
+    page = page_of(a_fit([a_round(number) for number in range(1, 1502)]), tmp_path)
+
+    assert "Of 1,501 rounds the first and the last are shown, 501 are left out." in page.text
+    assert page.source.count("<tr><td data-value") == 1000
+
+
+def test_names_are_text_whatever_is_in_them(tmp_path):
+    def scoring(estimator, X, y):
+        raise NotImplementedError
+
+    scoring.__name__ = scoring.__qualname__ = f'"${EVIL}$'
+    classes = np.array([EVIL, "$x^{$", "\x00\x1b\ud800", "&lt; 'so' \"so\"", "-->]]></svg>"], dtype=object)
+    fit = a_fit(classes=classes, pool=range(5, 0, -1), taught=range(1, 6), scoring=scoring, on_round=scoring)
+
+    page = page_of(fit, tmp_path)
+
+    assert len(page.attributes("script")) == 1
+    assert len(page.attributes("svg")) == 5
+    assert f'"${EVIL}$' in page.text, "the score"
+    assert "<script>alert(1)</scr…" in page.text, "the class"
+    assert "-->]]></svg>" in page.text
+    assert "���" in page.text
+
+
+def test_a_page_that_is_there_is_replaced(tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("an old one")
+
+    assert a_fit().report(str(path)) == path
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_crash_leaves_the_old_page_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    path.write_text("an old one")
+
+    def no_space(source, target):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(os, "replace", no_space)
+    with pytest.raises(OSError, match="No space"):
+        a_fit().report(path)
+
+    assert path.read_text() == "an old one"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_a_page_is_as_open_as_any_other_new_file(tmp_path):
+    other = tmp_path / "other"
+    other.touch()
+
+    assert stat.S_IMODE(a_fit().report(tmp_path / "report.html").stat().st_mode) == stat.S_IMODE(other.stat().st_mode)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has links for administrators only")
+def test_a_link_is_followed(tmp_path):
+    link = tmp_path / "report.html"
+    link.symlink_to(tmp_path / "page.html")
+
+    a_fit().report(link)
+
+    assert link.is_symlink()
+    assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        a_fit().report(tmp_path / "nowhere" / "report.html")
+
+
+def test_before_fit_there_is_nothing_to_report(tmp_path):
+    with pytest.raises(NotFittedError):
+        TimeConstrainedClassifier().report(tmp_path / "report.html")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_matplotlib_it_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.style", None)
+
+    with pytest.raises(ImportError, match=r"pip install 'fitwithin\[plots\]'"):
+        a_fit().report(tmp_path / "report.html")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pyplot_and_the_readers_own_settings_are_neither_used_nor_changed(tmp_path, monkeypatch):
+    matplotlib.use("agg")
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    usual = a_fit().report(tmp_path / "usual.html").read_text(encoding="utf-8")
+
+    with matplotlib.rc_context({"font.size": 30, "lines.linewidth": 9}):
+        before = dict(matplotlib.rcParams)
+        changed = a_fit().report(tmp_path / "changed.html").read_text(encoding="utf-8")
+        assert dict(matplotlib.rcParams) == before
+
+    date = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC")
+    assert date.sub("", usual) == date.sub("", changed)
+
+
+def test_a_model_that_was_stored_has_a_report_too(tmp_path):
+    random = np.random.default_rng(0)
+    X = random.random((2000, 3))
+    y = np.where(X[:, 0] > 0.9, EVIL, "usual")
+    fit = TimeConstrainedClassifier(LogisticRegression(), backend="inline", random_state=0).fit(X, y)
+
+    page = page_of(pickle.loads(pickle.dumps(fit)), tmp_path)
+
+    assert page.text.strip().startswith("LogisticRegression, fitted within 60 s")
+
+
+@pytest.fixture(scope="module")
+def tab():
+    with browser.opened() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory) -> Path:
+    rounds = [a_round(1, predicted_fit=None), a_round(2, predicted_fit=30.0), a_round(3, predicted_fit=4.0)]
+    fit = a_fit([*rounds, a_round(4, predicted_fit=200.0)], classes=[EVIL, "usual"])
+    return fit.report(tmp_path_factory.mktemp("report") / "report.html")
+
+
+def column(tab, place):
+    return tab.run(f"[...document.querySelectorAll('.sortable tbody tr')].map(row => row.cells[{place}].innerText)")
+
+
+@in_a_browser
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1000, 400])
+def test_it_opens_without_a_complaint_and_asks_for_nothing(tab, report, width, dark):
+    tab.open(report, width=width, dark=dark)
+
+    assert tab.complaints() == []
+    assert tab.requests() == [report.as_uri()]
+
+
+@in_a_browser
+def test_a_click_on_a_heading_sorts_the_rounds_as_numbers_and_gaps_come_last(tab, report):
+    tab.open(report)
+    place = tab.run("[...document.querySelectorAll('.sortable th')].map(th => th.innerText).indexOf('predicted')")
+    heading = f".sortable th:nth-child({place + 1})"
+    assert column(tab, place) == ["", "30.00", "4.00", "200.00"]
+
+    tab.click(f"{heading} button")
+    assert column(tab, place) == ["4.00", "30.00", "200.00", ""]
+    assert column(tab, 0) == ["3", "2", "4", "1"]
+    assert tab.run(f"document.querySelector('{heading}').ariaSort") == "ascending"
+
+    tab.click(f"{heading} button")
+    assert column(tab, place) == ["200.00", "30.00", "4.00", ""]
+    assert tab.run("document.querySelectorAll('[aria-sort]').length") == 1
+
+    tab.click(".sortable th:nth-child(1) button")
+    assert column(tab, 0) == ["1", "2", "3", "4"]
+    assert tab.complaints() == []
+
+
+@in_a_browser
+def test_a_class_called_script_stays_text(tab, report):
+    tab.open(report)
+
+    assert tab.run("document.scripts.length") == 1
+    assert tab.run("[...document.querySelectorAll('svg text')].some(text => text.textContent.includes('<script>'))")
+    assert tab.complaints() == [], "no dialog either"
+
+
+@in_a_browser
+def test_a_script_that_got_in_all_the_same_would_not_run(tab, report):
+    tab.open(report)
+
+    tab.run("document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))")
+
+    assert tab.run("window.ran === undefined")
+
+
+@in_a_browser
+def test_on_a_phone_the_page_does_not_scroll_sideways(tab, report):
+    tab.open(report, width=400)
+
+    assert tab.run("document.documentElement.scrollWidth") == 400
+    assert tab.run("document.querySelector('.table').scrollWidth > document.querySelector('.table').clientWidth")
+
+
+@in_a_browser
+def test_in_the_dark_the_pictures_are_light_on_dark_and_on_paper_dark_on_light(tab, report):
+    seen = {}
+    for name, how in (("light", {}), ("dark", {"dark": True}), ("paper", {"dark": True, "medium": "print"})):
+        tab.open(report, **how)
+        ink = tab.run("getComputedStyle(document.querySelector('svg text')).fill")
+        paper = tab.run("getComputedStyle(document.body).backgroundColor")
+        seen[name] = [sum(map(int, re.findall(r"\d+", colour)[:3])) / 765 for colour in (paper, ink)]
+
+    assert seen["dark"][1] - seen["dark"][0] > 0.5
+    assert seen["light"][0] - seen["light"][1] > 0.5
+    assert seen["paper"] == seen["light"]
+
+
+@in_a_browser
+def test_it_can_be_printed(tab, report):
+    tab.open(report)
+
+    printed = tab.printed()
+
+    assert printed.startswith(b"%PDF")
+    assert 1 < len(re.findall(rb"/Type\s*/Page\b", printed)) < 8
