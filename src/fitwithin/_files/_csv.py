@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import lzma
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from .._exceptions import Unusable
 from ._part import Part
 
 _DELIMITERS = ",;\t|"
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _BLOCK = 1 << 22
 """Bytes at a time; a row must fit in."""
 
@@ -86,15 +88,15 @@ class CsvFile:
 
 
 def _delimiter(line: str) -> str:
-    """What separates the names in a line: the sign that makes most columns, outside of quotes.
+    """What separates the names in a line: the sign that is there most often, outside of quotes.
 
     Examples
     --------
     >>> _delimiter('age;"city, country";label')
     ';'
     """
-    counts = {sign: len(next(csv.reader([line], delimiter=sign), [])) for sign in _DELIMITERS}
-    return max(_DELIMITERS, key=lambda sign: counts[sign])
+    bare = _QUOTED.sub("", line)
+    return max(_DELIMITERS, key=bare.count)
 
 
 def _reading() -> arrow_csv.ReadOptions:
