@@ -6,11 +6,13 @@ import pickle
 import zipfile
 import zlib
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import skops.io
-from skops.io.exceptions import UnsupportedTypeException, UntrustedTypesFoundException
+from skops.io.exceptions import UntrustedTypesFoundException
 
 from ._about import About
 from ._exceptions import Unusable
@@ -51,7 +53,7 @@ class NotForSkops(Exception):
     """A model that skops can't store; the text says why."""
 
 
-def write_model(path: Path, model: Any, about: About, *, force: bool = False, by_pickle: bool = False) -> None:
+def write_model(path: Path, model: Any, about: About, *, force: bool = False, by_pickle: bool = False) -> About:
     """Store a model and what there is to know about it, whole or not at all.
 
     Parameters
@@ -67,6 +69,11 @@ def write_model(path: Path, model: Any, about: About, *, force: bool = False, by
     by_pickle : bool, default=False
         Whether to store it by pickle, for learners that skops can't store.
 
+    Returns
+    -------
+    About
+        What there is to know, with the types that must be trusted by name to open the file.
+
     Raises
     ------
     NotForSkops
@@ -77,29 +84,28 @@ def write_model(path: Path, model: Any, about: About, *, force: bool = False, by
     with written_beside(path, force=force) as beside:
         if by_pickle:
             with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as file:
-                file.writestr(_PICKLE, pickle.dumps(model, protocol=5))
+                file.writestr(_PICKLE, cloudpickle.dumps(model))
         else:
-            try:
-                skops.io.dump(model, beside, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
-            except (UnsupportedTypeException, TypeError, AttributeError) as error:
-                raise NotForSkops(str(error)) from error
+            about = replace(about, trust=_dumped(model, beside))
         with zipfile.ZipFile(beside, "a", zipfile.ZIP_DEFLATED) as file:
             file.writestr(_ABOUT, about.to_json())
+    return about
 
 
-def needed_trust(model: Any) -> list[str]:
-    """Types of a model that are not on the list: to open its file they must be trusted by name.
+def _dumped(model: Any, path: Path) -> tuple[str, ...]:
+    """Store a model by skops, and say which types in the file are not on the list.
 
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> needed_trust(DecisionTreeClassifier())
-    []
+    It is opened again at once: skops stores some things, such as a lambda, that it can't bring back.
     """
     try:
-        return sorted(set(skops.io.get_untrusted_types(data=skops.io.dumps(model))) - set(TRUSTED))
-    except (UnsupportedTypeException, TypeError, AttributeError):
-        return []
+        skops.io.dump(model, path, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
+        trust = sorted(set(skops.io.get_untrusted_types(file=path)) - set(TRUSTED))
+        refuse_unsound_trees(skops.io.load(path, trusted=[*TRUSTED, *trust]))
+    except OSError:
+        raise
+    except Exception as error:  # Its own types, and whatever a learner's attributes raise when they are looked at.
+        raise NotForSkops(" ".join(str(error).split())[:200]) from error
+    return tuple(trust)
 
 
 def read_about(path: Path) -> About:

@@ -64,7 +64,8 @@ def _fail_for(error: BaseException, hint: str) -> NoReturn:
         case KeyboardInterrupt():
             fail("Interrupted; nothing was written.", code=STOPPED)
         case NoModelInTime():
-            fail(str(error), code=NO_MODEL)
+            # Its last advice is for those who write Python.
+            fail(str(error).partition("; or teach fewer rows")[0].rstrip(".") + ".", code=NO_MODEL)
         case Unusable():
             fail(error.sentence, code=USAGE, hint=error.hint)
         case MemoryError():

@@ -16,7 +16,7 @@ from .._encoding import Encoding
 from .._exceptions import NoModelInTime
 from .._files import DataFile
 from .._goal import read_goal
-from .._model_file import NotForSkops, needed_trust, write_model
+from .._model_file import NotForSkops, write_model
 from .._training import (
     Encoded,
     Understood,
@@ -107,15 +107,12 @@ def _left(order: Order, start: float) -> float:
 
 def _store(order: Order, pipeline: Any, card: About) -> tuple[Path, About]:
     """Where the model was written to; by pickle rather than not at all, after all the time that it took."""
-    card = replace(card, trust=() if order.by_pickle else tuple(needed_trust(pipeline)))
     try:
-        write_model(order.out, pipeline, card, force=order.force, by_pickle=order.by_pickle)
+        return order.out, write_model(order.out, pipeline, card, force=order.force, by_pickle=order.by_pickle)
     except NotForSkops as error:
         path = order.out.with_suffix(".pickle")
-        write_model(path, pipeline, card, force=order.force, by_pickle=True)
         typer.echo(f"Note: skops can't store this learner ({error}), so it is stored by pickle.", err=True)
-        return path, card
-    return order.out, card
+        return path, write_model(path, pipeline, card, force=order.force, by_pickle=True)
 
 
 def _write_report(order: Order, model: Any) -> None:

@@ -6,6 +6,7 @@ import csv
 import lzma
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from .._exceptions import Unusable
 from ._part import Part
 
 _DELIMITERS = ",;\t|"
+_COLUMN = re.compile(r"In CSV column #(?P<number>\d+): (?P<why>.*)")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _BLOCK = 1 << 22
 """Bytes at a time; a row must fit in."""
@@ -45,7 +47,7 @@ class CsvFile:
 
     def read(self, types: Mapping[str, pa.DataType] | None = None) -> Part:
         """All rows."""
-        with self._stream() as stream:
+        with self._told(), self._stream() as stream:
             table = arrow_csv.read_csv(stream, _reading(), self._parsing(), _converting(types))
         self._refuse_bytes(table.schema)
         return Part(table)
@@ -53,6 +55,7 @@ class CsvFile:
     def parts(self, types: Mapping[str, pa.DataType] | None = None) -> Iterator[Part]:
         """All rows, some at a time. Without types, those of the first part are expected of all."""
         with (
+            self._told(),
             self._stream() as stream,
             arrow_csv.open_csv(stream, _reading(), self._parsing(), _converting(types)) as reader,
         ):
@@ -60,6 +63,21 @@ class CsvFile:
             for batch in reader:
                 if batch.num_rows:
                     yield Part(pa.Table.from_batches([batch]))
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Values that are not what was expected of their column, with the column's name."""
+        try:
+            yield
+        except pa.ArrowInvalid as error:
+            found = _COLUMN.match(str(error))
+            if found is None:
+                raise
+            raise Unusable(
+                f"Column {self.names()[int(found['number'])]!r} of {self.path} holds something else than the rows "
+                f"before, or than those in training: {found['why']}.",
+                "Correct the value, or leave the row out.",
+            ) from error
 
     def _stream(self) -> Any:
         if self.path.suffix.lower() == ".xz":
