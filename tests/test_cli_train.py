@@ -71,7 +71,7 @@ def test_it_shows_what_it_understood_and_what_came_of_it(run, here):
     assert result.exit_code == 0, result.output
     said = " ".join(result.stdout.split())
     for words in (
-        "people.parquet: 3,000 rows, 5 columns to learn from, read in",
+        "people.parquet: 3,000 rows, 5 columns to learn from; read and encoded in",
         "To learn: buys, 2 classes: no",
         "Left out: name (nearly every row has a value of its own)",
         "Left out: empty (no values)",

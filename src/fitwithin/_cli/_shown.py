@@ -40,7 +40,10 @@ def show_understood(console: Console, name: str, understood: Understood, encodin
     """What was understood of a file, before anything is done with it."""
     part = understood.part
     width = len(understood.columns) if part.matrix is None else part.matrix.shape[1]
-    say(console, f"{name}: {understood.rows:,} rows, {width:,} columns to learn from, read in {seconds:.1f} s")
+    say(
+        console,
+        f"{name}: {understood.rows:,} rows, {width:,} columns to learn from; read and encoded in {seconds:.1f} s",
+    )
     if part.matrix is None:
         console.print(_columns(understood, encoding))
     else:
@@ -55,7 +58,12 @@ def show_understood(console: Console, name: str, understood: Understood, encodin
 
 def _columns(understood: Understood, encoding: Encoding) -> Table:
     table = Table()
-    for heading, justify in (("columns", "left"), ("", "right"), ("missing", "right"), ("how they are used", "left")):
+    for heading, justify in (
+        ("columns", "left"),
+        ("count", "right"),
+        ("missing", "right"),
+        ("how they are used", "left"),
+    ):
         table.add_column(heading, justify="right" if justify == "right" else "left")
     for kind in KINDS:
         names = [column.name for column in understood.columns if column.kind == kind]
@@ -81,7 +89,7 @@ def _goal(understood: Understood) -> str:
         )
     classes, counts = np.unique(goal.y, return_counts=True)
     order = np.argsort(-counts)
-    shares = [f"{classes[i]} {counts[i] / len(goal.y):.1%}" for i in order]
+    shares = [f"{classes[i]} ({counts[i] / len(goal.y):.1%})" for i in order]
     hint = " (--task regression takes them for values)" if goal.y.dtype.kind in "iuf" else ""
     return f"To learn: {goal.name}, {len(classes):,} classes: {_some(shares, _MOST_CLASSES)}{hint}"
 

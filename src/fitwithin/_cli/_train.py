@@ -79,22 +79,9 @@ def train(
         from ._order import Order
         from ._run import carry_out
 
+        # In the order of the options above.
         order = Order(
-            data=data,
-            target=target,
-            seconds=limit_of(time_limit),
-            learner=learner,
-            teacher=teacher,
-            scoring=scoring,
-            test=test,
-            out=out,
-            report=report,
-            seed=seed,
-            task=task,
-            max_classes=max_classes,
-            jobs=jobs,
-            includes_reading=limit_includes_reading,
-            by_pickle=unsafe_pickle,
-            force=force,
+            *(data, target, limit_of(time_limit), learner, teacher, scoring, test, out, report, seed, task),
+            *(max_classes, jobs, limit_includes_reading, unsafe_pickle, force),
         )
         carry_out(order, as_json=json)
