@@ -227,6 +227,25 @@ def test_a_test_file_in_other_clothes_is_read_as_in_training(run):
     assert told["training"]["test"]["score"] > 0.85
 
 
+def test_a_test_file_with_other_columns_is_refused_before_the_training(run, here):
+    people().drop(columns="city").to_parquet("less.parquet")
+    people().assign(buys=None).to_parquet("unknown.parquet")
+
+    assert_refused(train(run, "--test", "less.parquet"), "no column 'city'")
+    assert_refused(train(run, "--test", "unknown.parquet"), "no row with a value of 'buys'")
+
+
+def test_a_score_that_can_not_be_told_does_not_cost_the_model(run, here):
+    people().query("buys == 'yes'").to_parquet("one-sided.parquet")
+
+    result = train(run, "--test", "one-sided.parquet", "--scoring", "neg_log_loss", "--json")
+
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["training"]["test"] is None
+    assert "Note: no test score" in result.stderr
+    assert (here / "model.skops").exists()
+
+
 OWN = """
     import numpy as np
     from sklearn.base import BaseEstimator, ClassifierMixin

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.metrics import get_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
@@ -148,7 +148,7 @@ class Encoded:
         return X if isinstance(self.encoder, str) else self.encoder.transform(X)
 
 
-def features_of(part: Part, columns: list[Column] | tuple[Column, ...], width: int) -> Any:
+def features_of(part: Part, columns: Sequence[Column], width: int) -> Any:
     """The features of some rows, as the pipeline in a model file takes them.
 
     Raises
@@ -217,25 +217,43 @@ def refuse_misfits(learner: Any, teacher: str, encoded: Encoded, goal: Goal) -> 
         )
 
 
-def score_on(model: Any, encoded: Encoded, goal: Goal, file: DataFile, scoring: str) -> dict[str, Any]:
-    """How good a model is on the rows of another file.
+def rows_to_test(encoded: Encoded, goal: Goal, file: DataFile) -> tuple[Any, Any]:
+    """Features and labels of another file, read before the clock starts: what is wrong with it is known then.
 
     Raises
     ------
     Unusable
-        If the file has other columns.
+        If the file has other columns, or no labels.
     """
+    refuse_other_columns(encoded.columns, file)
     from_file = file.read(types_of(encoded.columns) | ({} if not encoded.columns else _goal_type(goal)))
-    present = from_file.table[goal.name].is_valid().to_numpy().astype(bool)
-    part = with_label(from_file, present)
+    part = with_label(from_file, from_file.table[goal.name].is_valid().to_numpy().astype(bool))
     if not len(part):
         raise Unusable(f"{file.path} has no row with a value of {goal.name!r}.", "Is it the right file?")
     y = as_trained(goal.name, part.table[goal.name], goal.type, regression=goal.is_regression)
-    score = get_scorer(scoring)(model, encoded.more(part), y)
-    return {"score": float(score), "rows": len(part), "file": str(file.path)}
+    return encoded.more(part), y
 
 
-def types_of(columns: list[Column] | tuple[Column, ...]) -> dict[str, pa.DataType]:
+def refuse_other_columns(columns: Sequence[Column], file: DataFile) -> None:
+    """Refuse a file that lacks a column which a model needs.
+
+    Raises
+    ------
+    Unusable
+        If so; says which one may be meant.
+    """
+    names = file.names()
+    missing = [column.name for column in columns if column.name not in names]
+    if missing:
+        shown = ", ".join(map(repr, missing[:10])) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
+        near = difflib.get_close_matches(missing[0], names, n=1)
+        raise Unusable(
+            f"{file.path} has no column {shown}, which the model needs.",
+            f"Did you mean {near[0]}? Rename it there." if near else "Is it the right file?",
+        )
+
+
+def types_of(columns: Sequence[Column]) -> dict[str, pa.DataType]:
     """What to read the columns as, from files that do not say what they hold."""
     return {column.name: column.arrow for column in columns}
 

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from .._exceptions import Unusable
 from ._failing import explained, require
-from ._options import Debug, Force, Json, Model, Trust, UnsafePickle, nearest
+from ._options import Debug, Force, Json, Model, Trust, UnsafePickle
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,12 +48,13 @@ def predict(
         require("pandas", "pyarrow", "skops")
         from .._files import answer_format, open_data, refuse_existing
         from .._model_file import read_about, read_model
+        from .._training import refuse_other_columns
 
         answer_format(out)
         refuse_existing(out, force=force)
         card = read_about(model)
         file = open_data(data)
-        _refuse_other_columns(card, file)
+        refuse_other_columns(card.columns, file)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             pipeline = read_model(model, trust or (), unsafe_pickle=unsafe_pickle)
@@ -64,18 +65,6 @@ def predict(
             typer.echo(json_.dumps({"predictions": str(out), "rows": rows}))
         else:
             Console(highlight=False).print(f"{rows:,} predictions are in {out}.", markup=False, soft_wrap=True)
-
-
-def _refuse_other_columns(card: About, file: DataFile) -> None:
-    names = file.names()
-    missing = [column.name for column in card.columns if column.name not in names]
-    if missing:
-        shown = ", ".join(map(repr, missing[:10])) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
-        are = "columns" if len(missing) > 1 else "column"
-        raise Unusable(
-            f"{file.path} has no {are} {shown}, which the model needs.",
-            nearest(missing[0], names, "Is it the right file?"),
-        )
 
 
 def _write(file: DataFile, out: Path, card: About, answer: Callable[[Part], pa.Table], *, force: bool) -> int:

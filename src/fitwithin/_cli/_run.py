@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from sklearn.metrics import get_scorer
 
 from .._about import About
 from .._encoding import Encoding
@@ -24,7 +25,7 @@ from .._training import (
     encoding_for,
     fitted,
     refuse_misfits,
-    score_on,
+    rows_to_test,
     stored_pipeline,
     understand,
 )
@@ -41,6 +42,7 @@ class _Ready:
     understood: Understood
     encoding: Encoding
     encoded: Encoded
+    test: tuple[Any, Any] | None
     seconds: float
 
 
@@ -49,7 +51,7 @@ def carry_out(order: Order, *, as_json: bool) -> None:
     start = time.monotonic()
     console = Console(quiet=as_json, highlight=False)
     data, test, target = order.checked()
-    ready = _get_ready(order, data, target, start)
+    ready = _get_ready(order, data, test, target, start)
     show_understood(console, str(order.data), ready.understood, ready.encoding, ready.seconds)
     say(console, f"Training {order.learner} for at most {order.seconds:g} s; Ctrl-C keeps the best model so far.")
     goal = ready.understood.goal
@@ -59,14 +61,13 @@ def carry_out(order: Order, *, as_json: bool) -> None:
     model, warned = fitted(ready.learner, ready.encoded, goal, time_limit=seconds, **settings)
     for warning in warned:
         typer.echo(f"Note: {warning}", err=True)
-    test_result = None if test is None else score_on(model, ready.encoded, goal, test, scoring)
     training = {
         "data": order.data.name,
         "seed": order.seed,
         "time_limit": order.seconds,
         "seconds_reading": ready.seconds,
         "limit_includes_reading": order.includes_reading,
-        "test": test_result,
+        "test": _test_score(model, ready.test, scoring),
     }
     if order.includes_reading:
         training["time_used"] = order.seconds - seconds + model.time_used_
@@ -81,7 +82,7 @@ def carry_out(order: Order, *, as_json: bool) -> None:
     say(console, f"  {_next_command(path, card, order)}")
 
 
-def _get_ready(order: Order, data: DataFile, target: str, start: float) -> _Ready:
+def _get_ready(order: Order, data: DataFile, test: DataFile | None, target: str, start: float) -> _Ready:
     part = data.read()
     goal = read_goal(target, part.table[target], order.known_task, order.max_classes)
     learner = learner_of(order.learner, regression=goal.is_regression, jobs=order.jobs)
@@ -89,7 +90,19 @@ def _get_ready(order: Order, data: DataFile, target: str, start: float) -> _Read
     encoding = encoding_for(learner)
     encoded = Encoded.of(understood, encoding)
     refuse_misfits(learner, order.teacher, encoded, goal)
-    return _Ready(learner, understood, encoding, encoded, time.monotonic() - start)
+    to_test = None if test is None else rows_to_test(encoded, goal, test)
+    return _Ready(learner, understood, encoding, encoded, to_test, time.monotonic() - start)
+
+
+def _test_score(model: Any, test: tuple[Any, Any] | None, scoring: str) -> dict[str, Any] | None:
+    """How good the model is on other rows; after all the time that it took it is kept even if nobody can tell."""
+    if test is None:
+        return None
+    try:
+        return {"score": float(get_scorer(scoring)(model, *test)), "rows": len(test[1])}
+    except (TypeError, ValueError) as error:
+        typer.echo(f"Note: no test score: {' '.join(str(error).split())}", err=True)
+        return None
 
 
 def _left(order: Order, start: float) -> float:

@@ -69,8 +69,9 @@ def train(
 ) -> None:
     """Train the best model that the time allows on a file, and store it.
 
-    Ctrl-C ends the training at once, and keeps the best model so far. Exit codes: 0 a model, 2 wrong usage, 3 no model
-    in time, 130 interrupted before there was a model.
+    Ctrl-C ends the training at once, and keeps the best model so far.
+
+    Exit codes: 0 a model, 2 wrong usage, 3 no model in time, 130 interrupted before there was one, 1 all else.
 
     Example: fitwithin train rows.parquet --target label --time-limit 15m --learner lightgbm --out model.skops
     """

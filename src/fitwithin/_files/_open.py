@@ -142,7 +142,7 @@ def _nearest_file(path: Path) -> str:
     if not path.parent.is_dir():
         return f"There is no folder {path.parent} either."
     names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file() and _ending(entry) in _ENDINGS)
-    near = difflib.get_close_matches(path.name, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(path.name, names, n=1, cutoff=0.6)
     return f"Did you mean {path.parent / near[0]}?" if near else "Check the path."
 
 
