@@ -21,7 +21,10 @@ from fitwithin._exceptions import Unusable
 from fitwithin._model_file import TRUSTED, NotForSkops, read_about, read_model, write_model
 from fitwithin._presets import CLASSIFIERS, REGRESSORS, preset
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [
+    pytest.mark.usefixtures("one_thread"),
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),  # LightGBM before 4.7 says so of matrices
+]
 
 X = np.random.default_rng(0).random((200, 3))
 Y = np.where(X[:, 0] > 0.5, "yes", "no")

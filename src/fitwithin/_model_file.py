@@ -36,6 +36,8 @@ TRUSTED: tuple[str, ...] = (
     "lightgbm.sklearn.LGBMClassifier",
     "lightgbm.sklearn.LGBMRegressor",
     "numpy.dtype",
+    # A list with a warning, in which scikit-learn before 1.7 keeps the columns that are left over.
+    "sklearn.compose._column_transformer._RemainderColsList",
     *(f"sklearn._loss.link.{name}" for name in _LINKS.split()),
     *(f"sklearn._loss.loss.{name}" for name in _LOSSES.split()),
     "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",

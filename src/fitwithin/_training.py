@@ -24,6 +24,9 @@ from ._goal import Goal, as_trained
 from ._machine import Machine
 from ._regressor import TimeConstrainedRegressor
 
+NAMELESS = "X does not have valid feature names"
+"""What LightGBM before 4.7 warns of when it is given a matrix, although it was trained with one."""
+
 
 @dataclass(frozen=True, eq=False)
 class Understood:
@@ -194,6 +197,7 @@ def fitted(learner: Any, encoded: Encoded, goal: Goal, **settings: Any) -> tuple
     kind = TimeConstrainedRegressor if goal.is_regression else TimeConstrainedClassifier
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", NAMELESS)
         model = kind(learner, **settings).fit(encoded.X, goal.y)
     return model, list(dict.fromkeys(str(warning.message).partition("\n")[0] for warning in caught))
 
@@ -210,8 +214,8 @@ def refuse_misfits(learner: Any, teacher: str, encoded: Encoded, goal: Goal) -> 
         refuse_unfit_teacher(TEACHERS[teacher](), learner, regression=goal.is_regression)
     except (TypeError, ValueError) as error:
         raise Unusable(str(error).replace("teacher='tct'", "--teacher tct")) from error
-    is_sparse = hasattr(encoded.X, "tocsr")
-    if is_sparse and hasattr(learner, "__sklearn_tags__") and not get_tags(learner).input_tags.sparse:
+    # By its name: older versions of scikit-learn do not say which of its learners take sparse rows.
+    if hasattr(encoded.X, "tocsr") and type(learner).__name__.startswith("HistGradientBoosting"):
         raise Unusable(
             "The learner takes no sparse rows.", "Use --learner lightgbm, random-forest or logistic-regression."
         )

@@ -85,7 +85,7 @@ def _answering(pipeline: Any, card: About, *, proba: bool) -> Callable[[Part], p
     import pyarrow as pa
 
     from .._goal import in_file
-    from .._training import features_of
+    from .._training import NAMELESS, features_of
 
     if proba and not (card.classes and hasattr(pipeline, "predict_proba")):
         raise Unusable(
@@ -97,9 +97,11 @@ def _answering(pipeline: Any, card: About, *, proba: bool) -> Callable[[Part], p
 
     def answer(part: Part) -> pa.Table:
         X = features_of(part, card.columns, card.features)
-        answers = {"prediction": in_file(pipeline.predict(X), card.target_type)}
-        if proba:
-            answers |= _probabilities(pipeline, X, card.classes)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", NAMELESS)
+            answers = {"prediction": in_file(pipeline.predict(X), card.target_type)}
+            if proba:
+                answers |= _probabilities(pipeline, X, card.classes)
         return pa.table(answers)
 
     return answer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from .._files import DataFile
 from .._goal import read_goal
 from .._model_file import NotForSkops, write_model
 from .._training import (
+    NAMELESS,
     Encoded,
     Understood,
     about,
@@ -99,7 +101,9 @@ def _test_score(model: Any, test: tuple[Any, Any] | None, scoring: str) -> dict[
     if test is None:
         return None
     try:
-        return {"score": float(get_scorer(scoring)(model, *test)), "rows": len(test[1])}
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", NAMELESS)
+            return {"score": float(get_scorer(scoring)(model, *test)), "rows": len(test[1])}
     except (TypeError, ValueError) as error:
         typer.echo(f"Note: no test score: {' '.join(str(error).split())}", err=True)
         return None
