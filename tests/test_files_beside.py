@@ -1,6 +1,7 @@
 """A file is there whole or not at all, and none is replaced unasked."""
 
 import os
+from pathlib import Path
 
 import pyarrow as pa  # after the skip
 import pytest
@@ -60,13 +61,19 @@ def test_no_place_to_write_to_is_known_before(tmp_path):
         refuse_existing(tmp_path / "b" / "c", force=True)
     with pytest.raises(Unusable, match="is a folder"):
         refuse_existing(tmp_path, force=True)
+    with pytest.raises(Unusable, match="is no folder"):
+        refuse_existing(tmp_path / "a" / "b", force=True)
+    assert os.listdir(tmp_path) == ["a"]
 
 
 def test_a_folder_without_permission_is_known_before(tmp_path, monkeypatch):
-    # The superuser may write anywhere, and tests may be run by one.
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    def refuse(self):
+        raise PermissionError(13, "Permission denied")
 
-    with pytest.raises(Unusable, match="can't be written to"):
+    # The superuser may write anywhere, and tests may be run by one.
+    monkeypatch.setattr(Path, "touch", refuse)
+
+    with pytest.raises(Unusable, match=r"Nothing can be written to the folder .*: Permission denied"):
         refuse_existing(tmp_path / "a", force=False)
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import get_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
@@ -219,6 +221,36 @@ def refuse_misfits(learner: Any, teacher: str, encoded: Encoded, goal: Goal) -> 
         raise Unusable(
             "The learner takes no sparse rows.", "Use --learner lightgbm, random-forest or logistic-regression."
         )
+
+
+def refuse_unfit_score(scoring: str, goal: Goal) -> None:
+    """Find out before the clock starts that a score says nothing about these labels.
+
+    Parameters
+    ----------
+    scoring : str
+        The name of a scorer.
+    goal : Goal
+        What is to be learned.
+
+    Raises
+    ------
+    Unusable
+        If it can't even be told for a model that guesses.
+    """
+    guesser = DummyRegressor() if goal.is_regression else DummyClassifier(strategy="prior")
+    X = np.zeros((len(goal.y), 1))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a guess may deserve them
+            get_scorer(scoring)(guesser.fit(X, goal.y), X, goal.y)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise Unusable(
+            f"--scoring {scoring} can't be used for this target: {' '.join(str(error).split())[:200]}",
+            "For values use r2 or neg_mean_absolute_error."
+            if goal.is_regression
+            else "For classes use accuracy, balanced_accuracy, f1_macro or neg_log_loss.",
+        ) from error
 
 
 def rows_to_test(encoded: Encoded, goal: Goal, file: DataFile) -> tuple[Any, Any]:

@@ -64,14 +64,14 @@ class Order:
             one_of("--scoring", self.scoring, get_scorer_names())
         # Whether it can be made at all; whether for classes or for values is seen later.
         learner_of(self.learner, regression=False, jobs=self.jobs)
-        for path in filter(None, (self.out, self.report)):
-            refuse_existing(path, force=self.force)
         data = open_data(self.data)
         names = data.names()
         target = _target(data, names, self.target)
         test = None if self.test is None else open_data(self.test)
         if test is not None and target not in test.names():
             raise Unusable(f"{self.test} has no column {target!r}.", nearest(target, test.names(), "Rename it there."))
+        for path in filter(None, (self.out, self.report)):
+            refuse_existing(path, force=self.force)
         return data, test, target
 
     @property

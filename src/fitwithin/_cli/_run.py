@@ -27,6 +27,7 @@ from .._training import (
     encoding_for,
     fitted,
     refuse_misfits,
+    refuse_unfit_score,
     rows_to_test,
     stored_pipeline,
     understand,
@@ -88,6 +89,8 @@ def _get_ready(order: Order, data: DataFile, test: DataFile | None, target: str,
     part = data.read()
     goal = read_goal(target, part.table[target], order.known_task, order.max_classes)
     learner = learner_of(order.learner, regression=goal.is_regression, jobs=order.jobs)
+    if order.scoring is not None:
+        refuse_unfit_score(order.scoring, goal)
     understood = understand(part, goal)
     encoding = encoding_for(learner)
     encoded = Encoded.of(understood, encoding)

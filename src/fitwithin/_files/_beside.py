@@ -20,12 +20,31 @@ def refuse_existing(path: Path, *, force: bool) -> None:
     """
     if path.is_dir():
         raise Unusable(f"{path} is a folder.", f"Name a file, such as {path / 'model.skops'}.")
-    if path.exists() and not force:
-        raise Unusable(f"{path} exists already.", "Choose another name, or replace it with --force.")
-    if not path.parent.is_dir():
+    if not force:
+        _refuse_file(path)
+    if path.parent.exists() and not path.parent.is_dir():
+        raise Unusable(f"{path.parent} is no folder.", "Choose another place.")
+    if not path.parent.exists():
         raise Unusable(f"There is no folder {path.parent} to write {path.name} to.", f"Make it: mkdir -p {path.parent}")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise Unusable(f"The folder {path.parent.resolve()} can't be written to.", "Choose another one.")
+    try:
+        # Permissions alone do not tell: a disk may be read-only, and the superuser may write almost anywhere.
+        _beside(path).touch()
+        _beside(path).unlink()
+    except OSError as error:
+        raise Unusable(
+            f"Nothing can be written to the folder {path.parent.resolve()}: {error.strerror or error}.",
+            "Choose another place.",
+        ) from error
+
+
+def _refuse_file(path: Path) -> None:
+    if path.exists():
+        raise Unusable(f"{path} exists already.", "Choose another name, or replace it with --force.")
+
+
+def _beside(path: Path) -> Path:
+    """In the same folder, so that renaming it is one step; hidden, and unlike any other of this machine."""
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
 @contextmanager
@@ -49,12 +68,12 @@ def written_beside(path: Path, *, force: bool) -> Iterator[Path]:
     ['a.txt']
     >>> folder.cleanup()
     """
-    # In the same folder, so that renaming it is one step; hidden, and unlike any other of this machine.
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    beside = _beside(path)
     try:
         yield beside
         _synced(beside)
-        refuse_existing(path, force=force)
+        if not force:
+            _refuse_file(path)
         os.replace(beside, path)
     except OSError as error:
         raise Unusable(f"{path} can't be written: {error.strerror or error}.", "Choose another place.") from error
