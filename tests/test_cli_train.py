@@ -176,6 +176,7 @@ def test_too_little_time_is_exit_code_3_and_no_file(run, here):
         (("people.parquet", "--target", "buys", "--teacher", "sgd"), ("partial_fit", "--teacher tct")),
         (("people.parquet", "--target", "height", "--teacher", "osct"), ("classes only", "--teacher tct")),
         (("people.parquet", "--target", "buys", "--scoring", "acuracy"), ("Did you mean accuracy?",)),
+        (("people.parquet", "--target", "buys", "--learner", "sklearn.linear_model:Ridge"), ("Ridge is a regressor",)),
         (("people.parquet", "--target", "buys", "--scoring", "f1"), ("--scoring f1 can't be used", "f1_macro")),
         (("people.parquet", "--target", "height", "--scoring", "accuracy"), ("--scoring accuracy", "r2")),
         (("people.parquet", "--target", "buys", "--task", "clasification"), ("Did you mean classification?",)),

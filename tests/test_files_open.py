@@ -113,6 +113,16 @@ def test_large_files_come_in_many_parts(tmp_path, monkeypatch):
         np.testing.assert_array_equal(join(parts).table["a"].to_numpy(), np.arange(200_000))
 
 
+def test_parts_that_were_used_are_not_kept(tmp_path):
+    WRITERS["a.parquet"](pa.table({"a": np.random.default_rng(0).random(1_000_000)}), tmp_path / "a.parquet")
+    before = pa.total_allocated_bytes()
+
+    in_memory = [pa.total_allocated_bytes() - before for _ in open_data(tmp_path / "a.parquet").parts()]
+
+    assert len(in_memory) >= 20
+    assert max(in_memory[10:]) <= 2 * max(in_memory[:10])
+
+
 def test_a_matrix_of_numpy_has_its_columns_beside(tmp_path):
     X = np.arange(6.0).reshape(3, 2)
     np.savez(tmp_path / "a.npz", X=X, y=["a", "b", "a"])

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from sklearn.base import is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import Pipeline
@@ -205,13 +206,21 @@ def fitted(learner: Any, encoded: Encoded, goal: Goal, **settings: Any) -> tuple
 
 
 def refuse_misfits(learner: Any, teacher: str, encoded: Encoded, goal: Goal) -> None:
-    """Find out before the clock starts that a learner can't be taught these rows, or not by this teacher.
+    """Find out before the clock starts that a learner is of the wrong kind, or can't be taught these rows, or not so.
 
     Raises
     ------
     Unusable
         If so.
     """
+    if (is_classifier if goal.is_regression else is_regressor)(learner):
+        kinds = (
+            ("classifier", "values", "classification") if goal.is_regression else ("regressor", "classes", "regression")
+        )
+        raise Unusable(
+            f"{type(learner).__name__} is a {kinds[0]}, and {goal.name!r} is learned as {kinds[1]}.",
+            f"Choose another --learner, or say --task {kinds[2]}.",
+        )
     try:
         refuse_unfit_teacher(TEACHERS[teacher](), learner, regression=goal.is_regression)
     except (TypeError, ValueError) as error:
@@ -282,7 +291,7 @@ def refuse_other_columns(columns: Sequence[Column], file: DataFile) -> None:
     missing = [column.name for column in columns if column.name not in names]
     if missing:
         shown = ", ".join(map(repr, missing[:10])) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
-        near = difflib.get_close_matches(missing[0], names, n=1)
+        near = difflib.get_close_matches(missing[0], names, n=1, cutoff=0.75)
         raise Unusable(
             f"{file.path} has no column {shown}, which the model needs.",
             f"Did you mean {near[0]}? Rename it there." if near else "Is it the right file?",

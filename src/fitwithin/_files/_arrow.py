@@ -30,12 +30,13 @@ class ParquetFile:
 
     def read(self, types: Mapping[str, pa.DataType] | None = None) -> Part:
         """All rows."""
-        with pq.ParquetFile(self.path, memory_map=False) as file:
+        with pq.ParquetFile(self.path) as file:
             return Part(file.read(columns=_wanted(types)))
 
     def parts(self, types: Mapping[str, pa.DataType] | None = None) -> Iterator[Part]:
         """All rows, some at a time."""
-        with pq.ParquetFile(self.path, memory_map=False) as file:
+        # What is read ahead would be kept until the end.
+        with pq.ParquetFile(self.path, pre_buffer=False) as file:
             for batch in file.iter_batches(ROWS_AT_ONCE, columns=_wanted(types)):
                 yield Part(pa.Table.from_batches([batch]))
 
