@@ -4,9 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import sparse
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fitwithin._columns import Column
 from fitwithin._exceptions import Unusable
@@ -17,8 +15,6 @@ from fitwithin._training import (
     Encoded,
     encoding_for,
     features_of,
-    refuse_misfits,
-    refuse_unfit_score,
     stored_pipeline,
     understand,
 )
@@ -91,25 +87,3 @@ def test_rows_of_another_shape_are_refused():
 def test_sparse_rows_are_made_as_wide_as_in_training():
     for width in (2, 9):
         assert features_of(Part(TABLE, sparse.eye(4, format="csr")), [], width).shape == (4, width)
-
-
-@pytest.mark.parametrize(
-    ("learner", "teacher", "why"),
-    [
-        (DecisionTreeRegressor(), "auto", "is a regressor"),
-        (DecisionTreeClassifier(), "sgd", "partial_fit"),
-        (HistGradientBoostingClassifier(), "auto", "sparse"),
-    ],
-)
-def test_a_learner_that_can_not_be_taught_is_refused_before(learner, teacher, why):
-    found = understood(Part(TABLE, sparse.eye(4, format="csr")))
-
-    with pytest.raises(Unusable, match=why):
-        refuse_misfits(learner, teacher, Encoded.of(found, "ordinal"), found.goal)
-
-
-def test_a_score_that_says_nothing_is_refused_before():
-    refuse_unfit_score("balanced_accuracy", understood().goal)
-
-    with pytest.raises(Unusable, match="f1_macro"):
-        refuse_unfit_score("f1", understood().goal)

@@ -47,8 +47,8 @@ def predict(
     with explained(debug=debug):
         require("pandas", "pyarrow", "skops")
         from .._files import answer_format, open_data, refuse_existing
+        from .._misfits import refuse_other_columns
         from .._model_file import read_about, read_model
-        from .._training import refuse_other_columns
 
         answer_format(out)
         refuse_existing(out, force=force)

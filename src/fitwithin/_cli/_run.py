@@ -18,6 +18,7 @@ from .._encoding import Encoding
 from .._exceptions import NoModelInTime
 from .._files import DataFile
 from .._goal import read_goal
+from .._misfits import refuse_misfits, refuse_unfit_score
 from .._model_file import NotForSkops, write_model
 from .._training import (
     NAMELESS,
@@ -26,8 +27,6 @@ from .._training import (
     about,
     encoding_for,
     fitted,
-    refuse_misfits,
-    refuse_unfit_score,
     rows_to_test,
     stored_pipeline,
     understand,
@@ -94,7 +93,7 @@ def _get_ready(order: Order, data: DataFile, test: DataFile | None, target: str,
     understood = understand(part, goal)
     encoding = encoding_for(learner)
     encoded = Encoded.of(understood, encoding)
-    refuse_misfits(learner, order.teacher, encoded, goal)
+    refuse_misfits(learner, order.teacher, encoded.X, goal)
     to_test = None if test is None else rows_to_test(encoded, goal, test)
     return _Ready(learner, understood, encoding, encoded, to_test, time.monotonic() - start)
 
