@@ -1,5 +1,7 @@
 """The command line, as a user meets it."""
 
+import re
+
 import pytest
 from typer.testing import CliRunner
 
@@ -42,7 +44,7 @@ def test_a_bad_time_limit_gets_one_sentence_and_exit_code_2(run, text):
 
 def test_too_little_time_gets_a_sentence_and_no_traceback(run):
     result = run("demo", "--rows", "1000", "--time-limit", "1ms")
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert "No model within the limit of 0.001 s" in result.stderr
     assert "Traceback" not in result.output
 
@@ -55,11 +57,15 @@ def test_other_bad_options_get_exit_code_2(run, arguments):
     assert arguments[0] in result.stderr
 
 
-@pytest.mark.parametrize("command", [(), ("demo",)])
+@pytest.mark.parametrize("command", ["", "demo", "train", "predict", "inspect", "study", "study report", "theory"])
 def test_every_help_has_an_example(run, command):
-    result = run(*command, "--help")
+    result = run(*command.split(), "--help")
     assert result.exit_code == 0
-    assert "Example: fitwithin demo" in result.stdout
+    assert re.search(rf"Examples?: fitwithin {command}", " ".join(result.stdout.split()))
+
+
+def test_there_is_completion_for_the_shell(run):
+    assert "--install-completion" in run("--help").stdout
 
 
 def test_without_a_command_the_help_is_shown(run):

@@ -1,5 +1,7 @@
 """Learners by name have the paper's settings, on the command line and in the estimators alike."""
 
+import sys
+
 import numpy as np
 import pytest
 from sklearn.base import is_classifier, is_regressor
@@ -18,6 +20,7 @@ from fitwithin.backends import Inline
         ("decision-tree", {"min_samples_split": 30, "max_depth": 5}),
         ("linear-svm", {"dual": False}),
         ("logistic-regression", {"solver": "saga", "max_iter": 100}),
+        ("hist-gradient-boosting", {"max_iter": 100}),
         ("sgd-hinge", {"loss": "hinge"}),
         ("sgd-log", {"loss": "log_loss"}),
     ],
@@ -69,3 +72,10 @@ def test_an_object_with_an_unknown_name_can_be_looked_at_before_it_is_refused():
 
     assert "forest" in model._repr_html_()
     assert hasattr(model, "predict_proba")
+
+
+def test_a_missing_booster_is_named_with_the_command_that_installs_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+
+    with pytest.raises(ImportError, match=r"XGBoost is not installed: pip install 'fitwithin\[boosters\]'"):
+        preset("xgboost")

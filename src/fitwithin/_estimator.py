@@ -34,7 +34,7 @@ from ._time_limit import TimeLimit, seconds_of
 from .backends import Backend, Inline, Process, Seat, Task
 from .teachers import Deck, Teacher
 
-_TEACHERS: Mapping[str, Callable[[], Teacher]] = {
+TEACHERS: Mapping[str, Callable[[], Teacher]] = {
     "auto": teachers.Auto,
     "tct": teachers.TCT,
     "double": teachers.Double,
@@ -104,7 +104,7 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
         """
         backend: Backend = _named("backend", self.backend, _BACKENDS, "open")
         budget = Budget(seconds_of(self.time_limit), clock=backend.clock)
-        teacher: Teacher = _named("teacher", self.teacher, _TEACHERS, "teach")
+        teacher: Teacher = _named("teacher", self.teacher, TEACHERS, "teach")
         scorer = self._scorer(weighted=sample_weight is not None)
         with backend.open(budget) as seat, display(self.progress, budget) as shown:
             watchers = () if shown is None else (shown,)
@@ -127,7 +127,7 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
     ) -> tuple[Deck, Labels | None]:
         """Check the input, seat the learner before its pool, and shuffle the deck."""
         learner = self._checked_learner()
-        self._check_teacher_fits(teacher, learner)
+        refuse_unfit_teacher(teacher, learner, regression=self._regression)
         features = self._features(X, y)
         target = self._target(y)
         extras, options = by_rows(params, len(target.column))
@@ -195,20 +195,6 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
         if hasattr(learner, "__sklearn_tags__"):
             self._refuse_wrong_kind(learner)
         return clone(learner, safe=False)
-
-    def _check_teacher_fits(self, teacher: Teacher, learner: Any) -> None:
-        """Refuse a teacher that asks more of the learner than it can do."""
-        name = type(teacher).__name__
-        if self._regression and getattr(teacher, "classes_only", False):
-            raise ValueError(
-                f"The teacher {name} works with classes only; for a regressor use teacher='tct' or 'double'."
-            )
-        missing = [method for method in getattr(teacher, "needs", ()) if not hasattr(learner, method)]
-        if missing:
-            raise TypeError(
-                f"The teacher {name} needs a learner with {' and '.join(missing)}, which {type(learner).__name__} does "
-                "not have; choose another learner, or teacher='tct', which asks for fit and predict only."
-            )
 
     def _default_scorer(self) -> Scorer | None:
         raise NotImplementedError
@@ -294,6 +280,19 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
             for name in ("allow_nan", "sparse", "string", "categorical"):
                 setattr(tags.input_tags, name, getattr(learner.input_tags, name))
         return tags
+
+
+def refuse_unfit_teacher(teacher: Teacher, learner: Any, *, regression: bool) -> None:
+    """Refuse a teacher that asks more of the learner than it can do."""
+    name = type(teacher).__name__
+    if regression and getattr(teacher, "classes_only", False):
+        raise ValueError(f"The teacher {name} works with classes only; for a regressor use teacher='tct' or 'double'.")
+    missing = [method for method in getattr(teacher, "needs", ()) if not hasattr(learner, method)]
+    if missing:
+        raise TypeError(
+            f"The teacher {name} needs a learner with {' and '.join(missing)}, which {type(learner).__name__} does "
+            "not have; choose another learner, or teacher='tct', which asks for fit and predict only."
+        )
 
 
 def _named(parameter: str, value: Any, known: Mapping[str, Callable[[], Any]], method: str) -> Any:

@@ -4,7 +4,8 @@
 
     FitwithinError
     ├── NoModelInTime      nothing could be trained by the deadline
-    └── LearnerFailed      the learner's process died without an exception
+    ├── LearnerFailed      the learner's process died without an exception
+    └── Unusable           a file, a column or an option that nothing can be done with, and what would do
 
     Signals between backend and session, never seen by a user:
     OutOfTime              the deadline came while the learner was at work
@@ -31,6 +32,28 @@ class LearnerFailed(FitwithinError, RuntimeError):
 
     An exception that the learner raises comes out as itself instead.
     """
+
+
+class Unusable(FitwithinError, ValueError):
+    """A file, a column or an option that nothing can be done with.
+
+    Parameters
+    ----------
+    sentence : str
+        What is wrong.
+    hint : str, default=""
+        What the user can do about it.
+
+    Examples
+    --------
+    >>> print(Unusable("There is no file rows.csv.", "Look for it with ls."))
+    There is no file rows.csv. Look for it with ls.
+    """
+
+    def __init__(self, sentence: str, hint: str = "") -> None:
+        super().__init__(f"{sentence} {hint}".strip())
+        self.sentence = sentence
+        self.hint = hint
 
 
 class OutOfTime(Exception):

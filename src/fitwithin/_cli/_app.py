@@ -5,10 +5,16 @@ from __future__ import annotations
 import typer
 
 from ._demo import demo
+from ._inspect import inspect
+from ._predict import predict
 from ._study import study
 from ._theory import theory
+from ._train import train
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = typer.Typer(no_args_is_help=True)
+app.command()(train)
+app.command()(predict)
+app.command()(inspect)
 app.command()(demo)
 app.command()(theory)
 app.add_typer(study, name="study")
@@ -18,5 +24,5 @@ app.add_typer(study, name="study")
 def main() -> None:
     """The best model that your learner can build by a deadline.
 
-    Example: fitwithin demo
+    Examples: fitwithin demo; fitwithin train rows.parquet --target label --time-limit 15m
     """

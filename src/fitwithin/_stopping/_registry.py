@@ -53,6 +53,7 @@ _KNOWN: dict[str, str] = {
     "sklearn.MLPClassifier": "_networks.fit_network",
     "sklearn.MLPRegressor": "_networks.fit_network",
     "sklearn.Pipeline": "_pipeline.fit_pipeline",
+    "fitwithin.AnyLabels": "_labels.fit_any_labels",
 }
 # Those that can with some settings only.
 _IF: dict[str, str] = {
@@ -62,6 +63,7 @@ _IF: dict[str, str] = {
     "_ensembles.fit_bagging": "_ensembles.has_no_oob_score",
     "_epochs.fit_logistic_regression": "_epochs.can_go_on",
     "_pipeline.fit_pipeline": "_pipeline.can_stop_at_the_end",
+    "_labels.fit_any_labels": "_labels.can_stop_inside",
 }
 _ADDED: dict[type, Stopping] = {}
 

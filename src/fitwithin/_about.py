@@ -1,0 +1,95 @@
+"""What is written beside a model: what it was trained on, how, and how good it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ._columns import KINDS, Column
+from ._exceptions import Unusable
+from ._goal import Task
+
+FORMAT = 1
+"""Goes up when an older version could not read the file any more."""
+
+
+@dataclass(frozen=True)
+class About:
+    """Everything about a model but the model.
+
+    Parameters
+    ----------
+    task, target, target_type : str
+        Classification or regression; the column that was learned, and arrow's name of its type.
+    classes : list
+        Its labels, sorted; empty in a regression.
+    columns : tuple of Column
+        What the model needs of a file; empty for a model of a matrix without names.
+    features : int
+        Columns of the matrix that the learner was given.
+    learner, encoding, teacher, scoring : str
+        How it was trained.
+    training : dict
+        Rows, rounds, time, estimate: see the command line's ``--json``.
+    versions : dict
+        Of the libraries.
+    trust : list of str
+        Types that must be trusted by name to open the file.
+    """
+
+    task: Task
+    target: str
+    target_type: str
+    classes: list[Any]
+    columns: tuple[Column, ...]
+    features: int
+    learner: str
+    encoding: str
+    teacher: str
+    scoring: str
+    training: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    trust: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        """As text."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1, default=_plain)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> About:
+        """From text, which may be anybody's.
+
+        Raises
+        ------
+        Unusable
+            If it is not what `to_json` writes.
+
+        Examples
+        --------
+        >>> try:
+        ...     About.from_json("{}")
+        ... except Unusable as error:
+        ...     print(error.sentence)
+        What it says about itself can't be read.
+        """
+        try:
+            found = json.loads(text)
+            if found.pop("format") > FORMAT:
+                raise Unusable("It was written by a newer version.", "Upgrade: pip install -U fitwithin")
+            columns = tuple(Column(**column) for column in found.pop("columns"))
+            about = cls(columns=columns, trust=tuple(found.pop("trust")), **found)
+            is_sound = about.task in ("classification", "regression") and all(c.kind in KINDS for c in columns)
+            if not is_sound or not isinstance(about.training, dict) or not isinstance(about.classes, list):
+                raise TypeError("of another kind")
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            if isinstance(error, Unusable):
+                raise
+            raise Unusable("What it says about itself can't be read.", "Was it written by fitwithin train?") from error
+        return about
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy's as one of Python's."""
+    return value.item()

@@ -1,0 +1,92 @@
+"""What a user orders from fitwithin train, looked at before anything is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from sklearn.metrics import get_scorer_names
+
+from .._estimator import TEACHERS
+from .._exceptions import Unusable
+from .._files import DataFile, open_data, refuse_existing
+from .._goal import Task
+from ._options import learner_of, nearest, one_of
+
+
+@dataclass(frozen=True)
+class Order:
+    """The options of fitwithin train, by the names that they have there.
+
+    Parameters
+    ----------
+    data, test, out, report : Path
+        Files.
+    target, learner, teacher, scoring, task : str
+        Names.
+    seconds : float
+        The limit.
+    seed, max_classes, jobs : int
+        Numbers.
+    includes_reading, by_pickle, force : bool
+        Whether the limit covers reading; whether to store by pickle; whether to replace files.
+    """
+
+    data: Path
+    target: str | None
+    seconds: float
+    learner: str
+    teacher: str
+    scoring: str | None
+    test: Path | None
+    out: Path
+    report: Path | None
+    seed: int | None
+    task: str
+    max_classes: int
+    jobs: int
+    includes_reading: bool
+    by_pickle: bool
+    force: bool
+
+    def checked(self) -> tuple[DataFile, DataFile | None, str]:
+        """The files, and the column to learn, if all is as it should be.
+
+        Raises
+        ------
+        Unusable
+            If something is wrong that can be known without reading the data.
+        """
+        one_of("--task", self.task, ("auto", "classification", "regression"))
+        one_of("--teacher", self.teacher, TEACHERS)
+        if self.scoring is not None:
+            one_of("--scoring", self.scoring, get_scorer_names())
+        # Whether it can be made at all; whether for classes or for values is seen later.
+        learner_of(self.learner, regression=False, jobs=self.jobs)
+        data = open_data(self.data)
+        names = data.names()
+        target = _target(data, names, self.target)
+        test = None if self.test is None else open_data(self.test)
+        if test is not None and target not in test.names():
+            raise Unusable(f"{self.test} has no column {target!r}.", nearest(target, test.names(), "Rename it there."))
+        for path in filter(None, (self.out, self.report)):
+            refuse_existing(path, force=self.force)
+        return data, test, target
+
+    @property
+    def known_task(self) -> Task | None:
+        """The task, if the user says it."""
+        return None if self.task == "auto" else cast(Literal["classification", "regression"], self.task)
+
+
+def _target(data: DataFile, names: list[str], wanted: str | None) -> str:
+    if wanted is None and len(names) == 1:
+        # Of a matrix and one column there is no doubt which is to be learned.
+        return names[0]
+    shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    if wanted is None:
+        raise Unusable("Which column is to be learned?", f"Say so with --target; {data.path} has {shown}.")
+    if wanted not in names:
+        raise Unusable(f"{data.path} has no column {wanted!r}.", nearest(wanted, names, f"Its columns: {shown}."))
+    return wanted

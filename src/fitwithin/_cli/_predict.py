@@ -1,0 +1,114 @@
+"""fitwithin predict."""
+
+from __future__ import annotations
+
+import json as json_
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from .._exceptions import Unusable
+from ._failing import explained, require
+from ._options import Debug, Force, Json, Model, Trust, UnsafePickle
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .._about import About
+    from .._files import DataFile, Part
+
+
+def predict(
+    model: Model,
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Rows, with the columns of the training.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Ends in .parquet, .csv or .feather.")] = Path(
+        "predictions.parquet"
+    ),
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Write a column probability_<class> for every class too.")
+    ] = False,
+    trust: Trust = None,
+    unsafe_pickle: UnsafePickle = False,
+    force: Force = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Predict for the rows of a file, some at a time, so that it may be larger than memory.
+
+    Example: fitwithin predict model.skops new-rows.parquet --out predictions.parquet --proba
+    """
+    with explained(debug=debug):
+        require("pandas", "pyarrow", "skops")
+        from .._files import answer_format, open_data, refuse_existing
+        from .._misfits import refuse_other_columns
+        from .._model_file import read_about, read_model
+
+        answer_format(out)
+        refuse_existing(out, force=force)
+        card = read_about(model)
+        file = open_data(data)
+        refuse_other_columns(card.columns, file)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            pipeline = read_model(model, trust or (), unsafe_pickle=unsafe_pickle)
+        for text in dict.fromkeys(str(warning.message).partition("\n")[0] for warning in caught):
+            typer.echo(f"Note: {text}", err=True)
+        rows = _write(file, out, card, _answering(pipeline, card, proba=proba), force=force)
+        if json:
+            typer.echo(json_.dumps({"predictions": str(out), "rows": rows}))
+        else:
+            Console(highlight=False).print(f"{rows:,} predictions are in {out}.", markup=False, soft_wrap=True)
+
+
+def _write(file: DataFile, out: Path, card: About, answer: Callable[[Part], pa.Table], *, force: bool) -> int:
+    from .._files import answers_written_to
+    from .._training import types_of
+
+    rows = 0
+    with answers_written_to(out, force=force) as write:
+        for part in file.parts(types_of(card.columns) if card.columns else None):
+            if len(part):
+                write(answer(part))
+                rows += len(part)
+    return rows
+
+
+def _answering(pipeline: Any, card: About, *, proba: bool) -> Callable[[Part], pa.Table]:
+    """What gives the answers for some rows."""
+    import pyarrow as pa
+
+    from .._goal import in_file
+    from .._training import NAMELESS, features_of
+
+    if proba and not (card.classes and hasattr(pipeline, "predict_proba")):
+        raise Unusable(
+            f"The model ({card.learner}) gives no probabilities.",
+            "Leave out --proba, or train with another learner, such as --learner logistic-regression."
+            if card.classes
+            else "It predicts values: leave out --proba.",
+        )
+
+    def answer(part: Part) -> pa.Table:
+        X = features_of(part, card.columns, card.features)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", NAMELESS)
+            answers = {"prediction": in_file(pipeline.predict(X), card.target_type)}
+            if proba:
+                answers |= _probabilities(pipeline, X, card.classes)
+        return pa.table(answers)
+
+    return answer
+
+
+def _probabilities(pipeline: Any, X: Any, classes: list[Any]) -> dict[str, Any]:
+    """A column for each class; of one that the model was never taught the probability is 0."""
+    found = dict(zip(pipeline.classes_.tolist(), pipeline.predict_proba(X).T, strict=True))
+    nothing = np.zeros(X.shape[0])
+    return {f"probability_{label}": np.asarray(found.get(label, nothing), np.float64) for label in classes}

@@ -1,0 +1,147 @@
+"""A training from the command line, from the first look at the file to the next command to type."""
+
+from __future__ import annotations
+
+import shlex
+import time
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from sklearn.metrics import get_scorer
+
+from .._about import About
+from .._encoding import Encoding
+from .._exceptions import NoModelInTime
+from .._files import DataFile
+from .._goal import read_goal
+from .._misfits import refuse_misfits, refuse_unfit_score
+from .._model_file import NotForSkops, write_model
+from .._training import (
+    NAMELESS,
+    Encoded,
+    Understood,
+    about,
+    encoding_for,
+    fitted,
+    rows_to_test,
+    stored_pipeline,
+    understand,
+)
+from ._options import learner_of
+from ._order import Order
+from ._shown import say, show_result, show_understood
+
+
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """Everything that a training needs, and how long that took."""
+
+    learner: Any
+    understood: Understood
+    encoding: Encoding
+    encoded: Encoded
+    test: tuple[Any, Any] | None
+    seconds: float
+
+
+def carry_out(order: Order, *, as_json: bool) -> None:
+    """Read, train, test, store and tell."""
+    start = time.monotonic()
+    console = Console(quiet=as_json, highlight=False)
+    data, test, target = order.checked()
+    ready = _get_ready(order, data, test, target, start)
+    show_understood(console, str(order.data), ready.understood, ready.encoding, ready.seconds)
+    say(console, f"Training {order.learner} for at most {order.seconds:g} s; Ctrl-C keeps the best model so far.")
+    goal = ready.understood.goal
+    scoring = order.scoring or ("r2" if goal.is_regression else "accuracy")
+    settings = {"teacher": order.teacher, "scoring": order.scoring, "random_state": order.seed}
+    seconds = _left(order, start)
+    model, warned = fitted(ready.learner, ready.encoded, goal, time_limit=seconds, **settings)
+    for warning in warned:
+        typer.echo(f"Note: {warning}", err=True)
+    training = {
+        "data": order.data.name,
+        "seed": order.seed,
+        "time_limit": order.seconds,
+        "seconds_reading": ready.seconds,
+        "limit_includes_reading": order.includes_reading,
+        "test": _test_score(model, ready.test, scoring),
+    }
+    if order.includes_reading:
+        training["time_used"] = order.seconds - seconds + model.time_used_
+    told = {"learner": order.learner, "encoding": ready.encoding, "teacher": order.teacher, "scoring": scoring}
+    card = about(model, ready.encoded, ready.understood, training=training, **told)
+    path, card = _store(order, stored_pipeline(model, ready.encoded), card)
+    if order.report is not None:
+        model.report(order.report)
+    if as_json:
+        typer.echo(replace(card, training={**card.training, "model": str(path)}).to_json())
+    show_result(console, card)
+    say(console, f"The model is in {path}. Next:")
+    say(console, f"  {_next_command(path, card, order)}")
+
+
+def _get_ready(order: Order, data: DataFile, test: DataFile | None, target: str, start: float) -> _Ready:
+    part = data.read()
+    goal = read_goal(target, part.table[target], order.known_task, order.max_classes)
+    learner = learner_of(order.learner, regression=goal.is_regression, jobs=order.jobs)
+    if order.scoring is not None:
+        refuse_unfit_score(order.scoring, goal)
+    understood = understand(part, goal)
+    encoding = encoding_for(learner)
+    encoded = Encoded.of(understood, encoding)
+    refuse_misfits(learner, order.teacher, encoded.X, goal)
+    to_test = None if test is None else rows_to_test(encoded, goal, test)
+    return _Ready(learner, understood, encoding, encoded, to_test, time.monotonic() - start)
+
+
+def _test_score(model: Any, test: tuple[Any, Any] | None, scoring: str) -> dict[str, Any] | None:
+    """How good the model is on other rows; after all the time that it took it is kept even if nobody can tell."""
+    if test is None:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", NAMELESS)
+            return {"score": float(get_scorer(scoring)(model, *test)), "rows": len(test[1])}
+    except (TypeError, ValueError) as error:
+        typer.echo(f"Note: no test score: {' '.join(str(error).split())}", err=True)
+        return None
+
+
+def _left(order: Order, start: float) -> float:
+    """Seconds for the training: all of them, or what reading has left."""
+    if not order.includes_reading:
+        return order.seconds
+    used = time.monotonic() - start
+    if used >= order.seconds:
+        raise NoModelInTime(
+            f"No model within the limit of {order.seconds:g} s: reading the file alone took {used:.1f} s. "
+            "Leave out --limit-includes-reading, or allow more time."
+        )
+    return order.seconds - used
+
+
+def _store(order: Order, pipeline: Any, card: About) -> tuple[Path, About]:
+    """Where the model was written to; by pickle rather than not at all, after all the time that it took."""
+    try:
+        return order.out, write_model(order.out, pipeline, card, force=order.force, by_pickle=order.by_pickle)
+    except NotForSkops as error:
+        path = order.out.with_suffix(".pickle")
+        typer.echo(f"Note: skops can't store this learner ({error}), so it is stored by pickle.", err=True)
+        return path, write_model(path, pipeline, card, force=order.force, by_pickle=True)
+
+
+def _next_command(path: Path, card: About, order: Order) -> str:
+    suffix = (
+        "".join(order.data.suffixes[-2:]) if order.data.suffix in (".gz", ".bz2", ".xz", ".zst") else order.data.suffix
+    )
+    words = ["fitwithin", "predict", str(path), f"new-rows{suffix}", "--out", "predictions.parquet"]
+    for name in card.trust:
+        words += ["--trust", name]
+    if path.suffix == ".pickle" or order.by_pickle:
+        words.append("--unsafe-pickle")
+    return shlex.join(words)

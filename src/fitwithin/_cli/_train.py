@@ -1,0 +1,88 @@
+"""fitwithin train."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .._presets import CLASSIFIERS
+from ._failing import explained, require
+from ._options import Debug, Force, Json, UnsafePickle, limit_of
+
+_LEARNERS = [name for name in CLASSIFIERS if not name.startswith("sgd")]
+
+Data = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA", show_default=False, help="parquet, feather, CSV (.gz, .bz2, .xz, .zst), .npz, svmlight or ARFF."
+    ),
+]
+Target = Annotated[str | None, typer.Option(metavar="COLUMN", help="What to learn; svmlight files say it themselves.")]
+Limit = Annotated[str, typer.Option(metavar="TIME", help="Seconds, or text such as 90s, 15m, 1h30m.")]
+Learner = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help=f"{', '.join(_LEARNERS)}, or package.module:factory.",
+        autocompletion=lambda incomplete: [name for name in CLASSIFIERS if name.startswith(incomplete)],
+    ),
+]
+Teacher = Annotated[str, typer.Option(help="auto, tct, double, osct, tct_al, sgd or full.")]
+Scoring = Annotated[str | None, typer.Option(help="A scorer of scikit-learn; accuracy, or r2 for values.")]
+Test = Annotated[Path | None, typer.Option(metavar="FILE", help="Rows to test the model on, with the same columns.")]
+Out = Annotated[Path, typer.Option(metavar="FILE", help="Where to write the model.")]
+Report = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Where to write a page about it, such as report.html.")
+]
+Task = Annotated[
+    str,
+    typer.Option(
+        help="classification, regression or auto: words, truth values and up to 100 whole numbers are classes."
+    ),
+]
+MaxClasses = Annotated[int, typer.Option(min=2, help="More different values than these are taken for a mistake.")]
+Jobs = Annotated[int, typer.Option(help="Cores for the learner; -1 for all.")]
+Strict = Annotated[bool, typer.Option("--limit-includes-reading", help="Count reading and encoding the file too.")]
+
+
+def train(
+    data: Data,
+    target: Target = None,
+    time_limit: Limit = "60s",
+    learner: Learner = "hist-gradient-boosting",
+    teacher: Teacher = "auto",
+    scoring: Scoring = None,
+    test: Test = None,
+    out: Out = Path("model.skops"),
+    report: Report = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of every choice of rows.")] = None,
+    task: Task = "auto",
+    max_classes: MaxClasses = 1000,
+    jobs: Jobs = -1,
+    limit_includes_reading: Strict = False,
+    unsafe_pickle: UnsafePickle = False,
+    force: Force = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Train the best model that the time allows on a file, and store it.
+
+    Ctrl-C ends the training at once, and keeps the best model so far.
+
+    Exit codes: 0 a model, 2 wrong usage, 3 no model in time, 130 interrupted before there was one, 1 all else.
+
+    Example: fitwithin train rows.parquet --target label --time-limit 15m --learner lightgbm --out model.skops
+    """
+    with explained(debug=debug):
+        require("pandas", "pyarrow", "skops", *(["matplotlib"] if report is not None else []))
+        from ._order import Order
+        from ._run import carry_out
+
+        # In the order of the options above.
+        order = Order(
+            *(data, target, limit_of(time_limit), learner, teacher, scoring, test, out, report, seed, task),
+            *(max_classes, jobs, limit_includes_reading, unsafe_pickle, force),
+        )
+        carry_out(order, as_json=json)

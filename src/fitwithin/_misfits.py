@@ -1,0 +1,95 @@
+"""What does not go together, found before the clock starts: learner and rows, teacher, score, columns of two files."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import get_scorer
+
+from ._columns import Column
+from ._estimator import TEACHERS, refuse_unfit_teacher
+from ._exceptions import Unusable
+from ._files import DataFile
+from ._goal import Goal
+
+
+def refuse_misfits(learner: Any, teacher: str, X: Any, goal: Goal) -> None:
+    """Find out before the clock starts that a learner is of the wrong kind, or can't be taught these rows, or not so.
+
+    Raises
+    ------
+    Unusable
+        If so.
+    """
+    if (is_classifier if goal.is_regression else is_regressor)(learner):
+        kinds = (
+            ("classifier", "values", "classification") if goal.is_regression else ("regressor", "classes", "regression")
+        )
+        raise Unusable(
+            f"{type(learner).__name__} is a {kinds[0]}, and {goal.name!r} is learned as {kinds[1]}.",
+            f"Choose another --learner, or say --task {kinds[2]}.",
+        )
+    try:
+        refuse_unfit_teacher(TEACHERS[teacher](), learner, regression=goal.is_regression)
+    except (TypeError, ValueError) as error:
+        raise Unusable(str(error).replace("teacher='tct'", "--teacher tct")) from error
+    # By its name: older versions of scikit-learn do not say which of its learners take sparse rows.
+    if hasattr(X, "tocsr") and type(learner).__name__.startswith("HistGradientBoosting"):
+        raise Unusable(
+            "The learner takes no sparse rows.", "Use --learner lightgbm, random-forest or logistic-regression."
+        )
+
+
+def refuse_unfit_score(scoring: str, goal: Goal) -> None:
+    """Find out before the clock starts that a score says nothing about these labels.
+
+    Parameters
+    ----------
+    scoring : str
+        The name of a scorer.
+    goal : Goal
+        What is to be learned.
+
+    Raises
+    ------
+    Unusable
+        If it can't even be told for a model that guesses.
+    """
+    guesser = DummyRegressor() if goal.is_regression else DummyClassifier(strategy="prior")
+    X = np.zeros((len(goal.y), 1))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a guess may deserve them
+            get_scorer(scoring)(guesser.fit(X, goal.y), X, goal.y)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise Unusable(
+            f"--scoring {scoring} can't be used for this target: {' '.join(str(error).split())[:200]}",
+            "For values use r2 or neg_mean_absolute_error."
+            if goal.is_regression
+            else "For classes use accuracy, balanced_accuracy, f1_macro or neg_log_loss.",
+        ) from error
+
+
+def refuse_other_columns(columns: Sequence[Column], file: DataFile) -> None:
+    """Refuse a file that lacks a column which a model needs.
+
+    Raises
+    ------
+    Unusable
+        If so; says which one may be meant.
+    """
+    names = file.names()
+    missing = [column.name for column in columns if column.name not in names]
+    if missing:
+        shown = ", ".join(map(repr, missing[:10])) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
+        near = difflib.get_close_matches(missing[0], names, n=1, cutoff=0.75)
+        raise Unusable(
+            f"{file.path} has no column {shown}, which the model needs.",
+            f"Did you mean {near[0]}? Rename it there." if near else "Is it the right file?",
+        )

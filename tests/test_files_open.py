@@ -1,0 +1,301 @@
+"""Every format gives the same rows, whole or in parts; a file that can't be read is told so."""
+
+import bz2
+import gzip
+import lzma
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import csv, feather
+from sklearn.datasets import dump_svmlight_file
+
+from fitwithin._exceptions import Unusable
+from fitwithin._files import _csv as csv_module
+from fitwithin._files import _part as part_module
+from fitwithin._files import _svmlight as svmlight_module
+from fitwithin._files import join, open_data
+from fitwithin._files._open import DataFile
+
+TABLE = pa.table({"age": [20, None, 40, 60], "city": ["Oslo", "Lima, Peru", None, 'a "b"'], "label": [1, 0, 1, 1]})
+
+
+def write_csv(table, path):
+    csv.write_csv(table, path)
+
+
+def compressed(opener):
+    def write(table, path):
+        plain = path.with_name("plain.csv")
+        write_csv(table, plain)
+        with opener(path, "wb") as file:
+            file.write(plain.read_bytes())
+
+    return write
+
+
+def write_zst(table, path):
+    with pa.CompressedOutputStream(str(path), "zstd") as file:
+        csv.write_csv(table, file)
+
+
+def write_semicolons(table, path):
+    csv.write_csv(table, path, csv.WriteOptions(delimiter=";"))
+
+
+def write_arff(table, path):
+    lines = [
+        "@relation r",
+        "@attribute age numeric",
+        "@attribute city {Oslo,Lima,Pune}",
+        "@attribute label {0,1}",
+        "@data",
+    ]
+    path.write_text("\n".join([*lines, "20,Oslo,1", "?,Lima,0", "40,?,1", "60,Pune,1"]))
+
+
+WRITERS = {
+    "a.parquet": pq.write_table,
+    "a.feather": feather.write_feather,
+    "a.csv": write_csv,
+    "a.tsv": write_semicolons,
+    "a.csv.gz": compressed(gzip.open),
+    "a.csv.bz2": compressed(bz2.open),
+    "a.csv.xz": compressed(lzma.open),
+    "a.csv.zst": write_zst,
+    "a.arff": write_arff,
+}
+
+
+@pytest.fixture(params=WRITERS)
+def file(request, tmp_path):
+    path = tmp_path / request.param
+    WRITERS[request.param](TABLE, path)
+    return path
+
+
+def test_every_format_has_the_same_rows(file):
+    data = open_data(file)
+
+    table = data.read().table
+
+    assert data.names() == table.column_names == ["age", "city", "label"]
+    assert table["age"].to_pylist() == [20, None, 40, 60]
+    assert table["city"].to_pylist()[0] == "Oslo"
+    assert table["city"].null_count == 1
+    assert [int(label) for label in table["label"].to_pylist()] == [1, 0, 1, 1]
+
+
+def test_parts_are_the_whole(file):
+    data = open_data(file)
+
+    parts = list(data.parts({"age": pa.float64(), "city": pa.string()}))
+
+    whole = join(parts).table
+    assert set(whole.column_names) == {"age", "city"}
+    assert whole["age"].to_pylist() == [20, None, 40, 60]
+
+
+def test_large_files_come_in_many_parts(tmp_path, monkeypatch):
+    table = pa.table({"a": np.arange(200_000)})
+    monkeypatch.setattr(csv_module, "_BLOCK", 1 << 16)
+    for name in ("a.parquet", "a.feather", "a.csv"):
+        WRITERS[name](table, tmp_path / name)
+
+        parts = list(open_data(tmp_path / name).parts())
+
+        assert len(parts) > 1
+        assert max(len(part) for part in parts) <= part_module.ROWS_AT_ONCE
+        np.testing.assert_array_equal(join(parts).table["a"].to_numpy(), np.arange(200_000))
+
+
+def test_parts_that_were_used_are_not_kept(tmp_path):
+    table = pa.table({"a": np.random.default_rng(0).random(1_000_000)})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=50_000)
+    before = pa.total_allocated_bytes()  # with the table itself
+
+    in_memory = [pa.total_allocated_bytes() - before for _ in open_data(tmp_path / "a.parquet").parts()]
+
+    assert len(in_memory) >= 20
+    assert max(in_memory) < table.nbytes / 2
+
+
+def test_a_matrix_of_numpy_has_its_columns_beside(tmp_path):
+    X = np.arange(6.0).reshape(3, 2)
+    np.savez(tmp_path / "a.npz", X=X, y=["a", "b", "a"])
+    data = open_data(tmp_path / "a.npz")
+
+    part = data.read()
+
+    assert data.names() == ["y"]
+    np.testing.assert_array_equal(part.matrix, X)
+    assert part.table["y"].to_pylist() == ["a", "b", "a"]
+
+
+def test_sparse_rows_come_in_parts_too(tmp_path, monkeypatch):
+    X = np.random.default_rng(0).integers(0, 3, (500, 4))
+    y = np.arange(500) % 3
+    dump_svmlight_file(X, y, str(tmp_path / "a.svmlight"), zero_based=False)
+    monkeypatch.setattr(svmlight_module, "_BYTES_AT_ONCE", 1000)
+    data = open_data(tmp_path / "a.svmlight")
+
+    whole, parts = data.read(), list(data.parts())
+
+    np.testing.assert_array_equal(whole.matrix.toarray()[:, 1:], X)
+    assert whole.table["label"].to_pylist() == y.tolist()
+    assert len(parts) > 3
+    assert join([part_module.Part(part.table) for part in parts]).table["label"].to_pylist() == y.tolist()
+
+
+@pytest.mark.parametrize(
+    ("sign", "line"), [(",", "a,b;c,d"), (";", "a;b,c;d"), ("\t", "a\tb"), ("|", 'a|"b|c"|d'), (",", "alone")]
+)
+def test_a_line_of_names_says_what_separates(tmp_path, sign, line):
+    assert csv_module._delimiter(line) == sign
+
+
+@given(st.lists(st.text("abc,;| \"'é", min_size=1).filter(str.strip), min_size=1, max_size=4, unique=True))
+def test_names_are_read_as_they_are_written(tmp_path_factory, names):
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    csv.write_csv(pa.table({name: [1, 2] for name in names}), path)
+
+    assert open_data(path).names() == open_data(path).read().table.column_names
+
+
+def test_names_with_a_mark_of_utf8_and_carriage_returns_are_read(tmp_path):
+    (tmp_path / "a.csv").write_bytes("\ufeffå,b\r\n1,2\r\n".encode())
+
+    assert open_data(tmp_path / "a.csv").names() == ["å", "b"]
+    assert open_data(tmp_path / "a.csv").read().table.to_pylist() == [{"å": 1, "b": 2}]
+
+
+def refused(path, *, whole=True):
+    def read():
+        data = open_data(path)
+        data.names()
+        return data.read() if whole else list(data.parts())
+
+    with pytest.raises(Unusable) as caught:
+        read()
+    assert caught.value.hint
+    return str(caught.value)
+
+
+def test_a_file_that_is_not_there_has_a_neighbour(tmp_path):
+    write_csv(TABLE, tmp_path / "customers.csv")
+
+    assert "Did you mean" in refused(tmp_path / "custmers.csv")
+    assert "customers.csv?" in refused(tmp_path / "custmers.csv")
+    assert "no folder" in refused(tmp_path / "elsewhere" / "a.csv")
+    assert "is a folder" in refused(tmp_path)
+
+
+@pytest.mark.parametrize("name", [*WRITERS, "a.npz", "a.svmlight"])
+def test_an_empty_file_is_refused(tmp_path, name):
+    (tmp_path / name).touch()
+
+    assert "not a single byte" in refused(tmp_path / name)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.csv.gz", "a.csv.xz", "a.csv.zst", "a.csv.bz2"])
+def test_a_truncated_file_is_refused(tmp_path, name, whole):
+    path = tmp_path / name
+    WRITERS[name](pa.table({"a": np.random.default_rng(0).random(50_000)}), path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+
+    assert "can't be read" in refused(path, whole=whole)
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.csv", "a.csv.gz", "a.npz", "a.svmlight", "a.arff"])
+def test_a_file_of_another_kind_is_refused(tmp_path, name):
+    (tmp_path / name).write_bytes(bytes(range(256)) * 10)
+
+    refused(tmp_path / name)
+
+
+def test_a_row_too_short_is_shown(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n3\n")
+
+    assert "Expected 2 columns, got 1: 3" in refused(tmp_path / "a.csv")
+
+
+def test_names_that_come_twice_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,a\n1,2,3\n")
+    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["x", "x"]), tmp_path / "a.parquet")
+
+    assert "more than one column called 'a'" in refused(tmp_path / "a.csv")
+    assert "more than one column called 'x'" in refused(tmp_path / "a.parquet")
+
+
+def test_a_column_without_a_name_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("a,,b\n1,2,3\n")
+
+    assert "without a name" in refused(tmp_path / "a.csv")
+
+
+def test_text_in_another_encoding_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_bytes("a,b\n1,Århus\n".encode("latin-1"))
+    (tmp_path / "b.csv").write_bytes("år,b\n1,2\n".encode("latin-1"))
+
+    assert "UTF-8" in refused(tmp_path / "a.csv")
+    assert "UTF-8" in refused(tmp_path / "b.csv")
+
+
+def test_an_ending_that_says_nothing_is_refused(tmp_path):
+    (tmp_path / "a.xlsx").write_text("x")
+
+    assert ".parquet" in refused(tmp_path / "a.xlsx")
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": np.arange(200_000)}), path)
+    parts = DataFile(path).parts()
+    next(parts)
+
+    shutil.copy(path, tmp_path / "b")
+    (tmp_path / "b").replace(path)
+
+    with pytest.raises(Unusable, match="changed while it was being read"):
+        list(parts)
+
+
+def test_arrays_that_need_pickle_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.zeros((2, 1)), y=np.array(["a", None], object))
+
+    assert "can't be read" in refused(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "why"),
+    [
+        ({"a": np.zeros((2, 2)), "b": np.zeros((2, 2))}, "2 arrays of two dimensions"),
+        ({"y": np.zeros(2)}, "0 arrays of two dimensions"),
+        ({"X": np.array([["a"], ["b"]]), "y": np.zeros(2)}, "are no numbers"),
+        (
+            {name: np.zeros(1) for name in ("indices", "indptr", "format", "shape", "data")},
+            "sparse matrix without labels",
+        ),
+    ],
+)
+def test_arrays_that_are_no_table_are_refused(tmp_path, arrays, why):
+    np.savez(tmp_path / "a.npz", **arrays)
+
+    assert why in refused(tmp_path / "a.npz")
+
+
+def test_an_arff_file_with_texts_says_what_to_do(tmp_path):
+    (tmp_path / "a.arff").write_text("@relation r\n@attribute t string\n@data\nx\n")
+
+    assert "Save it as CSV" in refused(tmp_path / "a.arff")
+
+
+def test_a_feather_file_of_the_first_version_is_refused(tmp_path):
+    (tmp_path / "a.feather").write_bytes(b"FEA1" + bytes(100))
+
+    assert "version 1" in refused(tmp_path / "a.feather")

@@ -1,0 +1,42 @@
+"""What does not go together is known before the clock starts."""
+
+import pyarrow as pa
+import pytest
+from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from fitwithin._columns import Column
+from fitwithin._exceptions import Unusable
+from fitwithin._files import open_data
+from fitwithin._goal import read_goal
+from fitwithin._misfits import refuse_misfits, refuse_other_columns, refuse_unfit_score
+
+GOAL = read_goal("y", pa.chunked_array([["no", "yes"]]))
+
+
+@pytest.mark.parametrize(
+    ("learner", "teacher", "why"),
+    [
+        (DecisionTreeRegressor(), "auto", "is a regressor"),
+        (DecisionTreeClassifier(), "sgd", "partial_fit"),
+        (HistGradientBoostingClassifier(), "auto", "sparse"),
+    ],
+)
+def test_a_learner_that_can_not_be_taught_is_refused_before(learner, teacher, why):
+    with pytest.raises(Unusable, match=why):
+        refuse_misfits(learner, teacher, sparse.eye(2, format="csr"), GOAL)
+
+
+def test_a_score_that_says_nothing_is_refused_before():
+    refuse_unfit_score("balanced_accuracy", GOAL)
+
+    with pytest.raises(Unusable, match="f1_macro"):
+        refuse_unfit_score("f1", GOAL)
+
+
+def test_a_file_without_a_column_is_refused_with_the_nearest(tmp_path):
+    (tmp_path / "a.csv").write_text("heights,b\n1,2\n")
+
+    with pytest.raises(Unusable, match=r"no column 'height'.*Did you mean heights\?"):
+        refuse_other_columns([Column("height", "number", "double")], open_data(tmp_path / "a.csv"))
