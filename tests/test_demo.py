@@ -19,7 +19,7 @@ def shown():
 
 def test_three_ways_to_learn_are_compared_on_held_out_rows(shown):
     results, text = shown
-    assert [result.name for result in results] == ["TCT", "Double", "random 5%"]
+    assert [result.name for result in results] == ["Auto", "Double", "random 5%"]
     assert [result.rows for result in results] == [3_200, 3_200, 160]
     for result in results:
         assert f"{result.accuracy.value:.4f}" in text

@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 from ._classifier import TimeConstrainedClassifier
 from ._pump import CONDITIONS, READINGS, WRONG_LABELS, Dataset, make_dataset
 from ._selection import Estimate, accuracy_interval
-from .teachers import TCT, Double
+from .teachers import Auto, Double
 
 _GUESS = 0.05
 
@@ -51,7 +51,7 @@ class Result:
 def run_demo(
     seconds: float = 20.0, *, rows: int = 300_000, seed: int = 0, console: Console | None = None
 ) -> list[Result]:
-    """Train on the simulated pump by TCT, by Double and on a sample of a guessed size, and print the difference.
+    """Train on the simulated pump by Auto, by Double and on a sample of a guessed size, and print the difference.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def run_demo(
     learner = RandomForestClassifier(n_estimators=40, random_state=seed)
     console.print(_introduction(learner, pool, held_out))
     results = []
-    for name, teacher in (("TCT", TCT()), ("Double", Double())):
+    for name, teacher in (("Auto", Auto()), ("Double", Double())):
         console.print(f"\n{name}, at most {seconds:g} s ...")
         clf = TimeConstrainedClassifier(learner, time_limit=seconds, teacher=teacher, random_state=seed)
         results.append(_teach(name, clf, pool, held_out))

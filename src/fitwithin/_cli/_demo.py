@@ -17,7 +17,7 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Of the data, the teachers and the learner.")] = 0,
     debug: Debug = False,
 ) -> None:
-    """Train on a made-up data set, and compare TCT with Double and with a sample of a guessed size.
+    """Train on a made-up data set, and compare the default teacher with Double and with a sample of a guessed size.
 
     Example: fitwithin demo --time-limit 10s --seed 1
     """
