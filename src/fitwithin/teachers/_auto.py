@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._messages import Lesson, StopReason
+from .._messages import StopReason
 from .._selection import Returns
 from ._base import Requests, check_share
 from ._course import Course, Steps
@@ -63,7 +63,8 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         if self.emphasis not in ("trial", True, False):
             raise ValueError(f"emphasis must be 'trial', True or False; got {self.emphasis!r}.")
         if deck.size <= _SMALL:
-            yield Lesson(deck.opening(deck.size))
+            course = Course(deck, deck.size)
+            yield from course.teach(course.lesson)
             return "all rows"
         course = Course(deck, max(round(_FIRST * deck.size), min(_SOME, deck.size // 10)))
         yield from course.teach(course.lesson, _SCOUTING)
@@ -95,7 +96,9 @@ def _teach_more(course: Course, emphasis: Emphasis | None, rows: int) -> Steps[N
         yield from course.teach(np.concatenate([course.lesson, course.deck.deal(new)]))
         return
     mistakes = yield from emphasis.find_mistakes(course, new)
-    # Looking for them may have taken longer than expected.
-    rows = max(min(rows, largest_size(course, Emphasis(0.0))), len(course.lesson) + len(mistakes))
-    others = course.deck.deal(rows - len(course.lesson) - len(mistakes))
+    least, largest = len(course.lesson) + len(mistakes), largest_size(course, Emphasis(0.0))
+    if largest < course.most:
+        # Looking for them took longer than expected.
+        rows = max(least, min(rows, largest))
+    others = course.deck.deal(rows - least)
     yield from course.teach(np.concatenate([course.lesson, mistakes, others]))

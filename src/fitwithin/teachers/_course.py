@@ -83,5 +83,6 @@ class Course:
         self.was_cut = self.outlook.lesson(len(lesson)) > within
         answers = yield from examine(self.panel, judges=True)
         self.score = answers.score
-        self.error = answers.mistakes / len(answers.rows)
+        # Without a panel, where the first lesson takes every row, nothing is known.
+        self.error = answers.mistakes / len(answers.rows) if len(answers.rows) else self.error
         yield from examine(self._auditors[: len(self.panel)], audits=True)

@@ -1,0 +1,65 @@
+"""Teachers and their parts, driven by hand: who asks for what, with answers that are made up."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from fitwithin._budget import Budget
+from fitwithin._cost import CostModel
+from fitwithin._outlook import Outlook
+from fitwithin._selection import accuracy_interval
+from fitwithin.teachers import Answers, Deck, Exam
+from fitwithin.teachers._course import Course
+from fitwithin.testing import FakeClock
+
+
+def every_fifth(rows):
+    """A model that gets one row in five wrong, always the same ones."""
+    return rows % 5 == 0
+
+
+def answers_to(exam, wrong):
+    """What a session would say, if the user's score is the accuracy."""
+    right = len(wrong) - int(np.count_nonzero(wrong))
+    score = accuracy_interval(right, len(wrong)) if exam.scored or exam.judges else None
+    return Answers(exam.rows, np.zeros_like(wrong) if exam.audits else wrong, None, score)
+
+
+def driven(steps, answer=every_fifth, *, cost=None, lesson=None, exam=0.0, clock=None):
+    """Every request of a generator and what it returned; `lesson` tells the seconds of a lesson of so many rows."""
+    asked, answers = [], None
+    while True:
+        try:
+            request = steps.send(answers)
+        except StopIteration as end:
+            return SimpleNamespace(asked=asked, result=end.value, lessons=lessons_of(asked), exams=exams_of(asked))
+        asked.append(request)
+        rows, is_exam = len(request.rows), isinstance(request, Exam)
+        seconds = exam * rows if is_exam else lesson(rows) if lesson else 0.0
+        if cost is not None:
+            (cost.examined if is_exam else cost.taught)(rows, seconds)
+        if clock is not None:
+            clock.advance(seconds)
+        answers = answers_to(request, np.asarray(answer(request.rows))) if is_exam else None
+
+
+def lessons_of(asked):
+    return [request.rows for request in asked if not isinstance(request, Exam)]
+
+
+def exams_of(asked):
+    return [request for request in asked if isinstance(request, Exam)]
+
+
+def an_outlook(limit=100.0, *, lessons=(), exam=0.0, graceful=False, clock=None):
+    """An outlook after lessons of so many rows and seconds, and with exams of so many seconds a row."""
+    cost = CostModel(1.0 if graceful else 1.1)
+    for rows, seconds in lessons:
+        cost.taught(rows, seconds)
+    if exam:
+        cost.examined(1, exam)
+    return Outlook(Budget(limit, clock=clock or FakeClock()), cost, graceful=graceful)
+
+
+def a_course(size=6000, first=250, *, seed=0, outlook=None):
+    return Course(Deck(size, np.random.default_rng(seed), outlook=outlook), first)
