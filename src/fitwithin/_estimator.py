@@ -149,7 +149,7 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
         least = 1 if self.scoring in (None, "accuracy") else _LEAST_OF_A_CLASS
         # A learner that goes by steps takes time in proportion to its rows.
         graceful = task.stopping is not None
-        outlook = Outlook(budget, CostModel(1.0 if graceful else GROWTH), graceful=graceful)
+        outlook = Outlook(budget, CostModel(1.0 if graceful else GROWTH), graceful=graceful, killable=seat.killable)
         return Deck(len(pool), np.random.default_rng(random.randint(2**31 - 1)), strata, least, outlook), labels
 
     def _remember(self, outcome: Outcome) -> None:

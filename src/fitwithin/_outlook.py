@@ -7,6 +7,9 @@ import math
 from ._budget import Budget
 from ._cost import CostModel
 
+# A little more than the session asks for where a lesson must end by itself.
+_SURE = 1.1
+
 
 class Outlook:
     """The seconds that are left, and what the next requests would take.
@@ -19,6 +22,8 @@ class Outlook:
         What lessons and exams take.
     graceful : bool, default=False
         Whether the learner can be asked to stop, so that a lesson may be cut short.
+    killable : bool, default=True
+        Whether a lesson that takes too long ends at the deadline, with nothing lost but its time.
 
     Examples
     --------
@@ -28,8 +33,16 @@ class Outlook:
     5000
     """
 
-    def __init__(self, budget: Budget | None = None, cost: CostModel | None = None, *, graceful: bool = False) -> None:
+    def __init__(
+        self,
+        budget: Budget | None = None,
+        cost: CostModel | None = None,
+        *,
+        graceful: bool = False,
+        killable: bool = True,
+    ) -> None:
         self.graceful = graceful
+        self.killable = killable
         self.cost = cost or CostModel()
         self._budget = budget
 
@@ -57,5 +70,5 @@ class Outlook:
 
     @property
     def doubt(self) -> float:
-        """The factor, at least 1, by which a lesson may well take longer than expected."""
-        return math.sqrt(self.cost.headroom)
+        """The factor, at least 1, by which a lesson may well take longer; hardly ever more, if none can be killed."""
+        return math.sqrt(self.cost.headroom) if self.killable else _SURE * self.cost.headroom

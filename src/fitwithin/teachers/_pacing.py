@@ -23,7 +23,7 @@ def next_size(course: Course, emphasis: Emphasis | None) -> int:
     """Rows of the next lesson: a step on the way, or as many as fill the time; 0 if none is worth it."""
     outlook, last = course.outlook, len(course.lesson)
     largest = largest_size(course, emphasis)
-    if largest < _WORTH * last and not outlook.graceful:
+    if largest < _WORTH * last and outlook.killable and not outlook.graceful:
         largest = largest_size(course, emphasis, _GAMBLE)
     if largest < min(_WORTH * last, course.most):
         is_to_be_cut = outlook.graceful and outlook.left > _MUCH * course.limit
