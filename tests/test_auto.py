@@ -4,18 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from driving import driven, every_fifth
-from fake_sessions import Costly, Killable, a_session
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.tree import DecisionTreeClassifier
 
-from fitwithin import NoModelInTime, TimeConstrainedClassifier
-from fitwithin.backends import Inline, register_stopping
+from driving import driven, every_fifth
 from fitwithin.teachers import Auto, Deck
-from fitwithin.testing import FakeClock
 
 
 def taught(size, answer=every_fifth, *, seed=0, strata=None, **settings):

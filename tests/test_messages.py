@@ -27,6 +27,7 @@ FIELDS = [
     "high",
     "best",
     "elapsed",
+    "judges",
 ]
 
 
@@ -51,6 +52,11 @@ def a_round(**changes):
         elapsed=2.8,
     )
     return replace(plain, **changes)
+
+
+@pytest.mark.parametrize(("judges", "fresh", "flattered"), [(0, 8, True), (0, 10, False), (5, 0, False)])
+def test_a_score_over_rows_that_were_seen_before_flatters_unless_a_panel_judges(judges, fresh, flattered):
+    assert a_round(examined=10, fresh=fresh, judges=judges).is_flattered == flattered
 
 
 def test_a_round_has_the_fields_that_are_promised():

@@ -150,6 +150,8 @@ class Round:
         Whether this model became the one to be returned.
     elapsed : float
         Seconds since the start of `fit` when the model became the best one; or when the round was over, if it did not.
+    judges : int, default=0
+        Rows of a panel that every model is examined on; if there is one, `estimate` is by it alone.
     """
 
     number: int
@@ -169,6 +171,12 @@ class Round:
     high: float | None
     best: bool
     elapsed: float
+    judges: int = 0
+
+    @property
+    def is_flattered(self) -> bool:
+        """Whether `estimate` is too high: earlier models were examined on some of the rows, and easy ones are left."""
+        return self.judges == 0 and self.fresh < self.examined
 
 
 OnRound = Callable[[Round], Any]

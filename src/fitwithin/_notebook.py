@@ -90,7 +90,7 @@ class Notebook:
         self._new_mistakes = self._count_mistakes(new)
         self._marks[rows] |= _TAUGHT | _SEEN
         self._predicted_fit = predicted_fit
-        self._examined = self._right = 0
+        self._examined = self._right = self._judges = 0
         self._fresh: list[Mask] = []
         self._fresh_right = 0
         self._handover = self._exam = 0.0
@@ -133,6 +133,7 @@ class Notebook:
         self._fresh_right += int(np.count_nonzero(fresh & ~report.wrong))
         self._handover += report.handover
         self._exam += report.exam
+        self._judges += len(rows) if judges else 0
         if not audits:
             self._mistakes.append(rows[report.wrong])
             self._marks[rows] |= _SEEN
@@ -186,6 +187,7 @@ class Notebook:
             high=None if estimate is None else estimate.high,
             best=best,
             elapsed=elapsed,
+            judges=self._judges,
         )
 
 

@@ -98,7 +98,10 @@ def _parts(estimator: Any) -> list[Part]:
         words += f" Of {len(estimator.history_):,} rounds the first and the last are shown, {left_out:,} are left out."
     if not shown:
         words = "No round was finished."
-    note = "A score over rows that are not all fresh is too high; that of the returned model is at the top of the page."
+    note = (
+        "A score that is by no judges, over rows that are not all fresh, is too high; that of the returned model is at "
+        "the top of the page."
+    )
     rounds = f'{scrolling(table(COLUMNS, shown, sortable=True), "Rounds")}<p class="note">{note}</p>' if shown else ""
     settled = facts("Settings", settings(estimator)) + facts("Data", data(estimator))
     where = facts("Machine", machine(here)) + facts("Versions", versions(here, estimator.best_estimator_))

@@ -52,8 +52,8 @@ def learning_curve(estimator: Fitted, ax: Axes | None = None) -> Axes:
     if not examined:
         return say(ax, "No model sat an exam,\nso there is no score to draw.")
     name = score_name(estimator)
-    _draw(ax, [one for one in examined if one.fresh == one.examined], BLUE, f"{name}, 95 % interval", joined=True)
-    _draw(ax, [one for one in examined if one.fresh < one.examined], ORANGE, "too high: rows seen before", joined=False)
+    _draw(ax, [one for one in examined if not one.is_flattered], BLUE, f"{name}, 95 % interval", joined=True)
+    _draw(ax, [one for one in examined if one.is_flattered], ORANGE, "too high: rows seen before", joined=False)
     ax.plot([], [], "o", color=GREY, label="filled: became the best")
     _mark_returned(ax, estimator)
     _unexamined(ax, [one for one in rounds if one.estimate is None])

@@ -1,0 +1,26 @@
+"""The picture in README.md: the learning curve of its example, and where the time went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+
+from fitwithin import TimeConstrainedClassifier
+from fitwithin.viz import learning_curve, time_spent
+
+
+def main() -> None:
+    """Fit as README.md does, and draw."""
+    X, y = make_classification(200_000, n_features=20, n_informative=10, class_sep=2, random_state=0)
+    clf = TimeConstrainedClassifier(RandomForestClassifier(), time_limit="10s", random_state=0).fit(X, y)
+    figure, (above, below) = plt.subplots(2, figsize=(8, 5), height_ratios=(4, 1), layout="constrained")
+    learning_curve(clf, above)
+    time_spent(clf, below)
+    figure.savefig(Path(__file__).with_suffix(".png"), dpi=110)
+
+
+if __name__ == "__main__":
+    main()
