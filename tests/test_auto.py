@@ -4,9 +4,17 @@ import itertools
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
 from driving import driven, every_fifth
+from fake_sessions import a_session
+from fitwithin import NoModelInTime, TimeConstrainedClassifier
+from fitwithin.backends import Inline, register_stopping
 from fitwithin.teachers import Auto, Deck
+from fitwithin.testing import FakeClock
 
 
 def taught(size, answer=every_fifth, *, seed=0, strata=None, **settings):
@@ -204,3 +212,216 @@ def test_emphasis_is_given_up_after_the_first_lesson_with_a_lower_score():
 @pytest.mark.parametrize(("errors", "goes_on"), [((0.5, 0.4, 0.3, 0.2), True), ((0.5, 0.3, 0.4, 0.2), False)])
 def test_the_trial_decides_whether_there_are_more_searches_than_its_own(errors, goes_on):
     assert (len(searches(_Grades(*errors).drive())) > 1) is goes_on
+
+
+class Impressionable(ClassifierMixin, BaseEstimator):
+    """Right on rows that are not too hard for it; what hard lessons do to it depends on its temper."""
+
+    def __init__(self, clock, temper):
+        self.clock = clock
+        self.temper = temper
+
+    def fit(self, X, y):
+        self.clock().advance(1e-3 * len(X))
+        self.classes_ = np.unique(y)
+        self.skill_ = 0.7 + self.temper * (X[:, 1].mean() - 0.5)
+        return self
+
+    def predict(self, X):
+        return np.where(X[:, 1] < self.skill_, X[:, 0], 1 - X[:, 0]).astype(int)
+
+
+@pytest.mark.parametrize(("temper", "emphasis"), [(1.0, True), (-1.0, False)], ids=["helped", "hurt"])
+def test_a_learner_gets_mistakes_after_the_trial_if_they_help_it_and_none_if_they_hurt(temper, emphasis):
+    clock, rng = FakeClock(), np.random.default_rng(0)
+    X = np.column_stack([np.arange(40_000) % 2, rng.random(40_000)])
+
+    model = TimeConstrainedClassifier(
+        Impressionable(lambda: clock, temper), time_limit=40, backend=Inline(clock=clock), progress=False
+    ).fit(X, np.arange(40_000) % 2)
+
+    later = model.history_[3:]
+    assert later
+    assert all((finished.new_mistakes > 0) is emphasis for finished in later)
+
+
+# Sessions on a clock that only the learner moves
+
+
+def seconds_a_row(each):
+    return lambda X, y: each * len(X)
+
+
+def by_chance(seed):
+    rng = np.random.default_rng(seed)
+    return lambda X, y: 4e-4 * len(X) * float(np.exp(rng.normal(0, 0.7)))
+
+
+COSTS = {
+    "quadratic": lambda seed: lambda X, y: 2.5e-8 * len(X) ** 2,
+    "two seconds fixed": lambda seed: lambda X, y: 2 + 4e-4 * len(X),
+    "random": by_chance,
+    "by labels": lambda seed: lambda X, y: 2e-4 * len(X) * (1 + 20 * (y == 4).mean()),
+}
+LIMITS, SEEDS = (2.5, 5, 10, 20), range(3)
+
+
+@pytest.fixture(scope="module")
+def pools():
+    return [data(20_000, seed) for seed in SEEDS]
+
+
+@pytest.fixture(scope="module")
+def unseen():
+    return data(20_000, 99)
+
+
+def test_the_same_seed_and_the_same_clock_give_the_same_history(pools):
+    one, other = (a_session(*pools[0], seconds_a_row(2e-4), limit=5, teacher=Auto(), seed=3).history_ for _ in range(2))
+
+    assert len(one) >= 3
+    assert one == other
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_whatever_lessons_cost_it_is_in_time_and_about_as_good_as_doubling(cost, pools, unseen):
+    scores = {"auto": [], "double": []}
+    for teacher, limit, seed in itertools.product(scores, LIMITS, SEEDS):
+        model = a_session(*pools[seed], COSTS[cost](seed), limit=limit, teacher=teacher, seed=seed)
+        assert model.time_used_ <= limit
+        scores[teacher].append(model.score(*unseen))
+
+    # Over this grid with five seeds the difference was -0.001, +0.024, -0.002 and +0.003, its standard error up to
+    # 0.003: the judges and auditors, 8 % of the rows, are missed where there is time for all of them, and a black box
+    # whose cost is not foreseen may run into the deadline with its last lesson.
+    assert np.mean(scores["auto"]) >= np.mean(scores["double"]) - 0.006
+
+
+def flipped(seed, emphasis="trial", **settings):
+    """A session with time for a trial and for most of its rows; a label drawn by lot is wrong four times in five."""
+    pool = data(30_000, seed, noise=0.25)
+    return a_session(*pool, seconds_a_row(2e-4), limit=7, teacher=Auto(emphasis=emphasis), seed=seed, **settings)
+
+
+@pytest.mark.parametrize("learner", [DecisionTreeClassifier(random_state=0), GaussianNB()], ids=["tree", "bayes"])
+def test_flipped_labels_do_no_harm(learner, unseen):
+    seeds = range(3)
+
+    on_trial = [flipped(seed, learner=learner).score(*unseen) for seed in seeds]
+    plain = [flipped(seed, False, learner=learner).score(*unseen) for seed in seeds]
+
+    # Two trees that learned the same number of rows are about so far apart, by chance.
+    assert np.mean(on_trial) >= np.mean(plain) - 0.01
+
+
+def test_an_overfitting_learner_is_not_fed_with_flipped_labels():
+    fed = []
+    for seed in range(8):
+        _, plain, hard = flipped(seed, on_round=lambda finished: finished.number == 3).history_
+        assert plain.rows == hard.rows
+        # Both sat the same exams, but for the search for mistakes that follows a trial which was won.
+        fed.append(hard.examined > plain.examined)
+
+    # Where the two are close chance decides; most trials must see it.
+    assert sum(fed) <= 2
+
+
+def test_the_interval_holds_the_score_on_unseen_rows_about_19_times_in_20(unseen):
+    learner, covered = DecisionTreeClassifier(max_depth=5, random_state=0), []
+    for seed in range(200):
+        model = a_session(*data(3000, seed), seconds_a_row(1e-3), limit=1.5, teacher=Auto(), seed=seed, learner=learner)
+        _, low, high = model.score_estimate_
+        covered.append(low <= model.score(*unseen) <= high)
+
+    assert 0.90 <= np.mean(covered) <= 0.99
+
+
+def test_a_score_of_the_users_own_decides_and_is_estimated(unseen):
+    X, y = data(1500, 0)
+
+    model = a_session(X, y, seconds_a_row(1e-3), limit=1.5, teacher=Auto(emphasis=False), scoring="balanced_accuracy")
+
+    value, low, high = model.score_estimate_
+    assert low < value < high
+    assert [finished.rows for finished in model.history_ if finished.best][-1] == model.n_rows_taught_
+
+
+def test_a_first_lesson_that_does_not_end_is_no_model_in_time(pools):
+    with pytest.raises(NoModelInTime, match="training on 250 rows"):
+        a_session(*pools[0], lambda X, y: 100, limit=5, teacher=Auto())
+
+
+@pytest.mark.parametrize("limit", [0.05, 0.3, 1, 3])
+def test_a_limit_that_allows_little_more_than_the_first_lesson_is_kept(pools, limit):
+    model = a_session(*pools[0], seconds_a_row(1e-4), limit=limit, teacher=Auto())
+
+    assert model.time_used_ <= limit
+    assert model.n_rows_taught_ >= 250
+
+
+# Learners that can be asked to stop
+
+
+class Steps(ClassifierMixin, BaseEstimator):
+    """A hundred steps over its rows, each as long as there are rows; the more it has seen, the better it is."""
+
+    clock = FakeClock()
+
+    def fit(self, X, y):
+        self.go(X, y, lambda: False)
+        return self
+
+    def go(self, X, y, is_over):
+        self.classes_, self.rows_, self.steps_ = np.unique(y), len(X), 0
+        while self.steps_ < 100 and (self.steps_ == 0 or not is_over()):
+            self.clock.advance(1e-5 * len(X))
+            self.steps_ += 1
+
+    def predict(self, X):
+        self.clock.advance(1e-6 * len(X))
+        work = self.steps_ * self.rows_ / 1e5
+        return np.where(X[:, 1] < 0.5 + 0.4 * work / (1 + work), X[:, 0], 1 - X[:, 0]).astype(int)
+
+
+def stop_between_steps(learner, X, y, patience, params):
+    learner.go(X, y, patience.over)
+    patience.undone = (100 - learner.steps_) * 1e-5 * len(X)
+
+
+register_stopping(Steps, stop_between_steps)
+
+
+def in_steps(rows, limit):
+    X = np.column_stack([np.arange(rows) % 2, np.random.default_rng(0).random(rows)])
+    model = TimeConstrainedClassifier(Steps(), time_limit=limit, backend=Inline(clock=Steps.clock), progress=False)
+    return model.fit(X, np.arange(rows) % 2)
+
+
+@pytest.mark.parametrize("rows", [20_000, 200_000])
+@pytest.mark.parametrize("limit", [1, 5, 20])
+def test_a_learner_that_can_be_stopped_ends_by_itself_and_its_last_model_counts(rows, limit):
+    model = in_steps(rows, limit)
+
+    assert model.time_used_ <= limit
+    last = model.history_[-1]
+    assert last.rows == model.n_rows_taught_
+    assert last.best
+    assert model.score_estimate_ is not None
+
+
+def test_a_small_pool_is_no_reason_to_miss_the_deadline():
+    model = in_steps(400, limit=0.3)
+
+    assert model.time_used_ <= 0.3
+    assert model.n_rows_taught_ == 400
+    assert 1 <= model.best_estimator_.steps_ < 100
+
+
+def test_a_forest_that_would_take_forever_ends_by_itself_and_its_last_model_counts(rows):
+    X, y = rows[0][:5000], rows[1][:5000]
+    forest = RandomForestClassifier(10**5, random_state=0)
+
+    model = TimeConstrainedClassifier(forest, time_limit=2, backend="inline", progress=False).fit(X, y)
+
+    assert model.history_[-1].rows == model.n_rows_taught_
+    assert 1 <= len(model.best_estimator_.estimators_) < 10**5

@@ -100,3 +100,11 @@ def test_answers_count_their_mistakes(wrong, mistakes):
 
     assert answers.mistakes == mistakes
     assert type(answers.mistakes) is int
+
+
+def test_an_exam_is_a_plain_one_and_a_lesson_has_no_limit_unless_it_is_said():
+    exam, lesson = Exam(np.arange(3)), Lesson(np.arange(3))
+
+    assert not any([exam.margins, exam.scored, exam.judges, exam.audits])
+    assert (lesson.batch, lesson.within) == (None, None)
+    assert Answers(exam.rows, np.zeros(3, bool)).score is None

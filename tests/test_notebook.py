@@ -22,9 +22,9 @@ def teach(notebook, rows, predicted_fit=None, goes_on=False):
     notebook.taught(Taught(handover=0.0, fit=1.0))
 
 
-def examine(notebook, rows, wrong=()):
+def examine(notebook, rows, wrong=(), **kind):
     rows = np.array(rows)
-    notebook.examined(rows, Examined(np.isin(rows, list(wrong)), handover=0.0, exam=0.5))
+    notebook.examined(rows, Examined(np.isin(rows, list(wrong)), handover=0.0, exam=0.5), **kind)
 
 
 def close(notebook):
@@ -176,6 +176,47 @@ def test_an_exam_without_fresh_rows_gives_no_fresh_estimate():
 
     assert notebook.estimate() is not None
     assert notebook.fresh_estimate() is None
+
+
+def test_rows_that_judge_are_fresh_to_nobody():
+    notebook = a_notebook()
+    teach(notebook, [0])
+    examine(notebook, [1, 2], judges=True)
+    examine(notebook, [2, 3])
+
+    assert notebook.fresh_estimate() == accuracy_interval(1, 1)
+    assert notebook.fresh.tolist() == [False, False, False, True]
+    assert close(notebook).examined == 4
+
+
+def test_rows_that_audit_are_fresh_for_every_model():
+    notebook = a_notebook()
+
+    for lesson in ([0], [0, 1]):
+        teach(notebook, lesson)
+        examine(notebook, [5, 6, 7], wrong=[6], audits=True)
+        assert notebook.fresh_estimate() == accuracy_interval(2, 3)
+        assert close(notebook).fresh == 3
+
+
+def test_rows_that_audit_are_not_fresh_once_they_were_taught_or_examined():
+    notebook = a_notebook()
+    teach(notebook, [0, 5])
+    examine(notebook, [6])
+    examine(notebook, [5, 6, 7], audits=True)
+
+    assert close(notebook).fresh == 2
+
+
+def test_mistakes_of_an_audit_are_known_to_nobody():
+    notebook = a_notebook()
+    teach(notebook, [0])
+    examine(notebook, [1, 2], wrong=[1], audits=True)
+    examine(notebook, [3, 4], wrong=[3], judges=True)
+    close(notebook)
+    teach(notebook, [0, 1, 3])
+
+    assert close(notebook).new_mistakes == 1
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitwithin._selection import Estimate, accuracy_interval, prefers
+from fitwithin._selection import Estimate, accuracy_interval, is_worse, prefers
 
 
 def wilson(right, rows):
@@ -94,3 +94,19 @@ def test_a_model_taught_every_row_is_accepted_without_an_exam(candidate, best):
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_teacher_that_returns_its_last_model_takes_every_model(candidate, best, whole):
     assert prefers("last", candidate, best, whole=whole) is True
+
+
+@pytest.mark.parametrize(("high", "worse"), [(0.79, True), (0.80, False), (0.81, False), (math.nan, True)])
+def test_a_model_is_worse_if_its_whole_interval_is_below_the_best_value(high, worse):
+    assert is_worse(Estimate(high - 0.02, high - 0.04, high), Estimate(0.80, 0.78, 0.82)) is worse
+
+
+@given(st.floats(0, 1), st.floats(0, 0.5))
+def test_a_model_is_never_worse_than_one_that_is_just_as_good(value, reach):
+    estimate = Estimate(value, value - reach, value + reach)
+
+    assert not is_worse(estimate, estimate)
+
+
+def test_the_standard_error_is_the_one_of_the_interval():
+    assert accuracy_interval(80, 100).error == pytest.approx(0.04)

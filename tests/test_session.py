@@ -632,6 +632,83 @@ def test_a_model_that_was_taught_every_row_has_no_estimate():
     assert fitted(Oracle(), Full()).score_estimate_ is None
 
 
+# Judges and auditors
+
+
+class Panel:
+    """Lessons that are judged, audited and examined as they are told; remembers the answers."""
+
+    returns = "best"
+
+    def __init__(self, *lessons, **exams):
+        self.lessons = lessons
+        self.exams = exams
+        self.answers = []
+
+    def teach(self, deck):
+        for lesson in self.lessons:
+            yield Lesson(np.array(lesson))
+            for kind, rows in self.exams.items():
+                self.answers.append((yield Exam(np.array(rows), **{kind: True})))
+        return "all rows"
+
+
+JUDGES, AUDITORS = range(200, 600), range(600, 1000)
+
+
+@pytest.mark.parametrize(("skills", "kept"), [((0.8, 0.8), 20), ((0.8, 0.78), 20), ((0.8, 0.7), 10), ((0.8, 0.9), 20)])
+def test_by_the_same_judges_a_new_model_wins_unless_it_is_clearly_worse(skills, kept):
+    skill = dict(zip((10, 20), skills, strict=True)).__getitem__
+
+    classifier = fitted(Oracle(skill=skill), Panel(range(10), range(20), judges=JUDGES))
+
+    assert classifier.n_rows_taught_ == classifier.best_estimator_.taught_ == kept
+    assert classifier.history_[1].best is (kept == 20)
+
+
+def test_judges_alone_make_the_estimate_of_a_round_and_auditors_alone_that_of_the_user():
+    X, _ = a_pool(1000)
+    by_rows = {"judges": JUDGES, "audits": AUDITORS}
+
+    classifier = fitted(Oracle(), Panel(range(10), range(20), **by_rows))
+
+    judged, audited = (accuracy_interval(int((X[rows, 1] < 0.8).sum()), 400) for rows in by_rows.values())
+    for finished in classifier.history_:
+        assert (finished.estimate, finished.low, finished.high) == (judged.value, judged.low, judged.high)
+        assert (finished.examined, finished.fresh) == (800, 400)
+    assert classifier.score_estimate_ == (audited.value, audited.low, audited.high)
+
+
+def test_auditors_do_not_tell_which_of_their_answers_are_wrong():
+    teacher = Panel(range(10), audits=AUDITORS, judges=JUDGES, scored=range(100, 200))
+
+    fitted(Oracle(), teacher)
+
+    audit, judged, scored = teacher.answers
+    assert audit.mistakes == 0
+    assert audit.score is None
+    assert judged.mistakes > 0
+    assert judged.score == accuracy_interval(400 - judged.mistakes, 400)
+    assert scored.score == accuracy_interval(100 - scored.mistakes, 100)
+
+
+def test_a_model_is_safe_once_it_was_judged_whatever_its_audit_takes():
+    clock, exams = FakeClock(), []
+
+    def predicting(rows):
+        exams.append(rows)
+        clock.advance(1000 if len(exams) == 4 else 1)
+
+    classifier = fitted(
+        Oracle(predicting=predicting), Panel(range(10), range(20), judges=JUDGES, audits=AUDITORS), clock=clock
+    )
+
+    assert classifier.stop_reason_ == "time"
+    assert classifier.n_rows_taught_ == 20
+    assert classifier.score_estimate_ is None
+    assert classifier.history_[-1].best
+
+
 # Those who look on
 
 

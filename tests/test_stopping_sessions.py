@@ -10,7 +10,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier
-from fitwithin.backends import Inline, Process, register_stopping
+from fitwithin._budget import Budget
+from fitwithin._pools import TablePool
+from fitwithin._stopping import stopping_fit
+from fitwithin._target import Labels
+from fitwithin.backends import Inline, Process, Task, register_stopping
 from fitwithin.teachers import Lesson
 from fitwithin.testing import FakeClock
 
@@ -98,3 +102,38 @@ def test_a_learner_of_the_users_own_can_be_taught_to_stop_and_goes_by_the_sessio
     model = fitted(StepByStep(), table, 7.0, Inline(clock=StepByStep.clock))
 
     assert model.best_estimator_.steps_ == 7
+
+
+class SlowPool(TablePool):
+    """Takes three seconds to hand over its rows."""
+
+    def read(self, rows):
+        StepByStep.clock.advance(3)
+        return super().read(rows)
+
+
+def test_the_time_of_a_lesson_begins_with_the_request_and_not_when_its_rows_are_there(table):
+    backend = Inline(clock=StepByStep.clock)
+    pool = SlowPool(table[0], Labels.encode(table[1]))
+
+    with backend.open(Budget(60, clock=backend.clock)) as seat:
+        seat.welcome(StepByStep(), pool, Task(stopping=step_by_step))
+        taught = seat.teach(np.arange(10), within=7.0)
+
+    assert (taught.handover, taught.fit) == (3, 4)
+
+
+@pytest.mark.parametrize("start", ["inline", "fork", "spawn"])
+@pytest.mark.parametrize(("trees", "is_cut"), [(10**6, True), (3, False)])
+def test_a_lesson_that_was_cut_short_tells_what_it_left_undone(table, start, trees, is_cut):
+    backend = Inline() if start == "inline" else Process(start=start)
+    forest = RandomForestClassifier(trees, random_state=0)
+
+    with backend.open(Budget(60, clock=backend.clock)) as seat:
+        seat.welcome(forest, TablePool(table[0], Labels.encode(table[1])), Task(stopping=stopping_fit(forest)))
+        # A process has to start first; without a hurry for three trees.
+        taught = seat.teach(np.arange(500), within=1.0 if is_cut else 50.0)
+        whole = seat.teach(np.arange(500)) if not is_cut else None
+
+    assert (taught.undone > 0) is is_cut
+    assert whole is None or whole.undone == 0

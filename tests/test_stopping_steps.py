@@ -130,3 +130,40 @@ def test_what_comes_before_the_first_step_is_no_measure_of_the_next():
     clock.advance(9)
 
     assert one_more()
+
+
+@given(prices, st.floats(0.1, 10), st.floats(0, 1000), st.integers(1, 300))
+def test_a_fit_that_came_to_its_end_left_nothing_undone_and_another_one_did(start, step, seconds, most):
+    learner = Learner(start, step, seconds)
+
+    advance_until(learner.patience, most, learner.advance)
+
+    assert (learner.patience.undone > 0) is (learner.done < most)
+
+
+def test_what_is_undone_is_what_the_steps_left_out_would_have_taken():
+    learner = Learner(start=0, step=2, seconds=100)
+
+    advance_until(learner.patience, 1000, learner.advance)
+
+    assert learner.patience.undone == pytest.approx(2 * (1000 - learner.done))
+
+
+def test_who_has_converged_left_nothing_undone():
+    learner = Learner(start=0, step=1, seconds=1000, converges_at=1)
+
+    advance_until(learner.patience, 100, learner.advance)
+
+    assert learner.patience.undone == 0
+
+
+@pytest.mark.parametrize(("most", "undone"), [(50, 41), (9, 0), (0, 0)])
+def test_one_more_step_tells_what_is_undone_if_it_knows_how_many_were_asked_for(most, undone):
+    clock = FakeClock()
+    patience = Patience(10, clock=clock)
+    one_more = OneMore(patience, most)
+    clock.advance(1)
+    while one_more():
+        clock.advance(1)
+
+    assert patience.undone == undone
