@@ -21,12 +21,13 @@ from ._grading import Grading, Scorer, is_made
 from ._history import History
 from ._learners import fill_random_states, keep_the_folder_clean
 from ._messages import OnRound
+from ._outcome import Outcome
 from ._outlook import Outlook
 from ._pools import TablePool
 from ._presets import preset
 from ._progress import ShowProgress, display
 from ._report import Reporting
-from ._session import Outcome, Session
+from ._session import Session
 from ._stopping import stopping_fit
 from ._tables import as_learned, is_frame
 from ._target import Array, Labels, Target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -13,13 +13,11 @@ from ._cost import CostModel
 from ._exceptions import LearnerDied, LearnerFailed, LearnerRaised, NoModelInTime, OutOfTime
 from ._messages import Answers, Exam, Lesson, OnRound, Round, Rows, StopReason
 from ._notebook import Notebook
+from ._outcome import Outcome, nothing_to_show
 from ._selection import Estimate, accuracy_interval, is_worse, prefers
 from ._target import Labels
 from .backends import Examined, KeptModel, Seat
 from .teachers import Deck, Requests, Teacher
-
-# With less than this a first fit, which starts a process, has no chance.
-_SHORT = 5.0
 
 
 class Watcher(Protocol):
@@ -32,34 +30,6 @@ class Watcher(Protocol):
     def round_over(self, finished: Round) -> None:
         """A round is over."""
         ...
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What a session leaves behind.
-
-    Parameters
-    ----------
-    model : estimator
-        The fitted learner.
-    history : list of Round
-        Every finished round.
-    stop_reason : str
-        Why the session ended.
-    rows : int
-        Rows behind the model.
-    estimate : Estimate or None
-        Its score on rows never taught and never examined before; None without such an exam.
-    by_class : array of int or None
-        The rows behind the model, class by class; None without classes.
-    """
-
-    model: Any
-    history: list[Round]
-    stop_reason: StopReason
-    rows: int
-    estimate: Estimate | None
-    by_class: Rows | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,7 +294,7 @@ class Session:
 
     def _outcome(self, reason: StopReason) -> Outcome:
         if self._best is None:
-            raise NoModelInTime(self._nothing_to_show())
+            raise NoModelInTime(nothing_to_show(self.budget, len(self.history), self._doing))
         best = self._best
         try:
             model = best.model.bring()
@@ -333,22 +303,3 @@ class Session:
                 raise
             reason, model = "interrupted", best.model.bring()
         return Outcome(model, self.history, reason, best.rows, best.fresh, best.by_class)
-
-    def _nothing_to_show(self) -> str:
-        if self.history and not self.budget.spent:
-            return (
-                f"{len(self.history)} models were trained and none of them sat an exam, so none could be chosen. "
-                "A teacher that returns its best model must yield Exam(rows); or it sets returns = 'last'."
-            )
-        elapsed = self.budget.elapsed()
-        return (
-            f"No model within the limit of {self.budget.seconds:g} s: after {elapsed:.2f} s {self._doing}. "
-            f"A limit of {max(_SHORT, _round_up(2 * elapsed)):g} s or more may do; or teach fewer rows first, "
-            "for example teacher=TCT(first=100)."
-        )
-
-
-def _round_up(seconds: float) -> float:
-    """To two figures, which is all that is known."""
-    step = 10.0 ** (np.floor(np.log10(max(seconds, 1e-3))) - 1)
-    return float(np.ceil(seconds / step) * step)
