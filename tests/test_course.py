@@ -15,7 +15,7 @@ from fitwithin.testing import FakeClock
 @given(st.integers(501, 20_000), st.integers(1, 400))
 def test_lesson_judges_and_deck_share_the_pool(size, first):
     course = a_course(size, first)
-    course.summon_panel()
+    driven(course.summon_panel())
 
     kept_back = size - len(course.lesson) - course.deck.left
     assert len(course.lesson) == first
@@ -27,7 +27,7 @@ def test_lesson_judges_and_deck_share_the_pool(size, first):
 @pytest.mark.parametrize(("size", "judges"), [(501, 50), (1999, 199), (4000, 200), (10_000, 400), (10**6, 5000)])
 def test_a_panel_is_a_tenth_of_a_small_pool_and_a_smaller_part_of_a_large_one(size, judges):
     course = a_course(size, first=50)
-    course.summon_panel()
+    driven(course.summon_panel())
 
     assert len(course.panel) == judges
 
@@ -38,8 +38,8 @@ def test_the_first_panel_is_small_since_nobody_knows_what_an_exam_takes():
 
 def test_only_as_many_judges_are_summoned_as_are_worth_their_time_and_never_fewer_than_before():
     course, slower = (a_course(10**6, outlook=an_outlook(100, exam=exam)) for exam in (1e-3, 1.0))
-    course.summon_panel()
-    slower.summon_panel()
+    driven(course.summon_panel())
+    driven(slower.summon_panel())
 
     assert len(course.panel) == 1500
     assert len(slower.panel) == 200

@@ -68,7 +68,7 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
             return "all rows"
         course = Course(deck, max(round(_FIRST * deck.size), min(_SOME, deck.size // 10)))
         yield from course.teach(course.lesson, _SCOUTING)
-        course.summon_panel()
+        yield from course.summon_panel()
         emphasis = Emphasis(self.alpha)
         pays = (yield from trial(course, emphasis)) if self.emphasis == "trial" else self.emphasis
         return (yield from _climb(course, emphasis if pays else None))

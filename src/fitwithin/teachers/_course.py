@@ -64,10 +64,13 @@ class Course:
         """Rows of the largest lesson that there can be."""
         return len(self.lesson) + self.deck.left
 
-    def summon_panel(self) -> None:
-        """As many judges as are worth their time, once it is known what an exam takes."""
-        size = self.outlook.examinable(_JUDGING, len(self._judges))
-        self.panel = self._judges[: max(size, len(self.panel))]
+    def summon_panel(self) -> Steps[None]:
+        """As many judges as are worth their time, once it is known what an exam takes; of the first model as well."""
+        few, size = len(self.panel), self.outlook.examinable(_JUDGING, len(self._judges))
+        self.panel = self._judges[: max(size, few)]
+        if size > few:
+            # By a few judges it may look better than it is, and no other model would be as lucky.
+            yield from self._be_judged()
 
     def reserve(self, rows: int) -> float:
         """Seconds that a lesson of so many rows needs beside its training, for its model to count."""
@@ -81,8 +84,11 @@ class Course:
         yield Lesson(lesson, within=within if np.isfinite(within) else None)
         self.lesson = lesson
         self.was_cut = self.outlook.lesson(len(lesson)) > within
+        yield from self._be_judged()
+        yield from examine(self._auditors[: len(self.panel)], audits=True)
+
+    def _be_judged(self) -> Steps[None]:
         answers = yield from examine(self.panel, judges=True)
         self.score = answers.score
         # Without a panel, where the first lesson takes every row, nothing is known.
         self.error = answers.mistakes / len(answers.rows) if len(answers.rows) else self.error
-        yield from examine(self._auditors[: len(self.panel)], audits=True)
