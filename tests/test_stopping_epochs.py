@@ -85,6 +85,25 @@ def test_more_time_is_a_better_model(solver):
     assert losses[-1] == pytest.approx(best, rel=0.01)
 
 
+@pytest.mark.parametrize("solver", ["newton-cg", "sag", "saga"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_solver_that_was_cut_short_tells_what_it_left_undone_also_if_it_has_no_way_to_go_on(solver):
+    patience = questions(4)
+
+    model = fit(LogisticRegression(solver=solver, tol=1e-12, max_iter=50, random_state=0), patience)
+
+    assert model.n_iter_[0] < 50
+    assert patience.undone > 0
+
+
+def test_a_solver_that_came_to_its_end_left_nothing_undone():
+    patience = Patience(ENOUGH)
+
+    fit(LogisticRegression(solver="saga", max_iter=500, random_state=0), patience)
+
+    assert patience.undone == 0
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_an_lbfgs_without_callbacks_goes_on_in_parts_to_a_model_as_good():
     learner = clone(LBFGS).set_params(max_iter=30)

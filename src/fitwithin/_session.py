@@ -208,6 +208,9 @@ class Session:
         """Choose between the new model and the best one, and make the winner safe at once."""
         self._judged = estimate
         best = None if self._best is None else self._best.estimate
+        if self._settled is not None:
+            # Judged once more: it is the best model, and its score is the last one that it got.
+            return
         if best is None or self._notebook.whole or not is_worse(estimate, best):
             self._settled = _Settled(self._keep(estimate, None), self.budget.elapsed())
 

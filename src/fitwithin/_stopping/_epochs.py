@@ -110,8 +110,9 @@ def fit_in_parts(
     parts = _Parts(learner, fit, go_on, fresh)
     most, share = learner.max_iter, _SHARE if go_on is not None else _LAST_SHARE
     with kept(learner, "max_iter", "warm_start", "random_state"):
-        advance_until(patience, most, parts.advance, share=share, growth=growth)
-    parts.end()
+        iteration = advance_until(patience, most, parts.advance, share=share, growth=growth)
+    # Where there is no way to go on, nobody else knows that more was wanted.
+    patience.undone = parts.end() * iteration
 
 
 class _Parts:
@@ -149,12 +150,16 @@ class _Parts:
         self._calls(lambda: go_on(iterations))
         self._done += min(iterations, iterations_of(self._learner))
 
-    def end(self) -> None:
-        """Write down all iterations; repeat the warnings, but that the fit did not converge if we ended it."""
+    def end(self) -> int:
+        """Write down all iterations; repeat the warnings, but that the fit did not converge if we ended it.
+
+        The iterations that were left out then.
+        """
         learner = self._learner
         learner.n_iter_ = np.full_like(learner.n_iter_, self._done) if np.ndim(learner.n_iter_) else self._done
         cut = not self._converged and self._done < self._most
         self._calls.repeat(unless=lambda warning: cut and issubclass(warning.category, ConvergenceWarning))
+        return self._most - self._done if cut else 0
 
 
 def iterations_of(learner: Any) -> int:

@@ -95,7 +95,7 @@ def advance_until(
     first: int = 1,
     share: float = 0.5,
     growth: int = ENDLESS,
-) -> None:
+) -> float:
     """Call `advance` with more and more steps, as long as there is time.
 
     The first calls tell what a call and a step cost. Where there is plenty of time there are two calls, otherwise each
@@ -115,6 +115,11 @@ def advance_until(
         What a call may take of the time that is left: with a half it may be twice as slow as expected.
     growth : int, optional
         A call takes at most so many times the steps that there are: for steps that are not alike.
+
+    Returns
+    -------
+    float
+        Seconds that a step of the last call took.
 
     Examples
     --------
@@ -145,8 +150,8 @@ def advance_until(
             price.update(steps, before - left)
         done += steps
         if not useful or done >= most:
-            return
+            return price.step
         steps = min(price.steps(left, share, first), max(first, growth * done), most - done)
         if steps == 0:
             patience.undone = (most - done) * price.step
-            return
+            return price.step

@@ -66,7 +66,7 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
             course = Course(deck, deck.size)
             yield from course.teach(course.lesson)
             return "all rows"
-        course = Course(deck, max(round(_FIRST * deck.size), min(_SOME, deck.size // 10)))
+        course = Course(deck, max(_FIRST, min(_SOME / deck.size, 0.1)))
         yield from course.teach(course.lesson, _SCOUTING)
         yield from course.summon_panel()
         emphasis = Emphasis(self.alpha)
@@ -83,9 +83,10 @@ def _climb(course: Course, emphasis: Emphasis | None) -> Steps[StopReason]:
                 return "time"
             emphasis = None
             continue
-        before = course.score
+        before, size = course.score, len(course.lesson)
         yield from _teach_more(course, emphasis, rows)
-        if before is not None and course.score is not None and course.score.value < before.value:
+        is_lower = before is not None and course.score is not None and course.score.value < before.value
+        if is_lower or len(course.lesson) == size:
             emphasis = None
     return "all rows"
 
