@@ -31,8 +31,8 @@ extensions = [
 root_doc = "index"
 exclude_patterns = ["_build", "README.md", "**/*.py", "gallery/**/*.ipynb", "gallery/**/*.py.md5"]
 templates_path = ["_templates"]
-# Markdown pages are read on a forge too, so they link to each other by file name, and use nothing that only sphinx knows but
-# the lists of pages at their ends.
+# Markdown pages are read on a forge too, so they link to each other by file name, and use nothing that only sphinx
+# knows but the lists of pages at their ends.
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 

@@ -2,9 +2,9 @@
 Teachers compared
 =================
 
-The same learner, the same rows and the same second and a bit, with rows chosen by four teachers. `Auto` is the default, `TCT`
-the paper's, `Double` takes random rows, and `SGD` lets one model go on learning from small batches, which takes a learner with
-`partial_fit`.
+The same learner, the same rows and the same second and a bit, with rows chosen by four teachers. `Auto` is the default,
+`TCT` the paper's, `Double` takes random rows, and `SGD` lets one model go on learning from small batches, which takes a
+learner with `partial_fit`.
 
 One data set, one learner and one seed show how to compare, not which teacher is the best: see the benchmarks.
 """

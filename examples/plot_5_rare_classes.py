@@ -2,8 +2,8 @@
 Emphasis and rare classes
 =========================
 
-A share of what TCT teaches are mistakes of the model before. Rare classes are where a model is most often wrong, so they
-are taught more than their share. `Double` teaches random rows.
+A share of what TCT teaches are mistakes of the model before. Rare classes are where a model is most often wrong, so
+they are taught more than their share. `Double` teaches random rows.
 """
 
 import matplotlib.pyplot as plt

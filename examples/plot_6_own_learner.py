@@ -39,7 +39,7 @@ class GradientDescent(ClassifierMixin, BaseEstimator):
         return self.classes_[(X @ self.coef_ > 0).astype(int)]
 
 
-def fit_while_there_is_time(learner, X, y, patience, params):
+def fit_while_there_is_time(learner, X, y, patience, params):  # noqa: ARG001  # this fit takes no others
     """At least one step, at most as many as in a plain fit, none when the time is over."""
     codes = learner.begin(X, y)
     learner.step(X, codes)

@@ -15,14 +15,14 @@ EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("plot_*.py"))
 
 
 @pytest.fixture(scope="module")
-def _warm():
+def warm():
     """The first fit of a process starts another one, which on a busy machine takes longer than an example."""
     y = np.arange(600) % 2
     TimeConstrainedClassifier(GaussianNB(), time_limit=120).fit(y[:, None], y)
 
 
 @pytest.fixture
-def _pictures(monkeypatch, tmp_path):
+def pictures(monkeypatch, tmp_path):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
@@ -36,14 +36,14 @@ def test_there_are_at_least_eight():
     assert len(EXAMPLES) >= 8
 
 
-@pytest.mark.usefixtures("_warm")
+@pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_the_example_runs_and_draws(example, _pictures, tmp_path):
+def test_the_example_runs_and_draws(example, pictures, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         runpy.run_path(str(example), run_name="__main__")
 
-    assert _pictures.get_fignums()
+    assert pictures.get_fignums()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,7 +1,7 @@
 """Draw the pictures of docs/ideas: TCT, Auto, the deadline, the cost model, audit rows.
 
-Run with ``python docs/pictures/ideas.py``; needs matplotlib. TCT's rows, the course of Auto and the predictions of the cost
-model come from the library's own code; the other two are drawings.
+Run with ``python docs/pictures/ideas.py``; needs matplotlib. TCT's rows, the course of Auto and the
+predictions of the cost model come from the library's own code; the other two are drawings.
 """
 
 from pathlib import Path
@@ -21,6 +21,7 @@ from fitwithin.testing import FakeClock
 
 HERE = Path(__file__).parent
 LIMIT = 60.0
+CLOCK = FakeClock()
 # LightGBM on covtype, one thread: rows, and seconds of training, as measured.
 MEASURED = {2_033: 0.81, 8_134: 1.09, 32_536: 2.71, 65_073: 3.6, 130_146: 8.7, 260_293: 15.2, 406_708: 22.6}
 
@@ -34,6 +35,7 @@ def save(figure: plt.Figure, name: str) -> None:
 def draw_tct() -> None:
     """Four rounds of TCT on a made-up model that errs on 30 %, then 25, 20 and 16 % of all rows."""
     rng = np.random.default_rng(0)
+    last_wrong = np.array([], dtype=int)
     requests = TCT(alpha=0.2, first=200).teach(Deck(100_000, rng))
     request, before, figure = (
         next(requests),
@@ -94,19 +96,16 @@ class Watched(Auto):
 class Timed(ClassifierMixin, BaseEstimator):
     """A tree that turns a clock: a second to begin with, 0.15 ms a row to learn, and 10 us a row to classify."""
 
-    def __init__(self, clock: FakeClock) -> None:
-        self.clock = clock
-
     def fit(self, X: np.ndarray, y: np.ndarray) -> "Timed":
         """Learn."""
-        self.clock.advance(1 + 1.5e-4 * len(X))
+        CLOCK.advance(1 + 1.5e-4 * len(X))
         self.tree_ = DecisionTreeClassifier(min_samples_leaf=5).fit(X, y)
         self.classes_ = self.tree_.classes_
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Classify."""
-        self.clock.advance(1e-5 * len(X))
+        CLOCK.advance(1e-5 * len(X))
         return self.tree_.predict(X)
 
 
@@ -115,9 +114,9 @@ def draw_auto() -> None:
     X, y = make_classification(
         400_000, n_features=8, n_informative=6, n_redundant=0, n_classes=4, n_clusters_per_class=3, random_state=0
     )
-    clock, teacher = FakeClock(), Watched()
+    teacher = Watched()
     clf = TimeConstrainedClassifier(
-        Timed(clock), time_limit=LIMIT, teacher=teacher, backend=Inline(clock=clock), random_state=0
+        Timed(), time_limit=LIMIT, teacher=teacher, backend=Inline(clock=CLOCK), random_state=0
     ).fit(X, y)
     figure = plt.figure(figsize=(8, 4), layout="constrained")
     ax = figure.subplots()
@@ -132,8 +131,8 @@ def draw_auto() -> None:
         else:
             kind = "search for mistakes; judges of the trial"
         ax.fill_between([begun, ended], 100, len(request.rows), color=kinds[kind], linewidth=0.8)
-        print(kind, len(request.rows), round(begun, 2), round(ended, 2))  # noqa: T201  # for the page
-    print(clf.score_estimate_, clf.n_rows_taught_, clf.stop_reason_, clf.time_used_)  # noqa: T201  # the same
+        print(kind, len(request.rows), round(begun, 2), round(ended, 2))
+    print(clf.score_estimate_, clf.n_rows_taught_, clf.stop_reason_, clf.time_used_)
     for kind, colour in kinds.items():
         ax.bar(0, 0, color=colour, label=kind)
     ax.axvline(LIMIT, color=GREY, linestyle="--", label="limit")
@@ -196,7 +195,7 @@ def draw_cost() -> None:
                 color=ORANGE,
                 capsize=4,
             )
-            print(f"{rows:7,}  expected {expected:5.2f}  took {took:5.2f}  within a factor of {room:.2f}")  # noqa: T201  # for the page
+            print(f"{rows:7,}  expected {expected:5.2f}  took {took:5.2f}  within a factor of {room:.2f}")
         model.taught(rows, took)
     ax.plot(sizes, seconds, "-o", color=BLUE, label="measured: LightGBM on covtype, one thread")
     ax.errorbar(
