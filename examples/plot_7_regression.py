@@ -3,7 +3,8 @@ Regression
 ==========
 
 :class:`~fitwithin.TimeConstrainedRegressor` works in the same way. A value is never exactly right, so when rows are
-chosen the fifth of an exam's rows with the largest errors counts as wrong. The score is R2 unless `scoring` says otherwise.
+chosen the fifth of an exam's rows with the largest errors counts as wrong. The score is R2 unless `scoring` says
+otherwise.
 """
 
 import matplotlib.pyplot as plt
