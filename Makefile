@@ -12,7 +12,7 @@ MAKE_VENV := $(PYTHON) -m venv $(VENV)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 endif
 
-.PHONY: demo test test-oldest test-newest check format bench bench-accuracy docs clean
+.PHONY: demo test test-oldest test-newest check format bench bench-accuracy docs site doc-tests clean
 
 demo: $(VENV)/core
 	$(BIN)/fitwithin demo
@@ -47,11 +47,19 @@ bench: $(VENV)/dev
 bench-accuracy: $(VENV)/dev
 	$(BIN)/python benchmarks/accuracy.py --short
 
-docs: $(VENV)/dev
-	$(BIN)/python -m pytest docs README.md
+docs: site doc-tests
+
+# Into docs/_build/html, without a network; warnings are errors. It runs the examples of the gallery.
+site: $(VENV)/docs
+	$(BIN)/python -m sphinx -b html -n -W --keep-going -q docs docs/_build/html
+
+# Every code block of the pages.
+doc-tests: $(VENV)/dev
+	$(BIN)/python -m pytest docs README.md tests/test_docs.py
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache \
+		docs/_build docs/gallery docs/reference/generated docs/reference/command-line.md docs/sg_execution_times.rst
 
 $(VENV)/core: pyproject.toml $(CONSTRAINTS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fitwithin needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ...")'
@@ -61,4 +69,8 @@ $(VENV)/core: pyproject.toml $(CONSTRAINTS)
 
 $(VENV)/dev: $(VENV)/core
 	$(INSTALL) -e '.[$(EXTRAS)]'
+	@touch $@
+
+$(VENV)/docs: $(VENV)/core
+	$(INSTALL) -e '.[docs]'
 	@touch $@

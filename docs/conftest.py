@@ -1,0 +1,18 @@
+"""Examples of pages write into a folder of their own; pages with commands are run by tests/test_docs.py."""
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+collect_ignore = ["conf.py", "_extensions", "_build", "gallery", "reference", "pictures"]
+collect_ignore += [
+    str(page.relative_to(HERE))
+    for page in HERE.rglob("*.md")
+    if "_build" not in page.parts and "```console" in page.read_text(encoding="utf-8")
+]
+
+
+@pytest.fixture(autouse=True)
+def _folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)

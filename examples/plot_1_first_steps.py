@@ -1,0 +1,38 @@
+"""
+First steps
+===========
+
+Put :class:`~fitwithin.TimeConstrainedClassifier` where your classifier was, and say how long it may take.
+"""
+
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import train_test_split
+
+from fitwithin import TimeConstrainedClassifier, viz
+
+X, y = make_classification(100_000, n_features=20, n_informative=10, class_sep=1.2, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=20_000, random_state=0)
+
+clf = TimeConstrainedClassifier(RandomForestClassifier(), time_limit="5s", random_state=0)
+clf.fit(X_train, y_train)
+
+# %%
+# The limit covers everything, from checking the input to bringing the model back. The estimate was made without the
+# test set; the interval is a 95 % one.
+
+estimate, low, high = clf.score_estimate_
+print(f"stopped by: {clf.stop_reason_}, after {clf.time_used_:.2f} s")
+print(f"taught {clf.n_rows_taught_:,} of {clf.n_rows_in_:,} rows")
+print(f"accuracy, estimated: {estimate:.3f}, between {low:.3f} and {high:.3f}")
+print(f"accuracy, test set:  {clf.score(X_test, y_test):.3f}")
+
+# %%
+# What comes back is the forest itself.
+
+clf.best_estimator_
+
+# %%
+# What was taught, round by round.
+
+viz.rows_taught(clf)

@@ -1,0 +1,38 @@
+"""
+What other limits would have given
+==================================
+
+`history_` tells what every round took and how good its model was. So one fit also shows what a shorter limit would
+have given. Here the teacher is TCT, whose lessons double.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import make_classification
+from sklearn.ensemble import ExtraTreesClassifier
+
+from fitwithin import TimeConstrainedClassifier
+
+X, y = make_classification(
+    120_000, n_features=20, n_informative=12, n_classes=4, n_clusters_per_class=2, class_sep=1.3, random_state=0
+)
+clf = TimeConstrainedClassifier(ExtraTreesClassifier(30), time_limit=5, teacher="tct", random_state=0).fit(X, y)
+for finished in clf.history_:
+    print(
+        f"{finished.elapsed:5.2f} s  {finished.rows:6,} rows  accuracy {finished.estimate:.3f}  best: {finished.best}"
+    )
+
+# %%
+# A step is a model that became the best one. With the limit anywhere on a step, that model would have come back (a
+# lesson under way at the limit is cut off, or not begun). Below the first step there is no model: `NoModelInTime`.
+
+best = [finished for finished in clf.history_ if finished.best]
+times = [finished.elapsed for finished in best]
+scores = [finished.estimate for finished in best]
+_, ax = plt.subplots(layout="constrained")
+ax.step([*times, clf.time_used_], [*scores, scores[-1]], where="post")
+ax.plot(times, scores, "o", color="C0")
+for finished in best:
+    ax.annotate(f"{finished.rows:,}", (finished.elapsed, finished.estimate), (5, -12), textcoords="offset points")
+ax.axvspan(0, times[0], color="0.9")
+ax.text(times[0] / 2, min(scores), "no model", ha="center", color="0.3")
+ax.set(xlabel="limit, seconds", ylabel="accuracy, by its exams", xlim=(0, None), title="Rows taught at each step")

@@ -1,0 +1,33 @@
+"""
+Regression
+==========
+
+:class:`~fitwithin.TimeConstrainedRegressor` works in the same way. A value is never exactly right, so when rows are
+chosen the fifth of an exam's rows with the largest errors counts as wrong. The score is R2 unless `scoring` says
+otherwise.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import make_friedman1
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from fitwithin import TimeConstrainedRegressor, viz
+
+X, y = make_friedman1(220_000, n_features=10, noise=1.0, random_state=0)
+X_test, y_test = X[200_000:], y[200_000:]
+
+reg = TimeConstrainedRegressor(HistGradientBoostingRegressor(), time_limit=5, random_state=0)
+reg.fit(X[:200_000], y[:200_000])
+
+estimate, low, high = reg.score_estimate_
+print(f"{reg.n_rows_taught_:,} rows in {reg.time_used_:.2f} s; stopped by: {reg.stop_reason_}")
+print(f"R2 estimated {estimate:.3f} [{low:.3f}, {high:.3f}], on held-out rows {reg.score(X_test, y_test):.3f}")
+
+# %%
+# Left: what was taught, round by round. Right: predictions for held-out rows; the noise has a standard deviation of 1.
+
+_, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+viz.rows_taught(reg, left)
+right.hexbin(y_test, reg.predict(X_test), gridsize=50, cmap="Blues", mincnt=1)
+right.axline((15, 15), slope=1, color="0.3", linestyle="--")
+right.set(xlabel="true value", ylabel="predicted value")

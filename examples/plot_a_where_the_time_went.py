@@ -1,0 +1,30 @@
+"""
+Where the time went, and a report
+=================================
+
+`viz.time_spent` draws one bar of the whole limit, `viz.fit_times` what the cost model expected of each fit against what
+it took. `report` writes these and the other pictures, the rounds and the settings as one page.
+"""
+
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+
+from fitwithin import TimeConstrainedClassifier, viz
+
+X, y = make_classification(60_000, n_features=20, n_informative=8, n_classes=3, random_state=0)
+clf = TimeConstrainedClassifier(RandomForestClassifier(50), time_limit=5, teacher="tct", random_state=0).fit(X, y)
+
+_, (top, bottom) = plt.subplots(2, 1, figsize=(7, 6), height_ratios=[1, 2.5], layout="constrained")
+viz.time_spent(clf, top)
+viz.fit_times(clf, bottom)
+
+# %%
+# The page needs no network and no other file.
+
+with tempfile.TemporaryDirectory() as folder:
+    page = clf.report(Path(folder) / "report.html")
+    print(f"{page.name}: {page.stat().st_size / 1000:.0f} kB")
