@@ -62,6 +62,8 @@ sphinx_gallery_conf = {
     "min_reported_time": 1,
     "image_srcset": ["2x"],
     "abort_on_example_error": True,
+    "capture_repr": ("_repr_html_",),
+    "reset_modules": ("matplotlib", "warm_start.warm_start"),
 }
 
 html_theme = "pydata_sphinx_theme"

@@ -14,7 +14,7 @@ from fitwithin import TimeConstrainedClassifier, viz
 X, y = make_classification(100_000, n_features=20, n_informative=10, class_sep=1.2, random_state=0)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=20_000, random_state=0)
 
-clf = TimeConstrainedClassifier(RandomForestClassifier(), time_limit="5s", random_state=0)
+clf = TimeConstrainedClassifier(RandomForestClassifier(), time_limit="4s", random_state=0)
 clf.fit(X_train, y_train)
 
 # %%

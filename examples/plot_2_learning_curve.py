@@ -15,7 +15,7 @@ from fitwithin import TimeConstrainedClassifier
 X, y = make_classification(
     120_000, n_features=20, n_informative=12, n_classes=4, n_clusters_per_class=2, class_sep=1.3, random_state=0
 )
-clf = TimeConstrainedClassifier(ExtraTreesClassifier(30), time_limit=5, teacher="tct", random_state=0).fit(X, y)
+clf = TimeConstrainedClassifier(ExtraTreesClassifier(30), time_limit=4, teacher="tct", random_state=0).fit(X, y)
 for finished in clf.history_:
     print(
         f"{finished.elapsed:5.2f} s  {finished.rows:6,} rows  accuracy {finished.estimate:.3f}  best: {finished.best}"

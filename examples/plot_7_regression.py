@@ -16,7 +16,7 @@ from fitwithin import TimeConstrainedRegressor, viz
 X, y = make_friedman1(220_000, n_features=10, noise=1.0, random_state=0)
 X_test, y_test = X[200_000:], y[200_000:]
 
-reg = TimeConstrainedRegressor(HistGradientBoostingRegressor(), time_limit=5, random_state=0)
+reg = TimeConstrainedRegressor(HistGradientBoostingRegressor(), time_limit=4, random_state=0)
 reg.fit(X[:200_000], y[:200_000])
 
 estimate, low, high = reg.score_estimate_

@@ -16,7 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 from fitwithin import TimeConstrainedClassifier, viz
 
 X, y = make_classification(60_000, n_features=20, n_informative=8, n_classes=3, random_state=0)
-clf = TimeConstrainedClassifier(RandomForestClassifier(50), time_limit=5, teacher="tct", random_state=0).fit(X, y)
+clf = TimeConstrainedClassifier(RandomForestClassifier(50), time_limit=4, teacher="tct", random_state=0).fit(X, y)
 
 _, (top, bottom) = plt.subplots(2, 1, figsize=(7, 6), height_ratios=[1, 2.5], layout="constrained")
 viz.time_spent(clf, top)
