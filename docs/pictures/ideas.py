@@ -13,9 +13,10 @@ from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier
+from fitwithin._budget import Budget
 from fitwithin._cost import CostModel
 from fitwithin._drawing import BLUE, EDGE, GREEN, GREY, ORANGE, PINK, house_style, svg_of
-from fitwithin.backends import Inline
+from fitwithin.backends import Inline, Seat
 from fitwithin.teachers import TCT, Answers, Auto, Deck, Exam, Lesson, Requests
 from fitwithin.testing import FakeClock
 
@@ -93,6 +94,16 @@ class Watched(Auto):
             self.notes_.append((request, begun, LIMIT - deck.outlook.left))
 
 
+class Killable(Inline):
+    """As if a lesson could be stopped at the deadline; none needs to be here."""
+
+    def open(self, budget: Budget) -> Seat:
+        """A seat in this process."""
+        seat = super().open(budget)
+        seat.killable = True
+        return seat
+
+
 class Timed(ClassifierMixin, BaseEstimator):
     """A tree that turns a clock: a second to begin with, 0.15 ms a row to learn, and 10 us a row to classify."""
 
@@ -112,11 +123,11 @@ class Timed(ClassifierMixin, BaseEstimator):
 def draw_auto() -> None:
     """A fit on a clock that only the learner turns: each lesson and each exam, when and how large."""
     X, y = make_classification(
-        400_000, n_features=8, n_informative=6, n_redundant=0, n_classes=4, n_clusters_per_class=3, random_state=0
+        200_000, n_features=8, n_informative=6, n_redundant=0, n_classes=4, n_clusters_per_class=3, random_state=0
     )
     teacher = Watched()
     clf = TimeConstrainedClassifier(
-        Timed(), time_limit=LIMIT, teacher=teacher, backend=Inline(clock=CLOCK), random_state=0
+        Timed(), time_limit=LIMIT, teacher=teacher, backend=Killable(clock=CLOCK), random_state=0
     ).fit(X, y)
     figure = plt.figure(figsize=(8, 4), layout="constrained")
     ax = figure.subplots()
