@@ -40,6 +40,8 @@ myst_heading_anchors = 4
 
 # A single backtick in a docstring is a name in code; there is no network to look up names of other projects.
 default_role = "code"
+# Two dashes begin an option.
+smartquotes = False
 nitpicky = True
 nitpick_ignore = [("py:class", "collections.abc.Generator")]
 autosummary_generate = True
@@ -74,6 +76,7 @@ html_title = f"fitwithin {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_sidebars = {"faq": [], "tutorial": []}
 html_copy_source = False
 html_theme_options: dict[str, Any] = {
     "logo": {"text": "fitwithin"},

@@ -26,7 +26,7 @@ X_test, y_test = make_rows(50_000, seed=1000)
 
 
 def interval_and_truth(teacher, seed):
-    """What a fit says of its model, and what is true. A few small rounds, so that there is something to choose from."""
+    """What a fit says of its model after a few small rounds, and what is true."""
     clf = TimeConstrainedClassifier(
         GaussianNB(),
         time_limit=60,
