@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+from sphinx.application import Sphinx
 
 matplotlib.use("Agg")
 HERE = Path(__file__).parent
@@ -38,6 +40,8 @@ myst_heading_anchors = 4
 
 # A single backtick in a docstring is a name in code; there is no network to look up names of other projects.
 default_role = "code"
+# Two dashes begin an option.
+smartquotes = False
 nitpicky = True
 nitpick_ignore = [("py:class", "collections.abc.Generator")]
 autosummary_generate = True
@@ -45,6 +49,7 @@ autosummary_imported_members = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
@@ -71,6 +76,7 @@ html_title = f"fitwithin {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_sidebars = {"faq": [], "tutorial": []}
 html_copy_source = False
 html_theme_options: dict[str, Any] = {
     "logo": {"text": "fitwithin"},
@@ -84,3 +90,13 @@ html_theme_options: dict[str, Any] = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+
+def _without_last_line(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Doctests end with an empty line, which is no use to a reader."""
+    source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
+
+
+def setup(app: Sphinx) -> None:
+    """Tell sphinx."""
+    app.connect("source-read", _without_last_line)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-collect_ignore = ["conf.py", "_extensions", "_build", "gallery", "reference", "pictures"]
+collect_ignore = ["conf.py", "conftest.py", "_extensions", "_build", "gallery", "reference", "pictures"]
 collect_ignore += [
     str(page.relative_to(HERE))
     for page in HERE.rglob("*.md")

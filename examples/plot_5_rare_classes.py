@@ -17,18 +17,18 @@ from fitwithin import TimeConstrainedClassifier, viz
 from fitwithin.teachers import TCT, Double
 
 X, y = make_classification(
-    120_000, n_features=12, n_informative=8, n_classes=4, weights=[0.8, 0.14, 0.04, 0.02], class_sep=1.1, random_state=0
+    70_000, n_features=12, n_informative=8, n_classes=4, weights=[0.8, 0.14, 0.04, 0.02], class_sep=1.1, random_state=0
 )
-X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=40_000, stratify=y, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=20_000, stratify=y, random_state=0)
 fitted = {}
 for teacher in (TCT(alpha=0.3), Double()):
     # Both are stopped by their size, not by the time, so that they are taught as many rows.
     fitted[type(teacher).__name__] = TimeConstrainedClassifier(
-        RandomForestClassifier(20),
+        RandomForestClassifier(15),
         time_limit=60,
         teacher=teacher,
         backend="inline",
-        on_round=lambda finished: finished.rows >= 6_000,
+        on_round=lambda finished: finished.rows >= 4_000,
         random_state=0,
     ).fit(X_train, y_train)
 

@@ -19,9 +19,8 @@ X_test, y_test = X[200_000:], y[200_000:]
 reg = TimeConstrainedRegressor(HistGradientBoostingRegressor(), time_limit=4, random_state=0)
 reg.fit(X[:200_000], y[:200_000])
 
-estimate, low, high = reg.score_estimate_
 print(f"{reg.n_rows_taught_:,} rows in {reg.time_used_:.2f} s; stopped by: {reg.stop_reason_}")
-print(f"R2 estimated {estimate:.3f} [{low:.3f}, {high:.3f}], on held-out rows {reg.score(X_test, y_test):.3f}")
+print(f"R2 with its interval {reg.score_estimate_}, on held-out rows {reg.score(X_test, y_test):.3f}")
 
 # %%
 # Left: what was taught, round by round. Right: predictions for held-out rows; the noise has a standard deviation of 1.

@@ -14,9 +14,9 @@ from sklearn.metrics import get_scorer
 from fitwithin import TimeConstrainedClassifier
 
 rng = np.random.default_rng(0)
-X = rng.normal(size=(90_000, 5))
+X = rng.normal(size=(50_000, 5))
 y = (X[:, 0] + 0.4 * X[:, 1] + 0.5 * rng.normal(size=len(X)) > 2.4).astype(int)
-X_test, y_test = X[60_000:], y[60_000:]
+X_test, y_test = X[20_000:], y[20_000:]
 print(f"{y.mean():.1%} of the rows are positive")
 
 # %%
@@ -27,7 +27,7 @@ _, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 for place, name in enumerate(names):
     clf = TimeConstrainedClassifier(
         LogisticRegression(), scoring=name, time_limit=20, backend="inline", random_state=0
-    ).fit(X[:60_000], y[:60_000])
+    ).fit(X[:20_000], y[:20_000])
     if clf.score_estimate_ is None:  # every row was taught, so none was left to examine
         continue
     estimate, low, high = clf.score_estimate_

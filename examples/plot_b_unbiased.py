@@ -2,7 +2,7 @@
 Can the estimate be trusted?
 ============================
 
-Forty fits with forty seeds on rows whose distribution is known, by two teachers. Each fit tells a 95 % interval; each
+Thirty fits with thirty seeds on rows whose distribution is known, by two teachers. Each fit tells a 95 % interval; each
 model is then scored on 50,000 other rows, which tell the truth closely enough.
 """
 
@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from fitwithin import TimeConstrainedClassifier
 
-FITS = 40
+FITS = 30
 
 
 def make_rows(rows, seed):
@@ -26,7 +26,7 @@ X_test, y_test = make_rows(50_000, seed=1000)
 
 
 def interval_and_truth(teacher, seed):
-    """What a fit says of its model, and what is true. A few small rounds, so that there is something to choose from."""
+    """What a fit says of its model after a few small rounds, and what is true."""
     clf = TimeConstrainedClassifier(
         GaussianNB(),
         time_limit=60,

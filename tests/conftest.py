@@ -11,6 +11,9 @@ import psutil
 import pytest
 from threadpoolctl import threadpool_limits
 
+# There is another file of this name in docs, and doctest could not import both.
+collect_ignore = ["conftest.py"]
+
 
 @pytest.fixture(scope="session")
 def rows():

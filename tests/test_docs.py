@@ -90,10 +90,10 @@ def commands_of(text):
 
 def run_command(command, shown):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "COLUMNS": "100", "PYTHONWARNINGS": "default"}
+    # Warnings are for pytest; a reader does not ask for them.
+    environment = {**os.environ, "PATH": path, "COLUMNS": "100", "PYTHONWARNINGS": ""}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment, timeout=120)
-    printed = done.stdout + done.stderr
 
-    assert done.returncode == 0, f"$ {command}\n{printed}"
+    assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
     if shown.strip():
-        assert doctest.OutputChecker().check_output(shown, printed, FLAGS), f"$ {command}\n{printed}"
+        assert doctest.OutputChecker().check_output(shown, done.stdout, FLAGS), f"$ {command}\n{done.stdout}"

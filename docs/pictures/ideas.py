@@ -13,9 +13,10 @@ from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier
+from fitwithin._budget import Budget
 from fitwithin._cost import CostModel
 from fitwithin._drawing import BLUE, EDGE, GREEN, GREY, ORANGE, PINK, house_style, svg_of
-from fitwithin.backends import Inline
+from fitwithin.backends import Inline, Seat
 from fitwithin.teachers import TCT, Answers, Auto, Deck, Exam, Lesson, Requests
 from fitwithin.testing import FakeClock
 
@@ -93,6 +94,16 @@ class Watched(Auto):
             self.notes_.append((request, begun, LIMIT - deck.outlook.left))
 
 
+class Killable(Inline):
+    """As if a lesson could be stopped at the deadline; none needs to be here."""
+
+    def open(self, budget: Budget) -> Seat:
+        """A seat in this process."""
+        seat = super().open(budget)
+        seat.killable = True
+        return seat
+
+
 class Timed(ClassifierMixin, BaseEstimator):
     """A tree that turns a clock: a second to begin with, 0.15 ms a row to learn, and 10 us a row to classify."""
 
@@ -112,32 +123,34 @@ class Timed(ClassifierMixin, BaseEstimator):
 def draw_auto() -> None:
     """A fit on a clock that only the learner turns: each lesson and each exam, when and how large."""
     X, y = make_classification(
-        400_000, n_features=8, n_informative=6, n_redundant=0, n_classes=4, n_clusters_per_class=3, random_state=0
+        200_000, n_features=8, n_informative=6, n_redundant=0, n_classes=4, n_clusters_per_class=3, random_state=0
     )
     teacher = Watched()
     clf = TimeConstrainedClassifier(
-        Timed(), time_limit=LIMIT, teacher=teacher, backend=Inline(clock=CLOCK), random_state=0
+        Timed(), time_limit=LIMIT, teacher=teacher, backend=Killable(clock=CLOCK), random_state=0
     ).fit(X, y)
     figure = plt.figure(figsize=(8, 4), layout="constrained")
-    ax = figure.subplots()
-    kinds = {"lesson": BLUE, "panel": GREEN, "auditors": PINK, "search for mistakes; judges of the trial": ORANGE}
+    ax, exams = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+    lanes = {"panel": (2, GREEN), "auditors": (1, PINK), "judges, search": (0, ORANGE)}
     for request, begun, ended in teacher.notes_:
         if isinstance(request, Lesson):
-            kind = "lesson"
+            ax.fill_between([begun, ended], 300, len(request.rows), color=BLUE, edgecolor="white")
             label = f"{len(request.rows):,}"
-            ax.text((begun + ended) / 2, len(request.rows) * 1.15, label, ha="center", fontsize=8, rotation=0)
-        elif request.judges or request.audits:
-            kind = "panel" if request.judges else "auditors"
-        else:
-            kind = "search for mistakes; judges of the trial"
-        ax.fill_between([begun, ended], 100, len(request.rows), color=kinds[kind], linewidth=0.8)
+            where = (begun + ended) / 2, len(request.rows) * 1.2
+            ax.text(*where, label, ha="center", va="bottom", fontsize=8, rotation=90 if ended - begun < 3 else 0)
+            continue
+        kind = "panel" if request.judges else "auditors" if request.audits else "judges, search"
+        # Exams are short here, and are to be seen all the same.
+        lane, colour = lanes[kind]
+        exams.barh(lane, max(ended - begun, 0.25), left=begun, color=colour, height=0.7)
         print(kind, len(request.rows), round(begun, 2), round(ended, 2))
     print(clf.score_estimate_, clf.n_rows_taught_, clf.stop_reason_, clf.time_used_)
-    for kind, colour in kinds.items():
-        ax.bar(0, 0, color=colour, label=kind)
-    ax.axvline(LIMIT, color=GREY, linestyle="--", label="limit")
-    ax.set(yscale="log", ylim=(100, 1e6), xlim=(0, LIMIT * 1.02), xlabel="seconds", ylabel="rows")
-    ax.legend(loc="upper left", fontsize=8)
+    for one in (ax, exams):
+        one.axvline(LIMIT, color=GREY, linestyle="--")
+    ax.text(LIMIT - 0.5, 400, "limit", ha="right", color=GREY)
+    ax.set(yscale="log", ylim=(300, 1e6), xlim=(0, LIMIT * 1.02), ylabel="rows of the lesson")
+    exams.set(xlabel="seconds", yticks=[lane for lane, _ in lanes.values()], yticklabels=list(lanes), ylim=(-0.6, 2.6))
+    exams.grid(axis="y", visible=False)
     save(figure, "auto")
 
 
