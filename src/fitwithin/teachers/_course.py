@@ -71,6 +71,7 @@ class Course:
         if size > few:
             # By a few judges it may look better than it is, and no other model would be as lucky.
             yield from self._be_judged()
+            yield from examine(self._auditors[few:size], audits=True)
 
     def reserve(self, rows: int) -> float:
         """Seconds that a lesson of so many rows needs beside its training, for its model to count."""
