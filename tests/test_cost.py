@@ -7,32 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitwithin import Round
 from fitwithin._cost import CostModel
+from made_up import A_ROUND
 
 seconds = st.just(0.0) | st.floats(1e-9, 1e5)
 
 
 def a_round(number=1, rows=100, *, fit=1.0, handover=0.0, exam=0.0, model=0.0, best=True):
-    return Round(
-        number=number,
-        rows=rows,
-        new_rows=rows,
-        new_mistakes=0,
-        examined=rows,
-        fresh=rows,
-        seconds_handover=handover,
-        seconds_fit=fit,
-        seconds_exam=exam,
-        seconds_model=model,
-        seconds_choose=0.0,
-        predicted_fit=None,
-        estimate=0.5,
-        low=0.4,
-        high=0.6,
-        best=best,
-        elapsed=0.0,
-    )
+    times = {"seconds_fit": fit, "seconds_handover": handover, "seconds_exam": exam, "seconds_model": model}
+    return replace(A_ROUND, number=number, rows=rows, best=best, **times)
 
 
 def a_model(*rounds, load=0.0):

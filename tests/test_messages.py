@@ -8,6 +8,7 @@ import pytest
 
 from fitwithin import Round
 from fitwithin.teachers import Answers, Exam, Lesson
+from made_up import A_ROUND
 
 FIELDS = [
     "number",
@@ -32,26 +33,7 @@ FIELDS = [
 
 
 def a_round(**changes):
-    plain = Round(
-        number=1,
-        rows=50,
-        new_rows=50,
-        new_mistakes=0,
-        examined=100,
-        fresh=100,
-        seconds_handover=0.1,
-        seconds_fit=2.0,
-        seconds_exam=0.5,
-        seconds_model=0.2,
-        seconds_choose=0.0,
-        predicted_fit=None,
-        estimate=0.8,
-        low=0.7,
-        high=0.9,
-        best=True,
-        elapsed=2.8,
-    )
-    return replace(plain, **changes)
+    return replace(A_ROUND, **changes)
 
 
 @pytest.mark.parametrize(("judges", "fresh", "flattered"), [(0, 8, True), (0, 10, False), (5, 0, False)])
@@ -64,7 +46,7 @@ def test_a_round_has_the_fields_that_are_promised():
 
 
 def test_a_history_makes_a_data_frame():
-    history = [a_round(), a_round(number=2, rows=100, predicted_fit=4.3, estimate=None, low=None, high=None)]
+    history = [a_round(rows=50), a_round(number=2, rows=100, predicted_fit=4.3, estimate=None, low=None, high=None)]
 
     frame = pd.DataFrame(history)
 

@@ -115,9 +115,7 @@ class CostModel:
         if self._last is None:
             return None
         last = self._last
-        # The first hand-over waits for a process to start, which happens once and does not grow.
-        handover = last.seconds_handover if last.number > 1 else 0.0
-        aside = handover + last.seconds_exam + self._keeping * last.rows
+        aside = _handover(last) + last.seconds_exam + self._keeping * last.rows
         fixed = min(aside, _FIXED)
         return Prediction(fit=self.fit(rows), rest=fixed + (aside - fixed) * rows / last.rows, headroom=self.headroom)
 
@@ -145,8 +143,7 @@ class CostModel:
         if self._last is None:
             return _FIXED
         last = self._last
-        handover = last.seconds_handover if last.number > 1 else 0.0
-        seconds = handover + self._keeping * last.rows
+        seconds = _handover(last) + self._keeping * last.rows
         growing = max(0.0, seconds - self._start - _FIXED) * (rows / last.rows - 1)
         return max(seconds, _FIXED) + min(max(0.0, growing), _ASIDE * self.fit(rows))
 
@@ -155,6 +152,11 @@ class CostModel:
         """The factor within which nearly all of this learner's fits stayed."""
         squares = _PRIOR_WEIGHT * _PRIOR_SPREAD**2 + sum(r * r for r in self._residuals)
         return math.exp(2 * math.sqrt(squares / (_PRIOR_WEIGHT + len(self._residuals))))
+
+
+def _handover(finished: Round) -> float:
+    """Seconds of hand-over; the first one waits for a process to start, which happens once and does not grow."""
+    return finished.seconds_handover if finished.number > 1 else 0.0
 
 
 def _beyond(ratio: float, growth: float) -> float:

@@ -207,10 +207,10 @@ class Session:
     def _judge(self, estimate: Estimate) -> None:
         """Choose between the new model and the best one, and make the winner safe at once."""
         self._judged = estimate
-        best = None if self._best is None else self._best.estimate
         if self._settled is not None:
             # Judged once more: it is the best model, and its score is the last one that it got.
             return
+        best = None if self._best is None else self._best.estimate
         if best is None or self._notebook.whole or not is_worse(estimate, best):
             self._settled = _Settled(self._keep(estimate, None), self.budget.elapsed())
 

@@ -21,14 +21,16 @@ class Teacher(Protocol):
 
     A teacher yields a `Lesson` to have a new model trained and is sent None; it yields an `Exam`
     to have the newest model classify rows and is sent the `Answers`. It sees row numbers and
-    answers, never data, models or a clock, and simply goes on: the session stops it when the time
-    is up. It returns, with a reason, when there is nothing left to teach.
+    answers, never data, models or a clock; it may ask ``deck.outlook`` what it can afford, or simply
+    go on: the session stops it when the time is up. It returns, with a reason, when there is nothing
+    left to teach.
 
     Attributes
     ----------
     returns : {"best", "last"}
-        Whether the session hands back the best model by the lower bound of its exams, or the last
-        one. Under "best" a model that sat no exam never wins, unless it was taught every row.
+        Whether the session hands back the best model, or the last one. Best is decided by the lower
+        bound of a model's exams, or by its judges if it has any. Under "best" a model that sat no exam
+        never wins, unless it was taught every row.
 
     Notes
     -----
