@@ -202,7 +202,7 @@ def test_a_file_without_rows_or_other_columns_is_refused(run):
     people().head(0).to_parquet("none.parquet")
     people()[["buys", "empty"]].to_parquet("alone.parquet")
 
-    assert_refused(train(run, data="none.parquet"), "no values at all")
+    assert_refused(train(run, data="none.parquet"), "has no rows")
     assert_refused(train(run, data="alone.parquet"), "no column beside 'buys'")
 
 
@@ -327,6 +327,95 @@ def test_what_goes_wrong_with_a_learner_of_ones_own_is_told(here, learner, code,
     assert "Traceback" not in errors
     assert (here / "model.pickle").exists() == (code == 0)
     assert ("--unsafe-pickle" in output) == (code == 0)
+
+
+AT_THE_END = """
+    import os
+    import shutil
+    import signal
+    import time
+    from sklearn.tree import DecisionTreeClassifier
+
+    caller = None
+
+    pressed = 0
+
+    def interrupt(times=1):
+        global pressed
+        while pressed < times:
+            pressed += 1
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+
+    class Tree(DecisionTreeClassifier):
+        def in_caller(self):
+            return caller == os.getpid() and hasattr(self, "tree_")
+
+    class InTest(Tree):
+        def predict(self, X):
+            if self.in_caller():
+                interrupt()
+            return super().predict(X)
+
+    class InWriting(Tree):
+        times = 1
+
+        def __getstate__(self):
+            if self.in_caller():
+                interrupt(self.times)
+            return super().__getstate__()
+
+    class InWritingTwice(InWriting):
+        times = 2
+
+    class FolderGone(Tree):
+        def __getstate__(self):
+            if self.in_caller():
+                shutil.rmtree("out", ignore_errors=True)
+            return super().__getstate__()
+
+    def in_caller(cls):
+        def make():
+            global caller
+            caller = os.getpid()
+            return cls()
+        return make
+
+    in_test, in_writing, in_writing_twice, folder_gone = map(in_caller, (InTest, InWriting, InWritingTwice, FolderGone))
+"""
+
+
+@pytest.mark.parametrize(
+    ("learner", "code", "said"),
+    [
+        ("in_test", 0, "no test score: interrupted"),
+        ("in_writing", 0, "Ctrl-C again gives it up"),
+        ("in_writing_twice", 130, "Interrupted; nothing was written."),
+        ("folder_gone", 1, "The model is not lost: move "),
+    ],
+)
+def test_what_happens_after_the_training_does_not_cost_the_model(here, learner, code, said):
+    (here / "mine.py").write_text(textwrap.dedent(AT_THE_END))
+    (here / "out").mkdir()
+    options = ["--target", "buys", "--time-limit", "60s", "--test", "people.parquet", "--out", "out/model.skops"]
+    temporary = here / "temporary"
+    temporary.mkdir()
+
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    arguments = "train", "people.parquet", *options, "--learner", f"mine:{learner}"
+    with command(*arguments, env=environment, start_new_session=True) as process:
+        output, errors = process.communicate(timeout=100)
+
+    assert process.returncode == code, errors
+    assert said in errors
+    assert "Traceback" not in errors
+    assert (here / "out" / "model.skops").exists() == (code == 0)
+    assert ("Next:" in output) == (code == 0)
+    if learner == "folder_gone":
+        path = re.search("move (.*) to where", errors)[1]
+        answer = ["predict", path, "people.parquet", "--trust", "mine.FolderGone"]
+        with command(*answer) as process:
+            assert "3,000 predictions" in process.communicate(timeout=100)[0]
 
 
 SLOW = """

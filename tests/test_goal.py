@@ -71,6 +71,7 @@ def test_rows_without_a_value_are_known():
     [
         (column(["a", "a", None]), None, "one value only, 'a'"),
         (column([None, None], pa.string()), None, "no values at all"),
+        (column([], pa.string()), None, "no rows"),
         (column([[1], [2]]), None, "holds list"),
         (column(["a", "b"]), "regression", "are numbers"),
         (column([0.5, 1.5]), "classification", "holds fractions"),

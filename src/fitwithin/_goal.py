@@ -81,6 +81,8 @@ def read_goal(name: str, values: pa.ChunkedArray, task: Task | None = None, most
     >>> read_goal("price", pa.chunked_array([[1.5, 2.5]])).task
     'regression'
     """
+    if not len(values):
+        raise Unusable("The file has no rows, only names of columns.", "Was it written to its end?")
     present = values.is_valid().to_numpy().astype(bool)
     type_, kept = type_name(values.type), plain(values.drop_null())
     if not len(kept):

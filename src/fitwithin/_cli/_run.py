@@ -19,7 +19,6 @@ from .._exceptions import NoModelInTime
 from .._files import DataFile
 from .._goal import read_goal
 from .._misfits import refuse_misfits, refuse_unfit_score
-from .._model_file import NotForSkops, write_model
 from .._training import (
     NAMELESS,
     Encoded,
@@ -31,6 +30,7 @@ from .._training import (
     stored_pipeline,
     understand,
 )
+from ._keeping import keep
 from ._options import learner_of
 from ._order import Order
 from ._shown import say, show_result, show_understood
@@ -75,14 +75,14 @@ def carry_out(order: Order, *, as_json: bool) -> None:
         training["time_used"] = order.seconds - seconds + model.time_used_
     told = {"learner": order.learner, "encoding": ready.encoding, "teacher": order.teacher, "scoring": scoring}
     card = about(model, ready.encoded, ready.understood, training=training, **told)
-    path, card = _store(order, stored_pipeline(model, ready.encoded), card)
-    if order.report is not None:
-        model.report(order.report)
+    path, card = keep(stored_pipeline(model, ready.encoded), card, order)
     if as_json:
         typer.echo(replace(card, training={**card.training, "model": str(path)}).to_json())
     show_result(console, card)
     say(console, f"The model is in {path}. Next:")
     say(console, f"  {_next_command(path, card, order)}")
+    if order.report is not None:
+        model.report(order.report)
 
 
 def _get_ready(order: Order, data: DataFile, test: DataFile | None, target: str, start: float) -> _Ready:
@@ -107,8 +107,8 @@ def _test_score(model: Any, test: tuple[Any, Any] | None, scoring: str) -> dict[
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", NAMELESS)
             return {"score": float(get_scorer(scoring)(model, *test)), "rows": len(test[1])}
-    except (TypeError, ValueError) as error:
-        typer.echo(f"Note: no test score: {' '.join(str(error).split())}", err=True)
+    except (TypeError, ValueError, KeyboardInterrupt) as error:
+        typer.echo(f"Note: no test score: {' '.join(str(error).split()) or 'interrupted'}", err=True)
         return None
 
 
@@ -123,16 +123,6 @@ def _left(order: Order, start: float) -> float:
             "Leave out --limit-includes-reading, or allow more time."
         )
     return order.seconds - used
-
-
-def _store(order: Order, pipeline: Any, card: About) -> tuple[Path, About]:
-    """Where the model was written to; by pickle rather than not at all, after all the time that it took."""
-    try:
-        return order.out, write_model(order.out, pipeline, card, force=order.force, by_pickle=order.by_pickle)
-    except NotForSkops as error:
-        path = order.out.with_suffix(".pickle")
-        typer.echo(f"Note: skops can't store this learner ({error}), so it is stored by pickle.", err=True)
-        return path, write_model(path, pipeline, card, force=order.force, by_pickle=True)
 
 
 def _next_command(path: Path, card: About, order: Order) -> str:

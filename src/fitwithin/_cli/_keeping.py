@@ -1,0 +1,72 @@
+"""A trained model gets into a file, whatever happens on the way: after all the time that it took it is not given up."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from .._about import About
+from .._exceptions import Unusable
+from .._model_file import NotForSkops, write_model
+from ._failing import FAILED, fail
+from ._order import Order
+
+
+def keep(model: Any, card: About, order: Order) -> tuple[Path, About]:
+    """Store a model where it was ordered, by pickle if skops can't.
+
+    If that place has become impossible, the model is stored among the temporary files, and the command fails.
+
+    Parameters
+    ----------
+    model : Pipeline
+        The model.
+    card : About
+        What there is to know about it.
+    order : Order
+        What the user wanted.
+
+    Returns
+    -------
+    path : Path
+        Where it is.
+    card : About
+        What there is to know, with the types that must be trusted by name.
+    """
+    with _patient():
+        try:
+            return _stored(order.out, model, card, order)
+        except Unusable as error:
+            folder = Path(tempfile.mkdtemp(prefix="fitwithin-"))
+            path, _ = _stored(folder / order.out.name, model, card, order)
+            fail(error.sentence, code=FAILED, hint=f"The model is not lost: move {path} to where you want it.")
+
+
+def _stored(path: Path, model: Any, card: About, order: Order) -> tuple[Path, About]:
+    try:
+        return path, write_model(path, model, card, force=order.force, by_pickle=order.by_pickle)
+    except NotForSkops as error:
+        path = path.with_suffix(".pickle")
+        typer.echo(f"Note: skops can't store this learner ({error}), so it is stored by pickle.", err=True)
+        return path, write_model(path, model, card, force=order.force, by_pickle=True)
+
+
+@contextmanager
+def _patient() -> Iterator[None]:
+    """A first Ctrl-C is answered with a sentence, since it came too late to shorten anything; a second one counts."""
+
+    def wait(*_: object) -> None:
+        typer.echo("The model is being written; Ctrl-C again gives it up.", err=True)
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, wait)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
