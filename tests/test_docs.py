@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+
+from fitwithin._cli._failing import USAGE
 
 ROOT = Path(__file__).parents[1]
 GENERATED = {"_build", "gallery", "generated", "command-line.md"}
@@ -94,6 +98,24 @@ def run_command(command, shown):
     environment = {**os.environ, "PATH": path, "COLUMNS": "100", "PYTHONWARNINGS": ""}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment, timeout=120)
 
-    assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
+    # A hint is what a command ends with that was refused.
+    is_refused = "\nHint: " in shown
+    printed = done.stderr if is_refused else done.stdout
+    assert done.returncode == (USAGE if is_refused else 0), f"$ {command}\n{done.stdout}{done.stderr}"
     if shown.strip():
-        assert doctest.OutputChecker().check_output(shown, done.stdout, FLAGS), f"$ {command}\n{done.stdout}"
+        assert doctest.OutputChecker().check_output(shown, printed, FLAGS), f"$ {command}\n{printed}"
+
+
+def test_the_commands_of_the_readme_run_on_a_small_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.random(3000), "b": rng.choice(["left", "right"], 3000)})
+    rows.assign(label=rows["a"] > 0.5).to_parquet("rows.parquet")
+    rows.to_parquet("new-rows.parquet")
+    lines = [line for kind, text in blocks_of(ROOT / "README.md") if kind == "bash" for line in text.splitlines()]
+
+    for command in (line for line in lines if line.startswith("fitwithin ")):
+        run_command(command, "")
+
+    assert len(pd.read_parquet("predictions.parquet")) == 3000
+    assert Path("report.html").exists()

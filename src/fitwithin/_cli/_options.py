@@ -117,12 +117,16 @@ def learner_of(name: str, *, regression: bool, jobs: int = -1) -> Any:
     return learner.set_params(**dict.fromkeys(cores, jobs)) if cores else learner
 
 
+def look_here() -> None:
+    """Let modules be found where the user is, as python -m does and an installed command does not."""
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+
+
 def _made_by(name: str) -> Any:
     """What a factory makes."""
     module, _, factory = name.partition(":")
-    # A command that is installed does not look where the user is, as python -m does.
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    look_here()
     try:
         made = getattr(importlib.import_module(module), factory)()
     except (ImportError, AttributeError, TypeError, ValueError) as error:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from .._exceptions import Unusable
 from ._failing import explained, require
-from ._options import Debug, Force, Json, Model, Trust, UnsafePickle
+from ._options import Debug, Force, Json, Model, Trust, UnsafePickle, look_here
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,23 +48,34 @@ def predict(
         require("pandas", "pyarrow", "skops")
         from .._files import answer_format, open_data, refuse_existing
         from .._misfits import refuse_other_columns
-        from .._model_file import read_about, read_model
+        from .._model_file import read_about
 
         answer_format(out)
         refuse_existing(out, force=force)
         card = read_about(model)
         file = open_data(data)
         refuse_other_columns(card.columns, file)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            pipeline = read_model(model, trust or (), unsafe_pickle=unsafe_pickle)
-        for text in dict.fromkeys(str(warning.message).partition("\n")[0] for warning in caught):
-            typer.echo(f"Note: {text}", err=True)
+        pipeline = _opened(model, trust or [], unsafe_pickle=unsafe_pickle)
         rows = _write(file, out, card, _answering(pipeline, card, proba=proba), force=force)
         if json:
             typer.echo(json_.dumps({"predictions": str(out), "rows": rows}))
         else:
             Console(highlight=False).print(f"{rows:,} predictions are in {out}.", markup=False, soft_wrap=True)
+
+
+def _opened(model: Path, trust: list[str], *, unsafe_pickle: bool) -> Any:
+    """The model in a file; what libraries warn of on the way is told in a line each."""
+    from .._model_file import read_model
+
+    if trust or unsafe_pickle:
+        # A learner of the user's own is where it was when it was trained.
+        look_here()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pipeline = read_model(model, trust, unsafe_pickle=unsafe_pickle)
+    for text in dict.fromkeys(str(warning.message).partition("\n")[0] for warning in caught):
+        typer.echo(f"Note: {text}", err=True)
+    return pipeline
 
 
 def _write(file: DataFile, out: Path, card: About, answer: Callable[[Part], pa.Table], *, force: bool) -> int:
