@@ -241,9 +241,9 @@ def test_a_learner_gets_mistakes_after_the_trial_if_they_help_it_and_none_if_the
     clock, rng = FakeClock(), np.random.default_rng(0)
     X = np.column_stack([np.arange(40_000) % 2, rng.random(40_000)])
 
-    model = TimeConstrainedClassifier(
-        Impressionable(lambda: clock, temper), time_limit=40, backend=Inline(clock=clock), progress=False
-    ).fit(X, np.arange(40_000) % 2)
+    # For one seed in thirty a model after the trial is a little worse by chance, and emphasis ends there too.
+    settings = {"time_limit": 40, "backend": Inline(clock=clock), "progress": False, "random_state": 0}
+    model = TimeConstrainedClassifier(Impressionable(lambda: clock, temper), **settings).fit(X, np.arange(40_000) % 2)
 
     later = model.history_[3:]
     assert later
