@@ -218,6 +218,7 @@ def test_a_report_is_written_beside_the_model(run, here):
     result = train(run, "--report", "report.html")
 
     assert result.exit_code == 0, result.output
+    assert result.stdout.endswith("The report is in report.html.\n")
     page = (here / "report.html").read_text(encoding="utf-8")
     assert "<svg" in page
     assert "decision-tree" in page or "DecisionTreeClassifier" in page

@@ -82,7 +82,7 @@ def carry_out(order: Order, *, as_json: bool) -> None:
     say(console, f"The model is in {path}. Next:")
     say(console, f"  {_next_command(path, card, order)}")
     if order.report is not None:
-        model.report(order.report)
+        say(console, f"The report is in {model.report(order.report)}.")
 
 
 def _get_ready(order: Order, data: DataFile, test: DataFile | None, target: str, start: float) -> _Ready:
