@@ -7,7 +7,7 @@ from ..viz._fitted import Fitted, returned, score_name
 
 _STOPPED = {
     "time": "the time was up, or too short for the next lesson",
-    "all rows": "every row was taught",
+    "all rows": "no more rows were left to teach",
     "no mistakes": "the model made no mistakes any more",
     "on_round": "on_round said so",
     "interrupted": "it was interrupted",

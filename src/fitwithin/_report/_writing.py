@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from .._drawing import require_matplotlib
 from .._machine import Machine
+from .._messages import Round
 from .._pages import SORTING, Part, render_page, scrolling, table, write_whole
 from .._rounds import COLUMNS, ends
 from .._time_limit import seconds_of
@@ -90,6 +92,16 @@ def _name(model: Any) -> str:
     return type(steps[-1][1] if steps else model).__name__
 
 
+def _note(history: Sequence[Round]) -> str:
+    """How the scores of the rounds are to be read."""
+    notes = []
+    if any(finished.judges for finished in history):
+        notes.append("Scores of rounds are by the judges who chose the model; the one at the top of the page is not.")
+    if any(finished.is_flattered for finished in history):
+        notes.append("A score without judges is too high where fewer rows are fresh than were examined.")
+    return f'<p class="note">{" ".join(notes)}</p>' if notes else ""
+
+
 def _parts(estimator: Any) -> list[Part]:
     here = Machine.here()
     shown, left_out = ends(estimator.history_, _MOST_ROUNDS)
@@ -98,11 +110,7 @@ def _parts(estimator: Any) -> list[Part]:
         words += f" Of {len(estimator.history_):,} rounds the first and the last are shown, {left_out:,} are left out."
     if not shown:
         words = "No round was finished."
-    note = (
-        "A score that is by no judges, over rows that are not all fresh, is too high; that of the returned model is at "
-        "the top of the page."
-    )
-    rounds = f'{scrolling(table(COLUMNS, shown, sortable=True), "Rounds")}<p class="note">{note}</p>' if shown else ""
+    rounds = scrolling(table(COLUMNS, shown, sortable=True), "Rounds") + _note(estimator.history_) if shown else ""
     settled = facts("Settings", settings(estimator)) + facts("Data", data(estimator))
     where = facts("Machine", machine(here)) + facts("Versions", versions(here, estimator.best_estimator_))
     return [
