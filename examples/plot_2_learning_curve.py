@@ -34,5 +34,8 @@ ax.plot(times, scores, "o", color="C0")
 for finished in best:
     ax.annotate(f"{finished.rows:,}", (finished.elapsed, finished.estimate), (5, -12), textcoords="offset points")
 ax.axvspan(0, times[0], color="0.9")
-ax.text(times[0] / 2, min(scores), "no model", ha="center", color="0.3")
-ax.set(xlabel="limit, seconds", ylabel="accuracy, by its exams", xlim=(0, None), title="Rows taught at each step")
+middle = sum(ax.get_ylim()) / 2
+ax.text(times[0] / 2, middle, "no model", ha="center", va="center", rotation=90, color="0.3")
+ax.margins(x=0.12)
+ax.set(xlabel="limit, seconds", ylabel="accuracy, by its exams", title="Rows taught at each step")
+ax.set_xlim(left=0)

@@ -16,7 +16,7 @@ from fitwithin import TimeConstrainedRegressor, viz
 X, y = make_friedman1(220_000, n_features=10, noise=1.0, random_state=0)
 X_test, y_test = X[200_000:], y[200_000:]
 
-reg = TimeConstrainedRegressor(HistGradientBoostingRegressor(), time_limit=4, random_state=0)
+reg = TimeConstrainedRegressor(HistGradientBoostingRegressor(), time_limit=6, random_state=0)
 reg.fit(X[:200_000], y[:200_000])
 
 print(f"{reg.n_rows_taught_:,} rows in {reg.time_used_:.2f} s; stopped by: {reg.stop_reason_}")

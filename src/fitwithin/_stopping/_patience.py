@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 # So that the difference of two answers is a number even where there is no limit; thirty years.
 _FOREVER = 1e9
@@ -49,3 +49,33 @@ class Patience:
     def over(self) -> bool:
         """Whether the fit should end; cheap, to be asked between any two steps."""
         return self.left() <= 0.0
+
+    def steps(self, most: int) -> Iterator[int]:
+        """Numbers of steps, as many as there is time for: at least one; tells `undone` of those that it leaves out.
+
+        Parameters
+        ----------
+        most : int
+            Steps of a whole fit.
+
+        Yields
+        ------
+        int
+            The number of a step, from 0 on.
+
+        Examples
+        --------
+        >>> from fitwithin.testing import FakeClock
+        >>> clock = FakeClock()
+        >>> patience = Patience(10, clock=clock)
+        >>> for step in patience.steps(100):
+        ...     clock.advance(4)
+        >>> step, patience.undone
+        (2, 388.0)
+        """
+        before = self.left()
+        for number in range(most):
+            if number and self.over():
+                self.undone = (most - number) * (before - self.left()) / number
+                return
+            yield number

@@ -77,9 +77,10 @@ def register_stopping(kind: type, stopping: Stopping) -> None:
         The learner's class. Its subclasses are stopped in the same way, but for those with a `fit` of their own. It
         goes before what the library knows of that class.
     stopping : callable(learner, X, y, patience, params)
-        Fits the learner in place, and ends when the time is up: `patience.over()` tells so, `patience.left()` is in
-        seconds. `params` are the other arguments of the learner's fit, such as `sample_weight`. To be used in another
-        process it must be picklable by cloudpickle, like the learner.
+        Fits the learner in place, and ends when the time is up: `patience.steps(most)` yields the steps that there is
+        time for; `patience.over()` and `patience.left()` are for learners without a number of steps. `params` are the
+        other arguments of the learner's fit, such as `sample_weight`. To be used in another process it must be
+        picklable by cloudpickle, like the learner.
 
     Examples
     --------
@@ -88,9 +89,8 @@ def register_stopping(kind: type, stopping: Stopping) -> None:
     ...     def fit(self, X, y):
     ...         self.steps_ = 1000
     >>> def fit(learner, X, y, patience, params):
-    ...     learner.steps_ = 1
-    ...     while learner.steps_ < 1000 and not patience.over():
-    ...         learner.steps_ += 1
+    ...     for step in patience.steps(1000):
+    ...         learner.steps_ = step + 1
     >>> register_stopping(Counter, fit)
     >>> counter = Counter()
     >>> stopping_fit(counter)(counter, None, None, Patience(0), {})

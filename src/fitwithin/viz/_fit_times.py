@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._drawing import BLUE, GREY
-from ._axes import axes_for, plain_log, say
+from ._axes import axes_for, legend_above, plain_log, say
 from ._fitted import Fitted
 
 if TYPE_CHECKING:
@@ -60,5 +60,5 @@ def fit_times(estimator: Fitted, ax: Axes | None = None) -> Axes:
     if ax.get_xscale() == "log":
         plain_log(ax.xaxis)
         plain_log(ax.yaxis)
-    ax.legend(loc="upper left", fontsize="small")
+    legend_above(ax)
     return ax

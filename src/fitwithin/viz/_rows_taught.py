@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._drawing import BLUE, EDGE, ORANGE
-from ._axes import axes_for, say
+from ._axes import axes_for, legend_above, say
 from ._fitted import Fitted
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def rows_taught(estimator: Fitted, ax: Axes | None = None) -> Axes:
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.set(xlabel="round", ylabel="rows of the lesson", xlim=(numbers[0] - 0.6, numbers[-1] + 0.6))
     ax.set_ylim(bottom=0)
-    ax.legend(loc="upper left", fontsize="small")
+    legend_above(ax)
     return ax
 
 
