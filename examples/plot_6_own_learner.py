@@ -66,9 +66,5 @@ for place, limit in enumerate(limits):
     ax.vlines(limit, place - 0.4, place + 0.4, color="C3")
     ax.text(limit + 0.08, place, words, va="center", fontsize="small")
 ax.set_yticks(range(len(limits)), [f"{limit} s" for limit in limits])
-ax.set(
-    xlabel="seconds used, with the limit in red",
-    ylabel="limit",
-    xlim=(0, 7),
-    title="Rows, steps, and accuracy on held-out rows",
-)
+ax.set(xlabel="seconds used, with the limit in red", ylabel="limit", xlim=(0, 7))
+ax.set_title("Rows, steps, and accuracy on held-out rows")

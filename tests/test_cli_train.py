@@ -292,8 +292,17 @@ OWN = """
 """
 
 
+# What is started in the background ignores Ctrl-C, and so do its children.
+COMMAND = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from fitwithin._cli import app
+app()
+"""
+
+
 def command(*arguments, **options):
-    program = [sys.executable, "-c", "from fitwithin._cli import app; app()", *map(str, arguments)]
+    program = [sys.executable, "-c", COMMAND, *map(str, arguments)]
     return subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
