@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import shutil
+import zipfile
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,9 @@ from pyarrow import csv, feather
 from sklearn.datasets import dump_svmlight_file
 
 from fitwithin._exceptions import Unusable
+from fitwithin._files import _arff as arff_module
 from fitwithin._files import _csv as csv_module
+from fitwithin._files import _npz as npz_module
 from fitwithin._files import _part as part_module
 from fitwithin._files import _svmlight as svmlight_module
 from fitwithin._files import join, open_data
@@ -136,6 +139,62 @@ def test_a_matrix_of_numpy_has_its_columns_beside(tmp_path):
     assert part.table["y"].to_pylist() == ["a", "b", "a"]
 
 
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_matrix_of_numpy_comes_in_parts_too(tmp_path, monkeypatch, save, order):
+    X = np.asarray(np.random.default_rng(0).random((500, 3)), order=order)
+    labels = np.where(X[:, 0] > 0.5, "yes", "no")
+    save(tmp_path / "a.npz", y=labels, X=X, about=np.array("not a column"))
+    monkeypatch.setattr(npz_module, "ROWS_AT_ONCE", 120)
+    monkeypatch.setattr(part_module.Part.split, "__defaults__", (120,))
+
+    parts = list(open_data(tmp_path / "a.npz").parts())
+
+    assert [len(part) for part in parts] == [120, 120, 120, 120, 20]
+    np.testing.assert_array_equal(join(parts).matrix, X)
+    assert join(parts).table["y"].to_pylist() == labels.tolist()
+
+
+def test_attributes_come_in_parts_too(tmp_path, monkeypatch):
+    rows = [f"{number},{'even' if number % 2 == 0 else 'odd'}" for number in range(500)]
+    header = ["% about", "@RELATION r", "@attribute n numeric", "@attribute kind {even,odd}", "@DATA"]
+    (tmp_path / "a.arff").write_text("\n".join([*header, *rows, "% the end"]))
+    monkeypatch.setattr(arff_module, "ROWS_AT_ONCE", 120)
+
+    parts = list(open_data(tmp_path / "a.arff").parts())
+
+    assert [len(part) for part in parts] == [120, 120, 120, 120, 20]
+    assert join(parts).table["n"].to_pylist() == list(range(500))
+    assert join(parts).table["kind"].to_pylist() == ["even", "odd"] * 250
+
+
+def test_names_are_known_without_the_rows(tmp_path, monkeypatch):
+    np.savez(tmp_path / "a.npz", X=np.zeros((3, 2)), y=np.zeros(3))
+    (tmp_path / "a.arff").write_text("@relation r\n@attribute n numeric\n@data\nthis is no number\n")
+    monkeypatch.setattr(np, "load", None)
+
+    assert open_data(tmp_path / "a.npz").names() == ["y"]
+    assert open_data(tmp_path / "a.arff").names() == ["n"]
+
+
+def test_an_attribute_file_without_data_is_refused(tmp_path):
+    (tmp_path / "a.arff").write_text("@relation r\n@attribute n numeric\n")
+
+    assert "no line @data" in refused(tmp_path / "a.arff")
+
+
+def test_an_array_that_says_too_much_is_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.zeros((3, 2)), y=np.zeros(3))
+    with zipfile.ZipFile(tmp_path / "a.npz") as file:
+        arrays = {name: file.read(name) for name in file.namelist()}
+    with zipfile.ZipFile(tmp_path / "b.npz", "w") as file:
+        for name, stored in arrays.items():
+            file.writestr(name, stored.replace(b"(3, 2)", b"(9, 2)").replace(b"(3,)", b"(9,)"))
+
+    assert "shorter than it says" in refused(tmp_path / "b.npz", whole=False)
+    refused(tmp_path / "b.npz")
+
+
 def test_sparse_rows_come_in_parts_too(tmp_path, monkeypatch):
     X = np.random.default_rng(0).integers(0, 3, (500, 4))
     y = np.arange(500) % 3
@@ -202,10 +261,14 @@ def test_an_empty_file_is_refused(tmp_path, name):
 
 
 @pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.csv.gz", "a.csv.xz", "a.csv.zst", "a.csv.bz2"])
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.csv.gz", "a.csv.xz", "a.csv.zst", "a.csv.bz2", "a.npz"])
 def test_a_truncated_file_is_refused(tmp_path, name, whole):
     path = tmp_path / name
-    WRITERS[name](pa.table({"a": np.random.default_rng(0).random(50_000)}), path)
+    numbers = np.random.default_rng(0).random(50_000)
+    if name == "a.npz":
+        np.savez(path, X=numbers[:, None])
+    else:
+        WRITERS[name](pa.table({"a": numbers}), path)
     path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
 
     assert "can't be read" in refused(path, whole=whole)

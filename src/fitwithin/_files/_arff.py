@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pyarrow as pa
 from scipy.io import arff
 
 from .._exceptions import Unusable
 from .._target import Array
-from ._part import Part
+from ._part import ROWS_AT_ONCE, Part
 
 
 class ArffFile:
@@ -28,25 +30,42 @@ class ArffFile:
 
     def names(self) -> list[str]:
         """Names of the attributes."""
-        return list(self.read().table.column_names)
+        with self.path.open(encoding="utf-8") as file:
+            return list(self._part(_header(file), None).table.column_names)
 
     def read(self, types: Mapping[str, pa.DataType] | None = None) -> Part:
         """All rows."""
+        return self._part(self.path.read_text(encoding="utf-8"), types)
+
+    def parts(self, types: Mapping[str, pa.DataType] | None = None) -> Iterator[Part]:
+        """All rows, some at a time, each time as a small file of their own."""
+        with self.path.open(encoding="utf-8") as file:
+            header = _header(file)
+            while lines := list(islice(file, ROWS_AT_ONCE)):
+                yield self._part(header + "".join(lines), types)
+
+    def _part(self, text: str, types: Mapping[str, pa.DataType] | None) -> Part:
         try:
-            rows, about = arff.loadarff(self.path)
+            rows, about = arff.loadarff(io.StringIO(text))
         except NotImplementedError as error:
             raise Unusable(f"{self.path} has attributes that can't be read: {error}.", "Save it as CSV.") from error
         kinds = dict(zip(about.names(), about.types(), strict=True))
         table = pa.table({name: _column(rows[name], kind) for name, kind in kinds.items()})
         return Part(table if types is None else table.select(list(types)))
 
-    def parts(self, types: Mapping[str, pa.DataType] | None = None) -> Iterator[Part]:
-        """All rows, some at a time, of a file that is read whole."""
-        yield from self.read(types).split()
+
+def _header(file: TextIO) -> str:
+    """All lines up to the one after which the data begin."""
+    lines = []
+    for line in file:
+        lines.append(line)
+        if line.strip().lower() == "@data":
+            return "".join(lines)
+    raise ValueError("it has no line @data")
 
 
 def _column(values: Array, kind: str) -> Any:
     if kind != "nominal":
         return pa.array(values, from_pandas=True)
-    words = pa.array(values.tolist()).cast(pa.string())
+    words = pa.array(values.tolist(), pa.binary()).cast(pa.string())
     return pa.compute.if_else(pa.compute.equal(words, "?"), pa.scalar(None, pa.string()), words).dictionary_encode()

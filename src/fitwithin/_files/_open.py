@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +50,11 @@ _ENDINGS: Mapping[str, Callable[[Path], Format]] = {
     ".svm": SvmlightFile,
     ".arff": ArffFile,
 }
+# What the readers raise for files that are cut off or of another kind has no common base.
+_TROUBLES = (
+    *(OSError, EOFError, ValueError, KeyError, NotImplementedError),
+    *(pa.ArrowException, zipfile.BadZipFile, zlib.error),
+)
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _CAN_BE_COMPRESSED = (".csv", ".tsv")
 
@@ -101,8 +108,7 @@ class DataFile:
             yield
         except Unusable:
             raise
-        # What the readers raise for files that are cut off or of another kind has no common base.
-        except (OSError, EOFError, ValueError, KeyError, NotImplementedError, pa.ArrowException) as error:
+        except _TROUBLES as error:
             self._refuse_changed(before)
             why = " ".join(str(error).split()) or type(error).__name__
             raise Unusable(
