@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from fitwithin import NoModelInTime, TimeConstrainedClassifier
-from fitwithin._demo import _own_estimate, run_demo
+from fitwithin._demo._comparing import _own_estimate, run_demo
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_a_model_that_sat_no_exam_is_said_to_have_no_estimate(shown):
 
 def test_an_estimate_stands_beside_the_held_out_accuracy(monkeypatch):
     # One round only: every model is examined, and none is taught every row.
-    monkeypatch.setattr("fitwithin._demo.TimeConstrainedClassifier", _stopped_after_one_round)
+    monkeypatch.setattr("fitwithin._demo._comparing.TimeConstrainedClassifier", _stopped_after_one_round)
     out = io.StringIO()
     auto, double, _ = run_demo(60, rows=10_000, seed=0, console=Console(file=out, width=100))
     assert (auto.rows, double.rows) == (250, 40)

@@ -11,9 +11,9 @@ from typing import Any
 
 import typer
 
-from .._about import About
 from .._exceptions import Unusable
 from .._model_file import NotForSkops, write_model
+from .._tabular import About
 from ._failing import FAILED, fail
 from ._order import Order
 

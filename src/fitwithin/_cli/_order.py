@@ -11,7 +11,7 @@ from sklearn.metrics import get_scorer_names
 from .._estimator import TEACHERS
 from .._exceptions import Unusable
 from .._files import DataFile, open_data, refuse_existing
-from .._goal import Task
+from .._tabular import Task
 from ._options import learner_of, nearest, one_of
 
 

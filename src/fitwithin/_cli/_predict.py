@@ -19,8 +19,8 @@ from ._options import Debug, Force, Json, Model, Trust, UnsafePickle, look_here
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .._about import About
     from .._files import DataFile, Part
+    from .._tabular import About
 
 
 def predict(
@@ -47,8 +47,8 @@ def predict(
     with explained(debug=debug):
         require("pandas", "pyarrow", "skops")
         from .._files import answer_format, open_data, refuse_existing
-        from .._misfits import refuse_other_columns
         from .._model_file import read_about
+        from .._tabular import refuse_other_columns
 
         answer_format(out)
         refuse_existing(out, force=force)
@@ -80,7 +80,7 @@ def _opened(model: Path, trust: list[str], *, unsafe_pickle: bool) -> Any:
 
 def _write(file: DataFile, out: Path, card: About, answer: Callable[[Part], pa.Table], *, force: bool) -> int:
     from .._files import answers_written_to
-    from .._training import types_of
+    from .._tabular import types_of
 
     rows = 0
     with answers_written_to(out, force=force) as write:
@@ -95,8 +95,7 @@ def _answering(pipeline: Any, card: About, *, proba: bool) -> Callable[[Part], p
     """What gives the answers for some rows."""
     import pyarrow as pa
 
-    from .._goal import in_file
-    from .._training import NAMELESS, features_of
+    from .._tabular import NAMELESS, features_of, in_file
 
     if proba and not (card.classes and hasattr(pipeline, "predict_proba")):
         raise Unusable(

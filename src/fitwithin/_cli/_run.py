@@ -13,19 +13,20 @@ import typer
 from rich.console import Console
 from sklearn.metrics import get_scorer
 
-from .._about import About
-from .._encoding import Encoding
 from .._exceptions import NoModelInTime
 from .._files import DataFile
-from .._goal import read_goal
-from .._misfits import refuse_misfits, refuse_unfit_score
-from .._training import (
+from .._tabular import (
     NAMELESS,
+    About,
     Encoded,
+    Encoding,
     Understood,
     about,
     encoding_for,
     fitted,
+    read_goal,
+    refuse_misfits,
+    refuse_unfit_score,
     rows_to_test,
     stored_pipeline,
     understand,

@@ -10,10 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .._about import About
-from .._columns import KINDS
-from .._encoding import SAYS, Encoding
-from .._training import Understood
+from .._tabular import KINDS, SAYS, About, Encoding, Understood
 
 _NAMES = {"number": "numbers", "truth": "truth values", "time": "dates and times", "word": "words"}
 _MOST_NAMES = 6

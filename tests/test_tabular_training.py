@@ -6,12 +6,12 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from fitwithin._columns import Column
 from fitwithin._exceptions import Unusable
 from fitwithin._files import Part
-from fitwithin._goal import read_goal
 from fitwithin._presets import CLASSIFIERS, preset
-from fitwithin._training import (
+from fitwithin._tabular._columns import Column
+from fitwithin._tabular._goal import read_goal
+from fitwithin._tabular._training import (
     Encoded,
     encoding_for,
     features_of,

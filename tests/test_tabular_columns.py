@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fitwithin._columns import Column, frame_of, kind_of, sort_out
 from fitwithin._exceptions import Unusable
+from fitwithin._tabular._columns import Column, frame_of, kind_of, sort_out
 
 DAY = datetime.date(1970, 1, 2)
 

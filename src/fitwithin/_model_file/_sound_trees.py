@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ._exceptions import Unusable
-from ._target import Array
+from .._exceptions import Unusable
+from .._target import Array
 
 _LEAF = -1
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from fitwithin._exceptions import Unusable
-from fitwithin._goal import as_trained, in_file, read_goal
+from fitwithin._tabular._goal import as_trained, in_file, read_goal
 
 DAYS = [datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)]
 

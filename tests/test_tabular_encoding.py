@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from fitwithin._columns import Column
-from fitwithin._encoding import ONE_HOT_VALUES, ORDINAL_VALUES, column_encoder, matrix_encoder
+from fitwithin._tabular._columns import Column
+from fitwithin._tabular._encoding import ONE_HOT_VALUES, ORDINAL_VALUES, column_encoder, matrix_encoder
 
 COLUMNS = [Column("n", "number", "double"), Column("w", "word", "string")]
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ._exceptions import Unusable
+from .._exceptions import Unusable
 
 Kind = Literal["number", "truth", "time", "word"]
 """What a column holds: numbers, truth values, dates and times, or words, among them whatever is declared nominal."""

@@ -12,16 +12,16 @@ import pyarrow as pa
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
+from .._classifier import TimeConstrainedClassifier
+from .._exceptions import Unusable
+from .._files import DataFile, Part
+from .._machine import Machine
+from .._regressor import TimeConstrainedRegressor
 from ._about import About
-from ._classifier import TimeConstrainedClassifier
 from ._columns import Column, frame_of, sort_out
 from ._encoding import Encoding, column_encoder, matrix_encoder
-from ._exceptions import Unusable
-from ._files import DataFile, Part
 from ._goal import Goal, as_trained
-from ._machine import Machine
 from ._misfits import refuse_other_columns
-from ._regressor import TimeConstrainedRegressor
 
 NAMELESS = "X does not have valid feature names"
 """What LightGBM before 4.7 warns of when it is given a matrix, although it was trained with one."""

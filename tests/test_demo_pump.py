@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fitwithin._pump import CONDITIONS, READINGS, make_dataset
+from fitwithin._demo._pump import CONDITIONS, READINGS, make_dataset
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
 
+from .._estimator import TEACHERS, refuse_unfit_teacher
+from .._exceptions import Unusable
+from .._files import DataFile
 from ._columns import Column
-from ._estimator import TEACHERS, refuse_unfit_teacher
-from ._exceptions import Unusable
-from ._files import DataFile
 from ._goal import Goal
 
 

@@ -12,10 +12,10 @@ from rich.table import Table
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
-from ._classifier import TimeConstrainedClassifier
+from .._classifier import TimeConstrainedClassifier
+from .._selection import Estimate, accuracy_interval
+from ..teachers import Auto, Double
 from ._pump import CONDITIONS, READINGS, WRONG_LABELS, Dataset, make_dataset
-from ._selection import Estimate, accuracy_interval
-from .teachers import Auto, Double
 
 _GUESS = 0.05
 

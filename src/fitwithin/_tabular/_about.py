@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from .._exceptions import Unusable
 from ._columns import KINDS, Column
-from ._exceptions import Unusable
 from ._goal import Task
 
 FORMAT = 1

@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin._any_labels import AnyLabels
 from fitwithin._exceptions import Unusable
-from fitwithin._sound_trees import refuse_unsound_trees
+from fitwithin._model_file._sound_trees import refuse_unsound_trees
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .._exceptions import Unusable
+from .._target import Array
 from ._columns import kind_of, named_type, plain, type_name
-from ._exceptions import Unusable
-from ._target import Array
 
 Task = Literal["classification", "regression"]
 

@@ -6,11 +6,11 @@ from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from fitwithin._columns import Column
 from fitwithin._exceptions import Unusable
 from fitwithin._files import open_data
-from fitwithin._goal import read_goal
-from fitwithin._misfits import refuse_misfits, refuse_other_columns, refuse_unfit_score
+from fitwithin._tabular._columns import Column
+from fitwithin._tabular._goal import read_goal
+from fitwithin._tabular._misfits import refuse_misfits, refuse_other_columns, refuse_unfit_score
 
 GOAL = read_goal("y", pa.chunked_array([["no", "yes"]]))
 

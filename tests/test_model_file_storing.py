@@ -14,12 +14,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
-from fitwithin import _model_file
-from fitwithin._about import About
-from fitwithin._columns import Column
 from fitwithin._exceptions import Unusable
-from fitwithin._model_file import TRUSTED, NotForSkops, read_about, read_model, write_model
+from fitwithin._model_file import NotForSkops, _storing, read_about, read_model, write_model
+from fitwithin._model_file._trusted import TRUSTED
 from fitwithin._presets import CLASSIFIERS, REGRESSORS, preset
+from fitwithin._tabular._about import About
+from fitwithin._tabular._columns import Column
 
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),
@@ -196,7 +196,7 @@ def test_a_tree_that_was_tampered_with_is_refused(path, monkeypatch):
     with pytest.raises(NotForSkops):
         write_model(path, stranger, ABOUT)
     with monkeypatch.context() as patched:
-        patched.setattr(_model_file, "refuse_unsound_trees", lambda _: None)
+        patched.setattr(_storing, "refuse_unsound_trees", lambda _: None)
         write_model(path, stranger, ABOUT)
 
     with pytest.raises(Unusable, match="was not used"):
