@@ -398,8 +398,8 @@ register_stopping(Steps, stop_between_steps)
 
 def in_steps(rows, limit):
     X = np.column_stack([np.arange(rows) % 2, np.random.default_rng(0).random(rows)])
-    model = TimeConstrainedClassifier(Steps(), time_limit=limit, backend=Inline(clock=Steps.clock), progress=False)
-    return model.fit(X, np.arange(rows) % 2)
+    settings = {"time_limit": limit, "backend": Inline(clock=Steps.clock), "progress": False, "random_state": 0}
+    return TimeConstrainedClassifier(Steps(), **settings).fit(X, np.arange(rows) % 2)
 
 
 @pytest.mark.parametrize("rows", [20_000, 200_000])
@@ -426,7 +426,8 @@ def test_a_forest_that_would_take_forever_ends_by_itself_and_its_last_model_coun
     X, y = rows[0][:5000], rows[1][:5000]
     forest = RandomForestClassifier(10**5, random_state=0)
 
-    model = TimeConstrainedClassifier(forest, time_limit=2, backend="inline", progress=False).fit(X, y)
+    settings = {"time_limit": 2, "backend": "inline", "progress": False, "random_state": 0}
+    model = TimeConstrainedClassifier(forest, **settings).fit(X, y)
 
     assert model.history_[-1].rows == model.n_rows_taught_
     assert 1 <= len(model.best_estimator_.estimators_) < 10**5
