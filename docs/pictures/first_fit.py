@@ -20,6 +20,12 @@ def main() -> None:
     learning_curve(clf, above)
     time_spent(clf, below)
     figure.savefig(Path(__file__).with_suffix(".png"), dpi=110)
+    print(
+        clf.stop_reason_,
+        f"{clf.time_used_:.2f} s",
+        clf.n_rows_taught_,
+        [round(value, 4) for value in clf.score_estimate_],
+    )
 
 
 if __name__ == "__main__":
