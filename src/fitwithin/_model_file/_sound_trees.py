@@ -10,11 +10,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import BaggingClassifier, BaggingRegressor
 
 from .._exceptions import Unusable
 from .._target import Array
 
 _LEAF = -1
+_WORDS_OF_A_SET = 8
+"""256 categories, 32 to a number."""
 
 
 def refuse_unsound_trees(model: Any) -> None:
@@ -59,15 +62,41 @@ def _parts(model: Any) -> Iterator[Any]:
 
 
 def _is_sound(part: Any) -> bool:
-    if hasattr(part, "tree_"):
-        return _tree_is_sound(part.tree_, int(part.n_features_in_))
-    if hasattr(part, "_predictors"):
-        return all(_predictor_is_sound(tree, part) for trees in part._predictors for tree in trees)
-    # An ensemble looks at the width of its input once, and its members not at all.
-    if hasattr(part, "estimators_") and not hasattr(part, "estimators_features_"):
-        members = [member for member in np.ravel(part.estimators_) if hasattr(member, "tree_")]
-        return all(member.n_features_in_ == part.n_features_in_ for member in members)
-    return True
+    # Every claim is looked at: a file could add one attribute to hide another.
+    checks = {"tree_": _own_tree, "_predictors": _booster, "estimators_": _members}
+    try:
+        return all(check(part) for name, check in checks.items() if hasattr(part, name))
+    except (AttributeError, IndexError, TypeError, ValueError):
+        # Something that every grown tree has is not there, or is something else.
+        return False
+
+
+def _own_tree(owner: Any) -> bool:
+    return _tree_is_sound(owner.tree_, int(owner.n_features_in_))
+
+
+def _booster(owner: Any) -> bool:
+    """The trees, and the tables beside them that are followed without looking too."""
+    bins, width = owner._bin_mapper, owner.n_features_in_
+    # In the order of the trees, in which these features come first; the owner's own list has that of the columns.
+    categorical = np.asarray(bins.is_categorical_, bool)
+    return bool(
+        owner._n_features == width == len(bins.bin_thresholds_) == len(categorical)
+        and all(_predictor_is_sound(tree, width, categorical) for trees in owner._predictors for tree in trees)
+    )
+
+
+def _members(owner: Any) -> bool:
+    """An ensemble looks at the width of its input once, and its members not at all, but for those of bagging."""
+    if isinstance(owner, BaggingClassifier | BaggingRegressor):
+        return True
+    members = [member for member in np.ravel(owner.estimators_) if hasattr(member, "tree_")]
+    # Gradient boosting writes to as many columns as it has trees a round.
+    columns = getattr(owner, "n_trees_per_iteration_", None)
+    return bool(
+        all(member.n_features_in_ == owner.n_features_in_ for member in members)
+        and (columns is None or np.shape(owner.estimators_)[1:] == (columns,))
+    )
 
 
 def _tree_is_sound(tree: Any, features: int) -> bool:
@@ -82,19 +111,17 @@ def _tree_is_sound(tree: Any, features: int) -> bool:
     )
 
 
-def _predictor_is_sound(predictor: Any, owner: Any) -> bool:
-    nodes = predictor.nodes
+def _predictor_is_sound(predictor: Any, features: int, is_categorical: Array) -> bool:
+    nodes, sets = predictor.nodes, predictor.raw_left_cat_bitsets
     splits = nodes["is_leaf"] == 0
     categorical = nodes[splits & (nodes["is_categorical"] != 0)]
-    declared = np.zeros(owner.n_features_in_, bool)
-    if getattr(owner, "is_categorical_", None) is not None:
-        declared[: len(owner.is_categorical_)] = owner.is_categorical_
     return bool(
         len(nodes)
         and _children_come_later(nodes["left"].astype(np.int64), nodes["right"].astype(np.int64), splits)
-        and _within(nodes["feature_idx"][splits], owner.n_features_in_)
-        and _within(categorical["bitset_idx"], len(predictor.raw_left_cat_bitsets))
-        and declared[categorical["feature_idx"]].all()
+        and _within(nodes["feature_idx"][splits], features)
+        and sets.shape[1:] == (_WORDS_OF_A_SET,)
+        and _within(categorical["bitset_idx"], len(sets))
+        and is_categorical[categorical["feature_idx"]].all()
     )
 
 
