@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from fitwithin._cli._failing import require
-from fitwithin._cli._options import learner_of, limit_of, nearest, one_of
+from fitwithin._cli._options import did_you_mean, learner_of, limit_of, one_of
 from fitwithin._exceptions import Unusable
 
 
@@ -43,8 +43,8 @@ def test_a_missing_booster_is_named_with_the_command_that_installs_it(monkeypatc
 
 
 def test_the_nearest_name_is_suggested_whatever_its_capitals():
-    assert nearest("TARGET", ["age", "Target"]) == "Did you mean Target?"
-    assert nearest("zzz", ["age"], "It is lost.") == "It is lost."
+    assert did_you_mean("TARGET", ["age", "Target"], "It is lost.") == "Did you mean Target?"
+    assert did_you_mean("zzz", ["age"], "It is lost.") == "It is lost."
     with pytest.raises(Unusable, match=r"Did you mean tct\?"):
         one_of("--teacher", "tcd", ["tct", "double"])
 

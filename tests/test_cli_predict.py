@@ -10,12 +10,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import typer
 from pyarrow import csv, feather
 from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 from fitwithin._cli import app
-from fitwithin._files import _part
+from fitwithin._cli._failing import fail
+from fitwithin._cli._saying import note, one_line
+from fitwithin._files import Part, _arrow, _csv, open_data
 
 
 def invoke(*arguments):
@@ -48,12 +51,19 @@ def here(tmp_path, monkeypatch):
 WRITERS = {"new.parquet": pq.write_table, "new.feather": feather.write_feather, "new.csv": csv.write_csv}
 
 
+def in_small_parts(monkeypatch):
+    monkeypatch.setattr(_arrow, "ROWS_AT_ONCE", 30)
+    monkeypatch.setattr(_csv, "_BLOCK", 1 << 10)
+    monkeypatch.setattr(Part.split, "__defaults__", (30,))
+
+
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("out", ["p.parquet", "p.csv", "p.feather"])
 def test_every_kind_of_file_gets_its_answers(model, name, out, monkeypatch):
-    monkeypatch.setattr(_part, "ROWS_AT_ONCE", 30)
+    in_small_parts(monkeypatch)
     new = rows(200, seed=1)
     WRITERS[name](pa.table(new.drop(columns="label")), name)
+    assert len(list(open_data(Path(name)).parts())) > 1
 
     result = invoke("predict", model, name, "--out", out, "--proba")
 
@@ -77,6 +87,7 @@ def test_later_parts_of_a_csv_file_may_look_different(model, monkeypatch):
     from fitwithin._files import _csv
 
     monkeypatch.setattr(_csv, "_BLOCK", 1 << 10)
+    monkeypatch.setattr(Part.split, "__defaults__", (30,))
     lines = ["a,w", *["1,7"] * 2000, *["0.25,x"] * 2000, *[",y"] * 10]
     with open("long.csv", "w") as file:
         file.write("\n".join(lines))
@@ -182,6 +193,60 @@ def test_inspect_does_not_let_a_strangers_file_write_on_the_terminal(model, here
     assert result.exit_code == 0
     assert "\x1b" not in result.stdout
     assert "[red]gone" in result.stdout
+
+
+@pytest.mark.parametrize("said", ["\x1b[2J", "\x9b2J", "\u202egpj.exe", "a\rb"])
+def test_what_goes_wrong_does_not_let_a_strangers_file_write_on_the_terminal_either(said, capsys):
+    with pytest.raises(typer.Exit):
+        fail(f"It asks for {said}.", code=2, hint=f"Trust {said}")
+    note(f"It says {said}")
+
+    shown = capsys.readouterr().err
+    assert shown.count("\N{REPLACEMENT CHARACTER}") == (3 if said != "a\rb" else 2)
+    assert shown.count("\n") == 3
+    assert not {"\x1b", "\x9b", "\u202e", "\r"} & set(shown)
+
+
+def test_signs_of_other_scripts_are_shown_as_they_are():
+    text = "naïve\N{NO-BREAK SPACE}カラム\N{IDEOGRAPHIC SPACE}🙂"
+
+    assert one_line(text) == text
+
+
+def test_inspect_refuses_a_card_without_its_training(model):
+    with zipfile.ZipFile(model) as old, zipfile.ZipFile("poor.skops", "w") as new:
+        for name in old.namelist():
+            text = old.read(name)
+            new.writestr(name, json.dumps({**json.loads(text), "training": {}}) if name == "fitwithin.json" else text)
+
+    result = invoke("inspect", "poor.skops")
+
+    assert result.exit_code == 2
+    assert "can't be read" in result.stderr
+
+
+def test_values_are_predicted_between_whole_numbers_too():
+    frame = pd.DataFrame({"a": np.arange(1000)})
+    frame.assign(y=frame["a"] // 2 * 3).to_parquet("values.parquet")
+    options = ["--target", "y", "--learner", "decision-tree", "--time-limit", "60s", "--seed", 0]
+    assert invoke("train", "values.parquet", *options).exit_code == 0
+
+    assert invoke("predict", "model.skops", "values.parquet").exit_code == 0
+
+    predictions = pd.read_parquet("predictions.parquet")["prediction"]
+    assert predictions.dtype == np.float64
+    assert (predictions % 1 != 0).any()
+
+
+def test_times_in_utc_are_read_again_as_they_were(here):
+    times = pd.date_range("2020-01-01", periods=300, freq="h", tz="UTC").strftime("%Y-%m-%dT%H:%M:%SZ")
+    pd.DataFrame({"t": times, "a": np.arange(300), "y": np.arange(300) % 2}).to_csv("times.csv", index=False)
+    options = ["--target", "y", "--learner", "decision-tree", "--time-limit", "60s", "--seed", 0]
+    assert invoke("train", "times.csv", *options).exit_code == 0
+
+    result = invoke("predict", "model.skops", "times.csv")
+
+    assert result.exit_code == 0, result.output
 
 
 def test_inspect_refuses_what_is_no_model(here):

@@ -173,15 +173,14 @@ def test_too_little_time_is_exit_code_3_and_no_file(run, here):
         (("people.parquet", "--target", "buys", "--learner", "os:getcwd"), ("no fit and predict",)),
         (("people.parquet", "--target", "height", "--learner", "linear-svm"), ("For values", "random-forest")),
         (("people.parquet", "--target", "buys", "--teacher", "tcd"), ("Did you mean tct?",)),
-        (("people.parquet", "--target", "buys", "--teacher", "sgd"), ("partial_fit", "--teacher tct")),
-        (("people.parquet", "--target", "height", "--teacher", "osct"), ("classes only", "--teacher tct")),
+        (("people.parquet", "--target", "buys", "--teacher", "sgd"), ("partial_fit", "the teacher 'tct'")),
+        (("people.parquet", "--target", "height", "--teacher", "osct"), ("classes only", "the teacher 'tct'")),
         (("people.parquet", "--target", "buys", "--scoring", "acuracy"), ("Did you mean accuracy?",)),
         (("people.parquet", "--target", "buys", "--learner", "sklearn.linear_model:Ridge"), ("Ridge is a regressor",)),
         (("people.parquet", "--target", "buys", "--scoring", "f1"), ("--scoring f1 can't be used", "f1_macro")),
         (("people.parquet", "--target", "height", "--scoring", "accuracy"), ("--scoring accuracy", "r2")),
         (("people.parquet", "--target", "buys", "--task", "clasification"), ("Did you mean classification?",)),
         (("people.parquet", "--target", "buys", "--task", "regression"), ("are numbers",)),
-        (("people.parquet", "--target", "buys", "--out", "people.parquet"), ("exists already", "--force")),
         (("people.parquet", "--target", "buys", "--out", "no/model.skops"), ("no folder no", "mkdir -p no")),
         (("people.parquet", "--target", "buys", "--test", "tst.parquet"), ("no file tst.parquet",)),
     ],
@@ -190,6 +189,15 @@ def test_too_little_time_is_exit_code_3_and_no_file(run, here):
 def test_a_mistake_gets_a_sentence_and_what_to_do(run, here, options, words):
     assert_refused(run(*options), *words)
     assert os.listdir(here) == ["people.parquet"]
+
+
+def test_a_model_that_exists_is_replaced_only_if_asked(run, here):
+    (here / "model.skops").write_text("mine")
+
+    assert_refused(train(run), "exists already", "--force")
+    assert (here / "model.skops").read_text() == "mine"
+    assert train(run, "--force").exit_code == 0
+    assert (here / "model.skops").read_bytes() != b"mine"
 
 
 def test_a_target_of_one_value_is_refused(run):
@@ -204,6 +212,65 @@ def test_a_file_without_rows_or_other_columns_is_refused(run):
 
     assert_refused(train(run, data="none.parquet"), "has no rows")
     assert_refused(train(run, data="alone.parquet"), "no column beside 'buys'")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--out", "people.parquet"),
+        ("--report", "people.parquet"),
+        ("--out", "same.html", "--report", "./same.html"),
+        ("--test", "test.parquet", "--out", "test.parquet"),
+    ],
+)
+def test_one_file_for_two_things_is_refused_whatever_the_force(run, here, options):
+    people(seed=1).to_parquet("test.parquet")
+    before = {name: (here / name).read_bytes() for name in ("people.parquet", "test.parquet")}
+
+    assert_refused(train(run, "--force", *options), "is named twice")
+
+    assert {name: (here / name).read_bytes() for name in before} == before
+
+
+def test_a_matrix_is_not_tested_on_a_table(run):
+    np.savez("m.npz", X=np.random.default_rng(0).random((300, 2)), y=np.arange(300) % 2)
+    pd.DataFrame({"y": [0, 1], "a": [0.0, 1.0]}).to_parquet("t.parquet")
+
+    assert_refused(train(run, "--test", "t.parquet", data="m.npz", target="y"), "matrix without names")
+
+
+def test_a_score_that_is_no_number_is_told_and_not_written(run):
+    people().head(1).to_parquet("one.parquet")
+
+    result = train(run, "--json", "--test", "one.parquet", "--task", "regression", target="age")
+
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout, parse_constant=pytest.fail)["training"]["test"] is None
+    assert result.stderr.startswith("Note: no test score: r2 is not defined")
+
+
+def test_the_next_command_asks_for_pickle_only_where_it_takes_pickle(run):
+    assert "--unsafe-pickle" not in train(run, "--out", "a.pickle").stdout
+    assert "--unsafe-pickle" in train(run, "--out", "b.model", "--unsafe-pickle").stdout
+
+
+def test_a_model_says_which_libraries_it_needs(run):
+    told = json.loads(train(run, "--json", learner="xgboost").stdout)
+
+    assert {"xgboost", "skops", "pyarrow", "scikit-learn"} <= set(told["versions"])
+
+
+def test_ctrl_c_during_the_report_does_not_pretend_that_there_is_no_model(run, here, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fitwithin.TimeConstrainedClassifier.report", interrupted)
+
+    result = train(run, "--report", "report.html")
+
+    assert result.exit_code == 0
+    assert result.stderr == "Note: no report: interrupted\n"
+    assert (here / "model.skops").exists()
 
 
 def test_a_missing_library_is_named_with_the_command_that_installs_it(run, monkeypatch):
@@ -237,6 +304,7 @@ def test_debug_shows_the_traceback_too(run):
 
     assert result.exit_code == 2
     assert "There is no file absent.parquet" in result.stderr
+    assert "Traceback" in result.stderr
 
 
 def test_a_test_file_in_other_clothes_is_read_as_in_training(run):

@@ -276,7 +276,7 @@ class Demanding:
 def test_a_teacher_that_needs_more_than_the_learner_can_do_says_what_is_missing(
     backend, teacher, learner, missing, table
 ):
-    with pytest.raises(TypeError, match=f"needs a learner with {missing} does not have.*teacher='tct'"):
+    with pytest.raises(TypeError, match=f"needs a learner with {missing} does not have.*the teacher 'tct'"):
         inline(learner, teacher=teacher, backend=backend).fit(*table)
 
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-import pyarrow as pa  # after the skip
+import pyarrow as pa
 import pytest
 
 from fitwithin._exceptions import Unusable
@@ -80,6 +80,15 @@ def test_a_folder_without_permission_is_known_before(tmp_path, monkeypatch):
 def test_a_full_disk_is_told_in_a_sentence(tmp_path):
     with pytest.raises(Unusable, match="No space left"), written_beside(tmp_path / "a", force=False):
         raise OSError(28, "No space left on device")
+
+
+def test_a_file_that_is_missing_for_the_writer_is_not_taken_for_the_place(tmp_path):
+    def write():
+        with written_beside(tmp_path / "a", force=False):
+            (tmp_path / "embeddings.bin").read_bytes()
+
+    with pytest.raises(FileNotFoundError, match=r"embeddings\.bin"):
+        write()
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".feather", ".csv"])

@@ -21,10 +21,18 @@ from fitwithin._files import _csv as csv_module
 from fitwithin._files import _npz as npz_module
 from fitwithin._files import _part as part_module
 from fitwithin._files import _svmlight as svmlight_module
-from fitwithin._files import join, open_data
+from fitwithin._files import open_data
 from fitwithin._files._open import DataFile
+from fitwithin._tables import concatenate
 
 TABLE = pa.table({"age": [20, None, 40, 60], "city": ["Oslo", "Lima, Peru", None, 'a "b"'], "label": [1, 0, 1, 1]})
+
+
+def join(parts):
+    """Parts of one file, one below the other."""
+    matrices = [part.matrix for part in parts]
+    table = pa.concat_tables([part.table for part in parts])
+    return part_module.Part(table, None if matrices[0] is None else concatenate(matrices))
 
 
 def write_csv(table, path):
@@ -213,7 +221,7 @@ def test_sparse_rows_come_in_parts_too(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("sign", "line"), [(",", "a,b;c,d"), (";", "a;b,c;d"), ("\t", "a\tb"), ("|", 'a|"b|c"|d'), (",", "alone")]
 )
-def test_a_line_of_names_says_what_separates(tmp_path, sign, line):
+def test_a_line_of_names_says_what_separates(sign, line):
     assert csv_module._delimiter(line) == sign
 
 
@@ -251,6 +259,23 @@ def test_a_file_that_is_not_there_has_a_neighbour(tmp_path):
     assert "customers.csv?" in refused(tmp_path / "custmers.csv")
     assert "no folder" in refused(tmp_path / "elsewhere" / "a.csv")
     assert "is a folder" in refused(tmp_path)
+
+
+def test_endings_may_be_written_large(tmp_path):
+    write_zst(TABLE, tmp_path / "A.CSV.ZST")
+    compressed(gzip.open)(TABLE, tmp_path / "B.csv.GZ")
+
+    assert open_data(tmp_path / "A.CSV.ZST").names() == open_data(tmp_path / "B.csv.GZ").names() == TABLE.column_names
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+def test_what_is_not_a_number_is_a_gap(tmp_path, kind):
+    table = pa.table({"a": pa.array([1.0, np.nan, None], kind), "b": ["x", "y", "z"]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    data = open_data(tmp_path / "a.parquet")
+
+    assert data.read().table["a"].to_pylist() == [1, None, None]
+    assert join(list(data.parts())).table["a"].to_pylist() == [1, None, None]
 
 
 @pytest.mark.parametrize("name", [*WRITERS, "a.npz", "a.svmlight"])

@@ -39,7 +39,15 @@ ABOUT = About(
     encoding="ordinal",
     teacher="auto",
     scoring="accuracy",
-    training={"rows": np.int64(200)},
+    training={
+        "rows": np.int64(200),
+        "rows_taught": 100,
+        "rounds": [],
+        "estimate": None,
+        "time_used": 1.5,
+        "time_limit": 2.0,
+        "stop_reason": "time",
+    },
 )
 
 

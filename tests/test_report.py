@@ -43,7 +43,7 @@ def page_of(fit, folder):
         ({"estimate": None}, "Accuracy not known: the model was not examined on rows that were new to it."),
         ({"estimate": None, "taught": (900, 100)}, "Accuracy not known: the model was taught every row"),
         ({"used": 9.0}, "The limit was kept: 9.00 s of 10 s."),
-        ({"used": 10.5}, "The limit was missed by 0.5 s: 10.50 s, and 10 s were allowed."),
+        ({"used": 10.5}, "The limit was missed by 0.50 s: 10.50 s, and 10 s were allowed."),
         ({"time_limit": "1m"}, "The limit was kept: 9.00 s of 60 s."),
         ({}, "The returned model, that of round 3, was taught 400 of 1,000 rows. There were 3 rounds;"),
         ({"rounds": [a_round(1)]}, "There was 1 round; the fit ended because the time was up"),

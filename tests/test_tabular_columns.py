@@ -104,6 +104,36 @@ def test_the_same_column_in_other_clothes_is_the_same():
     assert frame["w"].tolist() == ["1", "2"]
 
 
+@pytest.mark.parametrize(
+    ("trained", "given"),
+    [
+        (pa.timestamp("us"), pa.array([1_600_000_000])),
+        (pa.date32(), pa.array([1], pa.time32("s"))),
+        (pa.time64("us"), pa.array([1], pa.timestamp("s"))),
+        (pa.duration("s"), pa.array([1], pa.time32("s"))),
+        (pa.timestamp("us"), pa.array([0.5])),
+    ],
+    ids=str,
+)
+def test_a_time_of_another_kind_is_refused(trained, given):
+    with pytest.raises(Unusable, match="another kind of time"):
+        frame_of(pa.table({"a": given}), [Column("a", "time", str(trained))])
+
+
+@pytest.mark.parametrize(
+    ("trained", "given"),
+    [
+        (pa.timestamp("us", tz="UTC"), pa.array([1], pa.timestamp("s", tz="Europe/Oslo"))),
+        (pa.date32(), pa.array([1], pa.timestamp("s"))),
+        (pa.time32("s"), pa.array([1_000_000], pa.time64("us"))),
+        (pa.timestamp("us"), pa.array(["1970-01-01T00:00:01"])),
+    ],
+    ids=str,
+)
+def test_a_time_of_the_same_kind_is_the_same_second(trained, given):
+    assert frame_of(pa.table({"a": given}), [Column("a", "time", str(trained))])["a"].tolist() == [1]
+
+
 def test_a_column_of_something_else_is_refused():
     with pytest.raises(Unusable, match=r"Column 'n' holds string.*trained with int64"):
         frame_of(pa.table({"n": ["many"]}), [Column("n", "number", "int64")])

@@ -287,12 +287,14 @@ def refuse_unfit_teacher(teacher: Teacher, learner: Any, *, regression: bool) ->
     """Refuse a teacher that asks more of the learner than it can do."""
     name = type(teacher).__name__
     if regression and getattr(teacher, "classes_only", False):
-        raise ValueError(f"The teacher {name} works with classes only; for a regressor use teacher='tct' or 'double'.")
+        raise ValueError(
+            f"The teacher {name} works with classes only; for a regressor use the teacher 'tct' or 'double'."
+        )
     missing = [method for method in getattr(teacher, "needs", ()) if not hasattr(learner, method)]
     if missing:
         raise TypeError(
             f"The teacher {name} needs a learner with {' and '.join(missing)}, which {type(learner).__name__} does "
-            "not have; choose another learner, or teacher='tct', which asks for fit and predict only."
+            "not have; choose another learner, or the teacher 'tct', which asks for fit and predict only."
         )
 
 

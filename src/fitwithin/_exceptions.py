@@ -24,7 +24,18 @@ class NoModelInTime(FitwithinError, TimeoutError):
     """No model could be trained by the deadline.
 
     The message says what was tried, how long it took and what limit would do.
+
+    Parameters
+    ----------
+    sentence : str
+        That.
+    advice : str, default=""
+        What else can be done about it in Python.
     """
+
+    def __init__(self, sentence: str, advice: str = "") -> None:
+        super().__init__(f"{sentence} {advice}".strip())
+        self.sentence = sentence
 
 
 class LearnerFailed(FitwithinError, RuntimeError):

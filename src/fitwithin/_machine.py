@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import psutil
 
-_LIBRARIES = ("fitwithin", "numpy", "scipy", "scikit-learn", "lightgbm", "joblib", "pandas", "psutil")
+_LIBRARIES = (
+    "fitwithin",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "lightgbm",
+    "joblib",
+    "pandas",
+    "pyarrow",
+    "skops",
+    "psutil",
+)
 
 
 @dataclass(frozen=True)
@@ -62,6 +75,23 @@ class Machine:
             f"{self.date}; {self.cores} cores ({self.processor}), {self.memory_gb:g} GB, {self.kernel}, "
             f"Python {self.python}; {libraries}; load average before {load}"
         )
+
+
+def libraries_of(model: Any) -> dict[str, str]:
+    """Versions of the libraries that a model and its parts come from, apart from scikit-learn's own.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> libraries_of(GaussianNB())
+    {}
+    """
+    parts = model.get_params(deep=True).values() if hasattr(model, "get_params") else ()
+    packages = {type(part).__module__.partition(".")[0] for part in (model, *parts)}
+    names = sorted(packages - {"builtins", "numpy", "sklearn", "__main__"})
+    # Of the module, not of what was installed: that may have another name, such as xgboost-cpu.
+    found = {name: getattr(sys.modules.get(name), "__version__", None) for name in names}
+    return {name: str(version) for name, version in found.items() if version is not None}
 
 
 def _version(name: str) -> str | None:

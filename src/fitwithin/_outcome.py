@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ._budget import Budget
+from ._exceptions import NoModelInTime
 from ._messages import Round, Rows, StopReason
 from ._selection import Estimate
 
@@ -42,8 +43,8 @@ class Outcome:
     by_class: Rows | None
 
 
-def nothing_to_show(budget: Budget, rounds: int, doing: str) -> str:
-    """Why there is no model after so many rounds, and what may help.
+def nothing_to_show(budget: Budget, rounds: int, doing: str) -> NoModelInTime:
+    """Why there is no model after so many rounds, and what may help; to be raised.
 
     Examples
     --------
@@ -51,19 +52,19 @@ def nothing_to_show(budget: Budget, rounds: int, doing: str) -> str:
     >>> clock = FakeClock()
     >>> budget = Budget(10, clock=clock)
     >>> clock.advance(10)
-    >>> print(nothing_to_show(budget, 0, "the learner was still training on 50 rows").split(". ")[0])
-    No model within the limit of 10 s: after 10.00 s the learner was still training on 50 rows
+    >>> print(nothing_to_show(budget, 0, "it was still starting").sentence)
+    No model within the limit of 10 s: after 10.00 s it was still starting. A limit of 20 s or more may do.
     """
     if rounds and not budget.spent:
-        return (
-            f"{rounds} models were trained and none of them sat an exam, so none could be chosen. "
-            "A teacher that returns its best model must yield Exam(rows); or it sets returns = 'last'."
+        return NoModelInTime(
+            f"{rounds} models were trained and none of them sat an exam, so none could be chosen.",
+            "A teacher that returns its best model must yield Exam(rows); or it sets returns = 'last'.",
         )
     elapsed = budget.elapsed()
-    return (
+    return NoModelInTime(
         f"No model within the limit of {budget.seconds:g} s: after {elapsed:.2f} s {doing}. "
-        f"A limit of {max(_SHORT, _round_up(2 * elapsed)):g} s or more may do; or teach fewer rows first, "
-        "for example teacher=TCT(first=100)."
+        f"A limit of {max(_SHORT, _round_up(2 * elapsed)):g} s or more may do.",
+        "Or teach fewer rows first, for example teacher=TCT(first=100).",
     )
 
 

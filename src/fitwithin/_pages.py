@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from base64 import b64encode
 from collections.abc import Callable, Sequence
@@ -10,9 +9,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from pathlib import Path
-from secrets import token_hex
 from string import Template
 from typing import Any, Generic, TypeVar
+
+from ._whole_file import whole_file
 
 Record = TypeVar("Record")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -150,14 +150,8 @@ def _cell(column: Column[Record], record: Record, sortable: bool) -> str:
 
 def write_whole(path: Path, page: str) -> None:
     """Write a page, or leave what was there: a crash never leaves half of it."""
-    target = path.resolve()
-    beside = target.with_name(f".{target.name}.{token_hex(4)}")
-    try:
+    with whole_file(path) as beside:
         beside.write_text(page, encoding="utf-8", newline="\n")
-        os.replace(beside, target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
 
 
 SORTING = """

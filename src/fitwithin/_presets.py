@@ -53,11 +53,13 @@ def _booster(library: str, kind: str, **settings: Any) -> Any:
     try:
         module = import_module(library)
     except ImportError as error:
-        raise ImportError(f"{_TITLES[library]} is not installed: pip install 'fitwithin[boosters]'") from error
+        raise ImportError(f"{BOOSTERS[library]} is not installed: pip install 'fitwithin[boosters]'") from error
     return getattr(module, kind)(**settings)
 
 
-_TITLES = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
+BOOSTERS = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
+"""Libraries of boosters, and how they call themselves."""
+
 _LIGHTGBM: Mapping[str, Any] = {"n_jobs": 1, "verbose": -1}
 _XGBOOST: Mapping[str, Any] = {"n_jobs": 1}
 _CATBOOST: Mapping[str, Any] = {"thread_count": 1, "verbose": False, "allow_writing_files": False}

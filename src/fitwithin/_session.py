@@ -10,7 +10,7 @@ import numpy as np
 
 from ._budget import Budget
 from ._cost import CostModel
-from ._exceptions import LearnerDied, LearnerFailed, LearnerRaised, NoModelInTime, OutOfTime
+from ._exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfTime
 from ._messages import Answers, Exam, Lesson, OnRound, Round, Rows, StopReason
 from ._notebook import Notebook
 from ._outcome import Outcome, nothing_to_show
@@ -297,7 +297,7 @@ class Session:
 
     def _outcome(self, reason: StopReason) -> Outcome:
         if self._best is None:
-            raise NoModelInTime(nothing_to_show(self.budget, len(self.history), self._doing))
+            raise nothing_to_show(self.budget, len(self.history), self._doing)
         best = self._best
         try:
             model = best.model.bring()

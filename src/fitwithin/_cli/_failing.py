@@ -12,6 +12,7 @@ from typing import NoReturn
 import typer
 
 from .._exceptions import NoModelInTime, Unusable
+from ._saying import one_line
 
 FAILED = 1
 """The exit code for a command that did what it could, and has nothing to show."""
@@ -30,9 +31,9 @@ _EXTRAS = {"pandas": "files", "pyarrow": "files", "skops": "models", "matplotlib
 
 def fail(sentence: str, *, code: int, hint: str = "") -> NoReturn:
     """Say why, and end the command."""
-    typer.echo(sentence, err=True)
+    typer.echo(one_line(sentence), err=True)
     if hint:
-        typer.echo(f"Hint: {hint}", err=True)
+        typer.echo(f"Hint: {one_line(hint)}", err=True)
     raise typer.Exit(code)
 
 
@@ -64,8 +65,7 @@ def _fail_for(error: BaseException, hint: str) -> NoReturn:
         case KeyboardInterrupt():
             fail("Interrupted; nothing was written.", code=STOPPED)
         case NoModelInTime():
-            # Its last advice is for those who write Python.
-            fail(str(error).partition("; or teach fewer rows")[0].rstrip(".") + ".", code=NO_MODEL)
+            fail(error.sentence, code=NO_MODEL)
         case Unusable():
             fail(error.sentence, code=USAGE, hint=error.hint)
         case MemoryError():

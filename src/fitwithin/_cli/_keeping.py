@@ -6,6 +6,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,29 @@ from .._model_file import NotForSkops, write_model
 from .._tabular import About
 from ._failing import FAILED, fail
 from ._order import Order
+from ._saying import note
 
 
-def keep(model: Any, card: About, order: Order) -> tuple[Path, About]:
+@dataclass(frozen=True)
+class Kept:
+    """A model in a file.
+
+    Parameters
+    ----------
+    path : Path
+        Where it is.
+    card : About
+        What there is to know about it, with the types that must be trusted by name.
+    by_pickle : bool
+        Whether it takes pickle to open it.
+    """
+
+    path: Path
+    card: About
+    by_pickle: bool
+
+
+def keep(model: Any, card: About, order: Order) -> Kept:
     """Store a model where it was ordered, by pickle if skops can't.
 
     If that place has become impossible, the model is stored among the temporary files, and the command fails.
@@ -31,30 +52,24 @@ def keep(model: Any, card: About, order: Order) -> tuple[Path, About]:
         What there is to know about it.
     order : Order
         What the user wanted.
-
-    Returns
-    -------
-    path : Path
-        Where it is.
-    card : About
-        What there is to know, with the types that must be trusted by name.
     """
     with _patient():
         try:
             return _stored(order.out, model, card, order)
         except Unusable as error:
             folder = Path(tempfile.mkdtemp(prefix="fitwithin-"))
-            path, _ = _stored(folder / order.out.name, model, card, order)
-            fail(error.sentence, code=FAILED, hint=f"The model is not lost: move {path} to where you want it.")
+            kept = _stored(folder / order.out.name, model, card, order)
+            fail(error.sentence, code=FAILED, hint=f"The model is not lost: move {kept.path} to where you want it.")
 
 
-def _stored(path: Path, model: Any, card: About, order: Order) -> tuple[Path, About]:
+def _stored(path: Path, model: Any, card: About, order: Order) -> Kept:
     try:
-        return path, write_model(path, model, card, force=order.force, by_pickle=order.by_pickle)
+        told = write_model(path, model, card, force=order.force, by_pickle=order.by_pickle)
+        return Kept(path, told, order.by_pickle)
     except NotForSkops as error:
         path = path.with_suffix(".pickle")
-        typer.echo(f"Note: skops can't store this learner ({error}), so it is stored by pickle.", err=True)
-        return path, write_model(path, model, card, force=order.force, by_pickle=True)
+        note(f"skops can't store this learner ({error}), so it is stored by pickle.")
+        return Kept(path, write_model(path, model, card, force=order.force, by_pickle=True), by_pickle=True)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import importlib
 import os
 import sys
@@ -16,6 +15,7 @@ import typer
 from .._exceptions import Unusable
 from .._presets import CLASSIFIERS, REGRESSORS, preset
 from .._time_limit import seconds_of
+from .._words import nearest
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback if something goes wrong.")]
@@ -52,17 +52,16 @@ def limit_of(text: str) -> float:
         raise Unusable(f"--time-limit must be positive, such as 20, 2.5, 90s, 15m or 1h30m; got {text!r}.") from error
 
 
-def nearest(word: str, known: Iterable[str], otherwise: str = "") -> str:
+def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
     """The known word that was probably meant, as a question; or something else to say.
 
     Examples
     --------
-    >>> nearest("lightgbn", ["lightgbm", "xgboost"])
+    >>> did_you_mean("lightgbn", ["lightgbm", "xgboost"], "It may be lightgbm or xgboost.")
     'Did you mean lightgbm?'
     """
-    words = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), words, n=1, cutoff=0.6)
-    return f"Did you mean {words[near[0]]}?" if near else otherwise
+    near = nearest(word, known)
+    return otherwise if near is None else f"Did you mean {near}?"
 
 
 def one_of(option: str, word: str, known: Iterable[str]) -> str:
@@ -76,7 +75,7 @@ def one_of(option: str, word: str, known: Iterable[str]) -> str:
     known = list(known)
     if word in known:
         return word
-    raise Unusable(f"{option} {word} is unknown.", nearest(word, known, f"It may be {', '.join(known)}."))
+    raise Unusable(f"{option} {word} is unknown.", did_you_mean(word, known, f"It may be {', '.join(known)}."))
 
 
 def learner_of(name: str, *, regression: bool, jobs: int = -1) -> Any:

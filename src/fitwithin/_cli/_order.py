@@ -12,7 +12,8 @@ from .._estimator import TEACHERS
 from .._exceptions import Unusable
 from .._files import DataFile, open_data, refuse_existing
 from .._tabular import Task
-from ._options import learner_of, nearest, one_of
+from .._words import some
+from ._options import did_you_mean, learner_of, one_of
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,20 @@ class Order:
         target = _target(data, names, self.target)
         test = None if self.test is None else open_data(self.test)
         if test is not None and target not in test.names():
-            raise Unusable(f"{self.test} has no column {target!r}.", nearest(target, test.names(), "Rename it there."))
+            hint = did_you_mean(target, test.names(), "Rename it there.")
+            raise Unusable(f"{self.test} has no column {target!r}.", hint)
+        self._refuse_one_file_for_two()
         for path in filter(None, (self.out, self.report)):
             refuse_existing(path, force=self.force)
         return data, test, target
+
+    def _refuse_one_file_for_two(self) -> None:
+        """With --force the data would be lost, and a report would replace the model."""
+        taken = {path.resolve() for path in (self.data, self.test) if path is not None}
+        for path in filter(None, (self.out, self.report)):
+            if path.resolve() in taken:
+                raise Unusable(f"{path} is named twice.", "Data, model and report are different files: rename one.")
+            taken.add(path.resolve())
 
     @property
     def known_task(self) -> Task | None:
@@ -84,9 +95,9 @@ def _target(data: DataFile, names: list[str], wanted: str | None) -> str:
     if wanted is None and len(names) == 1:
         # Of a matrix and one column there is no doubt which is to be learned.
         return names[0]
-    shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    shown = some(names, 20)
     if wanted is None:
         raise Unusable("Which column is to be learned?", f"Say so with --target; {data.path} has {shown}.")
     if wanted not in names:
-        raise Unusable(f"{data.path} has no column {wanted!r}.", nearest(wanted, names, f"Its columns: {shown}."))
+        raise Unusable(f"{data.path} has no column {wanted!r}.", did_you_mean(wanted, names, f"Its columns: {shown}."))
     return wanted

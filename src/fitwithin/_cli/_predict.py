@@ -13,8 +13,10 @@ import typer
 from rich.console import Console
 
 from .._exceptions import Unusable
+from .._words import first_lines
 from ._failing import explained, require
 from ._options import Debug, Force, Json, Model, Trust, UnsafePickle, look_here
+from ._saying import note
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,8 +75,8 @@ def _opened(model: Path, trust: list[str], *, unsafe_pickle: bool) -> Any:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         pipeline = read_model(model, trust, unsafe_pickle=unsafe_pickle)
-    for text in dict.fromkeys(str(warning.message).partition("\n")[0] for warning in caught):
-        typer.echo(f"Note: {text}", err=True)
+    for text in first_lines(caught):
+        note(text)
     return pipeline
 
 
@@ -109,7 +111,8 @@ def _answering(pipeline: Any, card: About, *, proba: bool) -> Callable[[Part], p
         X = features_of(part, card.columns, card.features)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", NAMELESS)
-            answers = {"prediction": in_file(pipeline.predict(X), card.target_type)}
+            # A prediction between two whole numbers is no mistake of a model for values.
+            answers = {"prediction": in_file(pipeline.predict(X), card.target_type if card.classes else "double")}
             if proba:
                 answers |= _probabilities(pipeline, X, card.classes)
         return pa.table(answers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import time
 import warnings
@@ -14,10 +15,8 @@ from rich.console import Console
 from sklearn.metrics import get_scorer
 
 from .._exceptions import NoModelInTime
-from .._files import DataFile
+from .._files import DataFile, full_ending
 from .._tabular import (
-    NAMELESS,
-    About,
     Encoded,
     Encoding,
     Understood,
@@ -31,10 +30,11 @@ from .._tabular import (
     stored_pipeline,
     understand,
 )
-from ._keeping import keep
+from ._keeping import Kept, keep
 from ._options import learner_of
 from ._order import Order
-from ._shown import say, show_result, show_understood
+from ._saying import note, say
+from ._shown import show_result, show_understood
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def carry_out(order: Order, *, as_json: bool) -> None:
     seconds = _left(order, start)
     model, warned = fitted(ready.learner, ready.encoded, goal, time_limit=seconds, **settings)
     for warning in warned:
-        typer.echo(f"Note: {warning}", err=True)
+        note(warning)
     training = {
         "data": order.data.name,
         "seed": order.seed,
@@ -76,14 +76,14 @@ def carry_out(order: Order, *, as_json: bool) -> None:
         training["time_used"] = order.seconds - seconds + model.time_used_
     told = {"learner": order.learner, "encoding": ready.encoding, "teacher": order.teacher, "scoring": scoring}
     card = about(model, ready.encoded, ready.understood, training=training, **told)
-    path, card = keep(stored_pipeline(model, ready.encoded), card, order)
+    kept = keep(stored_pipeline(model, ready.encoded), card, order)
     if as_json:
-        typer.echo(replace(card, training={**card.training, "model": str(path)}).to_json())
-    show_result(console, card)
-    say(console, f"The model is in {path}. Next:")
-    say(console, f"  {_next_command(path, card, order)}")
+        typer.echo(replace(kept.card, training={**kept.card.training, "model": str(kept.path)}).to_json())
+    show_result(console, kept.card)
+    say(console, f"The model is in {kept.path}. Next:")
+    say(console, f"  {_next_command(kept, order.data)}")
     if order.report is not None:
-        say(console, f"The report is in {model.report(order.report)}.")
+        _report(console, model, order.report)
 
 
 def _get_ready(order: Order, data: DataFile, test: DataFile | None, target: str, start: float) -> _Ready:
@@ -106,11 +106,23 @@ def _test_score(model: Any, test: tuple[Any, Any] | None, scoring: str) -> dict[
         return None
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", NAMELESS)
-            return {"score": float(get_scorer(scoring)(model, *test)), "rows": len(test[1])}
+            warnings.simplefilter("ignore")
+            score = float(get_scorer(scoring)(model, *test))
     except (TypeError, ValueError, KeyboardInterrupt) as error:
-        typer.echo(f"Note: no test score: {' '.join(str(error).split()) or 'interrupted'}", err=True)
+        note(f"no test score: {str(error) or 'interrupted'}")
         return None
+    if not math.isfinite(score):
+        note(f"no test score: {scoring} is not defined for the rows of the test file.")
+        return None
+    return {"score": score, "rows": len(test[1])}
+
+
+def _report(console: Console, model: Any, path: Path) -> None:
+    """Write the page; the model is safe by now, whatever happens."""
+    try:
+        say(console, f"The report is in {model.report(path)}.")
+    except KeyboardInterrupt:
+        note("no report: interrupted")
 
 
 def _left(order: Order, start: float) -> float:
@@ -126,13 +138,8 @@ def _left(order: Order, start: float) -> float:
     return order.seconds - used
 
 
-def _next_command(path: Path, card: About, order: Order) -> str:
-    suffix = (
-        "".join(order.data.suffixes[-2:]) if order.data.suffix in (".gz", ".bz2", ".xz", ".zst") else order.data.suffix
-    )
-    words = ["fitwithin", "predict", str(path), f"new-rows{suffix}", "--out", "predictions.parquet"]
-    for name in card.trust:
+def _next_command(kept: Kept, data: Path) -> str:
+    words = ["fitwithin", "predict", str(kept.path), f"new-rows{full_ending(data)}", "--out", "predictions.parquet"]
+    for name in kept.card.trust:
         words += ["--trust", name]
-    if path.suffix == ".pickle" or order.by_pickle:
-        words.append("--unsafe-pickle")
-    return shlex.join(words)
+    return shlex.join([*words, "--unsafe-pickle"] if kept.by_pickle else words)

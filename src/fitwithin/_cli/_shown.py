@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,26 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from .._tabular import KINDS, SAYS, About, Encoding, Understood
+from .._words import some
+from ._saying import one_line, say
 
 _NAMES = {"number": "numbers", "truth": "truth values", "time": "dates and times", "word": "words"}
 _MOST_NAMES = 6
 _MOST_CLASSES = 8
-
-
-def printable(text: object) -> str:
-    """A text without the signs by which a file of a stranger could take over a terminal.
-
-    Examples
-    --------
-    >>> printable("a" + chr(27) + "[2Jb")
-    'a�[2Jb'
-    """
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in str(text))
-
-
-def say(console: Console, text: str) -> None:
-    """A line as it is: nothing in it is markup, and it is not cut."""
-    console.print(Text(printable(text)), soft_wrap=True)
 
 
 def show_understood(console: Console, name: str, understood: Understood, encoding: Encoding, seconds: float) -> None:
@@ -66,15 +52,10 @@ def _columns(understood: Understood, encoding: Encoding) -> Table:
         names = [column.name for column in understood.columns if column.kind == kind]
         if names:
             missing = understood.missing[kind] / (len(names) * understood.rows)
-            shown = f"{_NAMES[kind]}: {_some(names)}"
+            shown = f"{_NAMES[kind]}: {some(names, _MOST_NAMES)}"
             cells = shown, str(len(names)), f"{missing:.1%}", SAYS[encoding][kind]
-            table.add_row(*(Text(printable(cell)) for cell in cells))
+            table.add_row(*(Text(one_line(cell)) for cell in cells))
     return table
-
-
-def _some(names: Iterable[object], most: int = _MOST_NAMES) -> str:
-    words = [str(name) for name in names]
-    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
 
 
 def _goal(understood: Understood) -> str:
@@ -88,7 +69,7 @@ def _goal(understood: Understood) -> str:
     order = np.argsort(-counts)
     shares = [f"{classes[i]} ({counts[i] / len(goal.y):.1%})" for i in order]
     hint = " (--task regression takes them for values)" if goal.y.dtype.kind in "iuf" else ""
-    return f"To learn: {goal.name}, {len(classes):,} classes: {_some(shares, _MOST_CLASSES)}{hint}"
+    return f"To learn: {goal.name}, {len(classes):,} classes: {some(shares, _MOST_CLASSES)}{hint}"
 
 
 def show_result(console: Console, about: About) -> None:
@@ -121,20 +102,21 @@ def facts(lines: Mapping[str, object]) -> Table:
     """A table of names and what is behind them."""
     table = Table(show_header=False)
     for name, value in lines.items():
-        table.add_row(Text(printable(name)), Text(printable(value)))
+        table.add_row(Text(one_line(name)), Text(one_line(value)))
     return table
 
 
 def show_model(console: Console, name: str, about: About) -> None:
     """What a model file says about itself."""
     training = about.training
-    columns = f"{len(about.columns)} columns: " + _some(f"{column.name} ({column.type})" for column in about.columns)
+    known = [f"{column.name} ({column.type})" for column in about.columns]
+    columns = f"{len(known)} columns: {some(known, _MOST_NAMES)}"
     say(console, f"{name}: a model for {about.task}, trained {training.get('date', 'at an unknown time')}")
     lines = {
         "predicts": f"{about.target} ({about.target_type})",
-        "classes": _some(about.classes, _MOST_CLASSES) if about.classes else "none: it predicts values",
+        "classes": some(about.classes, _MOST_CLASSES) if about.classes else "none: it predicts values",
         "needs": columns if about.columns else f"a matrix of {about.features} columns",
-        "words": about.encoding,
+        "encoding": about.encoding,
         "to be trusted": ", ".join(about.trust) or "nothing beside what fitwithin knows",
         "versions": ", ".join(f"{library} {version}" for library, version in about.versions.items()),
     }

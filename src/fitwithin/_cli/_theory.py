@@ -13,7 +13,7 @@ from ._failing import USAGE, fail, writing_to
 def theory(
     parts: Annotated[list[str] | None, typer.Argument(help="Which simulations to run; all by default.")] = None,
     out: Annotated[Path, typer.Option(help="The folder for tables and pictures.")] = Path("theory"),
-    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
 ) -> None:
     """Check the paper's theorems by simulation: tables, and pictures with what the theorems say drawn in.
 

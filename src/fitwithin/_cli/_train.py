@@ -9,7 +9,7 @@ import typer
 
 from .._presets import CLASSIFIERS
 from ._failing import explained, require
-from ._options import Debug, Force, Json, UnsafePickle, limit_of
+from ._options import Debug, Force, Json, limit_of
 
 _LEARNERS = [name for name in CLASSIFIERS if not name.startswith("sgd")]
 
@@ -42,8 +42,14 @@ Task = Annotated[
         help="classification, regression or auto: words, truth values and up to 100 whole numbers are classes."
     ),
 ]
-MaxClasses = Annotated[int, typer.Option(min=2, help="More different values than these are taken for a mistake.")]
+MaxClasses = Annotated[int, typer.Option(min=2, help="A target with more classes is refused.")]
 Jobs = Annotated[int, typer.Option(help="Cores for the learner; -1 for all.")]
+StoredByPickle = Annotated[
+    bool,
+    typer.Option(
+        "--unsafe-pickle", help="Store by pickle; done anyway, with a note, if skops can't store the learner."
+    ),
+]
 Strict = Annotated[bool, typer.Option("--limit-includes-reading", help="Count reading and encoding the file too.")]
 
 
@@ -57,12 +63,14 @@ def train(
     test: Test = None,
     out: Out = Path("model.skops"),
     report: Report = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of every choice of rows.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of every random choice, the learner's included.")
+    ] = None,
     task: Task = "auto",
     max_classes: MaxClasses = 1000,
     jobs: Jobs = -1,
     limit_includes_reading: Strict = False,
-    unsafe_pickle: UnsafePickle = False,
+    unsafe_pickle: StoredByPickle = False,
     force: Force = False,
     json: Json = False,
     debug: Debug = False,
@@ -80,9 +88,22 @@ def train(
         from ._order import Order
         from ._run import carry_out
 
-        # In the order of the options above.
         order = Order(
-            *(data, target, limit_of(time_limit), learner, teacher, scoring, test, out, report, seed, task),
-            *(max_classes, jobs, limit_includes_reading, unsafe_pickle, force),
+            data=data,
+            target=target,
+            seconds=limit_of(time_limit),
+            learner=learner,
+            teacher=teacher,
+            scoring=scoring,
+            test=test,
+            out=out,
+            report=report,
+            seed=seed,
+            task=task,
+            max_classes=max_classes,
+            jobs=jobs,
+            includes_reading=limit_includes_reading,
+            by_pickle=unsafe_pickle,
+            force=force,
         )
         carry_out(order, as_json=json)

@@ -24,8 +24,6 @@ _WRITERS: Mapping[str, Callable[[str, pa.Schema], Any]] = {
     ".feather": _feather,
     ".csv": arrow_csv.CSVWriter,
 }
-ANSWER_ENDINGS = tuple(_WRITERS)
-"""What the name of a file of predictions may end in."""
 
 
 def answer_format(path: Path) -> str:

@@ -1,13 +1,13 @@
-"""Files that are there whole or not at all: written beside, then renamed."""
+"""Files of results: none is replaced unasked, and whether one can be written is known before the work."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from .._exceptions import Unusable
+from .._whole_file import beside, whole_file
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:
@@ -28,8 +28,9 @@ def refuse_existing(path: Path, *, force: bool) -> None:
         raise Unusable(f"There is no folder {path.parent} to write {path.name} to.", f"Make it: mkdir -p {path.parent}")
     try:
         # Permissions alone do not tell: a disk may be read-only, and the superuser may write almost anywhere.
-        _beside(path).touch()
-        _beside(path).unlink()
+        trial = beside(path)
+        trial.touch()
+        trial.unlink()
     except OSError as error:
         raise Unusable(
             f"Nothing can be written to the folder {path.parent.resolve()}: {error.strerror or error}.",
@@ -40,11 +41,6 @@ def refuse_existing(path: Path, *, force: bool) -> None:
 def _refuse_file(path: Path) -> None:
     if path.exists():
         raise Unusable(f"{path} exists already.", "Choose another name, or replace it with --force.")
-
-
-def _beside(path: Path) -> Path:
-    """In the same folder, so that renaming it is one step; hidden, and unlike any other of this machine."""
-    return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
 @contextmanager
@@ -58,30 +54,18 @@ def written_beside(path: Path, *, force: bool) -> Iterator[Path]:
     force : bool
         Whether it may be replaced.
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> with written_beside(Path(folder.name) / "a.txt", force=False) as beside:
-    ...     _ = beside.write_text("whole")
-    >>> os.listdir(folder.name)
-    ['a.txt']
-    >>> folder.cleanup()
+    Raises
+    ------
+    Unusable
+        If it can't be written, or is there by now.
     """
-    beside = _beside(path)
     try:
-        yield beside
-        _synced(beside)
-        if not force:
-            _refuse_file(path)
-        os.replace(beside, path)
+        with whole_file(path) as written:
+            yield written
+            if not force:
+                _refuse_file(path)
     except OSError as error:
+        if error.filename not in (None, str(written), str(path)):
+            # Of another file, which is not to be written.
+            raise
         raise Unusable(f"{path} can't be written: {error.strerror or error}.", "Choose another place.") from error
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def _synced(file: Path) -> None:
-    """A rename that outlives a crash of the machine must not come before the bytes."""
-    with file.open("rb+") as written:
-        os.fsync(written.fileno())

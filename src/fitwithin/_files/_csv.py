@@ -19,6 +19,7 @@ from ._part import Part
 _DELIMITERS = ",;\t|"
 _COLUMN = re.compile(r"In CSV column #(?P<number>\d+): (?P<why>.*)")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_COMPRESSION = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 _BLOCK = 1 << 20
 """Bytes at a time; a row must fit in, and arrow reads up to 32 of them ahead."""
 
@@ -82,7 +83,7 @@ class CsvFile:
     def _stream(self) -> Any:
         if self.path.suffix.lower() == ".xz":
             return lzma.open(self.path)
-        return pa.input_stream(str(self.path), compression="detect")
+        return pa.input_stream(str(self.path), compression=_COMPRESSION.get(self.path.suffix.lower()))
 
     def _first_line(self) -> str:
         with self._stream() as stream:

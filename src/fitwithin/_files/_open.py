@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from .._exceptions import Unusable
+from .._words import nearest, some
 from ._arff import ArffFile
 from ._arrow import FeatherFile, ParquetFile
 from ._csv import CsvFile
@@ -76,10 +77,10 @@ class DataFile:
         """Names of the columns, each of them once."""
         with self._told():
             names = self._format.names()
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, times in Counter(names).items() if times > 1)
         if twice:
             raise Unusable(
-                f"{self.path} has more than one column called {', '.join(map(repr, twice[:5]))}.",
+                f"{self.path} has more than one column called {some(map(repr, twice), 5)}.",
                 "Rename them in the file: a name must tell which column is meant.",
             )
         return names
@@ -93,12 +94,12 @@ class DataFile:
             If the file can't be read to its end, or changes meanwhile.
         """
         with self._told():
-            return self._format.read(types)
+            return self._format.read(types).without_nan()
 
     def parts(self, types: Types | None = None) -> Iterator[Part]:
         """The same rows, some at a time."""
         with self._told():
-            yield from self._format.parts(types)
+            yield from (part.without_nan() for part in self._format.parts(types))
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -148,22 +149,27 @@ def _nearest_file(path: Path) -> str:
     if not path.parent.is_dir():
         return f"There is no folder {path.parent} either."
     names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file() and _ending(entry) in _ENDINGS)
-    near = difflib.get_close_matches(path.name, names, n=1, cutoff=0.6)
-    return f"Did you mean {path.parent / near[0]}?" if near else "Check the path."
+    near = nearest(path.name, names)
+    return f"Did you mean {path.parent / near}?" if near else "Check the path."
 
 
-def _ending(path: Path) -> str:
-    """What says the format: the last ending, or the one before a compression.
+def full_ending(path: Path) -> str:
+    """What says the format and the compression, as it is in the name.
 
     Examples
     --------
-    >>> _ending(Path("a.CSV.gz")), _ending(Path("b.parquet"))
-    ('.csv', '.parquet')
+    >>> full_ending(Path("a.b.CSV.gz")), full_ending(Path("a.b.parquet"))
+    ('.CSV.gz', '.parquet')
     """
-    endings = [suffix.lower() for suffix in path.suffixes]
-    if len(endings) > 1 and endings[-1] in _COMPRESSED and endings[-2] in _CAN_BE_COMPRESSED:
-        return endings[-2]
-    return endings[-1] if endings else ""
+    endings = path.suffixes
+    if len(endings) > 1 and endings[-1].lower() in _COMPRESSED and endings[-2].lower() in _CAN_BE_COMPRESSED:
+        return "".join(endings[-2:])
+    return path.suffix
+
+
+def _ending(path: Path) -> str:
+    """What says the format alone."""
+    return Path(f"x{full_ending(path).lower()}").suffixes[0] if path.suffix else ""
 
 
 def _format_of(path: Path) -> Callable[[Path], Format]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-
-from .._tables import concatenate
+import pyarrow.compute as pc
 
 ROWS_AT_ONCE = 50_000
 """Rows of a part when a file is read in parts: enough to keep a learner busy, few enough for any memory."""
@@ -45,9 +44,19 @@ class Part:
             rows = slice(start, start + size)
             yield Part(self.table.slice(start, size), None if self.matrix is None else self.matrix[rows])
 
+    def without_nan(self) -> Part:
+        """The same rows, with gaps where a column has what is not a number: some writers tell the two apart.
 
-def join(parts: Sequence[Part]) -> Part:
-    """Parts of one file, one below the other."""
-    matrices = [part.matrix for part in parts]
-    table = pa.concat_tables([part.table for part in parts])
-    return Part(table, None if matrices[0] is None else concatenate(matrices))
+        Examples
+        --------
+        >>> Part(pa.table({"a": [1.0, float("nan")]})).without_nan().table["a"].null_count
+        1
+        """
+        table = self.table
+        for place, kind in enumerate(table.schema.types):
+            if kind in (pa.float32(), pa.float64()):
+                is_nan = pc.is_nan(table.column(place))
+                if pc.any(is_nan).as_py():
+                    gaps = pc.if_else(is_nan, pa.scalar(None, kind), table.column(place))
+                    table = table.set_column(place, table.schema.field(place).with_nullable(True), gaps)
+        return self if table is self.table else Part(table, self.matrix)

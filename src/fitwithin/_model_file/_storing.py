@@ -16,6 +16,7 @@ from skops.io.exceptions import UntrustedTypesFoundException
 
 from .._exceptions import Unusable
 from .._files import written_beside
+from .._presets import BOOSTERS
 from .._tabular import About
 from ._sound_trees import refuse_unsound_trees
 from ._trusted import TRUSTED
@@ -168,7 +169,7 @@ def _opened(path: Path) -> zipfile.ZipFile:
 
 def _missing(path: Path, error: ModuleNotFoundError) -> Unusable:
     library = (error.name or "").partition(".")[0]
-    if library in ("lightgbm", "xgboost", "catboost"):
+    if library in BOOSTERS:
         return Unusable(f"{path} needs {library}, which is not installed.", "pip install 'fitwithin[boosters]'")
     return Unusable(
         f"{path} needs the module {error.name!r}, which can't be found.", "Run it where that module can be imported."

@@ -26,4 +26,7 @@ TRUSTED: tuple[str, ...] = (
     "xgboost.sklearn.XGBClassifier",
     "xgboost.sklearn.XGBRegressor",
 )
-"""Types beside those of skops that a file may hold: what the learners by name are made of."""
+"""Types beside those of skops that a file may hold: what the learners by name are made of.
+
+The boosters read their own formats in C++, and nothing looks at these before: a made-up file may crash the process.
+"""

@@ -38,7 +38,7 @@ def _limit(estimator: Fitted) -> str:
     limit, used = seconds_of(estimator.time_limit), estimator.time_used_
     if used <= limit:
         return f"The limit was kept: {used:.2f} s of {limit:g} s."
-    return f"The limit was missed by {used - limit:.2g} s: {used:.2f} s, and {limit:g} s were allowed."
+    return f"The limit was missed by {used - limit:.2f} s: {used:.2f} s, and {limit:g} s were allowed."
 
 
 def _lesson(estimator: Fitted) -> str:

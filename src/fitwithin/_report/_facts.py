@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from .._machine import Machine
+from .._machine import Machine, libraries_of
 from .._pages import plain, scrolling
 from ..viz._fitted import Fitted
 
@@ -51,16 +50,4 @@ def machine(here: Machine) -> dict[str, str]:
 
 def versions(here: Machine, model: Any) -> dict[str, str]:
     """Python and the libraries, those of the learner too."""
-    return {"Python": here.python} | here.libraries | _libraries_of(model)
-
-
-def _libraries_of(model: Any) -> dict[str, str]:
-    """Versions of the libraries that a model and its parts come from, apart from scikit-learn's own."""
-    parts = model.get_params(deep=True).values() if hasattr(model, "get_params") else ()
-    names = _packages([model, *parts]) - {"builtins", "numpy", "sklearn", "__main__"}
-    found = {name: getattr(sys.modules.get(name), "__version__", None) for name in sorted(names)}
-    return {name: str(version) for name, version in found.items() if version is not None}
-
-
-def _packages(things: Iterable[Any]) -> set[str]:
-    return {type(thing).__module__.partition(".")[0] for thing in things}
+    return {"Python": here.python} | here.libraries | libraries_of(model)

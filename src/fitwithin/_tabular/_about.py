@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -13,6 +14,9 @@ from ._goal import Task
 
 FORMAT = 1
 """Goes up when an older version could not read the file any more."""
+
+_TOLD = {"rows", "rows_taught", "rounds", "estimate", "time_used", "time_limit", "stop_reason"}
+"""What every training says of itself."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class About:
 
     def to_json(self) -> str:
         """As text."""
-        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1, default=_plain)
+        return json.dumps(_plain({"format": FORMAT, **asdict(self)}), indent=1, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> About:
@@ -81,7 +85,7 @@ class About:
             columns = tuple(Column(**column) for column in found.pop("columns"))
             about = cls(columns=columns, trust=tuple(found.pop("trust")), **found)
             is_sound = about.task in ("classification", "regression") and all(c.kind in KINDS for c in columns)
-            if not is_sound or not isinstance(about.training, dict) or not isinstance(about.classes, list):
+            if not is_sound or not isinstance(about.classes, list) or not set(about.training) >= _TOLD:
                 raise TypeError("of another kind")
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             if isinstance(error, Unusable):
@@ -91,5 +95,10 @@ class About:
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy's as one of Python's."""
-    return value.item()
+    """What JSON can hold: numbers of Python's, and nothing in place of what is no number."""
+    if isinstance(value, dict):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    number = value.item() if hasattr(value, "item") else value
+    return None if isinstance(number, float) and not math.isfinite(number) else number

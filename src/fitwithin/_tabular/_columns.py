@@ -52,7 +52,7 @@ class Column:
                 return pa.bool_()
             case "word":
                 return pa.string()
-        return named_type(self.type) or pa.timestamp("us")
+        return named_type(self.type) or pa.timestamp("us", tz="UTC" if "tz=" in self.type else None)
 
 
 def kind_of(type_: pa.DataType) -> Kind | None:
@@ -138,6 +138,7 @@ def frame_of(table: pa.Table, columns: Sequence[Column]) -> pd.DataFrame:
     for column in columns:
         values = table[column.name]
         try:
+            _refuse_other_clock(values.type, column)
             arrays[column.name] = _AS[column.kind](values)
         except pa.ArrowException as error:
             why = " ".join(str(error).split())[:200]
@@ -162,6 +163,19 @@ def type_name(type_: pa.DataType) -> str:
 def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """The values of a column, whether they are stored by a dictionary or not."""
     return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+
+
+def _refuse_other_clock(type_: pa.DataType, column: Column) -> None:
+    """A number, a time of day or a duration in place of a date would be read as one, and be nonsense."""
+    if column.kind != "time" or pa.types.is_string(type_) or pa.types.is_null(type_):
+        return
+    if not pa.types.is_temporal(type_) or _clock(str(type_)) != _clock(column.type):
+        raise pa.ArrowInvalid("it is another kind of time")
+
+
+def _clock(type_: str) -> str:
+    """What a time is counted from: the start of the day, of something else, or of 1970."""
+    return next((kind for kind in ("time32", "time64", "duration") if type_.startswith(kind)), "date").rstrip("2346")
 
 
 def _numbers(values: pa.ChunkedArray) -> Any:

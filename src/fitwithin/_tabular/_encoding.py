@@ -27,13 +27,13 @@ SAYS: dict[Encoding, dict[str, str]] = {
     "ordinal": {
         "number": "as they are",
         "truth": "as 0 and 1",
-        "time": "as seconds since 1970",
+        "time": "as seconds, since 1970 if they have a date",
         "word": f"as numbers, the {ORDINAL_VALUES:,} most frequent values each its own",
     },
     "one-hot": {
         "number": "gaps filled with the median, standardised",
         "truth": "as 0 and 1, gaps filled, standardised",
-        "time": "as seconds since 1970, gaps filled, standardised",
+        "time": "as seconds (since 1970 if they have a date), gaps filled, standardised",
         "word": f"one-hot, the {ONE_HOT_VALUES} most frequent values each a column",
     },
 }

@@ -151,7 +151,7 @@ def as_trained(name: str, values: pa.ChunkedArray, trained: str, *, regression: 
 
 
 def in_file(predicted: Any, trained: str) -> pa.Array:
-    """Predictions as they are written: of the type that the target had, where there is a way back.
+    """Predictions as they are written: classes of the type that they had in training, where there is a way back.
 
     Examples
     --------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from sklearn.metrics import get_scorer
 from .._estimator import TEACHERS, refuse_unfit_teacher
 from .._exceptions import Unusable
 from .._files import DataFile
+from .._words import nearest, some
 from ._columns import Column
 from ._goal import Goal
 
@@ -38,7 +38,7 @@ def refuse_misfits(learner: Any, teacher: str, X: Any, goal: Goal) -> None:
     try:
         refuse_unfit_teacher(TEACHERS[teacher](), learner, regression=goal.is_regression)
     except (TypeError, ValueError) as error:
-        raise Unusable(str(error).replace("teacher='tct'", "--teacher tct")) from error
+        raise Unusable(str(error)) from error
     # By its name: older versions of scikit-learn do not say which of its learners take sparse rows.
     if hasattr(X, "tocsr") and type(learner).__name__.startswith("HistGradientBoosting"):
         raise Unusable(
@@ -84,12 +84,11 @@ def refuse_other_columns(columns: Sequence[Column], file: DataFile) -> None:
     Unusable
         If so; says which one may be meant.
     """
-    names = file.names()
+    names = set(file.names())
     missing = [column.name for column in columns if column.name not in names]
     if missing:
-        shown = ", ".join(map(repr, missing[:10])) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
-        near = difflib.get_close_matches(missing[0], names, n=1, cutoff=0.75)
+        near = nearest(missing[0], names)
         raise Unusable(
-            f"{file.path} has no column {shown}, which the model needs.",
-            f"Did you mean {near[0]}? Rename it there." if near else "Is it the right file?",
+            f"{file.path} has no column {some(map(repr, missing), 10)}, which the model needs.",
+            f"Did you mean {near}? Rename it there." if near else "Is it the right file?",
         )

@@ -15,8 +15,10 @@ from sklearn.utils import get_tags
 from .._classifier import TimeConstrainedClassifier
 from .._exceptions import Unusable
 from .._files import DataFile, Part
-from .._machine import Machine
+from .._machine import Machine, libraries_of
+from .._presets import BOOSTERS
 from .._regressor import TimeConstrainedRegressor
+from .._words import first_lines
 from ._about import About
 from ._columns import Column, frame_of, sort_out
 from ._encoding import Encoding, column_encoder, matrix_encoder
@@ -107,7 +109,7 @@ def encoding_for(learner: Any) -> Encoding:
     ('one-hot', 'ordinal')
     """
     library = type(learner).__module__.partition(".")[0]
-    if library in ("lightgbm", "xgboost", "catboost"):
+    if library in BOOSTERS:
         # Not all of their versions say so.
         return "ordinal"
     takes_gaps = hasattr(learner, "__sklearn_tags__") and get_tags(learner).input_tags.allow_nan
@@ -198,7 +200,7 @@ def fitted(learner: Any, encoded: Encoded, goal: Goal, **settings: Any) -> tuple
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", NAMELESS)
         model = kind(learner, **settings).fit(encoded.X, goal.y)
-    return model, list(dict.fromkeys(str(warning.message).partition("\n")[0] for warning in caught))
+    return model, first_lines(caught)
 
 
 def rows_to_test(encoded: Encoded, goal: Goal, file: DataFile) -> tuple[Any, Any]:
@@ -210,7 +212,7 @@ def rows_to_test(encoded: Encoded, goal: Goal, file: DataFile) -> tuple[Any, Any
         If the file has other columns, or no labels.
     """
     refuse_other_columns(encoded.columns, file)
-    from_file = file.read(types_of(encoded.columns) | ({} if not encoded.columns else _goal_type(goal)))
+    from_file = file.read(types_of(encoded.columns) | _goal_type(goal) if encoded.columns else None)
     part = with_label(from_file, from_file.table[goal.name].is_valid().to_numpy().astype(bool))
     if not len(part):
         raise Unusable(f"{file.path} has no row with a value of {goal.name!r}.", "Is it the right file?")
@@ -268,6 +270,6 @@ def about(model: Any, encoded: Encoded, understood: Understood, **more: Any) -> 
         columns=tuple(encoded.columns),
         features=encoded.X.shape[1],
         training=training,
-        versions={"python": machine.python, **machine.libraries},
+        versions={"python": machine.python, **machine.libraries, **libraries_of(model.best_estimator_)},
         **more,
     )
