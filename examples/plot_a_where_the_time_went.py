@@ -3,7 +3,8 @@ Where the time went, and a report
 =================================
 
 `viz.time_spent` draws the time that was used as one bar, and the limit as a line; `viz.fit_times` what the cost model
-expected of each fit, against what it took. `report` writes these and the other pictures, the rounds and the settings as one page.
+expected of each fit, against what it took. `report` writes these and the other pictures, the rounds and the settings as
+one page.
 """
 
 import tempfile
