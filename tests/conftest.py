@@ -9,6 +9,7 @@ import time
 import numpy as np
 import psutil
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from threadpoolctl import threadpool_limits
 
 # There is another file of this name in docs, and doctest could not import both.
@@ -58,6 +59,13 @@ def nothing_left_behind():
             return
         assert time.monotonic() < end, f"left behind: {left}"
         time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def workers_of_its_own():
+    """joblib's idle workers end after five minutes; if they do so when the next test has work, joblib hangs."""
+    yield
+    get_reusable_executor().shutdown(wait=True)
 
 
 @pytest.fixture

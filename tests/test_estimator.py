@@ -201,6 +201,7 @@ def test_methods_are_there_only_if_the_learner_has_them(table):
     np.testing.assert_allclose(np.exp(inline(GaussianNB()).fit(*table).predict_log_proba(table[0])).sum(axis=1), 1)
 
 
+@pytest.mark.usefixtures("one_thread")  # its threads wait for each other where there are fewer cores than threads
 def test_no_estimator_means_histogram_boosting(table):
     assert type(inline().fit(*table).best_estimator_) is HistGradientBoostingClassifier
 

@@ -25,6 +25,7 @@ from xgboost import XGBClassifier
 from fitwithin import TimeConstrainedClassifier
 from fitwithin.teachers import TCT
 
+pytestmark = pytest.mark.usefixtures("workers_of_its_own")
 RNG = np.random.default_rng(0)
 X = RNG.random((1200, 5))
 Y = ((X[:, 0] + X[:, 1] + 0.2 * RNG.random(1200)) * 1.3).astype(int)

@@ -16,6 +16,8 @@ from sklearn.naive_bayes import GaussianNB
 from fitwithin import TimeConstrainedClassifier
 from fitwithin.backends import Process
 
+pytestmark = pytest.mark.usefixtures("workers_of_its_own")
+
 SCRIPT = """
 import numpy as np
 from sklearn.naive_bayes import GaussianNB
