@@ -5,6 +5,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from fitwithin import Round, TimeConstrainedClassifier, TimeConstrainedRegressor
 from fitwithin._history import History
+from fitwithin._time_limit import seconds_of
 
 A_ROUND = Round(
     number=1,
@@ -52,7 +53,8 @@ def a_fit(
     fit = kind(**{"time_limit": 10, "random_state": 0, **parameters})
     fit.best_estimator_ = GaussianNB()
     fit.history_ = History([a_round(number) for number in (1, 2, 3)] if rounds is None else rounds)
-    fit.stop_reason_, fit.time_used_, fit.score_estimate_ = "time", used, estimate
+    fit.stop_reason_, fit.score_estimate_ = "time", estimate
+    fit.time_limit_, fit.time_used_ = seconds_of(fit.time_limit), used
     fit.n_rows_in_, fit.n_rows_taught_ = sum(pool), sum(taught)
     if not regressor:
         fit.classes_, fit.class_count_, fit.class_count_taught_ = map(np.array, (classes, pool, taught))

@@ -1,5 +1,6 @@
 """fitwithin train, as a user meets it."""
 
+import datetime
 import json
 import os
 import re
@@ -230,6 +231,37 @@ def test_one_file_for_two_things_is_refused_whatever_the_force(run, here, option
     assert_refused(train(run, "--force", *options), "is named twice")
 
     assert {name: (here / name).read_bytes() for name in before} == before
+
+
+@pytest.mark.parametrize("options", [("--jobs", 0), ("--jobs", -7), ("--seed", 2**32)])
+def test_numbers_that_no_learner_takes_are_wrong_usage(run, here, options):
+    assert train(run, *options).exit_code == 2
+    assert os.listdir(here) == ["people.parquet"]
+
+
+def test_a_learner_that_prints_does_not_disturb_json(here):
+    (here / "mine.py").write_text(
+        "from sklearn.linear_model import SGDClassifier\ndef loud(): return SGDClassifier(verbose=1)\n"
+    )
+    options = ["--target", "buys", "--time-limit", "60s", "--learner", "mine:loud", "--json"]
+
+    with command("train", "people.parquet", *options) as process:
+        output, errors = process.communicate(timeout=100)
+
+    assert process.returncode == 0, errors
+    assert json.loads(output)["learner"] == "mine:loud"
+    assert "-- Epoch 1" in errors
+
+
+def test_signs_that_a_terminal_can_not_show_do_not_stop_the_training(here):
+    people(300).replace({"buys": {"yes": "ja 🙂"}}).to_parquet("smile.parquet")
+    options = ["--target", "buys", "--time-limit", "60s", "--learner", "decision-tree"]
+
+    with command("train", "smile.parquet", *options, env={**os.environ, "PYTHONIOENCODING": "ascii"}) as process:
+        output, errors = process.communicate(timeout=100)
+
+    assert process.returncode == 0, errors
+    assert "ja ?" in output
 
 
 def test_a_matrix_is_not_tested_on_a_table(run):
@@ -535,8 +567,10 @@ def test_the_types_of_the_labels_survive(run):
     frame = people(300)
     frame["on"] = frame["buys"] == "yes"
     frame["day"] = np.where(frame["on"], pd.Timestamp("2026-01-01").date(), pd.Timestamp("2026-01-02").date())
+    frame["hour"] = np.where(frame["on"], datetime.time(1), datetime.time(2))
     frame.to_parquet("typed.parquet")
-    for target, kind in (("on", pa.bool_()), ("day", pa.date32())):
+    # There is no way back from words to a time of the day.
+    for target, kind in (("on", pa.bool_()), ("day", pa.date32()), ("hour", pa.string())):
         assert train(run, "--force", data="typed.parquet", target=target).exit_code == 0
         answer = CliRunner().invoke(app, ["predict", "model.skops", "typed.parquet", "--force"])
         assert answer.exit_code == 0, answer.output

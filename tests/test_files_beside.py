@@ -77,6 +77,15 @@ def test_a_folder_without_permission_is_known_before(tmp_path, monkeypatch):
         refuse_existing(tmp_path / "a", force=False)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names on this system")
+@pytest.mark.parametrize("force", [True, False])
+def test_a_pipe_is_not_replaced(tmp_path, force):
+    os.mkfifo(tmp_path / "a")
+
+    with pytest.raises(Unusable, match="no ordinary file"):
+        refuse_existing(tmp_path / "a", force=force)
+
+
 def test_a_full_disk_is_told_in_a_sentence(tmp_path):
     with pytest.raises(Unusable, match="No space left"), written_beside(tmp_path / "a", force=False):
         raise OSError(28, "No space left on device")

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import os
 import shutil
 import zipfile
 
@@ -259,6 +260,63 @@ def test_a_file_that_is_not_there_has_a_neighbour(tmp_path):
     assert "customers.csv?" in refused(tmp_path / "custmers.csv")
     assert "no folder" in refused(tmp_path / "elsewhere" / "a.csv")
     assert "is a folder" in refused(tmp_path)
+
+
+def test_names_may_hold_ends_of_lines_and_come_after_empty_lines(tmp_path):
+    (tmp_path / "a.csv").write_text('\n\r\n"a\nb";c;label\n1;2;x\n')
+    data = open_data(tmp_path / "a.csv")
+
+    assert data.names() == data.read().table.column_names == ["a\nb", "c", "label"]
+
+
+@pytest.mark.parametrize("columns", [60_000, 200_000])
+def test_a_line_of_names_may_be_very_long(tmp_path, columns):
+    names = [f"column {number}" for number in range(columns)]
+    (tmp_path / "a.csv").write_text(",".join(names) + "\n" + ",".join(["1.25"] * columns) + "\n")
+    data = open_data(tmp_path / "a.csv")
+
+    assert data.names() == names
+    assert data.read().table.num_columns == columns
+    assert next(data.parts()).table.num_columns == columns
+
+
+def test_a_text_may_be_very_long(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n" + "1,x\n" * 400_000 + "2," + "long " * 600_000 + "\n")
+
+    assert len(open_data(tmp_path / "a.csv").read()) == 400_001
+    assert "very long row" in refused(tmp_path / "a.csv", whole=False)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"), [(["01", "1"], ["01", "1"]), (["10", "1"], [10, 1]), (["0", "-7"], [0, -7])]
+)
+def test_labels_with_leading_zeros_are_names(tmp_path, written, read):
+    (tmp_path / "a.csv").write_text("zip,label\n" + "".join(f"007,{label}\n" for label in written))
+
+    table = open_data(tmp_path / "a.csv").read(label="label").table
+
+    assert table["label"].to_pylist() == read
+    assert table["zip"].to_pylist() == [7, 7]
+
+
+@pytest.mark.skipif(not hasattr(pa, "string_view"), reason="this version of arrow has no such type")
+def test_words_of_newer_writers_are_words(tmp_path):
+    feather.write_feather(pa.table({"a": pa.array(["x", None], pa.string_view())}), tmp_path / "a.feather")
+
+    assert open_data(tmp_path / "a.feather").read().table["a"].type == pa.string()
+
+
+def test_no_feature_of_a_matrix_is_infinite(tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.array([[1.0, np.inf], [-np.inf, 2.0]]), y=[0, 1])
+
+    np.testing.assert_array_equal(open_data(tmp_path / "a.npz").read().matrix, [[1, np.nan], [np.nan, 2]])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names on this system")
+def test_a_pipe_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "a.csv")
+
+    assert "no ordinary file" in refused(tmp_path / "a.csv")
 
 
 def test_endings_may_be_written_large(tmp_path):

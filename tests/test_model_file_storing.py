@@ -247,8 +247,13 @@ def test_files_of_other_kinds_are_refused(path, tmp_path):
     ["", "[]", "null", "{}", json.dumps({**json.loads(ABOUT.to_json()), "task": "world domination"})]
     + [
         json.dumps({**json.loads(ABOUT.to_json()), name: 3})
-        for name in ("columns", "training", "classes", "trust", "new")
-    ],
+        for name in ("columns", "training", "classes", "trust", "new", "target_type", "versions")
+    ]
+    + [
+        json.dumps({**json.loads(ABOUT.to_json()), "training": {**json.loads(ABOUT.to_json())["training"], **wrong}})
+        for wrong in ({"rows_taught": "1"}, {"estimate": "good"}, {"estimate": {"value": 1}}, {"rounds": None})
+    ]
+    + [json.dumps({**json.loads(ABOUT.to_json()), "classes": [["a"]], "features": "3"})],
 )
 def test_what_a_file_says_about_itself_is_not_believed(text):
     with pytest.raises(Unusable, match="can't be read"):

@@ -237,6 +237,12 @@ def test_pyplot_and_the_readers_own_settings_are_neither_used_nor_changed(tmp_pa
     assert date.sub("", usual) == date.sub("", changed)
 
 
+def test_what_is_changed_after_the_fit_does_not_change_what_was(tmp_path):
+    fit = a_fit(used=9.0).set_params(time_limit=0.001)
+
+    assert "The limit was kept: 9.00 s of 10 s." in answer_of(page_of(fit, tmp_path))
+
+
 def test_a_model_that_was_stored_has_a_report_too(tmp_path):
     random = np.random.default_rng(0)
     X = random.random((2000, 3))

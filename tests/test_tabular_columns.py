@@ -104,6 +104,15 @@ def test_the_same_column_in_other_clothes_is_the_same():
     assert frame["w"].tolist() == ["1", "2"]
 
 
+def test_row_numbers_of_pandas_are_left_out():
+    table = pa.table({"a": [1, 2], "__index_level_0__": [4, 7]})
+
+    columns, left_out = sort_out(table)
+
+    assert [column.name for column in columns] == ["a"]
+    assert left_out == {"__index_level_0__": "row numbers of pandas"}
+
+
 @pytest.mark.parametrize(
     ("trained", "given"),
     [

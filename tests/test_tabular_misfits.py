@@ -4,6 +4,8 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fitwithin._exceptions import Unusable
@@ -29,10 +31,25 @@ def test_a_learner_that_can_not_be_taught_is_refused_before(learner, teacher, wh
 
 
 def test_a_score_that_says_nothing_is_refused_before():
-    refuse_unfit_score("balanced_accuracy", GOAL)
+    refuse_unfit_score("balanced_accuracy", LogisticRegression(), GOAL)
 
     with pytest.raises(Unusable, match="f1_macro"):
-        refuse_unfit_score("f1", GOAL)
+        refuse_unfit_score("f1", LogisticRegression(), GOAL)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "learner"), [("neg_log_loss", LinearSVC()), ("neg_log_loss", SGDClassifier(loss="hinge"))]
+)
+def test_a_score_that_asks_for_more_than_the_learner_tells_is_refused(scoring, learner):
+    two = read_goal("y", pa.chunked_array([["a", "b"]]))
+
+    with pytest.raises(Unusable, match=f"--scoring {scoring} can't be used"):
+        refuse_unfit_score(scoring, learner, two)
+
+
+@pytest.mark.parametrize(("scoring", "learner"), [("roc_auc", LinearSVC()), ("neg_log_loss", LogisticRegression())])
+def test_a_score_that_asks_for_what_the_learner_tells_is_taken(scoring, learner):
+    refuse_unfit_score(scoring, learner, GOAL)
 
 
 def test_a_file_without_a_column_is_refused_with_the_nearest(tmp_path):

@@ -18,6 +18,16 @@ def test_a_link_is_followed_and_stays_a_link(tmp_path):
     assert (tmp_path / "there" / "a").read_text() == "whole"
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names on this system")
+def test_a_pipe_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "a")
+
+    with pytest.raises(FileExistsError, match="no ordinary file"), whole_file(tmp_path / "a") as written:
+        written.write_text("x")
+
+    assert not (tmp_path / "a").is_file()
+
+
 def test_two_writers_do_not_get_in_each_others_way(tmp_path):
     path = tmp_path / "a"
 

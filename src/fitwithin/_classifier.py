@@ -59,6 +59,8 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
         Every finished round; a notebook shows it as a table.
     stop_reason_ : str
         "time", "all rows", "no mistakes", "on_round", "interrupted" or "learner failed".
+    time_limit_ : float
+        The limit in seconds.
     time_used_ : float
         Seconds from the first line of `fit` to its return.
     n_rows_taught_ : int

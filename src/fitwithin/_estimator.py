@@ -113,7 +113,7 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
             cost, scored = deck.outlook.cost, scorer is not None
             outcome = Session(teacher, seat, budget, cost, watchers, self.on_round, scored=scored).run(deck, labels)
         self._remember(outcome)
-        self.time_used_ = budget.elapsed()
+        self.time_limit_, self.time_used_ = budget.seconds, budget.elapsed()
         return self
 
     def _seated(

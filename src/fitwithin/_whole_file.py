@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,11 @@ def whole_file(path: Path) -> Iterator[Path]:
     path : Path
         The wanted one; a link is followed.
 
+    Raises
+    ------
+    FileExistsError
+        If it is a pipe, a device or a folder.
+
     Examples
     --------
     >>> import tempfile
@@ -34,6 +40,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     >>> folder.cleanup()
     """
     target = path.resolve()
+    if target.exists() and not target.is_file():
+        raise FileExistsError(errno.EEXIST, "It is no ordinary file, and would be replaced by one", str(path))
     written = beside(target)
     try:
         yield written

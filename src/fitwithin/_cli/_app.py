@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import sys
+
 import typer
 
 from ._demo import demo
@@ -26,3 +29,7 @@ def main() -> None:
 
     Examples: fitwithin demo; fitwithin train rows.parquet --target label --time-limit 15m
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A sign that a terminal can't show is no reason to stop.
+            stream.reconfigure(errors="replace")

@@ -61,6 +61,8 @@ class Order:
         """
         one_of("--task", self.task, ("auto", "classification", "regression"))
         one_of("--teacher", self.teacher, TEACHERS)
+        if self.jobs == 0:
+            raise Unusable("--jobs 0 leaves the learner no core.", "Use a number of cores, or -1 for all of them.")
         if self.scoring is not None:
             one_of("--scoring", self.scoring, get_scorer_names())
         # Whether it can be made at all; whether for classes or for values is seen later.

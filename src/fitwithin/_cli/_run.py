@@ -6,6 +6,7 @@ import math
 import shlex
 import time
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ from .._tabular import (
 from ._keeping import Kept, keep
 from ._options import learner_of
 from ._order import Order
-from ._saying import note, say
+from ._saying import note, on_standard_error, say
 from ._shown import show_result, show_understood
 
 
@@ -61,7 +62,9 @@ def carry_out(order: Order, *, as_json: bool) -> None:
     scoring = order.scoring or ("r2" if goal.is_regression else "accuracy")
     settings = {"teacher": order.teacher, "scoring": order.scoring, "random_state": order.seed}
     seconds = _left(order, start)
-    model, warned = fitted(ready.learner, ready.encoded, goal, time_limit=seconds, **settings)
+    # Learners may print, and then standard output is no place for JSON.
+    with on_standard_error() if as_json else nullcontext():
+        model, warned = fitted(ready.learner, ready.encoded, goal, time_limit=seconds, **settings)
     for warning in warned:
         note(warning)
     training = {
@@ -87,11 +90,11 @@ def carry_out(order: Order, *, as_json: bool) -> None:
 
 
 def _get_ready(order: Order, data: DataFile, test: DataFile | None, target: str, start: float) -> _Ready:
-    part = data.read()
+    part = data.read(label=target)
     goal = read_goal(target, part.table[target], order.known_task, order.max_classes)
     learner = learner_of(order.learner, regression=goal.is_regression, jobs=order.jobs)
     if order.scoring is not None:
-        refuse_unfit_score(order.scoring, goal)
+        refuse_unfit_score(order.scoring, learner, goal)
     understood = understand(part, goal)
     encoding = encoding_for(learner)
     encoded = Encoded.of(understood, encoding)

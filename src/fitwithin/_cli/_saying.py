@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import typer
 from rich.console import Console
@@ -28,6 +32,20 @@ def one_line(text: object) -> str:
 def say(console: Console, text: str) -> None:
     """A line as it is: nothing in it is markup, and it is not cut."""
     console.print(Text(one_line(text)), soft_wrap=True)
+
+
+@contextmanager
+def on_standard_error() -> Iterator[None]:
+    """What is printed meanwhile, by any library and by processes that are started, goes to standard error."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def note(text: str) -> None:

@@ -23,10 +23,8 @@ def show_understood(console: Console, name: str, understood: Understood, encodin
     """What was understood of a file, before anything is done with it."""
     part = understood.part
     width = len(understood.columns) if part.matrix is None else part.matrix.shape[1]
-    say(
-        console,
-        f"{name}: {understood.rows:,} rows, {width:,} columns to learn from; read and encoded in {seconds:.1f} s",
-    )
+    columns = "1 column" if width == 1 else f"{width:,} columns"
+    say(console, f"{name}: {understood.rows:,} rows, {columns} to learn from; read and encoded in {seconds:.1f} s")
     if part.matrix is None:
         console.print(_columns(understood, encoding))
     else:

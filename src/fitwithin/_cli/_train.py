@@ -36,6 +36,10 @@ Out = Annotated[Path, typer.Option(metavar="FILE", help="Where to write the mode
 Report = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Where to write a page about it, such as report.html.")
 ]
+Seed = Annotated[
+    int | None,
+    typer.Option(min=0, max=2**32 - 1, help="Of every random choice, the learner's included."),
+]
 Task = Annotated[
     str,
     typer.Option(
@@ -43,7 +47,7 @@ Task = Annotated[
     ),
 ]
 MaxClasses = Annotated[int, typer.Option(min=2, help="A target with more classes is refused.")]
-Jobs = Annotated[int, typer.Option(help="Cores for the learner; -1 for all.")]
+Jobs = Annotated[int, typer.Option(min=-1, help="Cores for the learner; -1 for all.")]
 StoredByPickle = Annotated[
     bool,
     typer.Option(
@@ -63,9 +67,7 @@ def train(
     test: Test = None,
     out: Out = Path("model.skops"),
     report: Report = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of every random choice, the learner's included.")
-    ] = None,
+    seed: Seed = None,
     task: Task = "auto",
     max_classes: MaxClasses = 1000,
     jobs: Jobs = -1,

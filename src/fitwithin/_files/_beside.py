@@ -20,6 +20,8 @@ def refuse_existing(path: Path, *, force: bool) -> None:
     """
     if path.is_dir():
         raise Unusable(f"{path} is a folder.", f"Name a file, such as {path / 'model.skops'}.")
+    if path.exists() and not path.is_file():
+        raise Unusable(f"{path} is no ordinary file.", "Choose another name.")
     if not force:
         _refuse_file(path)
     if path.parent.exists() and not path.parent.is_dir():

@@ -85,8 +85,15 @@ class DataFile:
             )
         return names
 
-    def read(self, types: Types | None = None) -> Part:
+    def read(self, types: Types | None = None, label: str | None = None) -> Part:
         """All rows; of the named columns only, if any are named.
+
+        Parameters
+        ----------
+        types : mapping, optional
+            Which columns, and as what.
+        label : str, optional
+            A column whose values are names if they look like numbers with leading zeros.
 
         Raises
         ------
@@ -94,12 +101,15 @@ class DataFile:
             If the file can't be read to its end, or changes meanwhile.
         """
         with self._told():
-            return self._format.read(types).without_nan()
+            part = self._format.read(types).evened_out()
+            if label is not None and isinstance(self._format, CsvFile) and pa.types.is_integer(part.table[label].type):
+                return self._format.with_names(part, label)
+            return part
 
     def parts(self, types: Types | None = None) -> Iterator[Part]:
         """The same rows, some at a time."""
         with self._told():
-            yield from (part.without_nan() for part in self._format.parts(types))
+            yield from (part.evened_out() for part in self._format.parts(types))
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -135,6 +145,8 @@ def open_data(path: Path) -> DataFile:
         raise Unusable(f"{path} is a folder.", "Name one file in it.")
     if not path.exists():
         raise Unusable(f"There is no file {path}.", _nearest_file(path))
+    if not path.is_file():
+        raise Unusable(f"{path} is no ordinary file, and is read more than once.", "Write its rows to a file first.")
     try:
         with path.open("rb") as file:
             is_empty = not file.read(1)

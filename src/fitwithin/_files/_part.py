@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -44,19 +45,24 @@ class Part:
             rows = slice(start, start + size)
             yield Part(self.table.slice(start, size), None if self.matrix is None else self.matrix[rows])
 
-    def without_nan(self) -> Part:
-        """The same rows, with gaps where a column has what is not a number: some writers tell the two apart.
+    def evened_out(self) -> Part:
+        """The same rows, whoever wrote them: what is not a number is a gap, words are words, no feature is infinite.
 
         Examples
         --------
-        >>> Part(pa.table({"a": [1.0, float("nan")]})).without_nan().table["a"].null_count
+        >>> Part(pa.table({"a": [1.0, float("nan")]})).evened_out().table["a"].null_count
         1
         """
-        table = self.table
-        for place, kind in enumerate(table.schema.types):
-            if kind in (pa.float32(), pa.float64()):
-                is_nan = pc.is_nan(table.column(place))
-                if pc.any(is_nan).as_py():
-                    gaps = pc.if_else(is_nan, pa.scalar(None, kind), table.column(place))
-                    table = table.set_column(place, table.schema.field(place).with_nullable(True), gaps)
-        return self if table is self.table else Part(table, self.matrix)
+        columns = [_evened_out(column) for column in self.table.columns]
+        X = self.matrix
+        if isinstance(X, np.ndarray) and X.dtype.kind == "f" and np.isinf(X).any():
+            X = np.where(np.isinf(X), np.nan, X)
+        return Part(pa.table(columns, names=self.table.column_names) if columns else self.table, X)
+
+
+def _evened_out(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    if values.type in (pa.float32(), pa.float64()):
+        is_nan = pc.is_nan(values)
+        return pc.if_else(is_nan, pa.scalar(None, values.type), values) if pc.any(is_nan).as_py() else values
+    # Of newer writers; older versions of arrow do not know them.
+    return values.cast(pa.string()) if str(values.type) == "string_view" else values

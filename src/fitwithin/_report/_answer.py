@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .._time_limit import seconds_of
 from ..viz._fitted import Fitted, returned, score_name
 
 _STOPPED = {
@@ -35,7 +34,7 @@ def _score(estimator: Fitted) -> str:
 
 
 def _limit(estimator: Fitted) -> str:
-    limit, used = seconds_of(estimator.time_limit), estimator.time_used_
+    limit, used = estimator.time_limit_, estimator.time_used_
     if used <= limit:
         return f"The limit was kept: {used:.2f} s of {limit:g} s."
     return f"The limit was missed by {used - limit:.2f} s: {used:.2f} s, and {limit:g} s were allowed."

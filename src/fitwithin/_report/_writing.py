@@ -12,7 +12,6 @@ from .._machine import Machine
 from .._messages import Round
 from .._pages import SORTING, Part, render_page, scrolling, table, write_whole
 from .._rounds import COLUMNS, ends
-from .._time_limit import seconds_of
 from ..viz._fitted import check_fitted
 from ._answer import answer
 from ._facts import data, facts, machine, settings, versions
@@ -82,7 +81,7 @@ class Reporting:
 def _text(estimator: Any) -> str:
     check_fitted(estimator)
     require_matplotlib()
-    title = f"{_name(estimator.best_estimator_)}, fitted within {seconds_of(estimator.time_limit):g} s"
+    title = f"{_name(estimator.best_estimator_)}, fitted within {estimator.time_limit_:g} s"
     return render_page(title, answer(estimator), _parts(estimator), style=STYLE + _SORTABLE, script=SORTING)
 
 

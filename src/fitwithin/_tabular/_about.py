@@ -15,8 +15,17 @@ from ._goal import Task
 FORMAT = 1
 """Goes up when an older version could not read the file any more."""
 
-_TOLD = {"rows", "rows_taught", "rounds", "estimate", "time_used", "time_limit", "stop_reason"}
-"""What every training says of itself."""
+_NUMBER = (int, float)
+_TOLD: Mapping[str, Any] = {
+    "rows": int,
+    "rows_taught": int,
+    "rounds": list,
+    "estimate": (dict, type(None)),
+    "time_used": _NUMBER,
+    "time_limit": _NUMBER,
+    "stop_reason": str,
+}
+"""What every training says of itself, and as what."""
 
 
 @dataclass(frozen=True)
@@ -84,14 +93,30 @@ class About:
                 raise Unusable("It was written by a newer version.", "Upgrade: pip install -U fitwithin")
             columns = tuple(Column(**column) for column in found.pop("columns"))
             about = cls(columns=columns, trust=tuple(found.pop("trust")), **found)
-            is_sound = about.task in ("classification", "regression") and all(c.kind in KINDS for c in columns)
-            if not is_sound or not isinstance(about.classes, list) or not set(about.training) >= _TOLD:
-                raise TypeError("of another kind")
+            _check(about)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             if isinstance(error, Unusable):
                 raise
             raise Unusable("What it says about itself can't be read.", "Was it written by fitwithin train?") from error
         return about
+
+
+def _check(about: About) -> None:
+    """Raise if something that is going to be used is of another kind than what we write."""
+    texts = about.target, about.target_type, about.learner, about.encoding, about.teacher, about.scoring
+    estimate = about.training["estimate"] or {"value": 0, "low": 0, "high": 0}
+    is_sound = (
+        about.task in ("classification", "regression")
+        and all(column.kind in KINDS for column in about.columns)
+        and all(isinstance(text, str) for text in (*texts, *about.trust, *about.versions.values()))
+        and isinstance(about.classes, list)
+        and all(isinstance(label, str | bool | int | float) for label in about.classes)
+        and isinstance(about.features, int)
+        and all(isinstance(about.training[name], kind) for name, kind in _TOLD.items())
+        and all(isinstance(estimate[name], _NUMBER) for name in ("value", "low", "high"))
+    )
+    if not is_sound:
+        raise TypeError("of another kind")
 
 
 def _plain(value: Any) -> Any:

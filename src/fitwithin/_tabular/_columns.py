@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -19,6 +20,9 @@ Kind = Literal["number", "truth", "time", "word"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _MANY_WORDS = 100
 """Different words up to which a column is never taken for one of names or numbers of rows."""
+
+_ROW_NUMBERS = re.compile(r"__index_level_\d+__")
+"""How pandas calls an index without a name in a file."""
 
 _NARROW = (pa.int8(), pa.int16(), pa.uint8(), pa.uint16(), pa.float16(), pa.float32())
 """Numbers that 32 bits hold as they are."""
@@ -91,7 +95,8 @@ def named_type(name: str) -> pa.DataType | None:
 def sort_out(table: pa.Table) -> tuple[list[Column], dict[str, str]]:
     """The columns to learn from, and those that are left out with the reason.
 
-    Left out are columns without any value, lists and the like, and words of which nearly every row has its own.
+    Left out are row numbers that pandas added, columns without any value, lists and the like, and words of which nearly
+    every row has its own.
 
     Examples
     --------
@@ -102,7 +107,9 @@ def sort_out(table: pa.Table) -> tuple[list[Column], dict[str, str]]:
     for name in table.column_names:
         values = table[name]
         kind = kind_of(values.type)
-        if values.null_count == len(values):
+        if _ROW_NUMBERS.fullmatch(name):
+            left_out[name] = "row numbers of pandas"
+        elif values.null_count == len(values):
             left_out[name] = "no values"
         elif kind is None:
             left_out[name] = f"holds {values.type}"

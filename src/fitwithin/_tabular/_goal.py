@@ -160,7 +160,11 @@ def in_file(predicted: Any, trained: str) -> pa.Array:
     """
     answers = pa.array(np.asarray(predicted))
     wanted = named_type(trained)
-    return answers if wanted is None else answers.cast(wanted, safe=False)
+    try:
+        return answers if wanted is None else answers.cast(wanted, safe=False)
+    except pa.ArrowNotImplementedError:
+        # Of times and durations there is none.
+        return answers
 
 
 def _values(name: str, values: pa.ChunkedArray) -> Array:

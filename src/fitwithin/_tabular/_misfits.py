@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
+from sklearn.utils.metaestimators import available_if
 
 from .._estimator import TEACHERS, refuse_unfit_teacher
 from .._exceptions import Unusable
@@ -46,13 +47,15 @@ def refuse_misfits(learner: Any, teacher: str, X: Any, goal: Goal) -> None:
         )
 
 
-def refuse_unfit_score(scoring: str, goal: Goal) -> None:
-    """Find out before the clock starts that a score says nothing about these labels.
+def refuse_unfit_score(scoring: str, learner: Any, goal: Goal) -> None:
+    """Find out before the clock starts that a score says nothing about these labels, or asks more than a learner tells.
 
     Parameters
     ----------
     scoring : str
         The name of a scorer.
+    learner : estimator
+        What will be scored.
     goal : Goal
         What is to be learned.
 
@@ -61,7 +64,7 @@ def refuse_unfit_score(scoring: str, goal: Goal) -> None:
     Unusable
         If it can't even be told for a model that guesses.
     """
-    guesser = DummyRegressor() if goal.is_regression else DummyClassifier(strategy="prior")
+    guesser = DummyRegressor() if goal.is_regression else _Guesser(learner)
     X = np.zeros((len(goal.y), 1))
     try:
         with warnings.catch_warnings():
@@ -74,6 +77,23 @@ def refuse_unfit_score(scoring: str, goal: Goal) -> None:
             if goal.is_regression
             else "For classes use accuracy, balanced_accuracy, f1_macro or neg_log_loss.",
         ) from error
+
+
+class _Guesser(DummyClassifier):  # type: ignore[misc]  # scikit-learn ships no types
+    """Guesses, and can do what a learner can do, but nothing else."""
+
+    def __init__(self, learner: Any) -> None:
+        super().__init__(strategy="prior")
+        self.learner = learner
+
+    @available_if(lambda self: hasattr(self.learner, "predict_proba"))  # type: ignore[untyped-decorator]  # no types
+    def predict_proba(self, X: Any) -> Any:
+        return super().predict_proba(X)
+
+    @available_if(lambda self: hasattr(self.learner, "decision_function"))  # type: ignore[untyped-decorator]  # no types
+    def decision_function(self, X: Any) -> Any:
+        classes = len(self.classes_)
+        return np.zeros(len(X) if classes == 2 else (len(X), classes))
 
 
 def refuse_other_columns(columns: Sequence[Column], file: DataFile) -> None:

@@ -250,6 +250,8 @@ def about(model: Any, encoded: Encoded, understood: Understood, **more: Any) -> 
     """
     goal, machine = understood.goal, Machine.here()
     estimate = model.score_estimate_
+    if estimate is not None and not np.isfinite(estimate).all():
+        estimate = None
     training = {
         "date": machine.date,
         "rows": understood.rows,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._drawing import require_matplotlib
-from .._time_limit import seconds_of
 from ._fitted import Fitted, check_fitted
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def say(ax: Axes, words: str) -> Axes:
 
 def limit_near(estimator: Fitted) -> float | None:
     """The limit in seconds, if it is near enough to be drawn."""
-    limit = seconds_of(estimator.time_limit)
+    limit = estimator.time_limit_
     return limit if limit <= _FAR * estimator.time_used_ else None
 
 

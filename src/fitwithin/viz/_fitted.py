@@ -14,10 +14,10 @@ from .._messages import Round
 class Fitted(Protocol):
     """A fitted `TimeConstrainedClassifier` or `TimeConstrainedRegressor`."""
 
-    time_limit: Any
     scoring: Any
     history_: Sequence[Round]
     stop_reason_: str
+    time_limit_: float
     time_used_: float
     n_rows_in_: int
     n_rows_taught_: int
