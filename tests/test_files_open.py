@@ -269,15 +269,12 @@ def test_names_may_hold_ends_of_lines_and_come_after_empty_lines(tmp_path):
     assert data.names() == data.read().table.column_names == ["a\nb", "c", "label"]
 
 
-@pytest.mark.parametrize("columns", [60_000, 200_000])
-def test_a_line_of_names_may_be_very_long(tmp_path, columns):
-    names = [f"column {number}" for number in range(columns)]
-    (tmp_path / "a.csv").write_text(",".join(names) + "\n" + ",".join(["1.25"] * columns) + "\n")
+def test_a_line_of_names_may_be_very_long(tmp_path):
+    names = [f"{'a long name ' * 20}{number}" for number in range(10_000)]
+    (tmp_path / "a.csv").write_text(",".join(names) + "\n" + ",".join(["1.25"] * len(names)) + "\n")
     data = open_data(tmp_path / "a.csv")
 
-    assert data.names() == names
-    assert data.read().table.num_columns == columns
-    assert next(data.parts()).table.num_columns == columns
+    assert data.names() == data.read().table.column_names == next(data.parts()).table.column_names == names
 
 
 def test_a_text_may_be_very_long(tmp_path):
