@@ -41,6 +41,7 @@ bench: $(VENV)/dev
 	$(BIN)/python benchmarks/deadline.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/frames.py
+	$(BIN)/python benchmarks/openmp.py
 	$(BIN)/python benchmarks/covtype.py
 
 # The short version, ten minutes; it looks for data sets in FITWITHIN_DATA.

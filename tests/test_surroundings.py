@@ -15,6 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from fitwithin import TimeConstrainedClassifier
 from fitwithin.backends import Process
+from fitwithin.backends._helper import helpers
 
 pytestmark = pytest.mark.usefixtures("workers_of_its_own")
 
@@ -154,3 +155,25 @@ def test_a_changed_environment_and_folder_reach_the_learner(tmp_path, monkeypatc
     for start in ("fork", "spawn"):
         classifier = TimeConstrainedClassifier(Looking(), time_limit=60, backend=Process(start=start))
         assert classifier.fit(X, X[:, 0] > 0.5).best_estimator_.seen_ == ("here", str(tmp_path))
+
+
+@pytest.mark.parametrize(("own", "expected"), [(None, ("passive", "1000")), ("active", ("active", None))])
+def test_threads_of_openmp_sleep_after_a_short_while_unless_the_user_says_how_they_wait(monkeypatch, own, expected):
+    class Looking(GaussianNB):
+        def fit(self, X, y):
+            import os
+
+            self.seen_ = os.environ.get("OMP_WAIT_POLICY"), os.environ.get("GOMP_SPINCOUNT")
+            return super().fit(X, y)
+
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    if own is not None:
+        monkeypatch.setenv("OMP_WAIT_POLICY", own)
+    helpers.clear()
+    X = np.random.default_rng(0).random((300, 2))
+
+    classifier = TimeConstrainedClassifier(Looking(), time_limit=60).fit(X, X[:, 0] > 0.5)
+
+    assert classifier.best_estimator_.seen_ == expected
+    helpers.clear()

@@ -7,6 +7,10 @@ import subprocess
 import sys
 import threading
 
+WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000"}
+"""How threads of OpenMP wait: those that spin for long cost seconds beside other busy processes, those that sleep at
+once are several times slower on idle cores. See benchmarks/openmp.py."""
+
 
 def search_path() -> list[str]:
     """Where this process looks for modules."""
@@ -23,8 +27,7 @@ def launch(module: str, *arguments: object, pass_fds: tuple[int, ...] = ()) -> s
         stdin=subprocess.PIPE,
         pass_fds=pass_fds,
         start_new_session=True,
-        # Threads of OpenMP that wait must not spin: beside other busy processes that costs seconds.
-        env={"OMP_WAIT_POLICY": "passive", **os.environ},
+        env=dict(os.environ) if "OMP_WAIT_POLICY" in os.environ else {**WAITING, **os.environ},
     )
     # Nobody calls us when an idle process ends by itself, and without a wait it would stay as a zombie.
     threading.Thread(target=process.wait, name="fitwithin-reaper", daemon=True).start()

@@ -18,6 +18,7 @@ import numpy as np
 
 from .._stopping import Patience
 from ._channel import Channel
+from ._launch import WAITING
 from ._pickles import store
 from ._places import Layout, Place
 from ._pupil import Pupil
@@ -28,7 +29,7 @@ _NOT_STORED = (
     "Use backend='inline', or give the learner a __getstate__ that leaves out what cannot be stored."
 )
 
-_OWN_VARIABLES = ("JOBLIB_TEMP_FOLDER", "OMP_WAIT_POLICY", "TMPDIR")
+_OWN_VARIABLES = ("JOBLIB_TEMP_FOLDER", "TMPDIR", *WAITING)
 
 
 @dataclass(frozen=True, eq=False)

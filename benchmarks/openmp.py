@@ -1,0 +1,92 @@
+"""What waiting threads of OpenMP cost a learner: on idle cores, and beside other busy processes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from _machine import RESULTS, Goal, Machine, Table, report
+
+OURS = "passive after 1,000 turns, ours"
+WAYS: dict[str, dict[str, str]] = {
+    "as libgomp does by itself": {},
+    "passive": {"OMP_WAIT_POLICY": "passive"},
+    OURS: {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000"},
+}
+PROGRAM = """
+import time
+from sklearn.datasets import make_friedman1
+from sklearn.ensemble import HistGradientBoostingRegressor
+X, y = make_friedman1(10_000, noise=1.0, random_state=0)
+HistGradientBoostingRegressor().fit(X[:1000], y[:1000])
+start = time.perf_counter()
+HistGradientBoostingRegressor().fit(X, y)
+print(time.perf_counter() - start)
+"""
+
+
+@contextmanager
+def busy(processes: int) -> Iterator[None]:
+    """So many processes that do nothing but compute."""
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
+    try:
+        time.sleep(0.5)
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def seconds(way: dict[str, str], longest: float) -> float:
+    """How long a fit takes in a new process; `longest` if it is not over by then."""
+    environment = {**os.environ, **way}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM], env=environment, timeout=longest, capture_output=True, check=True
+        )
+    except subprocess.TimeoutExpired:
+        return longest
+    return float(done.stdout)
+
+
+def main() -> int:
+    """Measure each way in turn, so that the machine's moods are shared."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--longest", type=float, default=20.0, help="seconds after which a run is given up")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
+    arguments, machine = parser.parse_args(), Machine.here()
+    cores = os.cpu_count() or 1
+    found: dict[tuple[int, str], list[float]] = {
+        (others, name): [] for others in (0, cores // 2, cores) for name in WAYS
+    }
+    for others in (0, cores // 2, cores):
+        with busy(others):
+            for _ in range(arguments.runs):
+                for name, way in WAYS.items():
+                    found[others, name].append(seconds(way, arguments.longest))
+    rows = [[str(others), name, f"{median(times):.2f}", f"{max(times):.2f}"] for (others, name), times in found.items()]
+    columns = "busy processes beside", "threads wait", "seconds, median", "seconds, largest"
+    table = Table("Histogram boosting on 10,000 rows, 100 iterations", columns, rows)
+    goals = [_goal(found, others) for others in (0, cores)]
+    figures = [{"busy": others, "way": name, "seconds": times} for (others, name), times in found.items()]
+    return report("openmp", machine, [table], goals, {"runs": figures}, arguments.results)
+
+
+def _goal(found: dict[tuple[int, str], list[float]], others: int) -> Goal:
+    """On idle cores as fast as libgomp by itself, on busy ones no slower than threads that sleep at once."""
+    rival = "passive" if others else "as libgomp does by itself"
+    ratio = median(found[others, OURS]) / median(found[others, rival])
+    return Goal(f"beside {others} busy processes at most 1.3 x '{rival}'; it is {ratio:.2f} x", ratio <= 1.3)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
