@@ -443,7 +443,6 @@ AT_THE_END = """
     import os
     import shutil
     import signal
-    import time
     from sklearn.tree import DecisionTreeClassifier
 
     caller = None
@@ -455,7 +454,6 @@ AT_THE_END = """
         while pressed < times:
             pressed += 1
             os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.1)
 
     class Tree(DecisionTreeClassifier):
         def in_caller(self):

@@ -84,6 +84,8 @@ def test_a_pipe_is_not_replaced(tmp_path, force):
 
     with pytest.raises(Unusable, match="no ordinary file"):
         refuse_existing(tmp_path / "a", force=force)
+    with pytest.raises(Unusable, match="no ordinary file"), written_beside(tmp_path / "a", force=force):
+        pass
 
 
 def test_a_full_disk_is_told_in_a_sentence(tmp_path):

@@ -61,6 +61,7 @@ def written_beside(path: Path, *, force: bool) -> Iterator[Path]:
     Unusable
         If it can't be written, or is there by now.
     """
+    written = path
     try:
         with whole_file(path) as written:
             yield written
