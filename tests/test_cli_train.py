@@ -239,18 +239,30 @@ def test_numbers_that_no_learner_takes_are_wrong_usage(run, here, options):
     assert os.listdir(here) == ["people.parquet"]
 
 
+LOUD = """
+    from sklearn.linear_model import SGDClassifier
+
+    class Loud(SGDClassifier):
+        def predict(self, X):
+            print("-- predicts")
+            return super().predict(X)
+
+    def loud():
+        return Loud(verbose=1)
+"""
+
+
 def test_a_learner_that_prints_does_not_disturb_json(here):
-    (here / "mine.py").write_text(
-        "from sklearn.linear_model import SGDClassifier\ndef loud(): return SGDClassifier(verbose=1)\n"
-    )
+    (here / "mine.py").write_text(textwrap.dedent(LOUD))
     options = ["--target", "buys", "--time-limit", "60s", "--learner", "mine:loud", "--json"]
 
-    with command("train", "people.parquet", *options) as process:
+    with command("train", "people.parquet", *options, "--test", "people.parquet") as process:
         output, errors = process.communicate(timeout=100)
 
     assert process.returncode == 0, errors
     assert json.loads(output)["learner"] == "mine:loud"
     assert "-- Epoch 1" in errors
+    assert "-- predicts" in errors
 
 
 def test_signs_that_a_terminal_can_not_show_do_not_stop_the_training(here):

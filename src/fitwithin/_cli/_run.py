@@ -65,6 +65,7 @@ def carry_out(order: Order, *, as_json: bool) -> None:
     # Learners may print, and then standard output is no place for JSON.
     with on_standard_error() if as_json else nullcontext():
         model, warned = fitted(ready.learner, ready.encoded, goal, time_limit=seconds, **settings)
+        tested = _test_score(model, ready.test, scoring)
     for warning in warned:
         note(warning)
     training = {
@@ -73,7 +74,7 @@ def carry_out(order: Order, *, as_json: bool) -> None:
         "time_limit": order.seconds,
         "seconds_reading": ready.seconds,
         "limit_includes_reading": order.includes_reading,
-        "test": _test_score(model, ready.test, scoring),
+        "test": tested,
     }
     if order.includes_reading:
         training["time_used"] = order.seconds - seconds + model.time_used_

@@ -38,7 +38,7 @@ Report = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(min=0, max=2**32 - 1, help="Of every random choice, the learner's included."),
+    typer.Option(min=0, max=2**32 - 1, help="Seed of every random choice, the learner's included."),
 ]
 Task = Annotated[
     str,
