@@ -56,7 +56,7 @@ site: $(VENV)/docs
 
 # Every code block of the pages.
 doc-tests: $(VENV)/dev
-	$(BIN)/python -m pytest docs README.md tests/test_docs.py
+	$(BIN)/python -m pytest docs README.md tests/docs/test_docs.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache \

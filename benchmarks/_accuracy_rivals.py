@@ -12,8 +12,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from fitwithin import TimeConstrainedClassifier, teachers
 from fitwithin._presets import preset
-from fitwithin._study._plan import Job, can_teach
-from fitwithin._study._running import Rows
+from fitwithin._research.study.plan import Job, can_teach
+from fitwithin._research.study.running import Rows
 from fitwithin.teachers import Answers, Deck, Lesson, Requests, TBatch, Teacher
 
 # No limit at all, for the clock.

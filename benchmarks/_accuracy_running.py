@@ -14,10 +14,10 @@ import fitwithin
 from _accuracy_plan import Pair, Plan
 from _accuracy_rivals import Outcome, Rival, Task
 from _machine import Machine
-from fitwithin._study._preparing import Prepared, prepare
-from fitwithin._study._results import Line, Results
-from fitwithin._study._running import Rows
-from fitwithin._study._sources import Find, NotToBeHad
+from fitwithin._research.study.preparing import Prepared, prepare
+from fitwithin._research.study.results import Line, Results
+from fitwithin._research.study.running import Rows
+from fitwithin._research.study.sources import Find, NotToBeHad
 
 
 @dataclass(frozen=True, eq=False)

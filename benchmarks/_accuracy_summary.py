@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
-from fitwithin._study._results import Line
-from fitwithin._study._statistics import Direction, Tally, direction, mean
+from fitwithin._research.study.results import Line
+from fitwithin._research.study.statistics import Direction, Tally, direction, mean
 
 AUTO, FULL, DOUBLE = "auto", "full", "double"
 

@@ -20,7 +20,7 @@ from _data import Features, Target, make_pool
 from _learners import Logged, Majority, working_times
 from _memory import watch_memory
 from fitwithin import Round, TimeConstrainedClassifier
-from fitwithin._budget import Budget
+from fitwithin._core.budget import Budget
 from fitwithin.backends import Process
 from fitwithin.teachers import TCT
 from fitwithin.testing import AwkwardClassifier

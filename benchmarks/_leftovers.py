@@ -87,7 +87,7 @@ def _processes() -> list[str]:
 
 def _is_helper(process: psutil.Process) -> bool:
     try:
-        return "_helper_main" in " ".join(process.cmdline())
+        return "fork_server" in " ".join(process.cmdline())
     except psutil.Error:
         # A zombie has no command line.
         return False

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fitwithin._machine import Machine
+from fitwithin._core.environment import Machine
 
 __all__ = ["RESULTS", "Goal", "Machine", "Spread", "Table", "command", "report"]
 

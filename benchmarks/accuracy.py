@@ -29,8 +29,8 @@ from _accuracy_tables import (
     variant_table,
 )
 from _machine import RESULTS, Machine, report
-from fitwithin._study._results import Results
-from fitwithin._study._sources import find
+from fitwithin._research.study.results import Results
+from fitwithin._research.study.sources import find
 
 _NUMBER_OF_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 

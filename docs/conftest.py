@@ -1,4 +1,4 @@
-"""Examples of pages write into a folder of their own; pages with commands are run by tests/test_docs.py."""
+"""Examples of pages write into a folder of their own; pages with commands are run by tests/docs/test_docs.py."""
 
 from pathlib import Path
 

@@ -27,7 +27,7 @@ def rows():
 
 def _is_helper(process):
     try:
-        return "_helper_main" in " ".join(process.cmdline())
+        return "fork_server" in " ".join(process.cmdline())
     except psutil.Error:
         return False
 

@@ -4,12 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from fitwithin._budget import Budget
-from fitwithin._cost import CostModel
-from fitwithin._outlook import Outlook
-from fitwithin._selection import accuracy_interval
+from fitwithin._core.budget import Budget
+from fitwithin._core.cost import CostModel, Outlook
+from fitwithin._core.scoring import accuracy_interval
 from fitwithin.teachers import Answers, Deck, Exam
-from fitwithin.teachers._course import Course
+from fitwithin.teachers._auto import Course
 from fitwithin.testing import FakeClock
 
 

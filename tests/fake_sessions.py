@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier
-from fitwithin._exceptions import OutOfTime
+from fitwithin._core.exceptions import OutOfTime
 from fitwithin.backends import Inline
 from fitwithin.backends._inline import InlineSeat
 from fitwithin.testing import FakeClock

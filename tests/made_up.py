@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.naive_bayes import GaussianNB
 
 from fitwithin import Round, TimeConstrainedClassifier, TimeConstrainedRegressor
-from fitwithin._history import History
-from fitwithin._time_limit import seconds_of
+from fitwithin._core.budget import seconds_of
+from fitwithin.viz._history import History
 
 A_ROUND = Round(
     number=1,

@@ -13,12 +13,12 @@ from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier
-from fitwithin._budget import Budget
-from fitwithin._cost import CostModel
-from fitwithin._drawing import BLUE, EDGE, GREEN, GREY, ORANGE, PINK, house_style, svg_of
+from fitwithin._core.budget import Budget
+from fitwithin._core.cost import CostModel
 from fitwithin.backends import Inline, Seat
 from fitwithin.teachers import TCT, Answers, Auto, Deck, Exam, Lesson, Requests
 from fitwithin.testing import FakeClock
+from fitwithin.viz._style import BLUE, EDGE, GREEN, GREY, ORANGE, PINK, house_style, svg_of
 
 HERE = Path(__file__).parent
 LIMIT = 60.0

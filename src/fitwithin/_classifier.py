@@ -11,9 +11,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 
-from ._estimator import TimeConstrainedEstimator
-from ._grading import Scorer
-from ._target import Array, Labels
+from fitwithin._core.scoring import Scorer
+from fitwithin._core.target import Array, Labels
+from fitwithin._estimator import TimeConstrainedEstimator
 
 
 def _learner_has(method: str) -> Callable[[TimeConstrainedClassifier], bool]:

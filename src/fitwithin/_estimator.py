@@ -13,27 +13,23 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from . import teachers
-from ._budget import Budget
-from ._cost import GROWTH, CostModel
-from ._extras import by_rows
-from ._grading import Grading, Scorer, is_made
-from ._history import History
-from ._learners import fill_random_states, keep_the_folder_clean
-from ._messages import OnRound
-from ._outcome import Outcome
-from ._outlook import Outlook
-from ._pools import TablePool
-from ._presets import preset
-from ._progress import ShowProgress, display
-from ._report import Reporting
-from ._session import Session
-from ._stopping import stopping_fit
-from ._tables import as_learned, is_frame
-from ._target import Array, Labels, Target
-from ._time_limit import TimeLimit, seconds_of
-from .backends import Backend, Inline, Process, Seat, Task
-from .teachers import Deck, Teacher
+from fitwithin import teachers
+from fitwithin._core.budget import Budget, TimeLimit, seconds_of
+from fitwithin._core.cost import GROWTH, CostModel, Outlook
+from fitwithin._core.records import OnRound
+from fitwithin._core.scoring import Grading, Scorer, is_made
+from fitwithin._core.tables import as_learned, is_frame
+from fitwithin._core.target import Array, Labels, Target
+from fitwithin._pools import TablePool, by_rows
+from fitwithin._presets import preset
+from fitwithin._session.progress import ShowProgress, display
+from fitwithin._session.result import Outcome
+from fitwithin._session.session import Session
+from fitwithin.backends import Backend, Inline, Process, Seat, Task
+from fitwithin.backends._early_stopping import stopping_fit
+from fitwithin.teachers import Deck, Teacher
+from fitwithin.viz._history import History
+from fitwithin.viz._report import Reporting
 
 TEACHERS: Mapping[str, Callable[[], Teacher]] = {
     "auto": teachers.Auto,
@@ -44,7 +40,11 @@ TEACHERS: Mapping[str, Callable[[], Teacher]] = {
     "sgd": teachers.SGD,
     "full": teachers.Full,
 }
+
+
 _BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": Inline}
+
+
 # Any other metric than accuracy may say nothing at all about a class of very few rows.
 _LEAST_OF_A_CLASS = 20
 
@@ -306,3 +306,23 @@ def _named(parameter: str, value: Any, known: Mapping[str, Callable[[], Any]], m
         return value
     names = ", ".join(f'"{name}"' for name in known)
     raise ValueError(f"{parameter} must be one of {names}, or an object with a method {method!r}; got {value!r}.")
+
+
+def keep_the_folder_clean(learner: Any) -> None:
+    """CatBoost leaves a folder of logs where the user is, once a round, unless it is told not to."""
+    parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
+    for part in (learner, *parameters.values()):
+        if type(part).__module__.startswith("catboost.") and not {"allow_writing_files", "train_dir"} & set(
+            part.get_params()
+        ):
+            part.set_params(allow_writing_files=False)
+
+
+def fill_random_states(learner: Any, random: np.random.RandomState) -> None:
+    """Give every part of the learner that has no seed one of ours."""
+    if not hasattr(learner, "get_params"):
+        return
+    parameters = learner.get_params(deep=True)
+    unset = [name for name in sorted(parameters) if name.split("__")[-1] == "random_state" and parameters[name] is None]
+    if unset:
+        learner.set_params(**{name: int(random.randint(2**31 - 1)) for name in unset})

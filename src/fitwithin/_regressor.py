@@ -9,9 +9,9 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.metrics import get_scorer
 from sklearn.utils import Tags, get_tags
 
-from ._estimator import TimeConstrainedEstimator
-from ._grading import Scorer
-from ._target import Values
+from fitwithin._core.scoring import Scorer
+from fitwithin._core.target import Values
+from fitwithin._estimator import TimeConstrainedEstimator
 
 
 class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # type: ignore[misc]  # no types in scikit-learn

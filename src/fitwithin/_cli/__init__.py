@@ -1,5 +1,5 @@
 """The command line."""
 
-from ._app import app
+from fitwithin._cli.app import app
 
 __all__ = ["app"]

@@ -1,11 +1,11 @@
 """From a table in a file to a model: what its columns hold, how they are encoded, what is learned, what came of it."""
 
-from ._about import About
-from ._columns import KINDS
-from ._encoding import SAYS, Encoding
-from ._goal import Task, in_file, read_goal
-from ._misfits import refuse_misfits, refuse_other_columns, refuse_unfit_score
-from ._training import (
+from fitwithin._tabular.columns import KINDS
+from fitwithin._tabular.encoding import SAYS, Encoding
+from fitwithin._tabular.learner_checks import refuse_misfits, refuse_other_columns, refuse_unfit_score
+from fitwithin._tabular.model_card import About
+from fitwithin._tabular.target_column import Task, in_file, read_goal
+from fitwithin._tabular.training import (
     NAMELESS,
     Encoded,
     Understood,

@@ -1,9 +1,9 @@
 """Backends: where the learner runs."""
 
-from .._stopping import Patience, Stopping, register_stopping
-from ._base import Backend, Examined, KeptModel, Scored, Seat, Task, Taught
-from ._inline import Inline
-from ._process import Process
+from fitwithin.backends._base import Backend, Examined, KeptModel, Scored, Seat, Task, Taught
+from fitwithin.backends._early_stopping import Patience, Stopping, register_stopping
+from fitwithin.backends._inline import Inline
+from fitwithin.backends._process.backend import Process
 
 __all__ = [
     "Backend",

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
-from .._budget import Budget, Clock
-from .._grading import Grading
-from .._messages import Margins, Mask, Rows
-from .._pools import Pool
-from .._selection import Estimate
-from .._stopping import Stopping
-from .._target import Array
+from fitwithin._core.budget import Budget, Clock
+from fitwithin._core.records import Estimate, Margins, Mask, Rows
+from fitwithin._core.scoring import Grading
+from fitwithin._core.target import Array
+from fitwithin._pools import Pool
+from fitwithin.backends._early_stopping import Stopping
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,17 @@ from typing import Any, Self
 
 from sklearn.base import clone
 
-from .._budget import Budget, Clock
-from .._exceptions import LearnerRaised, OutOfTime
-from .._messages import Mask, Rows
-from .._pools import Pool, Portion
-from .._stopping import Patience
-from ._base import Examined, Scored, Task, Taught
-from ._pupil import Pupil, repeat
+from fitwithin._core.budget import Budget, Clock
+from fitwithin._core.exceptions import LearnerRaised, OutOfTime
+from fitwithin._core.records import Mask, Rows
+from fitwithin._pools import Pool, Portion
+from fitwithin.backends._base import Examined, Scored, Task, Taught
+from fitwithin.backends._early_stopping import Patience
+from fitwithin.backends._model_runner import Pupil, repeat
 
 _PIECE_ROWS = 1 << 16
+
+
 _PIECE_BYTES = 16 << 20
 
 

@@ -4,18 +4,18 @@ Write one in a dozen lines: a class with `returns` and a generator method `teach
 `Teacher`.
 """
 
-from .._messages import Answers, Exam, Lesson
-from ._auto import Auto
-from ._base import Requests, Teacher, examine
-from ._deck import Deck
-from ._double import Double
-from ._full import Full
-from ._osct import OSCT
-from ._sgd import SGD
-from ._tbatch import TBatch
-from ._tct import TCT
-from ._tct_active import TCTActive
-from ._tct_base import TCTBase
+from fitwithin._core.records import Answers, Exam, Lesson
+from fitwithin.teachers._auto import Auto
+from fitwithin.teachers._base import Requests, Teacher, examine
+from fitwithin.teachers._deck import Deck
+from fitwithin.teachers._double import Double
+from fitwithin.teachers._full import Full
+from fitwithin.teachers._osct import OSCT
+from fitwithin.teachers._sgd import SGD
+from fitwithin.teachers._tbatch import TBatch
+from fitwithin.teachers._tct import TCT
+from fitwithin.teachers._tct_active import TCTActive
+from fitwithin.teachers._tct_base import TCTBase
 
 __all__ = [
     "OSCT",

@@ -8,9 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from .._messages import Answers, Exam, Lesson, Rows, StopReason
-from .._selection import Returns
-from ._deck import Deck
+from fitwithin._core.records import Answers, Exam, Lesson, Returns, Rows, StopReason
+from fitwithin.teachers._deck import Deck
 
 Requests = Generator[Lesson | Exam, Answers | None, StopReason]
 """What `Teacher.teach` returns: requests out, answers in, and at the end why it stopped."""

@@ -8,14 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._messages import Rows
-from .._outlook import Outlook
+from fitwithin._core.cost import Outlook
+from fitwithin._core.records import Rows
 
 First = int | float
 """The size of a first lesson: rows, or a share of the pool."""
 
+
 _SMALL = 500
+
+
 _LARGE = 2_000_000
+
+
 _PIECE = 1 << 18
 
 

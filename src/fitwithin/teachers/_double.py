@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._messages import Lesson
-from .._selection import Returns
-from ._base import Requests
-from ._deck import Deck, First
+from fitwithin._core.records import Lesson, Returns
+from fitwithin.teachers._base import Requests
+from fitwithin.teachers._deck import Deck, First
 
 
 class Double(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types

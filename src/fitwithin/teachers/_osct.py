@@ -8,15 +8,17 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._messages import Lesson, Mask, Rows
-from .._selection import Returns
-from ._base import Requests, examine
-from ._deck import Deck, First, first_of_each
+from fitwithin._core.records import Lesson, Mask, Returns, Rows
+from fitwithin.teachers._base import Requests, examine
+from fitwithin.teachers._deck import Deck, First, first_of_each
 
 Guess = int | str
 """A guess of the number of the learner's hypotheses: a number, or "half-percent"."""
 
+
 _HALF_PERCENT = 0.005
+
+
 # Enough to draw every example for sure, and still a number that can be counted to.
 _MOST_DRAWS = 2.0**62
 

@@ -6,10 +6,9 @@ from numbers import Integral
 
 from sklearn.base import BaseEstimator
 
-from .._messages import Lesson
-from .._selection import Returns
-from ._base import Requests
-from ._deck import Deck
+from fitwithin._core.records import Lesson, Returns
+from fitwithin.teachers._base import Requests
+from fitwithin.teachers._deck import Deck
 
 # What is lost at the deadline is at most the lesson under way.
 _GROWTH = 10

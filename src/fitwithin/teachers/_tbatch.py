@@ -8,10 +8,9 @@ from typing import Self
 
 from sklearn.base import BaseEstimator
 
-from .._messages import Lesson
-from .._selection import Returns
-from ._base import Requests
-from ._deck import Deck
+from fitwithin._core.records import Lesson, Returns
+from fitwithin.teachers._base import Requests
+from fitwithin.teachers._deck import Deck
 
 
 class TBatch(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._messages import Answers, Lesson, Rows
-from .._selection import Returns
-from ._base import Requests, check_share, examine
-from ._deck import Deck, First
+from fitwithin._core.records import Answers, Lesson, Returns, Rows
+from fitwithin.teachers._base import Requests, check_share, examine
+from fitwithin.teachers._deck import Deck, First
 
 
 class TCT(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types

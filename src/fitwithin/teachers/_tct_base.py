@@ -7,10 +7,9 @@ from collections.abc import Generator
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._messages import Answers, Exam, Lesson, Rows
-from .._selection import Returns
-from ._base import Requests, check_share, examine
-from ._deck import Deck, First
+from fitwithin._core.records import Answers, Exam, Lesson, Returns, Rows
+from fitwithin.teachers._base import Requests, check_share, examine
+from fitwithin.teachers._deck import Deck, First
 
 
 class TCTBase(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types

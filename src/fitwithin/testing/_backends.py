@@ -14,16 +14,18 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from .._budget import Budget
-from .._exceptions import LearnerDied, LearnerRaised, OutOfTime
-from .._messages import Rows
-from .._pools import TablePool
-from .._target import Array, Labels
-from ..backends import Backend, KeptModel, Seat, Task
-from ._clock import FakeClock
-from ._learners import AwkwardClassifier
+from fitwithin._core.budget import Budget
+from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfTime
+from fitwithin._core.records import Rows
+from fitwithin._core.target import Array, Labels
+from fitwithin._pools import TablePool
+from fitwithin.backends import Backend, KeptModel, Seat, Task
+from fitwithin.testing._clock import FakeClock
+from fitwithin.testing._learners import AwkwardClassifier
 
 LONG = 60.0
+
+
 # What a backend may read at a time when it has to gather rows, with some air.
 PIECE_BYTES = 20_000_000
 

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
-from .._target import Array
+from fitwithin._core.target import Array
 
 FOREVER = 3600.0
 

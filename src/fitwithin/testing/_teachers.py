@@ -8,9 +8,9 @@ from typing import Any, get_args
 import numpy as np
 from sklearn.base import clone
 
-from .._messages import Answers, Exam, Lesson, Margins, Mask, Rows, StopReason
-from .._selection import Returns, accuracy_interval
-from ..teachers import Deck, Teacher
+from fitwithin._core.records import Answers, Exam, Lesson, Margins, Mask, Returns, Rows, StopReason
+from fitwithin._core.scoring import accuracy_interval
+from fitwithin.teachers import Deck, Teacher
 
 Answer = Callable[[Rows], Mask]
 """Which rows of an exam a made-up model gets wrong; the same rows must get the same answer."""

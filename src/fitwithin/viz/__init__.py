@@ -4,10 +4,10 @@ Each takes a fitted estimator and, if you like, the `Axes` to draw on, and retur
 matplotlib: ``pip install 'fitwithin[plots]'``.
 """
 
-from ._classes_taught import classes_taught
-from ._fit_times import fit_times
-from ._learning_curve import learning_curve
-from ._rows_taught import rows_taught
-from ._time_spent import time_spent
+from fitwithin.viz._classes_taught import classes_taught
+from fitwithin.viz._fit_times import fit_times
+from fitwithin.viz._learning_curve import learning_curve
+from fitwithin.viz._rows_taught import rows_taught
+from fitwithin.viz._time_spent import time_spent
 
 __all__ = ["classes_taught", "fit_times", "learning_curve", "rows_taught", "time_spent"]

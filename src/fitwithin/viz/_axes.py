@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._drawing import require_matplotlib
-from ._fitted import Fitted, check_fitted
+from fitwithin.viz._fitted import Fitted, check_fitted
+from fitwithin.viz._style import require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+
 
 # A limit that is much further away than the end would press a picture against its left side.
 _FAR = 2.0

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .._drawing import BLUE, EDGE, GREY, ORANGE
-from .._pages import printable
-from ._axes import axes_for, legend_above, plain_log
-from ._fitted import Fitted, check_fitted
+from fitwithin.viz._axes import axes_for, legend_above, plain_log
+from fitwithin.viz._fitted import Fitted, check_fitted
+from fitwithin.viz._html import printable
+from fitwithin.viz._style import BLUE, EDGE, GREY, ORANGE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+
 _MOST = 14
+
+
 _LONGEST = 22
 
 

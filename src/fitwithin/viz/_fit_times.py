@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._drawing import BLUE, GREY
-from ._axes import axes_for, legend_above, plain_log, say
-from ._fitted import Fitted
+from fitwithin.viz._axes import axes_for, legend_above, plain_log, say
+from fitwithin.viz._fitted import Fitted
+from fitwithin.viz._style import BLUE, GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 _NAMED = 10
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from .._messages import Round
+from fitwithin._core.records import Round
 
 
 class Fitted(Protocol):

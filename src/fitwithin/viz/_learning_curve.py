@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._drawing import BLUE, GREEN, GREY, ORANGE
-from .._messages import Round
-from ._axes import axes_for, legend_above, limit_near, say
-from ._fitted import Fitted, returned, score_name
+from fitwithin._core.records import Round
+from fitwithin.viz._axes import axes_for, legend_above, limit_near, say
+from fitwithin.viz._fitted import Fitted, returned, score_name
+from fitwithin.viz._style import BLUE, GREEN, GREY, ORANGE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

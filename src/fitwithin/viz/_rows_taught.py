@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._drawing import BLUE, EDGE, ORANGE
-from ._axes import axes_for, legend_above, say
-from ._fitted import Fitted
+from fitwithin.viz._axes import axes_for, legend_above, say
+from fitwithin.viz._fitted import Fitted
+from fitwithin.viz._style import BLUE, EDGE, ORANGE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 _GAP = 0.1
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._drawing import BLACK, BLUE, BROWN, EDGE, GREEN, GREY, ORANGE, PINK
-from ._axes import axes_for, legend_above, limit_near
-from ._fitted import Fitted, check_fitted
+from fitwithin.viz._axes import axes_for, legend_above, limit_near
+from fitwithin.viz._fitted import Fitted, check_fitted
+from fitwithin.viz._style import BLACK, BLUE, BROWN, EDGE, GREEN, GREY, ORANGE, PINK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 _COLOURS = {
     "fit": BLUE,

@@ -1,0 +1,47 @@
+"""All commands together."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import typer
+
+from fitwithin._cli.demo import demo
+from fitwithin._cli.inspect import inspect
+from fitwithin._cli.predict import predict
+from fitwithin._cli.study import study
+from fitwithin._cli.theory import theory
+from fitwithin._cli.train import train
+
+app = typer.Typer(no_args_is_help=True)
+
+
+app.command()(train)
+
+
+app.command()(predict)
+
+
+app.command()(inspect)
+
+
+app.command()(demo)
+
+
+app.command()(theory)
+
+
+app.add_typer(study, name="study")
+
+
+@app.callback()
+def main() -> None:
+    """The best model that your learner can build by a deadline.
+
+    Examples: fitwithin demo; fitwithin train rows.parquet --target label --time-limit 15m
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A sign that a terminal can't show is no reason to stop.
+            stream.reconfigure(errors="replace")

@@ -1,0 +1,1 @@
+"""Records, exceptions, time, cost and scores: what every other package builds on."""

@@ -1,0 +1,212 @@
+"""Which model is best: by the lower end of the 95 % interval of its score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Z = 1.96
+"""How many standard errors a 95 % interval reaches to each side."""
+
+
+Returns = Literal["best", "last"]
+"""Whether a teacher hands back its best model by the bound, or its last one."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A score, such as the accuracy, and its 95 % interval.
+
+    Parameters
+    ----------
+    value, low, high : float
+        The score and the ends of its interval.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def error(self) -> float:
+        """The standard error."""
+        return (self.high - self.low) / (2 * Z)
+
+
+Rows = npt.NDArray[np.integer[Any]]
+"""Row numbers of a pool, in a type that is just wide enough."""
+
+
+Mask = npt.NDArray[np.bool_]
+"""One truth value a row."""
+
+
+Margins = npt.NDArray[np.float32]
+"""How sure a model is of each row: the gap between the probabilities of its two likeliest classes."""
+
+
+StopReason = Literal["time", "all rows", "no mistakes", "on_round", "interrupted", "learner failed"]
+"""Why a session ended."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """A teacher's request: train a new model on exactly these rows, or go on with the last one.
+
+    Parameters
+    ----------
+    rows : array of int
+        Row numbers of the pool.
+    batch : int or None, default=None
+        With a number, no new model is made: the model of the last lesson goes on learning, by
+        `partial_fit`, from so many of these rows at a time.
+    within : float or None, default=None
+        Seconds of training after which a learner that knows how to is asked to stop with what it has; one that does not
+        is left alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fitwithin.teachers import Lesson
+    >>> Lesson(np.arange(3)).rows
+    array([0, 1, 2])
+    """
+
+    rows: Rows
+    batch: int | None = None
+    within: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Exam:
+    """A teacher's request: let the model of the last lesson classify these rows.
+
+    Parameters
+    ----------
+    rows : array of int
+        Row numbers of the pool.
+    margins : bool, default=False
+        Whether to tell as well how sure the model is, which takes a learner with `predict_proba`.
+    scored : bool, default=False
+        Whether to tell the user's score over these rows.
+    judges : bool, default=False
+        Whether these rows decide which model is best: the round's estimate is then theirs alone, and they are scored.
+        They count for nothing in the estimate that the user gets, since the winner was chosen by them.
+    audits : bool, default=False
+        Whether these rows are for the estimate that the user gets and for nothing else: the `Answers` do not tell which
+        of them are wrong, so that the next model can be examined on them as well.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fitwithin.teachers import Exam
+    >>> Exam(np.arange(3)).rows
+    array([0, 1, 2])
+    """
+
+    rows: Rows
+    margins: bool = False
+    scored: bool = False
+    judges: bool = False
+    audits: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a teacher is sent for an `Exam`: which of its rows the model got wrong.
+
+    Parameters
+    ----------
+    rows : array of int
+        The rows of the exam, in its order.
+    wrong : array of bool
+        Whether the model is wrong on each of them.
+    margins : array of float or None
+        How sure it is of each of them, between 0 and 1, if the exam asked for that.
+    score : Estimate or None
+        The user's score over these rows, if the exam asked for that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fitwithin.teachers import Answers
+    >>> answers = Answers(np.array([7, 3, 5]), np.array([True, False, False]))
+    >>> answers.mistakes
+    1
+    """
+
+    rows: Rows
+    wrong: Mask
+    margins: Margins | None = None
+    score: Estimate | None = None
+
+    @property
+    def mistakes(self) -> int:
+        """How many rows the model got wrong."""
+        return int(np.count_nonzero(self.wrong))
+
+
+@dataclass(frozen=True)
+class Round:
+    """One lesson with its exams: what was taught, what it cost, how good the model is.
+
+    Parameters
+    ----------
+    number : int
+        1 for the first round.
+    rows : int
+        Rows of the lesson: all that the model was taught, unless it went on with the model before it.
+    new_rows : int
+        How many of them no earlier lesson held.
+    new_mistakes : int
+        How many of the new rows the model before this one got wrong.
+    examined : int
+        Rows that this model classified.
+    fresh : int
+        How many of those were never taught and never examined before.
+    seconds_handover, seconds_fit, seconds_exam, seconds_model, seconds_choose : float
+        Bringing rows to the learner; training; classifying; storing the model; the teacher's own choosing.
+    predicted_fit : float or None
+        What the cost model expected `seconds_fit` to be; None in the first round.
+    estimate, low, high : float or None
+        The score over the examined rows, accuracy unless the user chose another, and its 95 % interval; None
+        without an exam.
+    best : bool
+        Whether this model became the one to be returned.
+    elapsed : float
+        Seconds since the start of `fit` when the model became the best one; or when the round was over, if it did not.
+    judges : int, default=0
+        Rows of a panel that every model is examined on; if there is one, `estimate` is by it alone.
+    """
+
+    number: int
+    rows: int
+    new_rows: int
+    new_mistakes: int
+    examined: int
+    fresh: int
+    seconds_handover: float
+    seconds_fit: float
+    seconds_exam: float
+    seconds_model: float
+    seconds_choose: float
+    predicted_fit: float | None
+    estimate: float | None
+    low: float | None
+    high: float | None
+    best: bool
+    elapsed: float
+    judges: int = 0
+
+    @property
+    def is_flattered(self) -> bool:
+        """Whether `estimate` is too high: earlier models were examined on some of the rows, and easy ones are left."""
+        return self.judges == 0 and self.fresh < self.examined
+
+
+OnRound = Callable[[Round], Any]
+"""A user's callback; returning True stops the session and keeps the best model."""

@@ -1,0 +1,1 @@
+"""The paper's study, its theorems and a demonstration."""

@@ -1,0 +1,1 @@
+"""One session: the loop between a teacher and a runner, under one budget."""

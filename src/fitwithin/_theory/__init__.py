@@ -1,5 +1,0 @@
-"""The paper's theory, simulated: the bad example, theorem 1, the agnostic theorem, threshold learning."""
-
-from ._run import PARTS, PartResult, run_theory
-
-__all__ = ["PARTS", "PartResult", "run_theory"]

@@ -1,0 +1,1 @@
+"""The process backend: the learner in a process that can be killed."""

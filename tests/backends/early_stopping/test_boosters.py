@@ -1,0 +1,226 @@
+"""Boosters that are stopped keep what their users set up: early stopping, callbacks, a monitor."""
+
+import numpy as np
+import pytest
+from catboost import CatBoostClassifier
+from lightgbm import LGBMClassifier, early_stopping, record_evaluation
+from sklearn.base import clone
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.utils.validation import has_fit_parameter
+from xgboost import XGBClassifier
+from xgboost.callback import EarlyStopping, TrainingCallback
+
+from fitwithin.backends._early_stopping import stopping_fit
+from ticking import questions
+
+pytestmark = [
+    pytest.mark.usefixtures("one_thread"),
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),  # LightGBM 4.6 says so of any array
+    pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated"),  # the other way came with LightGBM 4.7
+]
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 4))
+# Noisy enough for the score of other rows to get worse soon.
+Y = np.where(X[:, 0] + 2 * RNG.normal(size=len(X)) > 0, 1, 0)
+OTHER = RNG.normal(size=(200, 4))
+OTHER_Y = np.where(OTHER[:, 0] + 2 * RNG.normal(size=len(OTHER)) > 0, 1, 0)
+EVALUATED = {"eval_set": [(OTHER, OTHER_Y)]}
+ENOUGH = 1e6
+
+
+def fitted(learner, patience, **params):
+    model = clone(learner)
+    stopping_fit(model)(model, X, Y, patience, params)
+    return model
+
+
+LIGHT = LGBMClassifier(n_estimators=60, min_child_samples=5, n_jobs=1, verbose=-1)
+
+
+@pytest.mark.parametrize("seconds", [3, 9, 20, ENOUGH])
+@pytest.mark.parametrize("by_callback", [True, False])
+def test_early_stopping_of_lightgbm_finds_the_best_iteration_so_far(seconds, by_callback):
+    learner = LIGHT if by_callback else clone(LIGHT).set_params(early_stopping_round=15)
+
+    def params():
+        return EVALUATED | ({"callbacks": [early_stopping(15, verbose=False)]} if by_callback else {})
+
+    model = fitted(learner, questions(seconds), **params())
+
+    # What stopped at its time is what would have stopped at that number of trees.
+    tried = len(model.evals_result_["valid_0"]["binary_logloss"])
+    plain = clone(learner).set_params(n_estimators=tried).fit(X, Y, **params())
+    assert model.best_iteration_ == plain.best_iteration_
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+
+
+def test_early_stopping_of_lightgbm_goes_by_the_settings_of_its_callback():
+    params = {"eval_metric": ["binary_error", "auc"], **EVALUATED}
+
+    def callbacks():
+        return [early_stopping(15, first_metric_only=True, verbose=False, min_delta=0.01)]
+
+    model = fitted(LIGHT, questions(20), callbacks=callbacks(), **params)
+
+    tried = len(model.evals_result_["valid_0"]["auc"])
+    plain = clone(LIGHT).set_params(n_estimators=tried).fit(X, Y, callbacks=callbacks(), **params)
+    assert model.best_iteration_ == plain.best_iteration_
+
+
+def test_callbacks_of_lightgbm_see_every_iteration_and_the_last():
+    seen = {}
+
+    model = fitted(LIGHT, questions(9), callbacks=[record_evaluation(seen)], **EVALUATED)
+
+    assert len(seen["valid_0"]["binary_logloss"]) == model.booster_.current_iteration() == 8
+
+
+XG = XGBClassifier(n_estimators=60, n_jobs=1, max_depth=3)
+
+
+@pytest.mark.parametrize("seconds", [0, 3, 9, ENOUGH])
+@pytest.mark.parametrize("by_callback", [True, False])
+def test_early_stopping_of_xgboost_finds_the_best_iteration_so_far(seconds, by_callback):
+    def learner():
+        settings = (
+            {"callbacks": [EarlyStopping(rounds=15, save_best=True)]} if by_callback else {"early_stopping_rounds": 15}
+        )
+        return clone(XG).set_params(**settings)
+
+    model = learner()
+    stopping_fit(model)(model, X, Y, questions(seconds), EVALUATED | {"verbose": False})
+
+    tried = len(model.evals_result()["validation_0"]["logloss"])
+    plain = learner().set_params(n_estimators=tried).fit(X, Y, verbose=False, **EVALUATED)
+    assert model.best_iteration == plain.best_iteration
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+
+
+def test_callbacks_of_xgboost_are_called_and_stay_the_users():
+    class Count(TrainingCallback):
+        iterations = 0
+
+        def after_iteration(self, model, epoch, evals_log):
+            self.iterations += 1
+            return False
+
+    count = Count()
+    learner = clone(XG).set_params(callbacks=[count])
+
+    stopping_fit(learner)(learner, X, Y, questions(9), {})
+
+    assert learner.callbacks == [count]
+    assert count.iterations == learner.get_booster().num_boosted_rounds() == 8
+
+
+CAT = CatBoostClassifier(iterations=60, thread_count=1, verbose=0, allow_writing_files=False, learning_rate=0.3)
+
+
+@pytest.mark.parametrize("seconds", [0, 9, ENOUGH])
+def test_catboost_keeps_the_best_of_the_trees_that_there_are(seconds):
+    model = fitted(CAT, questions(seconds), early_stopping_rounds=15, eval_set=(OTHER, OTHER_Y))
+
+    scores = model.get_evals_result()["validation"]["Logloss"]
+    assert len(scores) <= max(1, seconds)
+    assert model.best_iteration_ == np.argmin(scores)
+    assert model.tree_count_ == model.best_iteration_ + 1
+
+
+def test_callbacks_of_catboost_are_called_and_can_stop_it_too():
+    class AtFive:
+        def after_iteration(self, info):
+            return info.iteration < 5
+
+    assert fitted(CAT, questions(ENOUGH), callbacks=[AtFive()]).tree_count_ == 5
+    assert fitted(CAT, questions(4), callbacks=[AtFive()]).tree_count_ == 3
+
+
+def test_a_monitor_of_the_users_is_called_and_can_stop_gradient_boosting_too():
+    stages = []
+
+    def monitor(stage, model, local):
+        stages.append(stage)
+        return stage == 4
+
+    learner = GradientBoostingClassifier(n_estimators=30, random_state=0)
+
+    assert fitted(learner, questions(ENOUGH), monitor=monitor).n_estimators_ == 5
+    assert fitted(learner, questions(4), monitor=monitor).n_estimators_ == 3
+    assert stages == [0, 1, 2, 3, 4, 0, 1, 2]
+
+
+def test_gradient_boosting_stops_early_by_its_own_rule():
+    learner = GradientBoostingClassifier(n_estimators=60, n_iter_no_change=3, random_state=0)
+    plain = clone(learner).fit(X, Y)
+
+    model = fitted(learner, questions(ENOUGH))
+
+    assert model.n_estimators_ == plain.n_estimators_ < 60
+    assert fitted(learner, questions(4)).n_estimators_ == 3
+
+
+HIST = HistGradientBoostingClassifier(max_iter=60, min_samples_leaf=5, random_state=0)
+
+
+@pytest.mark.parametrize("settings", [{}, {"scoring": "roc_auc"}, {"validation_fraction": None, "tol": 0.02}])
+def test_histogram_boosting_stops_early_by_its_own_rule(settings):
+    learner = clone(HIST).set_params(early_stopping=True, n_iter_no_change=4, **settings)
+    plain = clone(learner).fit(X, Y)
+
+    model = fitted(learner, questions(ENOUGH))
+
+    assert model.n_iter_ == plain.n_iter_ < 60
+    np.testing.assert_array_equal(model.train_score_, plain.train_score_)
+    np.testing.assert_array_equal(model.validation_score_, plain.validation_score_)
+
+
+@pytest.mark.parametrize("rows", [10_000, 10_001])
+def test_histogram_boosting_with_many_rows_stops_early_if_nobody_says_whether_it_should(rows):
+    many = np.random.default_rng(0).random((rows, 1), dtype=np.float32)
+    y = many[:, 0] > 0.5
+    learner = clone(HIST).set_params(max_iter=3)
+    plain = clone(learner).fit(many, y)
+
+    stopping_fit(learner)(learner, many.tolist(), y, questions(ENOUGH), {})
+
+    assert learner.do_early_stopping_ is plain.do_early_stopping_ is (rows > 10_000)
+    np.testing.assert_array_equal(learner.predict_proba(many), plain.predict_proba(many))
+
+
+def test_histogram_boosting_that_does_not_stop_early_has_no_scores():
+    for seconds in (5, ENOUGH):
+        model = fitted(HIST, questions(seconds))
+
+        assert model.train_score_.shape == model.validation_score_.shape == (0,)
+        assert model.do_early_stopping_ is False
+
+
+@pytest.mark.skipif(not has_fit_parameter(HIST, "X_val"), reason="came with scikit-learn 1.7")
+def test_histogram_boosting_takes_rows_for_validation():
+    params = {"X_val": OTHER, "y_val": OTHER_Y}
+    learner = clone(HIST).set_params(early_stopping=True)
+
+    model = fitted(learner, questions(ENOUGH), **params)
+
+    np.testing.assert_array_equal(model.validation_score_, clone(learner).fit(X, Y, **params).validation_score_)
+    assert 1 < fitted(learner, questions(5), **params).n_iter_ < 5
+    with pytest.raises(ValueError, match="early_stopping"):
+        fitted(clone(HIST).set_params(early_stopping=False), questions(ENOUGH), **params)
+
+
+def test_histogram_boosting_goes_on_from_an_earlier_fit_of_the_users():
+    learner = clone(HIST).set_params(warm_start=True, max_iter=5).fit(X, Y).set_params(max_iter=10)
+
+    stopping_fit(learner)(learner, X, Y, questions(ENOUGH), {})
+
+    assert learner.n_iter_ == 10
+    np.testing.assert_array_equal(
+        learner.predict_proba(X), clone(HIST).set_params(max_iter=10).fit(X, Y).predict_proba(X)
+    )
+
+
+def test_histogram_boosting_of_another_make_is_a_black_box(monkeypatch):
+    monkeypatch.delattr(HistGradientBoostingClassifier.__mro__[2], "_should_stop")
+
+    assert stopping_fit(clone(HIST)) is None

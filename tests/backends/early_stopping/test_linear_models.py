@@ -1,0 +1,230 @@
+"""Linear models that are stopped: their own stopping rule, their own warnings, and parts that do no harm."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn.linear_model
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
+from sklearn.metrics import log_loss
+from sklearn.pipeline import make_pipeline
+
+from fitwithin.backends._early_stopping import Patience, stopping_fit
+from fitwithin.backends._early_stopping.linear_models import fit_in_parts, warmly
+from ticking import questions
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(500, 6))
+Y = np.where(X[:, 0] + X[:, 1] + RNG.normal(size=len(X)) > 0, "yes", "no")
+ENOUGH = 1e6
+LBFGS = LogisticRegression(tol=1e-9)
+calls_back = pytest.mark.skipif(not hasattr(LBFGS, "set_callbacks"), reason="came with scikit-learn 1.9")
+
+
+def fit(learner, patience, **params):
+    stopping_fit(learner)(learner, X, Y, patience, params)
+    return learner
+
+
+@calls_back
+def test_lbfgs_is_asked_in_every_iteration():
+    model = fit(clone(LBFGS), questions(6))
+
+    assert model.n_iter_ == [5]
+    with pytest.warns(ConvergenceWarning):
+        plain = clone(LBFGS).set_params(max_iter=5).fit(X, Y)
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+
+
+@calls_back
+@pytest.mark.parametrize("seconds", range(1, 15))
+def test_lbfgs_ends_well_whenever_its_time_is_up(seconds):
+    for learner in (clone(LBFGS), make_pipeline(clone(LBFGS))):
+        fit(learner, questions(seconds))
+
+        assert set(learner.predict(X)) == {"yes", "no"}
+
+
+@calls_back
+def test_callbacks_of_the_users_are_called_and_stay():
+    class Count:
+        begun = 0
+
+        def setup(self, estimator, context):
+            pass
+
+        def teardown(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            self.begun += 1
+
+        def on_fit_task_end(self, estimator, context):
+            pass
+
+    plain, ours = Count(), Count()
+    clone(LBFGS).set_callbacks(plain).fit(X, Y)
+
+    model = fit(clone(LBFGS).set_callbacks(ours), Patience(ENOUGH))
+
+    assert ours.begun == plain.begun > 5
+    assert model._skl_callbacks == [ours]
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "newton-cholesky", "sag", "saga"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_more_time_is_a_better_model(solver):
+    learner = LogisticRegression(solver=solver, tol=1e-9, max_iter=50, random_state=0)
+    best = log_loss(Y, clone(learner).fit(X, Y).predict_proba(X))
+
+    losses = [log_loss(Y, fit(clone(learner), questions(seconds)).predict_proba(X)) for seconds in (0, 8, 16, 60)]
+
+    assert losses[0] > losses[1] >= losses[2] - 1e-3
+    assert losses[-1] == pytest.approx(best, rel=0.01)
+
+
+@pytest.mark.parametrize("solver", ["newton-cg", "sag", "saga"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_solver_that_was_cut_short_tells_what_it_left_undone_also_if_it_has_no_way_to_go_on(solver):
+    patience = questions(4)
+
+    model = fit(LogisticRegression(solver=solver, tol=1e-12, max_iter=50, random_state=0), patience)
+
+    assert model.n_iter_[0] < 50
+    assert patience.undone > 0
+
+
+def test_a_solver_that_came_to_its_end_left_nothing_undone():
+    patience = Patience(ENOUGH)
+
+    fit(LogisticRegression(solver="saga", max_iter=500, random_state=0), patience)
+
+    assert patience.undone == 0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_lbfgs_without_callbacks_goes_on_in_parts_to_a_model_as_good():
+    learner = clone(LBFGS).set_params(max_iter=30)
+    best = log_loss(Y, clone(learner).fit(X, Y).predict_proba(X))
+
+    def plain_fit():
+        learner.fit(X, Y)
+
+    fit_in_parts(learner, plain_fit, questions(10), warmly(learner, plain_fit))
+
+    assert 3 < learner.n_iter_[0] <= 30
+    assert log_loss(Y, learner.predict_proba(X)) == pytest.approx(best, rel=0.01)
+    assert (learner.max_iter, learner.warm_start) == (30, False)
+
+
+@pytest.mark.parametrize("solver", ["sag", "saga"])
+def test_a_solver_that_would_forget_starts_anew_and_never_goes_on(solver):
+    learner = LogisticRegression(solver=solver, max_iter=80, tol=1e-9, random_state=0)
+
+    model = fit(clone(learner), questions(30))
+
+    assert 2 < model.n_iter_[0] < 80
+    with pytest.warns(ConvergenceWarning):
+        plain = clone(learner).set_params(max_iter=int(model.n_iter_[0])).fit(X, Y)
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+
+
+SGD = SGDClassifier(random_state=0, loss="log_loss")
+
+
+@pytest.mark.parametrize("settings", [{}, {"early_stopping": True}, {"learning_rate": "adaptive", "eta0": 0.1}])
+def test_sgd_ends_by_its_own_rule(settings):
+    learner = clone(SGD).set_params(**settings)
+    plain = clone(learner).fit(X, Y)
+
+    model = fit(learner, Patience(ENOUGH))
+
+    assert model.n_iter_ == plain.n_iter_ < 1000
+    assert model.t_ == plain.t_
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_sgd_cut_short_goes_on_epoch_by_epoch_to_a_model_as_good():
+    learner = clone(SGD).set_params(max_iter=40)
+    best = clone(learner).fit(X, Y).score(X, Y)
+
+    model = fit(learner, questions(12))
+
+    assert 10 < model.n_iter_ <= 40
+    assert model.t_ == 1 + model.n_iter_ * len(X)
+    assert model.score(X, Y) > best - 0.02
+
+
+@pytest.mark.parametrize("learner", [SGD, LogisticRegression(solver="saga", tol=1e-3)])
+def test_a_generator_of_the_users_gives_the_same_model(learner):
+    ours, plain = np.random.RandomState(0), np.random.RandomState(0)
+
+    model = fit(clone(learner).set_params(random_state=ours), Patience(ENOUGH))
+
+    other = clone(learner).set_params(random_state=plain).fit(X, Y)
+    np.testing.assert_array_equal(model.coef_, other.coef_)
+    assert model.random_state is ours
+    assert ours.randint(10**9) == plain.randint(10**9)
+
+
+def test_sgd_starts_from_the_coefficients_of_the_users():
+    start = RNG.normal(size=(1, X.shape[1]))
+
+    model = fit(clone(SGD), Patience(ENOUGH), coef_init=start.copy())
+
+    np.testing.assert_array_equal(model.coef_, clone(SGD).fit(X, Y, coef_init=start.copy()).coef_)
+
+
+def test_a_fit_that_goes_on_from_an_earlier_one_is_left_alone():
+    learner = clone(SGD).set_params(warm_start=True).fit(X, Y)
+    plain = clone(SGD).set_params(warm_start=True).fit(X, Y).fit(X, Y)
+
+    fit(learner, Patience(0))
+
+    np.testing.assert_array_equal(learner.coef_, plain.coef_)
+
+
+CUT_SHORT = [LBFGS, LogisticRegression(solver="saga", tol=1e-9, random_state=0), clone(SGD).set_params(tol=1e-12)]
+
+
+@pytest.mark.parametrize("learner", CUT_SHORT)
+def test_the_end_of_the_time_is_no_warning_of_the_learners(learner):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit(clone(learner), questions(6))
+
+
+@pytest.mark.parametrize("learner", CUT_SHORT)
+def test_the_end_of_the_iterations_is_one(learner):
+    with pytest.warns(ConvergenceWarning) as seen:
+        fit(clone(learner).set_params(max_iter=4), Patience(ENOUGH))
+
+    assert len(seen) == 1
+
+
+@pytest.mark.skipif(
+    not hasattr(sklearn.linear_model, "PassiveAggressiveClassifier"), reason="gone in scikit-learn 1.10"
+)
+@pytest.mark.filterwarnings("ignore:.*deprecated:FutureWarning")
+def test_passive_aggressive_learners_are_of_the_same_kind():
+    learner = sklearn.linear_model.PassiveAggressiveClassifier(random_state=0, max_iter=60)
+
+    model = fit(clone(learner), Patience(ENOUGH))
+
+    np.testing.assert_array_equal(model.coef_, clone(learner).fit(X, Y).coef_)
+    assert 1 < fit(clone(learner), questions(6)).n_iter_ <= 60
+    regressor = sklearn.linear_model.PassiveAggressiveRegressor(random_state=0, max_iter=60)
+    stopping_fit(regressor)(regressor, X, X[:, 0], Patience(ENOUGH), {})
+    np.testing.assert_array_equal(regressor.coef_, clone(regressor).fit(X, X[:, 0]).coef_)
+
+
+def test_a_regressor_of_this_kind_is_as_good_when_it_is_cut_short():
+    learner = SGDRegressor(random_state=0, max_iter=100, tol=1e-6)
+    y = X @ np.arange(1, 7) + 0.1 * RNG.normal(size=len(X))
+
+    stopping_fit(learner)(learner, X, y, questions(12), {})
+
+    assert learner.score(X, y) > 0.99

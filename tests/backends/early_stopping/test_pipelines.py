@@ -1,0 +1,127 @@
+"""A pipeline is stopped in its last step, and is a pipeline in all else."""
+
+import pickle
+
+import numpy as np
+import pytest
+from lightgbm import LGBMClassifier
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import SGDClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from fitwithin.backends._early_stopping import Patience, stopping_fit
+from ticking import questions
+
+X = np.random.default_rng(0).normal(size=(200, 4))
+Y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, "yes", "no")
+WEIGHTS = np.where(X[:, 0] > 0, 5.0, 1.0)
+ENOUGH = 1e6
+ENDS = {
+    "forest": RandomForestClassifier(15, random_state=0),
+    "gradient boosting": GradientBoostingClassifier(n_estimators=15, random_state=0),
+    "histogram boosting": HistGradientBoostingClassifier(max_iter=15, random_state=0),
+    "LightGBM": LGBMClassifier(n_estimators=15, n_jobs=1, verbose=-1),
+    "SGD": SGDClassifier(random_state=0, loss="log_loss"),
+}
+EVERY_END = pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
+# LightGBM 4.6 says so of any array.
+pytestmark = [
+    pytest.mark.usefixtures("one_thread"),
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
+]
+
+
+def fit(learner, patience, **params):
+    stopping_fit(learner)(learner, X, Y, patience, params)
+    return learner
+
+
+@EVERY_END
+@pytest.mark.parametrize("nested", [False, True])
+def test_with_time_enough_it_is_the_pipeline_of_a_plain_fit(end, nested):
+    pipeline = make_pipeline(StandardScaler(), clone(end))
+    pipeline = make_pipeline(StandardScaler(), pipeline) if nested else pipeline
+    plain = clone(pipeline).fit(X, Y)
+
+    model = fit(pipeline, Patience(ENOUGH))
+
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+    assert repr(model.get_params()) == repr(plain.get_params())
+    assert set(vars(model[-1])) == set(vars(plain[-1]))
+    assert b"fitwithin" not in pickle.dumps(model)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_its_last_step_is_stopped(nested):
+    pipeline = make_pipeline(StandardScaler(), clone(ENDS["gradient boosting"]))
+    pipeline = make_pipeline(StandardScaler(), pipeline) if nested else pipeline
+
+    model = fit(pipeline, questions(6))
+
+    last = model[-1][-1] if nested else model[-1]
+    assert last.n_estimators_ == 5
+    assert set(model.predict(X)) == {"yes", "no"}
+
+
+def test_arguments_for_its_steps_reach_them():
+    pipeline = Pipeline([("scale", StandardScaler()), ("forest", clone(ENDS["forest"]))])
+
+    model = fit(clone(pipeline), Patience(ENOUGH), forest__sample_weight=WEIGHTS, scale__sample_weight=WEIGHTS)
+
+    plain = clone(pipeline).fit(X, Y, forest__sample_weight=WEIGHTS, scale__sample_weight=WEIGHTS)
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+    assert not np.array_equal(model.predict_proba(X), clone(pipeline).fit(X, Y).predict_proba(X))
+
+
+def test_metadata_is_routed():
+    with config_context(enable_metadata_routing=True):
+        forest = clone(ENDS["forest"]).set_fit_request(sample_weight=True)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(scaler, make_pipeline(forest))
+
+        model = fit(clone(pipeline), Patience(ENOUGH), sample_weight=WEIGHTS)
+
+        plain = clone(pipeline).fit(X, Y, sample_weight=WEIGHTS)
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+
+
+def test_its_cache_works(tmp_path):
+    pipeline = make_pipeline(StandardScaler(), clone(ENDS["gradient boosting"]), memory=str(tmp_path))
+
+    models = [fit(clone(pipeline), questions(seconds)) for seconds in (6, ENOUGH)]
+
+    assert [model[-1].n_estimators_ for model in models] == [5, 15]
+    np.testing.assert_array_equal(models[1].predict_proba(X), clone(pipeline).fit(X, Y).predict_proba(X))
+    assert any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("trouble", ["before the last step", "in the last step"])
+def test_a_fit_that_fails_leaves_the_pipeline_as_it_was(trouble):
+    pipeline = make_pipeline(StandardScaler(), clone(ENDS["forest"]))
+    y = Y if trouble == "before the last step" else Y[:-1]
+    rows = X.astype(str) if trouble == "before the last step" else X
+    rows[0, 0] = "many" if trouble == "before the last step" else 0
+
+    with pytest.raises(ValueError, match=r"could not convert|inconsistent numbers"):
+        stopping_fit(pipeline)(pipeline, rows, y, Patience(ENOUGH), {})
+
+    assert "fit" not in vars(pipeline[-1])
+    assert repr(pipeline.get_params()) == repr(make_pipeline(StandardScaler(), clone(ENDS["forest"])).get_params())
+
+
+def test_a_pipeline_that_ends_in_a_black_box_is_one():
+    assert stopping_fit(make_pipeline(StandardScaler(), SVC())) is None
+    assert stopping_fit(make_pipeline(StandardScaler(), make_pipeline(SVC()))) is None
+    assert stopping_fit(Pipeline([("scale", StandardScaler()), ("nothing", None)])) is None
+
+
+def test_a_pipeline_with_a_fit_of_the_users_own_is_left_alone():
+    class Mine(Pipeline):
+        def fit(self, X, y=None, **params):
+            return super().fit(X, y, **params)
+
+    assert stopping_fit(Mine([("forest", clone(ENDS["forest"]))])) is None

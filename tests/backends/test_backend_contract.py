@@ -1,0 +1,229 @@
+"""Every backend keeps the same contract; those that can stop a learner keep a longer one."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import psutil
+import pytest
+
+from fitwithin._core.exceptions import LearnerDied
+from fitwithin.backends import Inline, Process, Task
+from fitwithin.backends._process.fork_host import Helper, helpers
+from fitwithin.backends._process.spawn_host import Worker
+from fitwithin.testing import AwkwardClassifier, BackendContract, KillableBackendContract
+from fitwithin.testing._backends import RecordingClassifier, a_pool, seated
+
+
+class TestInline(BackendContract):
+    make = staticmethod(Inline)
+
+
+class TestFork(KillableBackendContract):
+    make = staticmethod(lambda: Process(start="fork"))
+
+
+class TestSpawn(KillableBackendContract):
+    make = staticmethod(lambda: Process(start="spawn"))
+
+
+def eventually(condition, seconds=5.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_an_unknown_way_to_start_is_refused():
+    with pytest.raises(ValueError, match="'thread'"):
+        Process(start="thread").open(None)
+
+
+def test_a_learner_that_cannot_be_sent_is_refused_with_a_way_out():
+    learner = RecordingClassifier()
+    learner.warning = (part for part in "generators cannot be pickled")
+
+    with pytest.raises(TypeError, match="backend='inline'"):
+        seated(Process(), learner, a_pool())
+
+
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_a_memory_mapped_array_is_mapped_and_not_copied(start, tmp_path):
+    pool = a_pool()
+    mapped = np.memmap(tmp_path / "rows", mode="w+", shape=(210, 3), dtype=np.float32)
+    mapped[10:] = pool.X
+    pool.X = np.asarray(mapped)[10:]
+
+    with seated(Process(start=start), RecordingClassifier(), pool) as seat:
+        seat.teach(np.array([3, 100, 7]))
+        model = seat.keep()
+        shared = len(seat._rows.files)
+
+    np.testing.assert_array_equal(model.bring().X_, a_pool().X[[3, 100, 7]])
+    model.discard()
+    assert shared == 1  # The labels alone.
+
+
+def test_a_private_or_deleted_memory_map_is_read_like_any_array(tmp_path):
+    pool = a_pool()
+    pool.X.tofile(tmp_path / "rows")
+    private = np.memmap(tmp_path / "rows", mode="c", shape=(200, 3), dtype=np.float32)
+    private[5] = -1
+    deleted = np.memmap(tmp_path / "rows", mode="r", shape=(200, 3), dtype=np.float32)
+    os.unlink(tmp_path / "rows")
+
+    for X in (private, deleted):
+        pool.X = X
+        with seated(Process(), RecordingClassifier(), pool) as seat:
+            seat.teach(np.array([5, 6]))
+            model = seat.keep()
+        np.testing.assert_array_equal(model.bring().X_, X[[5, 6]])
+        model.discard()
+
+
+def test_each_row_enters_the_shared_map_once():
+    pool = a_pool()
+    with seated(Process(start="fork"), RecordingClassifier(), pool) as seat:
+        seat.teach(np.arange(50))
+        seat.examine(np.arange(50, 100))
+        seat.teach(np.arange(25, 75))
+        seat.examine(np.arange(100))
+
+        assert seat._rows.length == 100
+
+
+def test_a_learner_with_the_global_random_state_repeats_itself_under_a_seed_and_differs_between_rounds_without():
+    class Random(RecordingClassifier):
+        def fit(self, X, y):
+            self.draw_ = np.random.random()
+            return super().fit(X, y)
+
+    def draws(seed):
+        models = []
+        with Process().open(_long()) as seat:
+            seat.welcome(Random(), a_pool(), Task(seed=seed))
+            for _ in range(2):
+                seat.teach(np.arange(5))
+                models.append(seat.keep())
+        found = [model.bring().draw_ for model in models]
+        for model in models:
+            model.discard()
+        return found
+
+    assert draws(1) == draws(1)
+    assert len(set(draws(None) + draws(None))) == 4
+
+
+def _long():
+    from fitwithin._core.budget import Budget
+
+    return Budget(60)
+
+
+@pytest.mark.parametrize("handle", [Helper, Worker])
+def test_an_idle_process_ends_by_itself_and_is_reaped(handle):
+    idle = handle(idle_seconds=0.1)
+    pid = idle._process.pid
+
+    if handle is Worker:
+        idle.channel(_long())
+        idle.rest()
+    gone = eventually(lambda: not psutil.pid_exists(pid), seconds=30)
+    idle.close()
+
+    assert gone
+
+
+def test_a_helper_that_died_while_idle_is_replaced():
+    with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as seat:
+        helper = psutil.Process(seat._host._helper._process.pid)
+    helper.kill()
+
+    with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as seat:
+        assert seat.teach(np.arange(9)).fit >= 0
+
+
+def test_a_helper_that_dies_at_work_is_told_as_the_learners_death():
+    with seated(Process(start="fork"), AwkwardClassifier("hangs in Python"), a_pool()) as seat:
+        helper = psutil.Process(seat._host._helper._process.pid)
+        seat._host._helper.prepare([])
+        import threading
+
+        threading.Timer(0.3, helper.kill).start()
+        with pytest.raises(LearnerDied):
+            seat.teach(np.arange(30))
+
+
+def test_a_session_that_gave_up_on_a_fork_does_not_confuse_the_next_one():
+    # The helper answers an order that nobody waits for any more, as after a cold start that took too long.
+    helper = Helper()
+    helper._serial += 1
+    ours, theirs = socket.socketpair()
+    helper._order("fork", helper._serial, descriptors=[theirs.fileno()])
+    helper.rest()
+    helpers.clear()
+    helpers.give_back(helper)
+
+    with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as seat:
+        assert seat._host._helper is helper
+        assert seat.teach(np.arange(9)).fit >= 0
+        assert seat.examine(np.arange(9, 12)).wrong.shape == (3,)
+    for end in (ours, theirs):
+        end.close()
+
+
+def test_a_retry_after_a_cold_start_that_took_too_long_works():
+    script = """
+import numpy as np
+from fitwithin import NoModelInTime, TimeConstrainedClassifier
+from sklearn.naive_bayes import GaussianNB
+
+X = np.random.default_rng(0).random((3000, 3))
+y = X[:, 0] + 0.3 * X[:, 1] ** 3 > 0.6
+clf = TimeConstrainedClassifier(GaussianNB(), time_limit=0.2)
+try:
+    clf.fit(X, y)
+except NoModelInTime as error:
+    print("process was still starting" in str(error))
+print(clf.set_params(time_limit=60).fit(X, y).stop_reason_)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines() == ["True", "all rows"]
+
+
+def test_an_exit_of_the_learner_is_told_by_its_code():
+    class Quitting(RecordingClassifier):
+        def fit(self, X, y):
+            sys.exit(4)
+
+    with (
+        seated(Process(start="fork"), Quitting(), a_pool()) as seat,
+        pytest.raises(LearnerDied, match="exit code 4"),
+    ):
+        seat.teach(np.arange(5))
+
+
+def test_a_warning_class_that_exists_only_here_reaches_the_user():
+    class OwnWarning(UserWarning):
+        pass
+
+    class Warner(RecordingClassifier):
+        def fit(self, X, y):
+            warnings.warn("mine", OwnWarning, stacklevel=2)
+            return super().fit(X, y)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        with seated(Process(), Warner(), a_pool()) as seat:
+            seat.teach(np.arange(5))
+            kept = seat.keep()
+    with pytest.warns(OwnWarning, match="mine"):
+        kept.bring()
+    kept.discard()

@@ -1,0 +1,587 @@
+"""fitwithin train, as a user meets it."""
+
+import datetime
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.datasets import dump_svmlight_file
+from typer.testing import CliRunner
+
+from fitwithin._cli import app, errors
+
+ROWS = 3000
+
+
+def people(rows=ROWS, seed=0):
+    """Rows of every kind of column, gaps among them."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"age": rng.integers(18, 90, rows), "height": rng.normal(170, 10, rows)})
+    frame["city"] = rng.choice(["Oslo", "Lima", "Pune"], rows)
+    frame["member"] = rng.random(rows) > 0.5
+    frame["since"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 1000, rows), "D")
+    frame["name"] = [f"person {number}" for number in range(rows)]
+    frame["empty"] = np.nan
+    frame["buys"] = np.where((frame["age"] > 50) & (frame["city"] != "Oslo"), "yes", "no")
+    frame.loc[::10, "height"] = np.nan
+    frame.loc[::13, "city"] = None
+    return frame
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people().to_parquet("people.parquet")
+    return tmp_path
+
+
+@pytest.fixture
+def run(here):
+    def run(*arguments):
+        return CliRunner().invoke(app, ["train", *map(str, arguments)])
+
+    return run
+
+
+def train(run, *more, data="people.parquet", target="buys", learner="decision-tree"):
+    wanted = [] if target is None else ["--target", target]
+    return run(data, *wanted, "--learner", learner, "--time-limit", "60s", "--seed", 0, *more)
+
+
+def assert_refused(result, *words, code=2):
+    """One sentence and a hint on standard error, and nothing of Python's."""
+    assert result.exit_code == code, result.output
+    assert len(result.stderr.strip().splitlines()) <= 2
+    assert "Traceback" not in result.output
+    for word in words:
+        assert word in result.stderr
+
+
+def test_it_shows_what_it_understood_and_what_came_of_it(run, here):
+    result = train(run)
+
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stdout.split())
+    for words in (
+        "people.parquet: 3,000 rows, 5 columns to learn from; read and encoded in",
+        "To learn: buys, 2 classes: no",
+        "Left out: name (nearly every row has a value of its own)",
+        "Left out: empty (no values)",
+        "rows taught",
+        "of 60 s",
+        "fitwithin predict model.skops new-rows.parquet --out predictions.parquet",
+    ):
+        assert words in said
+    assert (here / "model.skops").exists()
+    assert result.stderr == ""
+
+
+@pytest.mark.filterwarnings("ignore:The max_iter was reached")  # it is shown as a note
+@pytest.mark.parametrize("learner", ["lightgbm", "logistic-regression", "linear-svm", "hist-gradient-boosting"])
+def test_learners_get_the_columns_that_they_can_use(run, learner):
+    result = train(run, "--json", "--test", "people.parquet", learner=learner)
+
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told["encoding"] == ("one-hot" if learner[0] == "l" and "gbm" not in learner else "ordinal")
+    assert told["training"]["test"]["score"] > 0.85
+    assert told["classes"] == ["no", "yes"]
+
+
+def test_json_is_all_there_is_on_standard_output(run):
+    told = json.loads(train(run, "--json").stdout)
+
+    assert told["training"]["rows"] == ROWS
+    assert told["training"]["time_used"] <= told["training"]["time_limit"] == 60
+    assert told["training"]["model"] == "model.skops"
+    assert told["training"]["left_out"] == {
+        "name": "nearly every row has a value of its own",
+        "empty": "no values",
+    }
+    assert [column["kind"] for column in told["columns"]] == ["number", "number", "word", "truth", "time"]
+
+
+def test_values_are_learned_too(run, here):
+    result = train(run, "--json", target="height")
+
+    told = json.loads(result.stdout)
+    assert told["task"] == "regression"
+    assert told["scoring"] == "r2"
+    assert told["training"]["rows_without_label"] == ROWS // 10
+
+
+@pytest.mark.parametrize("learner", ["random-forest", "linear-svm"])
+def test_sparse_rows_and_matrices_are_learned_too(run, learner):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (500, 5)).astype(float)
+    y = (X[:, 0] > 1).astype(int)
+    dump_svmlight_file(X, y, "rows.svmlight", zero_based=False)
+    np.savez("rows.npz", X=X, buys=y)
+
+    sparse = train(run, "--json", data="rows.svmlight", target=None, learner=learner)
+    dense = train(run, "--json", "--force", data="rows.npz", learner=learner)
+
+    assert json.loads(sparse.stdout)["target"] == "label"
+    assert json.loads(dense.stdout)["features"] == 5
+
+
+def test_a_learner_that_takes_no_sparse_rows_is_named_before(run):
+    dump_svmlight_file(np.eye(4), [0, 1, 0, 1], "rows.svmlight")
+
+    assert_refused(
+        train(run, data="rows.svmlight", target=None, learner="hist-gradient-boosting"), "sparse", "lightgbm"
+    )
+
+
+def test_the_limit_may_include_reading(run):
+    result = train(run, "--limit-includes-reading", "--json")
+    assert json.loads(result.stdout)["training"]["limit_includes_reading"] is True
+
+    late = run("people.parquet", "--target", "buys", "--time-limit", "1ms", "--limit-includes-reading", "--force")
+    assert_refused(late, "reading the file alone took", code=3)
+
+
+def test_too_little_time_is_exit_code_3_and_no_file(run, here):
+    result = run("people.parquet", "--target", "buys", "--time-limit", "1ms")
+
+    assert_refused(result, "No model within the limit of 0.001 s", code=3)
+    assert "TCT(" not in result.stderr
+    assert os.listdir(here) == ["people.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("peple.parquet", "--target", "buys"), ("no file peple.parquet", "Did you mean people.parquet?")),
+        (("people.parquet", "--target", "bys"), ("no column 'bys'", "Did you mean buys?")),
+        (("people.parquet",), ("Which column", "--target", "age")),
+        (("people.parquet", "--target", "name"), ("3,000 different values", "--max-classes")),
+        (("people.parquet", "--target", "empty"), ("no values at all",)),
+        (("people.parquet", "--target", "buys", "--time-limit", "0"), ("--time-limit must be positive",)),
+        (("people.parquet", "--target", "buys", "--time-limit", "soon"), ("got 'soon'",)),
+        (("people.parquet", "--target", "buys", "--learner", "lightgbn"), ("Did you mean lightgbm?",)),
+        (("people.parquet", "--target", "buys", "--learner", "magic"), ("--learner magic", "random-forest")),
+        (("people.parquet", "--target", "buys", "--learner", "no.such:thing"), ("No module named", "package.module:")),
+        (("people.parquet", "--target", "buys", "--learner", "os:getcwd"), ("no fit and predict",)),
+        (("people.parquet", "--target", "height", "--learner", "linear-svm"), ("For values", "random-forest")),
+        (("people.parquet", "--target", "buys", "--teacher", "tcd"), ("Did you mean tct?",)),
+        (("people.parquet", "--target", "buys", "--teacher", "sgd"), ("partial_fit", "the teacher 'tct'")),
+        (("people.parquet", "--target", "height", "--teacher", "osct"), ("classes only", "the teacher 'tct'")),
+        (("people.parquet", "--target", "buys", "--scoring", "acuracy"), ("Did you mean accuracy?",)),
+        (("people.parquet", "--target", "buys", "--learner", "sklearn.linear_model:Ridge"), ("Ridge is a regressor",)),
+        (("people.parquet", "--target", "buys", "--scoring", "f1"), ("--scoring f1 can't be used", "f1_macro")),
+        (("people.parquet", "--target", "height", "--scoring", "accuracy"), ("--scoring accuracy", "r2")),
+        (("people.parquet", "--target", "buys", "--task", "clasification"), ("Did you mean classification?",)),
+        (("people.parquet", "--target", "buys", "--task", "regression"), ("are numbers",)),
+        (("people.parquet", "--target", "buys", "--out", "no/model.skops"), ("no folder no", "mkdir -p no")),
+        (("people.parquet", "--target", "buys", "--test", "tst.parquet"), ("no file tst.parquet",)),
+    ],
+    ids=lambda value: " ".join(value)[-40:],
+)
+def test_a_mistake_gets_a_sentence_and_what_to_do(run, here, options, words):
+    assert_refused(run(*options), *words)
+    assert os.listdir(here) == ["people.parquet"]
+
+
+def test_a_model_that_exists_is_replaced_only_if_asked(run, here):
+    (here / "model.skops").write_text("mine")
+
+    assert_refused(train(run), "exists already", "--force")
+    assert (here / "model.skops").read_text() == "mine"
+    assert train(run, "--force").exit_code == 0
+    assert (here / "model.skops").read_bytes() != b"mine"
+
+
+def test_a_target_of_one_value_is_refused(run):
+    people().assign(buys="yes").to_parquet("same.parquet")
+
+    assert_refused(train(run, data="same.parquet"), "one value only, 'yes'")
+
+
+def test_a_file_without_rows_or_other_columns_is_refused(run):
+    people().head(0).to_parquet("none.parquet")
+    people()[["buys", "empty"]].to_parquet("alone.parquet")
+
+    assert_refused(train(run, data="none.parquet"), "has no rows")
+    assert_refused(train(run, data="alone.parquet"), "no column beside 'buys'")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--out", "people.parquet"),
+        ("--report", "people.parquet"),
+        ("--out", "same.html", "--report", "./same.html"),
+        ("--test", "test.parquet", "--out", "test.parquet"),
+    ],
+)
+def test_one_file_for_two_things_is_refused_whatever_the_force(run, here, options):
+    people(seed=1).to_parquet("test.parquet")
+    before = {name: (here / name).read_bytes() for name in ("people.parquet", "test.parquet")}
+
+    assert_refused(train(run, "--force", *options), "is named twice")
+
+    assert {name: (here / name).read_bytes() for name in before} == before
+
+
+@pytest.mark.parametrize("options", [("--jobs", 0), ("--jobs", -7), ("--seed", 2**32)])
+def test_numbers_that_no_learner_takes_are_wrong_usage(run, here, options):
+    assert train(run, *options).exit_code == 2
+    assert os.listdir(here) == ["people.parquet"]
+
+
+LOUD = """
+    from sklearn.linear_model import SGDClassifier
+
+    class Loud(SGDClassifier):
+        def predict(self, X):
+            print("-- predicts")
+            return super().predict(X)
+
+    def loud():
+        return Loud(verbose=1)
+"""
+
+
+def test_a_learner_that_prints_does_not_disturb_json(here):
+    (here / "mine.py").write_text(textwrap.dedent(LOUD))
+    options = ["--target", "buys", "--time-limit", "60s", "--learner", "mine:loud", "--json"]
+
+    with command("train", "people.parquet", *options, "--test", "people.parquet") as process:
+        output, errors = process.communicate(timeout=100)
+
+    assert process.returncode == 0, errors
+    assert json.loads(output)["learner"] == "mine:loud"
+    assert "-- Epoch 1" in errors
+    assert "-- predicts" in errors
+
+
+def test_signs_that_a_terminal_can_not_show_do_not_stop_the_training(here):
+    people(300).replace({"buys": {"yes": "ja 🙂"}}).to_parquet("smile.parquet")
+    options = ["--target", "buys", "--time-limit", "60s", "--learner", "decision-tree"]
+
+    with command("train", "smile.parquet", *options, env={**os.environ, "PYTHONIOENCODING": "ascii"}) as process:
+        output, errors = process.communicate(timeout=100)
+
+    assert process.returncode == 0, errors
+    assert "ja ?" in output
+
+
+def test_a_matrix_is_not_tested_on_a_table(run):
+    np.savez("m.npz", X=np.random.default_rng(0).random((300, 2)), y=np.arange(300) % 2)
+    pd.DataFrame({"y": [0, 1], "a": [0.0, 1.0]}).to_parquet("t.parquet")
+
+    assert_refused(train(run, "--test", "t.parquet", data="m.npz", target="y"), "matrix without names")
+
+
+def test_a_score_that_is_no_number_is_told_and_not_written(run):
+    people().head(1).to_parquet("one.parquet")
+
+    result = train(run, "--json", "--test", "one.parquet", "--task", "regression", target="age")
+
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout, parse_constant=pytest.fail)["training"]["test"] is None
+    assert result.stderr.startswith("Note: no test score: r2 is not defined")
+
+
+def test_the_next_command_asks_for_pickle_only_where_it_takes_pickle(run):
+    assert "--unsafe-pickle" not in train(run, "--out", "a.pickle").stdout
+    assert "--unsafe-pickle" in train(run, "--out", "b.model", "--unsafe-pickle").stdout
+
+
+def test_a_model_says_which_libraries_it_needs(run):
+    told = json.loads(train(run, "--json", learner="xgboost").stdout)
+
+    assert {"xgboost", "skops", "pyarrow", "scikit-learn"} <= set(told["versions"])
+
+
+def test_ctrl_c_during_the_report_does_not_pretend_that_there_is_no_model(run, here, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fitwithin.TimeConstrainedClassifier.report", interrupted)
+
+    result = train(run, "--report", "report.html")
+
+    assert result.exit_code == 0
+    assert result.stderr == "Note: no report: interrupted\n"
+    assert (here / "model.skops").exists()
+
+
+def test_a_missing_library_is_named_with_the_command_that_installs_it(run, monkeypatch):
+
+    monkeypatch.setattr(errors, "find_spec", lambda library: None if library in ("skops", "pyarrow") else library)
+
+    assert_refused(train(run), "pyarrow and skops", "pip install 'fitwithin[files,models]'")
+
+
+def test_a_report_is_written_beside_the_model(run, here):
+    result = train(run, "--report", "report.html")
+
+    assert result.exit_code == 0, result.output
+    assert result.stdout.endswith("The report is in report.html.\n")
+    page = (here / "report.html").read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert "decision-tree" in page or "DecisionTreeClassifier" in page
+
+
+def test_a_report_that_nobody_could_draw_is_refused_before_the_training(run, monkeypatch):
+
+    monkeypatch.setattr(errors, "find_spec", lambda library: None if library == "matplotlib" else library)
+
+    assert_refused(train(run, "--report", "report.html"), "matplotlib", "pip install 'fitwithin[plots]'")
+
+
+def test_debug_shows_the_traceback_too(run):
+    result = run("absent.parquet", "--target", "a", "--debug")
+
+    assert result.exit_code == 2
+    assert "There is no file absent.parquet" in result.stderr
+    assert "Traceback" in result.stderr
+
+
+def test_a_test_file_in_other_clothes_is_read_as_in_training(run):
+    people(seed=1).to_csv("test.csv", index=False)
+
+    told = json.loads(train(run, "--json", "--test", "test.csv").stdout)
+
+    assert told["training"]["test"]["rows"] == ROWS
+    assert told["training"]["test"]["score"] > 0.85
+
+
+def test_a_test_file_with_other_columns_is_refused_before_the_training(run, here):
+    people().drop(columns="city").to_parquet("less.parquet")
+    people().assign(buys=None).to_parquet("unknown.parquet")
+
+    assert_refused(train(run, "--test", "less.parquet"), "no column 'city'")
+    assert_refused(train(run, "--test", "unknown.parquet"), "no row with a value of 'buys'")
+
+
+def test_a_score_that_can_not_be_told_does_not_cost_the_model(run, here):
+    people().query("buys == 'yes'").to_parquet("one-sided.parquet")
+
+    result = train(run, "--test", "one-sided.parquet", "--scoring", "neg_log_loss", "--json")
+
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["training"]["test"] is None
+    assert "Note: no test score" in result.stderr
+    assert (here / "model.skops").exists()
+
+
+OWN = """
+    import numpy as np
+    from sklearn.base import BaseEstimator, ClassifierMixin
+
+    class First(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            if not np.isfinite(X.sum()):
+                raise ValueError("gaps")
+            self.classes_ = np.unique(y)
+            return self
+
+        def predict(self, X):
+            return self.classes_[np.zeros(X.shape[0], int)]
+
+    class NotForSkops(First):
+        def fit(self, X, y):
+            self.note = lambda: 0
+            return super().fit(X, y)
+
+    class Fails(First):
+        def fit(self, X, y):
+            raise RuntimeError("not today")
+"""
+
+
+# What is started in the background ignores Ctrl-C, and so do its children.
+COMMAND = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from fitwithin._cli import app, errors
+app()
+"""
+
+
+def command(*arguments, **options):
+    program = [sys.executable, "-c", COMMAND, *map(str, arguments)]
+    return subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def test_a_learner_of_ones_own_is_found_where_the_user_is(here):
+    (here / "mine.py").write_text(textwrap.dedent(OWN))
+    options = ["--target", "buys", "--time-limit", "60s", "--learner"]
+
+    with command("train", "people.parquet", *options, "mine:First") as process:
+        output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    next_command = re.search("fitwithin (predict model.skops .*)", output)[1].split()
+    assert next_command[-2:] == ["--trust", "mine.First"]
+
+    with command(*next_command[:2], "people.parquet", *next_command[3:-2]) as process:
+        assert "--trust mine.First" in process.communicate(timeout=120)[1]
+    assert process.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("learner", "code", "words"),
+    [("mine:NotForSkops", 0, "stored by pickle"), ("mine:Fails", 1, "RuntimeError: not today")],
+)
+def test_what_goes_wrong_with_a_learner_of_ones_own_is_told(here, learner, code, words):
+    (here / "mine.py").write_text(textwrap.dedent(OWN))
+    options = ["--target", "buys", "--time-limit", "60s", "--learner", learner]
+
+    with command("train", "people.parquet", *options) as process:
+        output, errors = process.communicate(timeout=120)
+
+    assert process.returncode == code
+    assert words in errors
+    assert "Traceback" not in errors
+    assert (here / "model.pickle").exists() == (code == 0)
+    assert ("--unsafe-pickle" in output) == (code == 0)
+
+
+AT_THE_END = """
+    import os
+    import shutil
+    import signal
+    from sklearn.tree import DecisionTreeClassifier
+
+    caller = None
+
+    pressed = 0
+
+    def interrupt(times=1):
+        global pressed
+        while pressed < times:
+            pressed += 1
+            os.kill(os.getpid(), signal.SIGINT)
+
+    class Tree(DecisionTreeClassifier):
+        def in_caller(self):
+            return caller == os.getpid() and hasattr(self, "tree_")
+
+    class InTest(Tree):
+        def predict(self, X):
+            if self.in_caller():
+                interrupt()
+            return super().predict(X)
+
+    class InWriting(Tree):
+        times = 1
+
+        def __getstate__(self):
+            if self.in_caller():
+                interrupt(self.times)
+            return super().__getstate__()
+
+    class InWritingTwice(InWriting):
+        times = 2
+
+    class FolderGone(Tree):
+        def __getstate__(self):
+            if self.in_caller():
+                shutil.rmtree("out", ignore_errors=True)
+            return super().__getstate__()
+
+    def in_caller(cls):
+        def make():
+            global caller
+            caller = os.getpid()
+            return cls()
+        return make
+
+    in_test, in_writing, in_writing_twice, folder_gone = map(in_caller, (InTest, InWriting, InWritingTwice, FolderGone))
+"""
+
+
+@pytest.mark.parametrize(
+    ("learner", "code", "said"),
+    [
+        ("in_test", 0, "no test score: interrupted"),
+        ("in_writing", 0, "Ctrl-C again gives it up"),
+        ("in_writing_twice", 130, "Interrupted; nothing was written."),
+        ("folder_gone", 1, "The model is not lost: move "),
+    ],
+)
+def test_what_happens_after_the_training_does_not_cost_the_model(here, learner, code, said):
+    (here / "mine.py").write_text(textwrap.dedent(AT_THE_END))
+    (here / "out").mkdir()
+    options = ["--target", "buys", "--time-limit", "60s", "--test", "people.parquet", "--out", "out/model.skops"]
+    temporary = here / "temporary"
+    temporary.mkdir()
+
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    arguments = "train", "people.parquet", *options, "--learner", f"mine:{learner}"
+    with command(*arguments, env=environment, start_new_session=True) as process:
+        output, errors = process.communicate(timeout=100)
+
+    assert process.returncode == code, errors
+    assert said in errors
+    assert "Traceback" not in errors
+    assert (here / "out" / "model.skops").exists() == (code == 0)
+    assert ("Next:" in output) == (code == 0)
+    if learner == "folder_gone":
+        path = re.search("move (.*) to where", errors)[1]
+        answer = ["predict", path, "people.parquet", "--trust", "mine.FolderGone"]
+        with command(*answer) as process:
+            assert "3,000 predictions" in process.communicate(timeout=100)[0]
+
+
+SLOW = """
+    import time
+    from pathlib import Path
+    from sklearn.tree import DecisionTreeClassifier
+
+    class Slow(DecisionTreeClassifier):
+        def fit(self, X, y):
+            if len(y) > {most}:
+                Path("at-work").touch()
+                time.sleep(600)
+            return super().fit(X, y)
+"""
+
+
+@pytest.mark.parametrize(("most", "code", "left"), [(400, 0, True), (0, 130, False)], ids=["a model", "nothing yet"])
+def test_ctrl_c_keeps_the_best_model_and_writes_it(here, most, code, left):
+    (here / "mine.py").write_text(textwrap.dedent(SLOW.format(most=most)))
+    options = ["--target", "buys", "--time-limit", "300s", "--learner", "mine:Slow", "--seed", 0]
+
+    with command("train", "people.parquet", *options, start_new_session=True) as process:
+        deadline = time.monotonic() + 100
+        while not (here / "at-work").exists():
+            assert time.monotonic() < deadline
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=100)
+
+    assert process.returncode == code, errors
+    assert (here / "model.skops").exists() == left
+    assert "Traceback" not in errors
+    assert ("interrupted" in output) == left
+    assert not list(here.glob("*.part"))
+
+
+def test_the_types_of_the_labels_survive(run):
+    frame = people(300)
+    frame["on"] = frame["buys"] == "yes"
+    frame["day"] = np.where(frame["on"], pd.Timestamp("2026-01-01").date(), pd.Timestamp("2026-01-02").date())
+    frame["hour"] = np.where(frame["on"], datetime.time(1), datetime.time(2))
+    frame.to_parquet("typed.parquet")
+    # There is no way back from words to a time of the day.
+    for target, kind in (("on", pa.bool_()), ("day", pa.date32()), ("hour", pa.string())):
+        assert train(run, "--force", data="typed.parquet", target=target).exit_code == 0
+        answer = CliRunner().invoke(app, ["predict", "model.skops", "typed.parquet", "--force"])
+        assert answer.exit_code == 0, answer.output
+        predicted = pa.parquet.read_table("predictions.parquet")["prediction"]
+        assert predicted.type == kind
+        assert np.mean(predicted.to_numpy() == pa.array(frame[target]).cast(kind).to_numpy(zero_copy_only=False)) > 0.9

@@ -1,0 +1,55 @@
+"""A file is there whole or not at all."""
+
+import os
+
+import pytest
+
+from fitwithin._core.atomic_write import whole_file
+
+
+def test_a_link_is_followed_and_stays_a_link(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "there" / "a")
+
+    with whole_file(tmp_path / "link") as written:
+        written.write_text("whole")
+
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "there" / "a").read_text() == "whole"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names on this system")
+def test_a_pipe_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "a")
+
+    with pytest.raises(FileExistsError, match="no ordinary file"), whole_file(tmp_path / "a") as written:
+        written.write_text("x")
+
+    assert not (tmp_path / "a").is_file()
+
+
+def test_two_writers_do_not_get_in_each_others_way(tmp_path):
+    path = tmp_path / "a"
+
+    with whole_file(path) as one, whole_file(path) as other:
+        one.write_text("one")
+        other.write_text("other")
+
+    assert path.read_text() == "one"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_what_was_there_stays_if_the_writer_fails(tmp_path):
+    path = tmp_path / "a"
+    path.write_text("old")
+
+    def write():
+        with whole_file(path) as written:
+            written.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a"]

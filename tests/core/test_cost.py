@@ -1,0 +1,206 @@
+"""What the next round will take."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fitwithin._core.cost import CostModel
+from made_up import A_ROUND
+
+seconds = st.just(0.0) | st.floats(1e-9, 1e5)
+
+
+def a_round(number=1, rows=100, *, fit=1.0, handover=0.0, exam=0.0, model=0.0, best=True):
+    times = {"seconds_fit": fit, "seconds_handover": handover, "seconds_exam": exam, "seconds_model": model}
+    return replace(A_ROUND, number=number, rows=rows, best=best, **times)
+
+
+def a_model(*rounds, load=0.0):
+    model = CostModel()
+    for finished in rounds:
+        model.taught(finished.rows, finished.seconds_fit)
+        model.observe(finished, load)
+    return model
+
+
+def a_learner(*lessons):
+    """What is known of a learner after lessons of so many rows and seconds."""
+    model = CostModel()
+    for rows, seconds in lessons:
+        model.taught(rows, seconds)
+    return model
+
+
+def test_nothing_is_predicted_before_the_first_round():
+    assert CostModel().predict(100) is None
+
+
+def test_a_lesson_of_the_same_size_is_expected_to_take_as_long_again():
+    model = a_model(a_round(2, fit=3.0, handover=0.5, exam=0.25, model=0.125), load=0.0625)
+
+    prediction = model.predict(100)
+
+    assert prediction.fit == 3.0
+    assert prediction.rest == 0.9375
+    assert prediction.expected == 3.9375
+
+
+def test_training_grows_a_little_faster_than_the_rows_and_the_rest_with_them():
+    prediction = a_model(a_round(2, fit=3.0, exam=1.0)).predict(200)
+
+    assert 6.0 < prediction.fit < 7.0
+    assert prediction.rest == pytest.approx(2.0, abs=0.05)
+
+
+def test_the_first_hand_over_is_not_scaled():
+    waited_for_a_process = a_model(a_round(1, handover=5.0, exam=1.0)).predict(10_000)
+    did_not_wait = a_model(a_round(1, handover=0.0, exam=1.0)).predict(10_000)
+
+    assert waited_for_a_process.rest - did_not_wait.rest <= 5.0
+
+
+def test_later_hand_overs_are_scaled():
+    prediction = a_model(a_round(1), a_round(2, handover=5.0)).predict(200)
+
+    assert prediction.rest == pytest.approx(10.0, abs=0.05)
+
+
+def test_storing_and_loading_stay_in_the_prediction_after_a_round_that_stored_nothing():
+    model = CostModel()
+    model.observe(a_round(1, rows=100, model=2.0), load=3.0)
+    model.observe(a_round(2, rows=100, model=0.0, best=False), load=0.0)
+
+    prediction = model.predict(100)
+
+    assert prediction.rest >= 5.0
+
+
+def test_what_lessons_of_two_sizes_have_in_common_does_not_grow_with_the_rows():
+    model = a_learner((100, 2.5), (200, 3.0))
+
+    assert model.fit(100) == pytest.approx(2.5)
+    assert 7.0 <= model.fit(1000) < 8.0
+
+
+def test_a_cost_that_grows_faster_than_the_rows_is_not_expected_to_have_been_negative():
+    model = a_learner((100, 1.0), (200, 4.0))
+
+    assert model.fit(200) == 4.0
+    assert 0 < model.fit(50) <= 1.0
+    assert model.fit(400) >= 8.0
+
+
+def test_a_larger_lesson_that_was_faster_leaves_a_cost_that_is_mostly_fixed():
+    model = a_learner((100, 3.0), (200, 2.0))
+
+    assert 2.0 < model.fit(1000) < 5.0
+
+
+def test_a_cost_that_grew_with_the_square_of_the_rows_is_expected_to_go_on_like_that():
+    assert a_learner((100, 1.0), (200, 4.0)).fit(400) == pytest.approx(16.0)
+
+
+def test_nobody_believes_in_more_than_squares():
+    assert a_learner((100, 1.0), (200, 64.0)).fit(400) == pytest.approx(256.0)
+
+
+def test_the_price_of_hand_over_and_storing_goes_with_the_rows_only_beyond_what_any_round_takes():
+    small = a_model(a_round(1), a_round(2, handover=0.2))
+    large = a_model(a_round(1), a_round(2, handover=0.2), a_round(3, rows=10_000, fit=100.0, handover=2.2))
+
+    assert small.aside(10_000) == pytest.approx(0.2)
+    assert large.aside(20_000) == pytest.approx(4.2, abs=0.1)
+
+
+def test_the_price_beside_training_is_a_part_of_it_at_most():
+    model = a_model(a_round(1), a_round(2, handover=0.0), a_round(3, rows=101, fit=1.0, handover=9.0))
+
+    assert model.aside(10_000) <= 9.0 + 0.25 * model.fit(10_000)
+
+
+def test_of_two_lessons_of_the_same_size_the_last_one_counts():
+    assert a_learner((100, 3.0), (100, 5.0)).fit(100) == 5.0
+
+
+def test_nothing_is_said_to_take_no_time_before_the_first_lesson():
+    assert CostModel().fit(100) == 0.0
+
+
+def test_an_exam_takes_as_long_for_each_row_as_the_last_one_did():
+    model = CostModel()
+    model.examined(1000, 9.0)
+    model.examined(100, 2.0)
+
+    assert model.exam(50) == pytest.approx(1.0)
+
+
+def test_headroom_grows_with_the_residuals():
+    headrooms = [a_learner((100, 1.0), (100, miss)).headroom for miss in (1.0, 2.0, 5.0, 50.0)]
+
+    assert headrooms == sorted(headrooms)
+    assert headrooms[0] < headrooms[-1]
+
+
+def test_a_fit_that_was_too_fast_widens_the_headroom_as_one_that_was_too_slow():
+    too_fast = a_learner((100, 1.0), (100, 0.1)).headroom
+    too_slow = a_learner((100, 1.0), (100, 10.0)).headroom
+
+    assert too_fast == pytest.approx(too_slow)
+
+
+def test_good_predictions_narrow_the_headroom():
+    headrooms = [a_learner(*[(100, 1.0)] * times).headroom for times in range(1, 7)]
+
+    assert headrooms == sorted(headrooms, reverse=True)
+    assert headrooms[0] == pytest.approx(2.0)
+    assert 1.0 <= headrooms[-1] < headrooms[0]
+
+
+def test_a_first_lesson_and_one_of_no_time_teach_nothing_about_the_headroom():
+    assert a_learner((100, 1.0), (100, 0.0)).headroom == a_learner((100, 1.0)).headroom == CostModel().headroom
+
+
+rounds = st.builds(
+    a_round,
+    number=st.integers(1, 20),
+    rows=st.integers(1, 10**6),
+    fit=seconds,
+    handover=seconds,
+    exam=seconds,
+    model=seconds,
+)
+
+
+@given(st.lists(rounds, min_size=1, max_size=8), seconds, st.integers(1, 10**7))
+def test_the_expected_time_lies_between_the_soonest_and_the_latest(finished, load, rows):
+    prediction = a_model(*finished, load=load).predict(rows)
+
+    assert prediction.headroom >= 1
+    assert 0 <= prediction.soonest <= prediction.expected <= prediction.latest < math.inf
+
+
+@given(st.lists(rounds, min_size=1, max_size=8), seconds, st.integers(1, 10**7), st.integers(0, 10**7))
+def test_more_rows_never_take_less_time(finished, load, rows, more):
+    model = a_model(*finished, load=load)
+    fewer, all_of_them = model.predict(rows), model.predict(rows + more)
+
+    assert fewer.fit <= all_of_them.fit
+    assert fewer.rest <= all_of_them.rest
+    assert fewer.soonest <= all_of_them.soonest
+    assert fewer.latest <= all_of_them.latest
+
+
+@given(st.lists(rounds, min_size=1, max_size=8), rounds)
+def test_a_prediction_follows_the_last_round(finished, last):
+    prediction = a_model(*finished, last).predict(last.rows)
+
+    assert prediction.fit == pytest.approx(last.seconds_fit)
+
+
+def test_a_prediction_does_not_change_what_is_learned():
+    model = a_model(replace(a_round(2, exam=1.0), rows=10))
+
+    assert model.predict(20) == model.predict(20)

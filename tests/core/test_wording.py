@@ -1,0 +1,27 @@
+"""Words of messages: lists that end, the word that was meant, warnings in a line."""
+
+import warnings
+
+from fitwithin._core.exceptions import nearest, some
+from fitwithin._tabular.training import first_lines
+
+
+def test_a_list_ends_after_some_names():
+    assert some(["a", "b"], 2) == "a, b"
+    assert some(range(2000), 1) == "0 and 1,999 more"
+    assert some([], 3) == ""
+
+
+def test_the_nearest_word_is_found_whatever_its_capitals():
+    assert nearest("TARGT", ["age", "Target"]) == "Target"
+    assert nearest("zzz", ["age"]) is None
+    assert nearest("a", []) is None
+
+
+def test_a_warning_is_told_once_and_in_a_line():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for text in ("one\nand its story", "two", "one\nand another"):
+            warnings.warn(text, UserWarning, stacklevel=1)
+
+    assert first_lines(caught) == ["one", "two"]

@@ -1,0 +1,81 @@
+"""A plan says what is run, and refuses what it does not know."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import SGDClassifier
+
+from fitwithin._research.study.plan import ALPHAS, LEARNERS, PAPER_TEACHERS, TEACHERS, Job, Plan, can_teach
+from fitwithin.teachers import OSCT, SGD, TCT
+
+
+def test_the_plan_of_the_paper_has_its_learners_teachers_and_seeds():
+    plan = Plan(("covtype",))
+
+    assert plan.learners == ("lightgbm", "random-forest", "decision-tree", "linear-svm", "logistic-regression")
+    assert plan.seeds == (0, 1, 2, 3)
+    assert plan.full_runs == 4
+    assert plan.min_seconds == 10.0
+    assert {"full", "double", "tct", "osct", "osct-best", "osct-half-percent", "tct_al", "sgd"} < set(plan.teachers)
+
+
+def test_every_alpha_of_the_papers_table_has_a_teacher():
+    taught = [TEACHERS[name]().alpha for name in PAPER_TEACHERS if isinstance(TEACHERS[name](), TCT)]
+
+    assert sorted(taught) == sorted(ALPHAS) == [0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.9]
+
+
+def test_the_variants_of_osct_are_the_papers():
+    variants = {name: TEACHERS[name]() for name in ("osct", "osct-best", "osct-half-percent")}
+
+    assert {name: (osct.guess, osct.returns) for name, osct in variants.items() if isinstance(osct, OSCT)} == {
+        "osct": (2, "last"),
+        "osct-best": (2, "best"),
+        "osct-half-percent": ("half-percent", "last"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("learner", "loss", "batch"), [("linear-svm", "hinge", 256), ("logistic-regression", "log_loss", 512)]
+)
+def test_mini_batches_are_for_a_learner_of_the_same_loss_in_the_papers_best_size(learner, loss, batch):
+    stand_in, teacher = Job("covtype", learner, "sgd", 0).cast()
+
+    assert isinstance(stand_in, SGDClassifier)
+    assert stand_in.loss == loss
+    assert isinstance(teacher, SGD)
+    assert teacher.batch == batch
+    assert Job("covtype", learner, "sgd-64", 0).cast()[1].batch == 64
+
+
+@given(teacher=st.sampled_from(sorted(TEACHERS)), learner=st.sampled_from(LEARNERS))
+def test_whatever_can_be_planned_can_be_cast(teacher, learner):
+    if can_teach(teacher, learner):
+        cast, teaching = Job("covtype", learner, teacher, 0).cast()
+        assert all(hasattr(cast, method) for method in getattr(teaching, "needs", ()))
+
+
+def test_a_learner_without_probabilities_or_batches_is_not_asked_for_them():
+    assert "tct_al" not in {job.teacher for job in Plan(("covtype",)).jobs("covtype", "linear-svm")}
+    assert "sgd" not in {job.teacher for job in Plan(("covtype",)).jobs("covtype", "random-forest")}
+
+
+def test_no_job_comes_twice_and_full_comes_first_as_often_as_was_asked():
+    plan = Plan(("covtype",), full_runs=3)
+    jobs = plan.full("covtype", "lightgbm") + plan.jobs("covtype", "lightgbm")
+
+    assert len(set(jobs)) == len(jobs)
+    assert [job.teacher for job in jobs].count("full") == 3
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ({"learners": ("svm",)}, "Unknown learner 'svm'; known are lightgbm"),
+        ({"teachers": ("tct", "tcp")}, "Unknown teacher 'tcp'; known are full, double, tct"),
+        ({"teachers": ()}, "No teacher"),
+    ],
+)
+def test_unknown_names_list_the_known_ones(field, message):
+    with pytest.raises(ValueError, match=message):
+        Plan(("covtype",), **field)

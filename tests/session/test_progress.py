@@ -1,0 +1,99 @@
+"""The live display shows the round, the rows, the estimate and what goes on; or nothing at all."""
+
+import dataclasses
+import io
+import os
+import pty
+import subprocess
+import sys
+from contextlib import nullcontext
+
+import pytest
+from rich.console import Console
+
+from fitwithin import Round
+from fitwithin._core.budget import Budget
+from fitwithin._session.progress import ProgressDisplay, display
+from fitwithin.testing import FakeClock
+
+ROUND = Round(3, 4000, 2000, 700, 9000, 9000, 0, 1, 1, 0, 0, None, 0.912, 0.907, 0.917, True, 2.0)
+
+
+def shown(act, width=160):
+    clock = FakeClock()
+    console = Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
+    with ProgressDisplay(Budget(60, clock=clock), console) as progress:
+        act(progress, clock)
+        progress._progress.refresh()
+    return console.file.getvalue()
+
+
+def test_the_display_shows_time_round_rows_estimate_and_activity():
+    def act(progress, clock):
+        clock.advance(12)
+        progress.round_over(ROUND)
+        progress.doing("training on", 8000)
+        progress._progress.refresh()
+
+    text = shown(act)
+
+    assert "12.0 of 60 s" in text
+    assert "round 3: 4,000 rows, 0.912 [0.907, 0.917]" in text
+    assert "training on 8,000 rows" in text
+
+
+def test_a_round_without_an_exam_shows_no_estimate():
+    unexamined = dataclasses.replace(ROUND, estimate=None, low=None, high=None)
+
+    text = shown(lambda progress, clock: progress.round_over(unexamined))
+    assert "round 3: 4,000 rows" in text
+    assert "rows, " not in text
+
+
+def test_auto_shows_nothing_where_nobody_looks_on():
+    assert isinstance(display("auto", Budget(1)), nullcontext)
+    assert isinstance(display(False, Budget(1)), nullcontext)
+    assert isinstance(display(True, Budget(1)), ProgressDisplay)
+
+
+def test_anything_else_is_refused():
+    with pytest.raises(ValueError, match="'sometimes'"):
+        display("sometimes", Budget(1))
+
+
+def test_auto_shows_a_bar_on_a_real_terminal():
+    script = (
+        "from fitwithin import TimeConstrainedClassifier as C; from sklearn.naive_bayes import GaussianNB; "
+        "import numpy as np; X = np.random.default_rng(0).random((3000, 2)); "
+        "C(GaussianNB(), time_limit=60).fit(X, X[:, 0] + .1 * X[:, 1] > .5)"
+    )
+    parent, child = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=child,
+        stderr=child,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "160"},
+    )
+    os.close(child)
+    text = b""
+    try:
+        while piece := os.read(parent, 4096):
+            text += piece
+    except OSError:  # The terminal is closed when the process ends.
+        pass
+    os.close(parent)
+
+    assert process.wait() == 0
+    assert b"of 60 s" in text
+    assert b"round" in text
+
+
+def test_the_display_keeps_to_one_line_on_a_narrow_terminal():
+    def act(progress, clock):
+        progress.round_over(ROUND)
+        progress.doing("being examined on", 123_456)
+
+    last = shown(act, width=80).split("\r")[-1]
+
+    assert "0.912 [0.907, 0.917]" in last
+    assert last.count("\n") == 1

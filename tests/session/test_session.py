@@ -1,0 +1,807 @@
+"""The loop of teacher, learner and budget, on a clock that only the learner moves."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from fitwithin import LearnerFailed, NoModelInTime, Round, TimeConstrainedClassifier
+from fitwithin._core.budget import Budget
+from fitwithin._core.cost import CostModel
+from fitwithin._core.exceptions import LearnerDied
+from fitwithin._core.scoring import accuracy_interval
+from fitwithin._core.target import Labels
+from fitwithin._pools import TablePool
+from fitwithin._session.session import Session
+from fitwithin.backends import Inline, Task
+from fitwithin.backends._inline import InlineModel, InlineSeat
+from fitwithin.teachers import TCT, Deck, Double, Exam, Full, Lesson
+from fitwithin.testing import FakeClock
+
+
+def nothing(rows):
+    """What a learner does on the side if it does nothing."""
+
+
+def always(share):
+    return lambda rows: share
+
+
+middling = always(0.8)
+
+
+class Oracle(ClassifierMixin, BaseEstimator):
+    """Right on a share of the rows that depends on how many it was taught.
+
+    Its settings are functions of a number of rows: a clone shares functions, and so the clock that
+    they move, with the original.
+    """
+
+    def __init__(self, fitting=nothing, predicting=nothing, skill=middling):
+        self.fitting = fitting
+        self.predicting = predicting
+        self.skill = skill
+
+    def fit(self, X, y):
+        self.fitting(len(X))
+        self.classes_ = np.unique(y)
+        self.taught_ = len(X)
+        return self
+
+    def predict(self, X):
+        self.predicting(len(X))
+        right = X[:, 1] < self.skill(self.taught_)
+        return np.where(right, X[:, 0], 1 - X[:, 0]).astype(int)
+
+
+def a_pool(rows):
+    """Features that hold the label, and how hard the row is: 0, 1/rows, 2/rows, ... over a permutation."""
+    hardness = np.random.default_rng(0).permutation(rows) / rows
+    y = np.arange(rows) % 2
+    return np.column_stack([y, hardness]), y
+
+
+class Scripted:
+    """Makes the lessons and exams that it was told: for each round a lesson and its exams, as rows."""
+
+    def __init__(self, *rounds, returns="best"):
+        self.rounds = rounds
+        self.returns = returns
+
+    def teach(self, deck):
+        for lesson, *exams in self.rounds:
+            yield Lesson(np.array(lesson))
+            for exam in exams:
+                yield Exam(np.array(exam))
+        return "all rows"
+
+
+def fitted(learner, teacher, *, rows=1000, clock=None, backend=Inline, time_limit=100, on_round=None, seed=0):
+    classifier = TimeConstrainedClassifier(
+        learner,
+        time_limit=time_limit,
+        teacher=teacher,
+        backend=backend(clock=clock or FakeClock()),
+        progress=False,
+        on_round=on_round,
+        random_state=seed,
+    )
+    return classifier.fit(*a_pool(rows))
+
+
+# Time
+
+
+def test_an_hour_is_used_well_on_a_clock_that_only_the_learner_moves():
+    clock = FakeClock()
+    learner = Oracle(
+        fitting=lambda rows: clock.advance(0.05 * rows),
+        predicting=lambda rows: clock.advance(0.001 * rows),
+        skill=lambda rows: 0.7 - 5 / rows,
+    )
+
+    classifier = fitted(learner, TCT(first=100), rows=50_000, clock=clock, time_limit="1h")
+
+    assert classifier.stop_reason_ == "time"
+    assert 600 < classifier.time_used_ <= 3600
+    assert classifier.time_used_ == clock()
+    lessons = [finished.rows for finished in classifier.history_]
+    assert lessons == [100 * 2**number for number in range(len(lessons))]
+    assert lessons[-1] >= 12_800
+    assert classifier.n_rows_taught_ == lessons[-1]
+
+
+def test_a_lesson_without_a_chance_is_not_begun():
+    clock, begun = FakeClock(), []
+
+    def fitting(rows):
+        begun.append(rows)
+        clock.advance(rows)
+
+    classifier = fitted(Oracle(fitting), Double(first=10), clock=clock, time_limit=65)
+
+    assert begun == [10, 20]
+    assert classifier.stop_reason_ == "time"
+    assert classifier.time_used_ == 30
+    assert classifier.n_rows_taught_ == 20
+
+
+class Stoppable(Inline):
+    """A backend that says it could stop a learner; here it notices at the end that it should have."""
+
+    def open(self, budget):
+        seat = super().open(budget)
+        seat.killable = True
+        return seat
+
+
+def test_a_lesson_that_can_be_stopped_is_begun_if_it_might_end_in_time():
+    clock, begun = FakeClock(), []
+
+    def fitting(rows):
+        begun.append(rows)
+        clock.advance(rows)
+
+    classifier = fitted(Oracle(fitting), Double(first=10), clock=clock, backend=Stoppable, time_limit=65)
+
+    assert begun == [10, 20, 40]
+    assert classifier.stop_reason_ == "time"
+    assert classifier.n_rows_taught_ == 20
+
+
+def test_exams_are_part_of_what_the_next_round_is_expected_to_take():
+    clock, begun = FakeClock(), []
+    learner = Oracle(fitting=begun.append, predicting=lambda rows: clock.advance(rows))
+    rounds = [(range(10), range(500, 530)), (range(20), range(530, 590))]
+
+    classifier = fitted(learner, Scripted(*rounds), clock=clock, time_limit=80)
+
+    assert begun == [10]
+    assert classifier.stop_reason_ == "time"
+    assert classifier.time_used_ == 30
+
+
+@pytest.mark.parametrize(("returns", "slow"), [("best", "fitting"), ("best", "predicting"), ("last", "fitting")])
+def test_a_round_that_overran_the_deadline_does_not_win(returns, slow):
+    clock = FakeClock()
+    learner = Oracle(skill=lambda rows: rows / 20)
+
+    def costs(rows):
+        clock.advance(1 if rows < 20 else 1000)
+
+    setattr(learner, slow, costs)
+    rounds = [(range(10), range(500, 510)), (range(20), range(510, 530))]
+
+    classifier = fitted(learner, Scripted(*rounds, returns=returns), clock=clock)
+
+    assert classifier.stop_reason_ == "time"
+    assert classifier.n_rows_taught_ == 10
+    assert classifier.best_estimator_.taught_ == 10
+    assert [finished.rows for finished in classifier.history_] == [10]
+
+
+def test_a_last_model_that_was_trained_in_time_is_returned_although_its_exam_overran():
+    clock = FakeClock()
+    learner = Oracle(skill=lambda rows: rows / 20)
+
+    def costs(rows):
+        clock.advance(1 if rows < 20 else 1000)
+
+    learner.predicting = costs
+    rounds = [(range(10), range(500, 510)), (range(20), range(510, 530))]
+
+    classifier = fitted(learner, Scripted(*rounds, returns="last"), clock=clock)
+
+    assert classifier.stop_reason_ == "time"
+    assert classifier.n_rows_taught_ == 20
+    assert [finished.best for finished in classifier.history_] == [True, True]
+    assert classifier.score_estimate_ is None
+
+
+def test_without_a_model_in_time_the_error_says_what_was_tried_and_what_limit_would_do():
+    clock = FakeClock()
+
+    with pytest.raises(NoModelInTime) as caught:
+        fitted(Oracle(lambda rows: clock.advance(100)), TCT(first=50), clock=clock, time_limit=60)
+
+    message = str(caught.value)
+    assert "limit of 60 s" in message
+    assert "100.00 s" in message
+    assert "training on 50 rows" in message
+    assert float(re.search(r"limit of ([\d.]+) s or more", message)[1]) >= 100
+    assert "first=" in message
+
+
+def test_a_first_model_that_was_not_examined_in_time_is_no_model():
+    clock = FakeClock()
+
+    with pytest.raises(NoModelInTime, match="being examined on 50 rows"):
+        fitted(Oracle(predicting=lambda rows: clock.advance(100)), TCT(first=50), clock=clock, time_limit=60)
+
+
+@pytest.mark.parametrize("seconds", [0.001, 0.06, 1, 59.9, 12_345])
+def test_the_limit_that_would_do_is_longer_than_the_one_that_did_not(seconds):
+    clock = FakeClock()
+
+    with pytest.raises(NoModelInTime) as caught:
+        fitted(Oracle(lambda rows: clock.advance(seconds)), Full(), clock=clock, time_limit=seconds)
+
+    assert float(re.search(r"limit of (\S+) s or more", str(caught.value))[1]) > seconds
+
+
+def test_the_history_tells_the_seconds_of_every_part():
+    clock = FakeClock()
+    learner = Oracle(fitting=lambda rows: clock.advance(rows / 8), predicting=lambda rows: clock.advance(rows / 64))
+    rounds = [(range(8), range(500, 564)), (range(16), range(600, 664), range(700, 764))]
+
+    first, second = fitted(learner, Scripted(*rounds), clock=clock).history_
+
+    assert (first.seconds_fit, first.seconds_exam, first.elapsed, first.predicted_fit) == (1, 1, 2, None)
+    assert (second.seconds_fit, second.seconds_exam, second.elapsed) == (2, 2, 6)
+    assert 2 < second.predicted_fit < 2.5
+
+
+def test_the_same_seed_and_the_same_clock_give_the_same_history():
+    def run(seed):
+        clock = FakeClock()
+        learner = Oracle(
+            fitting=lambda rows: clock.advance(rows**1.2 / 100),
+            predicting=lambda rows: clock.advance(rows / 1000),
+            skill=lambda rows: 1 - 3 / rows,
+        )
+        return fitted(learner, TCT(first=20), rows=20_000, clock=clock, time_limit=600, seed=seed)
+
+    one, other, another = run(1), run(1), run(2)
+
+    assert one.history_ == other.history_
+    assert one.score_estimate_ == other.score_estimate_
+    assert one.time_used_ == other.time_used_
+    assert one.history_ != another.history_
+
+
+# Which model is returned
+
+EXAM = range(500, 600)
+
+
+@pytest.mark.parametrize(
+    ("skills", "kept"),
+    [([0.8, 0.8], 10), ([0.8, 0.9], 20), ([0.9, 0.8], 10), ([0.6, 0.9, 0.9], 20), ([0.6, 0.9, 0.7, 0.95], 40)],
+    ids=["equal", "better", "worse", "equal to the better", "up and down"],
+)
+def test_the_best_model_is_replaced_on_a_strictly_better_bound_only(skills, kept):
+    by_rows = {10 * (number + 1): skill for number, skill in enumerate(skills)}
+    rounds = [(range(rows), EXAM) for rows in by_rows]
+
+    classifier = fitted(Oracle(skill=by_rows.__getitem__), Scripted(*rounds))
+
+    assert classifier.n_rows_taught_ == classifier.best_estimator_.taught_ == kept
+    assert [finished.rows for finished in classifier.history_ if finished.best][-1] == kept
+    assert len(classifier.history_) == len(skills)
+
+
+def test_a_better_share_of_a_smaller_exam_may_have_the_worse_bound():
+    rounds = [(range(10), range(100, 1000)), (range(20), range(100, 110))]
+
+    classifier = fitted(Oracle(skill=lambda rows: 0.8 if rows == 10 else 1.0), Scripted(*rounds))
+
+    first, second = classifier.history_
+    assert second.estimate == 1.0 > first.estimate
+    assert classifier.n_rows_taught_ == 10
+
+
+def test_a_teacher_of_last_models_gets_its_last_one():
+    rounds = [(range(10), EXAM), (range(20), EXAM)]
+
+    classifier = fitted(Oracle(skill=lambda rows: 0.9 if rows == 10 else 0.1), Scripted(*rounds, returns="last"))
+
+    assert classifier.n_rows_taught_ == 20
+    assert [finished.best for finished in classifier.history_] == [True, True]
+
+
+def test_double_returns_its_last_model():
+    classifier = fitted(Oracle(), Double(first=100))
+
+    assert [finished.rows for finished in classifier.history_] == [100, 200, 400, 800, 1000]
+    assert classifier.n_rows_taught_ == 1000
+    assert classifier.stop_reason_ == "all rows"
+    assert classifier.score_estimate_ is None
+
+
+def test_a_model_that_sat_no_exam_does_not_win():
+    classifier = fitted(Oracle(skill=always(0.1)), Scripted((range(10), EXAM), (range(20),)))
+
+    assert classifier.n_rows_taught_ == 10
+    assert [finished.best for finished in classifier.history_] == [True, False]
+
+
+def test_a_model_that_was_taught_every_row_wins_without_an_exam():
+    classifier = fitted(Oracle(skill=always(0.9)), Scripted((range(10), EXAM), (range(1000),)))
+
+    assert classifier.n_rows_taught_ == 1000
+    assert classifier.stop_reason_ == "all rows"
+
+
+# The end
+
+
+def test_a_callback_that_returns_true_stops_the_session():
+    told = []
+
+    def on_round(finished):
+        told.append(finished)
+        return len(told) == 2
+
+    classifier = fitted(Oracle(), TCT(first=10), rows=10_000, on_round=on_round)
+
+    assert classifier.stop_reason_ == "on_round"
+    assert all(isinstance(finished, Round) for finished in told)
+    assert classifier.history_ == told
+    assert [finished.rows for finished in told] == [10, 20]
+
+
+def test_a_callback_may_stop_after_the_last_round():
+    assert fitted(Oracle(), Full(), on_round=lambda finished: True).stop_reason_ == "on_round"
+
+
+def test_a_callback_that_returns_nothing_stops_nothing():
+    told = []
+
+    classifier = fitted(Oracle(), Double(first=100), on_round=told.append)
+
+    assert classifier.stop_reason_ == "all rows"
+    assert classifier.history_ == told
+
+
+def test_a_model_without_a_mistake_on_all_other_rows_ends_the_session():
+    classifier = fitted(Oracle(skill=always(1.0)), TCT(alpha=0.2, first=10))
+
+    assert classifier.stop_reason_ == "no mistakes"
+    assert classifier.n_rows_taught_ < 1000
+
+
+class Tantrum(ArithmeticError):
+    """A learner's own kind of error."""
+
+
+def trouble_above(largest, error):
+    """Raises when it is given more rows than that."""
+
+    def act(rows):
+        if rows > largest:
+            raise error
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("part", "doing"), [("fitting", "training on 50 rows"), ("predicting", "being examined on 50 rows")]
+)
+def test_a_learner_that_raises_in_round_1_comes_out_as_itself_with_a_note(part, doing):
+    with pytest.raises(Tantrum, match="not today") as caught:
+        fitted(Oracle(**{part: trouble_above(0, Tantrum("not today"))}), TCT(first=50))
+
+    note = "\n".join(caught.value.__notes__)
+    assert "round 1" in note
+    assert doing in note
+    assert "Traceback" in note
+
+
+@pytest.mark.parametrize("part", ["fitting", "predicting"])
+def test_a_learner_that_raises_in_round_3_is_a_warning_and_the_best_model_is_returned(part):
+    learner = Oracle(**{part: trouble_above(20, Tantrum("no more"))})
+    rounds = [(range(rows), range(500, 500 + rows)) for rows in (10, 20, 40)]
+
+    with pytest.warns(RuntimeWarning, match="in round 3") as caught:
+        classifier = fitted(learner, Scripted(*rounds))
+
+    (warning,) = caught
+    text = str(warning.message)
+    assert "Traceback (most recent call last)" in text
+    assert "Tantrum: no more" in text
+    assert "raise error" in text
+    assert warning.filename == __file__
+    assert classifier.stop_reason_ == "learner failed"
+    assert len(classifier.history_) == 2
+    assert classifier.n_rows_taught_ == 20
+
+
+def test_a_learner_that_raises_before_any_model_won_comes_out_as_itself():
+    rounds = [(range(10),), (range(20), EXAM)]
+
+    with pytest.raises(Tantrum) as caught:
+        fitted(Oracle(trouble_above(10, Tantrum())), Scripted(*rounds))
+
+    assert "round 2" in caught.value.__notes__[0]
+
+
+class Mortal(Inline):
+    """A backend whose learner dies of a lesson of more than 20 rows."""
+
+    def open(self, budget):
+        return MortalSeat(budget)
+
+
+class MortalSeat(InlineSeat):
+    def teach(self, rows, batch=None, within=None):
+        if len(rows) > 20:
+            raise LearnerDied("it was killed by SIGSEGV")
+        return super().teach(rows, batch, within)
+
+
+def test_a_learner_that_dies_in_round_1_is_an_error_that_says_how():
+    with pytest.raises(LearnerFailed, match=r"round 1.*SIGSEGV"):
+        fitted(Oracle(), TCT(first=50), backend=Mortal)
+
+
+def test_a_learner_that_dies_later_is_a_warning_and_the_best_model_is_returned():
+    with pytest.warns(RuntimeWarning, match=r"(?s)in round 3.*SIGSEGV"):
+        classifier = fitted(Oracle(), Double(first=10), backend=Mortal)
+
+    assert classifier.stop_reason_ == "learner failed"
+    assert classifier.n_rows_taught_ == 20
+
+
+@pytest.mark.parametrize("part", ["fitting", "predicting"])
+def test_an_interrupt_with_a_model_in_hand_means_deadline_now(part):
+    learner = Oracle(**{part: trouble_above(10, KeyboardInterrupt)})
+    rounds = [(range(10), range(500, 510)), (range(20), range(510, 530))]
+
+    classifier = fitted(learner, Scripted(*rounds))
+
+    assert classifier.stop_reason_ == "interrupted"
+    assert classifier.n_rows_taught_ == 10
+
+
+@pytest.mark.parametrize("part", ["fitting", "predicting"])
+def test_an_interrupt_without_a_model_is_an_interrupt(part):
+    with pytest.raises(KeyboardInterrupt):
+        fitted(Oracle(**{part: trouble_above(0, KeyboardInterrupt)}), TCT(first=10))
+
+
+class Ledger:
+    """A backend in memory that counts its kept models, and is as slow and as fragile as it is told."""
+
+    def __init__(self, *, load=0.0, interrupts=0):
+        self.load = load
+        self.interrupts = interrupts
+        self.kept = []
+        self.discarded = []
+
+    def __call__(self, clock):
+        self.clock = clock
+        return self
+
+    def open(self, budget):
+        return LedgerSeat(budget, self)
+
+
+class LedgerSeat(InlineSeat):
+    def __init__(self, budget, ledger):
+        super().__init__(budget)
+        self.ledger = ledger
+
+    def keep(self):
+        model = LedgerModel(super().keep(), self.ledger)
+        self.ledger.kept.append(model)
+        return model
+
+
+class LedgerModel:
+    store = 0.0
+
+    def __init__(self, model: InlineModel, ledger):
+        self.model = model
+        self.ledger = ledger
+        self.load = ledger.load
+
+    def bring(self):
+        if self.ledger.interrupts:
+            self.ledger.interrupts -= 1
+            raise KeyboardInterrupt
+        return self.model.bring()
+
+    def discard(self):
+        self.ledger.discarded.append(self)
+
+
+def test_an_interrupt_while_the_model_is_brought_still_brings_it():
+    classifier = fitted(Oracle(), Full(), backend=Ledger(interrupts=1))
+
+    assert classifier.stop_reason_ == "interrupted"
+    assert classifier.n_rows_taught_ == 1000
+
+
+def test_a_second_interrupt_always_raises():
+    with pytest.raises(KeyboardInterrupt):
+        fitted(Oracle(), Full(), backend=Ledger(interrupts=2))
+    with pytest.raises(KeyboardInterrupt):
+        fitted(Oracle(trouble_above(10, KeyboardInterrupt)), Double(first=10), backend=Ledger(interrupts=1))
+
+
+def test_a_model_that_cannot_be_loaded_in_time_does_not_win():
+    clock, ledger = FakeClock(), Ledger(load=30)
+    rounds = [(range(10), EXAM), (range(20), EXAM)]
+    learner = Oracle(lambda rows: clock.advance(1 if rows == 10 else 90), skill=lambda rows: rows / 20)
+
+    classifier = fitted(learner, Scripted(*rounds), clock=clock, backend=ledger)
+
+    assert classifier.stop_reason_ == "time"
+    assert classifier.n_rows_taught_ == 10
+
+
+def test_time_to_load_the_best_model_is_kept_free():
+    clock, begun = FakeClock(), []
+
+    def fitting(rows):
+        begun.append(rows)
+        clock.advance(20)
+
+    classifier = fitted(Oracle(fitting), Double(first=10), clock=clock, backend=Ledger(load=30))
+
+    assert begun == [10]
+    assert classifier.stop_reason_ == "time"
+
+
+def test_every_kept_model_is_let_go_of_once():
+    ledger = Ledger()
+    by_rows = {10: 0.5, 20: 0.7, 30: 0.6, 40: 0.9}
+
+    fitted(Oracle(skill=by_rows.__getitem__), Scripted(*[(range(rows), EXAM) for rows in by_rows]), backend=ledger)
+
+    assert len(ledger.kept) == 3
+    assert ledger.discarded == ledger.kept
+
+
+def throw(error):
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("last_lesson", "on_round", "interrupts", "error"),
+    [
+        (range(5000), None, 0, IndexError),
+        (range(30), lambda finished: finished.number == 2 and throw(Tantrum()), 0, Tantrum),
+        (range(30), None, 2, KeyboardInterrupt),
+    ],
+    ids=["of the teacher", "of the callback", "of a second interrupt"],
+)
+def test_every_kept_model_is_let_go_of_when_the_session_ends_in_an_error(last_lesson, on_round, interrupts, error):
+    ledger = Ledger(interrupts=interrupts)
+    rounds = [(range(10), EXAM), (range(20), EXAM), (last_lesson, EXAM)]
+
+    with pytest.raises(error):
+        fitted(Oracle(skill=lambda rows: rows / 40), Scripted(*rounds), backend=ledger, on_round=on_round)
+
+    assert ledger.kept
+    assert ledger.discarded == ledger.kept
+
+
+# The estimate
+
+
+def test_the_score_is_estimated_from_the_rows_that_are_fresh():
+    # Round 2 examines 40 rows again, and 60 for the first time.
+    X, _ = a_pool(1000)
+    rounds = [(range(10), range(500, 540)), (range(20), range(500, 600))]
+
+    classifier = fitted(Oracle(skill=lambda rows: 0.5 if rows == 10 else 0.8), Scripted(*rounds))
+
+    right = int((X[540:600, 1] < 0.8).sum())
+    expected = accuracy_interval(right, 60)
+    assert classifier.n_rows_taught_ == 20
+    assert classifier.score_estimate_ == (expected.value, expected.low, expected.high)
+    assert classifier.history_[1].fresh == 60
+    assert classifier.history_[1].examined == 100
+
+
+def test_the_score_is_that_of_the_winner():
+    rounds = [(range(10), range(500, 700)), (range(20), range(700, 900))]
+
+    classifier = fitted(Oracle(skill=lambda rows: 0.9 if rows == 10 else 0.2), Scripted(*rounds))
+
+    first = classifier.history_[0]
+    assert classifier.score_estimate_ == (first.estimate, first.low, first.high)
+
+
+def test_a_winner_that_saw_no_fresh_row_has_no_estimate():
+    rounds = [(range(10), EXAM), (range(20), EXAM)]
+
+    classifier = fitted(Oracle(skill=lambda rows: 0.5 if rows == 10 else 0.9), Scripted(*rounds))
+
+    assert classifier.n_rows_taught_ == 20
+    assert classifier.history_[1].estimate > 0.8
+    assert classifier.score_estimate_ is None
+
+
+def test_rows_that_come_back_when_the_pool_is_exhausted_do_not_count():
+    learner = Oracle(skill=lambda rows: 0.99 if rows >= 400 else 0.8)
+
+    classifier = fitted(learner, TCT(first=50), rows=600, on_round=lambda finished: finished.rows >= 400)
+
+    history = classifier.history_
+    assert [finished.rows for finished in history] == [50, 100, 200, 400]
+    assert sum(finished.fresh for finished in history) == 550
+    assert (history[-1].examined, history[-1].fresh, history[-1].best) == (200, 0, True)
+    assert classifier.score_estimate_ is None
+
+
+def test_a_model_that_was_taught_every_row_has_no_estimate():
+    assert fitted(Oracle(), Full()).score_estimate_ is None
+
+
+# Judges and auditors
+
+
+class Panel:
+    """Lessons that are judged, audited and examined as they are told; remembers the answers."""
+
+    returns = "best"
+
+    def __init__(self, *lessons, **exams):
+        self.lessons = lessons
+        self.exams = exams
+        self.answers = []
+
+    def teach(self, deck):
+        for lesson in self.lessons:
+            yield Lesson(np.array(lesson))
+            for kind, rows in self.exams.items():
+                self.answers.append((yield Exam(np.array(rows), **{kind: True})))
+        return "all rows"
+
+
+JUDGES, AUDITORS = range(200, 600), range(600, 1000)
+
+
+@pytest.mark.parametrize(("skills", "kept"), [((0.8, 0.8), 20), ((0.8, 0.78), 20), ((0.8, 0.7), 10), ((0.8, 0.9), 20)])
+def test_by_the_same_judges_a_new_model_wins_unless_it_is_clearly_worse(skills, kept):
+    skill = dict(zip((10, 20), skills, strict=True)).__getitem__
+
+    classifier = fitted(Oracle(skill=skill), Panel(range(10), range(20), judges=JUDGES))
+
+    assert classifier.n_rows_taught_ == classifier.best_estimator_.taught_ == kept
+    assert classifier.history_[1].best is (kept == 20)
+
+
+def test_judges_alone_make_the_estimate_of_a_round_and_auditors_alone_that_of_the_user():
+    X, _ = a_pool(1000)
+    by_rows = {"judges": JUDGES, "audits": AUDITORS}
+
+    classifier = fitted(Oracle(), Panel(range(10), range(20), **by_rows))
+
+    judged, audited = (accuracy_interval(int((X[rows, 1] < 0.8).sum()), 400) for rows in by_rows.values())
+    for finished in classifier.history_:
+        assert (finished.estimate, finished.low, finished.high) == (judged.value, judged.low, judged.high)
+        assert (finished.examined, finished.fresh) == (800, 400)
+    assert classifier.score_estimate_ == (audited.value, audited.low, audited.high)
+
+
+def test_auditors_do_not_tell_which_of_their_answers_are_wrong():
+    teacher = Panel(range(10), audits=AUDITORS, judges=JUDGES, scored=range(100, 200))
+
+    fitted(Oracle(), teacher)
+
+    audit, judged, scored = teacher.answers
+    assert audit.mistakes == 0
+    assert audit.score is None
+    assert judged.mistakes > 0
+    assert judged.score == accuracy_interval(400 - judged.mistakes, 400)
+    assert scored.score == accuracy_interval(100 - scored.mistakes, 100)
+
+
+def test_a_model_is_safe_once_it_was_judged_whatever_its_audit_takes():
+    clock, exams = FakeClock(), []
+
+    def predicting(rows):
+        exams.append(rows)
+        clock.advance(1000 if len(exams) == 4 else 1)
+
+    classifier = fitted(
+        Oracle(predicting=predicting), Panel(range(10), range(20), judges=JUDGES, audits=AUDITORS), clock=clock
+    )
+
+    assert classifier.stop_reason_ == "time"
+    assert classifier.n_rows_taught_ == 20
+    assert classifier.score_estimate_ is None
+    assert classifier.history_[-1].best
+
+
+# Those who look on
+
+
+class Diary:
+    """A watcher that writes everything down."""
+
+    def __init__(self):
+        self.entries = []
+
+    def doing(self, activity, rows):
+        self.entries.append((activity, rows))
+
+    def round_over(self, finished):
+        self.entries.append(("round over", finished.number))
+
+
+def test_watchers_are_told_what_goes_on():
+    X, y = a_pool(1000)
+    pool, diaries = TablePool(X, Labels.encode(y)), (Diary(), Diary())
+    backend = Inline(clock=FakeClock())
+    budget = Budget(100, clock=backend.clock)
+
+    with backend.open(budget) as seat:
+        seat.welcome(Oracle(skill=lambda rows: 0.9 if rows == 10 else 0.2), pool, Task())
+        teacher = Scripted((range(10), EXAM, range(600, 650)), (range(20), EXAM))
+        outcome = Session(teacher, seat, budget, CostModel(), diaries).run(Deck(1000, np.random.default_rng(0)))
+
+    assert outcome.rows == 10
+    for diary in diaries:
+        activities = [
+            (re.sub(r"^(train|exam|being exam|stor)\w* .*", r"\1", what), rows) for what, rows in diary.entries
+        ]
+        assert activities == [
+            ("train", 10),
+            ("being exam", 100),
+            ("being exam", 50),
+            ("stor", 10),
+            ("round over", 1),
+            ("train", 20),
+            ("being exam", 100),
+            ("round over", 2),
+        ]
+
+
+def test_a_round_is_over_for_watchers_before_the_user_is_asked():
+    X, y = a_pool(100)
+    diary = Diary()
+    backend = Inline(clock=FakeClock())
+    budget = Budget(100, clock=backend.clock)
+
+    with backend.open(budget) as seat:
+        seat.welcome(Oracle(), TablePool(X, Labels.encode(y)), Task())
+        session = Session(
+            Full(), seat, budget, CostModel(), (diary,), on_round=lambda finished: diary.entries.append("user")
+        )
+        session.run(Deck(100, np.random.default_rng(0)))
+
+    assert diary.entries[-2:] == [("round over", 1), "user"]
+
+
+# Teachers of the user's own
+
+
+@pytest.mark.parametrize(
+    ("rounds", "error"),
+    [
+        ([(range(10), range(990, 1010))], IndexError),
+        ([([],)], ValueError),
+        ([([0.5, 1.5],)], ValueError),
+    ],
+    ids=["rows outside the pool", "no rows", "no row numbers"],
+)
+def test_a_teacher_that_asks_for_something_senseless_is_an_error(rounds, error):
+    with pytest.raises(error, match=r"Lesson|Exam"):
+        fitted(Oracle(), Scripted(*rounds))
+
+
+def test_a_row_may_be_taught_twice_in_one_lesson():
+    classifier = fitted(Oracle(), Scripted(([0, 1, 1, 1], EXAM)))
+
+    assert classifier.n_rows_taught_ == 4
+
+
+def test_an_error_of_the_teacher_comes_out_as_itself():
+    with pytest.raises(ValueError, match="alpha"):
+        fitted(Oracle(), TCT(alpha=3))
+
+
+def test_warnings_of_the_winner_are_repeated_and_those_of_others_are_not():
+    def complain(rows):
+        warnings.warn(f"{rows} rows", UserWarning, stacklevel=2)
+
+    with pytest.warns(UserWarning, match="rows") as caught:
+        fitted(Oracle(complain, skill=lambda rows: rows / 40), Scripted((range(10), EXAM), (range(20), EXAM)))
+
+    assert [str(warning.message) for warning in caught] == ["20 rows"]

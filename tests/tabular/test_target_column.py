@@ -1,0 +1,100 @@
+"""What is to be learned, and how it comes back."""
+
+import datetime
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from fitwithin._core.exceptions import Unusable
+from fitwithin._tabular.target_column import as_trained, in_file, read_goal
+
+DAYS = [datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)]
+
+
+def column(values, type_=None):
+    return pa.chunked_array([pa.array(values, type_)])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        column(["a", "b"]),
+        column(["a", "b"], pa.large_string()),
+        column([True, False]),
+        column([1, 2], pa.int8()),
+        column([1, 2], pa.uint64()),
+        column([1.0, 2.0], pa.float32()),
+        column(DAYS),
+        pa.chunked_array([pa.array(["a", "b"]).dictionary_encode()]),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_a_class_of_every_kind_comes_back_as_it_was(values):
+    goal = read_goal("y", values)
+
+    answers = in_file(goal.y, goal.type)
+
+    assert goal.task == "classification"
+    assert answers.to_pylist() == values.to_pylist()
+    assert str(answers.type) == goal.type
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        (column(np.arange(100)), "classification"),
+        (column(np.arange(101)), "regression"),
+        (column([0.5, 1.0]), "regression"),
+        (column([0.0, 1.0]), "classification"),
+        (column(["x"] * 5 + ["y"]), "classification"),
+    ],
+)
+def test_the_default_task_follows_from_the_values(values, task):
+    assert read_goal("y", values).task == task
+
+
+def test_the_users_word_goes_before_the_default():
+    assert read_goal("y", column([1, 2, 3]), "regression").y.dtype == np.float64
+    assert read_goal("y", column(np.arange(500)), "classification").y.dtype.kind == "i"
+
+
+def test_rows_without_a_value_are_known():
+    goal = read_goal("y", column(["a", None, "b"]))
+
+    assert goal.present.tolist() == [True, False, True]
+    assert goal.y.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("values", "task", "why"),
+    [
+        (column(["a", "a", None]), None, "one value only, 'a'"),
+        (column([None, None], pa.string()), None, "no values at all"),
+        (column([], pa.string()), None, "no rows"),
+        (column([[1], [2]]), None, "holds list"),
+        (column(["a", "b"]), "regression", "are numbers"),
+        (column([0.5, 1.5]), "classification", "holds fractions"),
+        (column([0.5, np.inf]), "regression", "infinite"),
+        (column([f"name {number}" for number in range(50_000)]), None, "50,000 different values in 50,000 rows"),
+        (column(np.arange(5_000)), "classification", "--task regression"),
+    ],
+)
+def test_what_can_not_be_learned_is_refused(values, task, why):
+    with pytest.raises(Unusable) as caught:
+        read_goal("y", values, task)
+
+    assert why in str(caught.value)
+    assert caught.value.hint
+
+
+def test_many_classes_can_be_meant():
+    assert len(read_goal("y", column([str(number) for number in range(2_000)]), most=2_000).y) == 2_000
+
+
+def test_labels_of_another_file_are_read_as_in_training():
+    assert as_trained("y", column(["1", "2"]), "int64", regression=False).tolist() == [1, 2]
+    assert as_trained("y", column(["true"]), "bool", regression=False).tolist() == [True]
+    assert as_trained("y", column([1, 2]), "double", regression=True).tolist() == [1.0, 2.0]
+    with pytest.raises(Unusable, match="trained with int64"):
+        as_trained("y", column(["a"]), "int64", regression=False)

@@ -1,0 +1,182 @@
+"""Trees that point to where there is nothing are refused before anybody follows them."""
+
+import numpy as np
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+from fitwithin._core.exceptions import Unusable
+from fitwithin._presets import AnyLabels
+from fitwithin._tabular.tree_checks import refuse_unsound_trees
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+RNG = np.random.default_rng(0)
+X = RNG.integers(0, 8, (400, 4)).astype(float)
+Y = (X[:, 0] + X[:, 1] > 7).astype(int)
+BY_CATEGORY = (X[:, 3] % 2).astype(int)
+
+
+def with_nodes(model, field, value, at=0):
+    """The same tree with one number changed in its nodes."""
+    state = model.tree_.__getstate__()
+    nodes = state["nodes"].copy()
+    nodes[field][at] = value
+    model.tree_.__setstate__({**state, "nodes": nodes})
+    return model
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeClassifier(),
+        RandomForestClassifier(3),
+        GradientBoostingClassifier(n_estimators=3),
+        HistGradientBoostingClassifier(max_iter=3),
+        HistGradientBoostingClassifier(max_iter=3, categorical_features=[0, 2]),
+        BaggingClassifier(DecisionTreeClassifier(), 3, max_features=2),
+        make_pipeline("passthrough", AnyLabels(DecisionTreeClassifier())),
+    ],
+    ids=str,
+)
+def test_trees_that_were_grown_are_sound(model):
+    refuse_unsound_trees(model.fit(X, Y))
+
+
+@pytest.mark.parametrize("column", range(4))
+def test_sets_of_categories_are_sound_wherever_their_column_is(column):
+    refuse_unsound_trees(HistGradientBoostingClassifier(categorical_features=[column]).fit(X, BY_CATEGORY))
+    refuse_unsound_trees(HistGradientBoostingClassifier(categorical_features=[column]).fit(X[:, ::-1], BY_CATEGORY))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("left_child", 10**6),
+        ("right_child", -7),
+        ("feature", 4),
+        ("feature", -1),
+        ("left_child", 0),
+        ("left_child", -1),
+    ],
+)
+def test_a_tree_with_a_wrong_number_is_refused(field, value):
+    model = with_nodes(DecisionTreeClassifier().fit(X, Y), field, value)
+
+    with pytest.raises(Unusable, match="point to where there is nothing"):
+        refuse_unsound_trees([model])
+
+
+def test_a_wrong_tree_is_found_in_a_forest():
+    forest = RandomForestClassifier(3).fit(X, Y)
+    with_nodes(forest.estimators_[2], "left_child", 10**6)
+
+    with pytest.raises(Unusable):
+        refuse_unsound_trees(forest)
+
+
+def test_a_tree_for_wider_rows_is_refused():
+    tree = DecisionTreeClassifier().fit(X, Y)
+    tree.n_features_in_ = 2
+
+    with pytest.raises(Unusable):
+        refuse_unsound_trees(tree)
+
+
+def test_a_forest_of_trees_for_wider_rows_is_refused():
+    forest = RandomForestClassifier(3).fit(X, Y)
+    forest.n_features_in_ = 2
+
+    with pytest.raises(Unusable):
+        refuse_unsound_trees(forest)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("left", 10**6), ("right", 0), ("feature_idx", 4), ("is_categorical", 1), ("feature_idx", -1)]
+)
+def test_a_booster_with_a_wrong_number_is_refused(field, value):
+    model = HistGradientBoostingClassifier(max_iter=3).fit(X, Y)
+    model._predictors[1][0].nodes[field][0] = value
+
+    with pytest.raises(Unusable):
+        refuse_unsound_trees(model)
+
+
+def test_a_set_of_categories_that_is_not_there_is_refused():
+    model = HistGradientBoostingClassifier(max_iter=3, categorical_features=[0, 1, 2, 3]).fit(X, Y)
+    model._predictors[0][0].nodes["bitset_idx"][0] = 10**6
+
+    with pytest.raises(Unusable):
+        refuse_unsound_trees(model)
+
+
+def hist(**changes):
+    model = HistGradientBoostingClassifier(max_iter=3, categorical_features=[3]).fit(X, BY_CATEGORY)
+    return with_changes(model, **changes)
+
+
+def with_changes(model, **changes):
+    for name, value in changes.items():
+        setattr(model, name, value)
+    return model
+
+
+def a_hidden_wrong_number():
+    model = hist(tree_=DecisionTreeClassifier().fit(X, Y).tree_)
+    model._predictors[0][0].nodes["left"][0] = 2**31
+    return model
+
+
+def trees_for_wider_rows():
+    narrow, wide = (GradientBoostingClassifier(n_estimators=3).fit(rows, Y) for rows in (X, np.hstack([X] * 9)))
+    narrow.estimators_[1:] = wide.estimators_[1:]
+    return with_changes(narrow, estimators_features_=[])
+
+
+def more_trees_than_columns():
+    model = GradientBoostingClassifier(n_estimators=3).fit(X, Y)
+    return with_changes(model, estimators_=np.repeat(model.estimators_, 50, axis=1))
+
+
+def a_preprocessor_that_drops_columns():
+    dropping = make_column_transformer(("passthrough", [0])).fit(X)
+    return hist(n_features_in_=50_000, _preprocessor=dropping)
+
+
+def bins_of(**changes):
+    model = hist()
+    with_changes(model._bin_mapper, **changes)
+    return model
+
+
+def sets_without_room():
+    model = hist()
+    for (tree,) in model._predictors:
+        tree.raw_left_cat_bitsets = np.zeros((len(tree.raw_left_cat_bitsets), 0), np.uint32)
+    return model
+
+
+@pytest.mark.parametrize(
+    "made_up",
+    [
+        a_hidden_wrong_number,
+        trees_for_wider_rows,
+        more_trees_than_columns,
+        a_preprocessor_that_drops_columns,
+        lambda: bins_of(bin_thresholds_=[]),
+        lambda: bins_of(is_categorical_=np.zeros(0, np.uint8)),
+        sets_without_room,
+        lambda: hist(_bin_mapper=None),
+        lambda: hist(_predictors=[["no tree"]]),
+    ],
+)
+def test_a_file_that_was_made_up_to_read_or_write_elsewhere_is_refused(made_up):
+    with pytest.raises(Unusable, match="point to where there is nothing"):
+        refuse_unsound_trees(made_up())
