@@ -13,7 +13,7 @@ from typing import Any
 import fitwithin
 from _accuracy_plan import Pair, Plan
 from _accuracy_rivals import Outcome, Rival, Task
-from _machine import Machine
+from _machine import Environment
 from fitwithin._research.study.preparing import Prepared, prepare
 from fitwithin._research.study.results import Line, Results
 from fitwithin._research.study.running import Rows
@@ -159,7 +159,7 @@ def _start(plan: Plan, rivals: Mapping[str, Rival]) -> dict[str, Any]:
     """On what, and with what, the lines that follow were measured."""
     return {
         "kind": "start",
-        "machine": asdict(Machine.here()),
+        "machine": asdict(Environment.here()),
         "code": code_mark(),
         "halves": sorted({pair.half for pair in plan.pairs}),
         "rivals": [rival for rival in plan.rivals if rival in rivals],

@@ -72,9 +72,9 @@ def left_behind(before: Surroundings) -> list[str]:
     ]
 
 
-def wait_until_clear(before: Surroundings, since: float, patience: float = 1.0) -> tuple[list[str], float]:
-    """What is still left behind when the patience is over, and when nothing was, in seconds since then."""
-    while (left := left_behind(before)) and time.perf_counter() - since < patience:
+def wait_until_clear(before: Surroundings, since: float, stop_signal: float = 1.0) -> tuple[list[str], float]:
+    """What is still left behind when the stop_signal is over, and when nothing was, in seconds since then."""
+    while (left := left_behind(before)) and time.perf_counter() - since < stop_signal:
         time.sleep(0.01)
     return left, time.perf_counter() - since
 

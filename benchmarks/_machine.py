@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from fitwithin._core.environment import Machine
+from fitwithin._core.environment import Environment
 
-__all__ = ["RESULTS", "Goal", "Machine", "Spread", "Table", "command", "report"]
+__all__ = ["RESULTS", "Environment", "Goal", "Spread", "Table", "command", "report"]
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -60,7 +60,7 @@ class Spread:
 
 def report(
     name: str,
-    machine: Machine,
+    machine: Environment,
     tables: Sequence[Table],
     goals: Sequence[Goal],
     figures: Mapping[str, Any],

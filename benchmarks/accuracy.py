@@ -28,7 +28,7 @@ from _accuracy_tables import (
     trouble_table,
     variant_table,
 )
-from _machine import RESULTS, Machine, report
+from _machine import RESULTS, Environment, report
 from fitwithin._research.study.results import Results
 from fitwithin._research.study.sources import find
 
@@ -95,7 +95,7 @@ def _in_words(plan: Plan, pair: Pair, seconds: float) -> str:
     return f"{pair.half:5s} {pair.name:46s} {pair.rows:7,d} rows, limits about {limits} s; {seconds / 60:4.1f} minutes"
 
 
-def sum_up(lines: Sequence[Mapping[str, Any]], machine: Machine, folder: Path, name: str) -> int:
+def sum_up(lines: Sequence[Mapping[str, Any]], machine: Environment, folder: Path, name: str) -> int:
     """Write tables, goals and pictures; 1 if a goal is missed."""
     every = Findings(lines)
     parts = halves(every)
@@ -132,7 +132,7 @@ def _add_pictures(wanted: Sequence[tuple[Findings, float]], folder: Path, name: 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run what is left of the plan and sum up; 1 if a goal is missed."""
-    arguments, machine = _arguments(argv), Machine.here()
+    arguments, machine = _arguments(argv), Environment.here()
     plan = _plan(arguments)
     if arguments.dry_run:
         show_plan(plan)

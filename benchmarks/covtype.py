@@ -20,7 +20,7 @@ from lightgbm import LGBMClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from _machine import RESULTS, Goal, Machine, Table, report
+from _machine import RESULTS, Environment, Goal, Table, report
 from fitwithin import TimeConstrainedClassifier
 
 PAPER = {"TCT": "86.6", "Double": "85.3", "Full, no limit": "85.3"}
@@ -195,7 +195,7 @@ def _read(data: Path, rows: int | None) -> pd.DataFrame:
 
 def main() -> int:
     """Run every seed; 1 if a goal is missed."""
-    arguments, machine = _arguments(), Machine.here()
+    arguments, machine = _arguments(), Environment.here()
     frame = _read(arguments.data, arguments.rows)
     results = [one for seed in range(arguments.seeds) for one in run_seed(frame, seed)]
     figures = {"results": [asdict(one) for one in results]}

@@ -16,7 +16,7 @@ from pathlib import Path
 from _cases import Case, all_cases
 from _fresh import Spec, run_fresh
 from _leftovers import Surroundings, adopt_orphans, private_temporary_folder, wait_until_clear
-from _machine import RESULTS, Goal, Machine, Spread, Table, report
+from _machine import RESULTS, Environment, Goal, Spread, Table, report
 from fitwithin import TimeConstrainedClassifier
 
 P99_GOAL, MAX_GOAL = 0.1, 0.25
@@ -182,7 +182,7 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> int:
     """Run every case; 1 if a goal is missed."""
-    arguments, machine = _arguments(), Machine.here()
+    arguments, machine = _arguments(), Environment.here()
     # What learners warn of is their trouble, and it is in the stop reason.
     warnings.simplefilter("ignore")
     cold = cold_starts(arguments.cold_runs)

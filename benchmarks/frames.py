@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from _machine import RESULTS, Goal, Machine, Table, report
+from _machine import RESULTS, Environment, Goal, Table, report
 from _memory import watch_memory
 from fitwithin import TimeConstrainedClassifier
 from fitwithin.teachers import Full
@@ -75,7 +75,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
-    arguments, machine = parser.parse_args(), Machine.here()
+    arguments, machine = parser.parse_args(), Environment.here()
     X = make_frame(arguments.rows)
     y = np.arange(arguments.rows) % 2
     runs = [measure(X, y) for _ in range(arguments.runs)]

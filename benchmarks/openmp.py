@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from _machine import RESULTS, Goal, Machine, Table, report
+from _machine import RESULTS, Environment, Goal, Table, report
 
 OURS = "passive after 1,000 turns, ours"
 WAYS: dict[str, dict[str, str]] = {
@@ -63,7 +63,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--longest", type=float, default=20.0, help="seconds after which a run is given up")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
-    arguments, machine = parser.parse_args(), Machine.here()
+    arguments, machine = parser.parse_args(), Environment.here()
     cores = os.cpu_count() or 1
     found: dict[tuple[int, str], list[float]] = {
         (others, name): [] for others in (0, cores // 2, cores) for name in WAYS

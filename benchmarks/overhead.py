@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from _fresh import Spec, import_seconds, run_fresh
-from _machine import RESULTS, Goal, Machine, Table, report
+from _machine import RESULTS, Environment, Goal, Table, report
 
 SHARE_GOAL, MEMORY_GOAL, BEGIN_GOAL = 0.02, 1.2, 0.1
 _TIMED = ("trivial", "GaussianNB", "DecisionTree(max_depth=5)", "LightGBM(n_jobs=1)")
@@ -196,7 +196,7 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> int:
     """Measure everything; 1 if a goal is missed."""
-    arguments, machine = _arguments(), Machine.here()
+    arguments, machine = _arguments(), Environment.here()
     sizes = Sizes(arguments.rows, arguments.columns, arguments.seconds, arguments.pool_seconds, arguments.first)
     timed, memory, pools = measure_time(sizes), measure_memory(sizes), measure_pools(sizes)
     tables = [

@@ -3,7 +3,7 @@ Your own learner, asked to stop
 ===============================
 
 Any object with `fit` and `predict` is a learner. One that goes step by step can be asked to stop with what it has: tell
-the library how, by :func:`~fitwithin.backends.register_stopping`. A lesson at the end of the time is then not lost.
+the library how, by :func:`~fitwithin.backends.register_early_stopping`. A lesson at the end of the time is then not lost.
 """
 
 import matplotlib.pyplot as plt
@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fitwithin import TimeConstrainedClassifier
-from fitwithin.backends import register_stopping
+from fitwithin.backends import register_early_stopping
 
 
 class GradientDescent(ClassifierMixin, BaseEstimator):
@@ -39,14 +39,14 @@ class GradientDescent(ClassifierMixin, BaseEstimator):
         return self.classes_[(X @ self.coef_ > 0).astype(int)]
 
 
-def fit_while_there_is_time(learner, X, y, patience, params):  # noqa: ARG001  # this fit takes no others
+def fit_while_there_is_time(learner, X, y, stop_signal, params):  # noqa: ARG001  # this fit takes no others
     """At least one step, at most as many as in a plain fit, none when the time is over."""
     codes = learner.begin(X, y)
-    for _ in patience.steps(learner.steps):
+    for _ in stop_signal.steps(learner.steps):
         learner.step(X, codes)
 
 
-register_stopping(GradientDescent, fit_while_there_is_time)
+register_early_stopping(GradientDescent, fit_while_there_is_time)
 
 # %%
 # With four limits. A lesson that takes too long is cut short, and its model counts.

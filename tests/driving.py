@@ -20,8 +20,8 @@ def every_fifth(rows):
 def answers_to(exam, wrong):
     """What a session would say, if the user's score is the accuracy."""
     right = len(wrong) - int(np.count_nonzero(wrong))
-    score = accuracy_interval(right, len(wrong)) if exam.scored or exam.judges else None
-    return Answers(exam.rows, np.zeros_like(wrong) if exam.audits else wrong, None, score)
+    score = accuracy_interval(right, len(wrong)) if exam.purpose in ("score", "validation") else None
+    return Answers(exam.rows, np.zeros_like(wrong) if exam.purpose == "holdout" else wrong, None, score)
 
 
 def driven(steps, answer=every_fifth, *, cost=None, lesson=None, exam=0.0, clock=None):
@@ -50,14 +50,14 @@ def exams_of(asked):
     return [request for request in asked if isinstance(request, Exam)]
 
 
-def an_outlook(limit=100.0, *, lessons=(), exam=0.0, graceful=False, clock=None):
+def an_outlook(limit=100.0, *, lessons=(), exam=0.0, can_stop_early=False, clock=None):
     """An outlook after lessons of so many rows and seconds, and with exams of so many seconds a row."""
-    cost = CostModel(1.0 if graceful else 1.1)
+    cost = CostModel(1.0 if can_stop_early else 1.1)
     for rows, seconds in lessons:
         cost.taught(rows, seconds)
     if exam:
         cost.examined(1, exam)
-    return Outlook(Budget(limit, clock=clock or FakeClock()), cost, graceful=graceful)
+    return Outlook(Budget(limit, clock=clock or FakeClock()), cost, can_stop_early=can_stop_early)
 
 
 def a_course(size=6000, first=250, *, seed=0, outlook=None):

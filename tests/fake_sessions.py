@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.exceptions import OutOfTime
 from fitwithin.backends import Inline
-from fitwithin.backends._inline import InlineSeat
+from fitwithin.backends._inline import InlineRunner
 from fitwithin.testing import FakeClock
 
 
@@ -28,8 +28,8 @@ class KillingClock(FakeClock):
             raise Killed
 
 
-class KillableSeat(InlineSeat):
-    """A seat in this process for a learner that goes by a `KillingClock`."""
+class KillableSeat(InlineRunner):
+    """A runner in this process for a learner that goes by a `KillingClock`."""
 
     killable = True
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.naive_bayes import GaussianNB
 
 from fitwithin import Round, TimeConstrainedClassifier, TimeConstrainedRegressor
-from fitwithin._core.budget import seconds_of
+from fitwithin._core.budget import parse_time_limit
 from fitwithin.viz._history import History
 
 A_ROUND = Round(
@@ -54,7 +54,7 @@ def a_fit(
     fit.best_estimator_ = GaussianNB()
     fit.history_ = History([a_round(number) for number in (1, 2, 3)] if rounds is None else rounds)
     fit.stop_reason_, fit.score_estimate_ = "time", estimate
-    fit.time_limit_, fit.time_used_ = seconds_of(fit.time_limit), used
+    fit.time_limit_, fit.time_used_ = parse_time_limit(fit.time_limit), used
     fit.n_rows_in_, fit.n_rows_taught_ = sum(pool), sum(taught)
     if not regressor:
         fit.classes_, fit.class_count_, fit.class_count_taught_ = map(np.array, (classes, pool, taught))

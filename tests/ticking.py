@@ -2,10 +2,10 @@
 
 import itertools
 
-from fitwithin.backends import Patience
+from fitwithin.backends import StopSignal
 
 
 def questions(seconds):
     """A second passes with every question."""
     ticks = itertools.count()
-    return Patience(seconds, clock=lambda: float(next(ticks)))
+    return StopSignal(seconds, clock=lambda: float(next(ticks)))

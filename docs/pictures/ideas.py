@@ -89,9 +89,9 @@ class Watched(Auto):
                 request = requests.send(answers)
             except StopIteration as end:
                 return end.value
-            begun = LIMIT - deck.outlook.left
+            begun = LIMIT - deck.outlook.seconds_left
             answers = yield request
-            self.notes_.append((request, begun, LIMIT - deck.outlook.left))
+            self.notes_.append((request, begun, LIMIT - deck.outlook.seconds_left))
 
 
 class Killable(Inline):
@@ -139,7 +139,7 @@ def draw_auto() -> None:
             where = (begun + ended) / 2, len(request.rows) * 1.2
             ax.text(*where, label, ha="center", va="bottom", fontsize=8, rotation=90 if ended - begun < 3 else 0)
             continue
-        kind = "panel" if request.judges else "auditors" if request.audits else "judges, search"
+        kind = {"validation": "panel", "holdout": "auditors"}.get(request.purpose, "judges, search")
         # Exams are short here, and are to be seen all the same.
         lane, colour = lanes[kind]
         exams.barh(lane, max(ended - begun, 0.25), left=begun, color=colour, height=0.7)

@@ -14,10 +14,10 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from fitwithin import teachers
-from fitwithin._core.budget import Budget, TimeLimit, seconds_of
+from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.cost import GROWTH, CostModel, Outlook
 from fitwithin._core.records import OnRound
-from fitwithin._core.scoring import Grading, Scorer, is_made
+from fitwithin._core.scoring import Scorer, Scoring, is_made
 from fitwithin._core.tables import as_learned, is_frame
 from fitwithin._core.target import Array, Labels, Target
 from fitwithin._pools import TablePool, by_rows
@@ -25,8 +25,8 @@ from fitwithin._presets import preset
 from fitwithin._session.progress import ShowProgress, display
 from fitwithin._session.result import Outcome
 from fitwithin._session.session import Session
-from fitwithin.backends import Backend, Inline, Process, Seat, Task
-from fitwithin.backends._early_stopping import stopping_fit
+from fitwithin.backends import Backend, Inline, Process, Runner, Task
+from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.teachers import Deck, Teacher
 from fitwithin.viz._history import History
 from fitwithin.viz._report import Reporting
@@ -104,21 +104,21 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
             If the learner's process died in its first round.
         """
         backend: Backend = _named("backend", self.backend, _BACKENDS, "open")
-        budget = Budget(seconds_of(self.time_limit), clock=backend.clock)
+        budget = Budget(parse_time_limit(self.time_limit), clock=backend.clock)
         teacher: Teacher = _named("teacher", self.teacher, TEACHERS, "teach")
         scorer = self._scorer(weighted=sample_weight is not None)
-        with backend.open(budget) as seat, display(self.progress, budget) as shown:
+        with backend.open(budget) as runner, display(self.progress, budget) as shown:
             watchers = () if shown is None else (shown,)
-            deck, labels = self._seated(seat, teacher, X, y, scorer, self._routed(sample_weight, params), budget)
+            deck, labels = self._seated(runner, teacher, X, y, scorer, self._routed(sample_weight, params), budget)
             cost, scored = deck.outlook.cost, scorer is not None
-            outcome = Session(teacher, seat, budget, cost, watchers, self.on_round, scored=scored).run(deck, labels)
+            outcome = Session(teacher, runner, budget, cost, watchers, self.on_round, scored=scored).run(deck, labels)
         self._remember(outcome)
         self.time_limit_, self.time_used_ = budget.seconds, budget.elapsed()
         return self
 
     def _seated(
         self,
-        seat: Seat,
+        runner: Runner,
         teacher: Teacher,
         X: Any,
         y: Any,
@@ -126,7 +126,7 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
         params: Mapping[str, Any],
         budget: Budget,
     ) -> tuple[Deck, Labels | None]:
-        """Check the input, seat the learner before its pool, and shuffle the deck."""
+        """Check the input, runner the learner before its pool, and shuffle the deck."""
         learner = self._checked_learner()
         refuse_unfit_teacher(teacher, learner, regression=self._regression)
         features = self._features(X, y)
@@ -145,12 +145,17 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
         self.n_rows_in_ = len(pool)
         labels = target if isinstance(target, Labels) else None
         strata, classes = (None, None) if labels is None else (labels.codes, labels.classes)
-        task = Task(Grading(scorer, self._regression), options, seed, classes, stopping_fit(learner))
-        seat.welcome(learner, pool, task)
+        task = Task(Scoring(scorer, self._regression), options, seed, classes, find_early_stopping(learner))
+        runner.prepare(learner, pool, task)
         least = 1 if self.scoring in (None, "accuracy") else _LEAST_OF_A_CLASS
         # A learner that goes by steps takes time in proportion to its rows.
-        graceful = task.stopping is not None
-        outlook = Outlook(budget, CostModel(1.0 if graceful else GROWTH), graceful=graceful, killable=seat.killable)
+        can_stop_early = task.stopping is not None
+        outlook = Outlook(
+            budget,
+            CostModel(1.0 if can_stop_early else GROWTH),
+            can_stop_early=can_stop_early,
+            killable=runner.killable,
+        )
         return Deck(len(pool), np.random.default_rng(random.randint(2**31 - 1)), strata, least, outlook), labels
 
     def _remember(self, outcome: Outcome) -> None:

@@ -16,7 +16,7 @@ from fitwithin._core.target import Array, Target
 
 
 @dataclass(frozen=True, eq=False)
-class Portion:
+class LabeledRows:
     """Some rows of a pool, as the learner wants them.
 
     Parameters
@@ -36,12 +36,12 @@ class Portion:
     def __len__(self) -> int:
         return len(self.y)
 
-    def split(self, size: int) -> Iterator[Portion]:
+    def split(self, size: int) -> Iterator[LabeledRows]:
         """The same rows in their order, so many at a time."""
         for start in range(0, len(self), size):
             rows = np.arange(start, min(start + size, len(self)))
             extras = {name: column[rows] for name, column in self.extras.items()}
-            yield Portion(take(self.X, rows), self.y[rows], extras)
+            yield LabeledRows(take(self.X, rows), self.y[rows], extras)
 
     @property
     def weights(self) -> Array | None:
@@ -56,7 +56,7 @@ class Pool(Protocol):
         """How many rows there are."""
         ...
 
-    def read(self, rows: Rows) -> Portion:
+    def read(self, rows: Rows) -> LabeledRows:
         """These rows, as the learner wants them."""
         ...
 
@@ -96,10 +96,10 @@ class TablePool:
     def __len__(self) -> int:
         return len(self.y.column)
 
-    def read(self, rows: Rows) -> Portion:
+    def read(self, rows: Rows) -> LabeledRows:
         """These rows, as a copy."""
         extras = {name: column[rows] for name, column in self.extras.items()}
-        return Portion(owned(take(self.X, rows)), self.y.decode(self.y.column[rows]), extras)
+        return LabeledRows(owned(take(self.X, rows)), self.y.decode(self.y.column[rows]), extras)
 
 
 def by_rows(params: Mapping[str, Any], rows: int) -> tuple[dict[str, Array], dict[str, Any]]:

@@ -76,8 +76,8 @@ _CATBOOST: Mapping[str, Any] = {"thread_count": 1, "verbose": False, "allow_writ
 
 CLASSIFIERS: Mapping[str, Callable[[], Any]] = {
     "lightgbm": lambda: _booster("lightgbm", "LGBMClassifier", **_LIGHTGBM),
-    "xgboost": lambda: AnyLabels(_booster("xgboost", "XGBClassifier", **_XGBOOST)),
-    "catboost": lambda: AnyLabels(_booster("catboost", "CatBoostClassifier", **_CATBOOST)),
+    "xgboost": lambda: LabelEncodedClassifier(_booster("xgboost", "XGBClassifier", **_XGBOOST)),
+    "catboost": lambda: LabelEncodedClassifier(_booster("catboost", "CatBoostClassifier", **_CATBOOST)),
     "hist-gradient-boosting": HistGradientBoostingClassifier,
     "random-forest": lambda: RandomForestClassifier(min_samples_split=30, n_jobs=1),
     "decision-tree": lambda: DecisionTreeClassifier(min_samples_split=30, max_depth=5),
@@ -100,7 +100,7 @@ REGRESSORS: Mapping[str, Callable[[], Any]] = {
 """Their counterparts for values, where there are any."""
 
 
-class AnyLabels(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class LabelEncodedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """A classifier that is taught numbers from 0 on, and answers with the labels behind them.
 
     XGBoost refuses every other label, CatBoost answers in text or in columns; scikit-learn has nothing for it.
@@ -113,7 +113,7 @@ class AnyLabels(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ig
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> AnyLabels(DecisionTreeClassifier()).fit([[0], [1]], [True, False]).predict([[0]])
+    >>> LabelEncodedClassifier(DecisionTreeClassifier()).fit([[0], [1]], [True, False]).predict([[0]])
     array([ True])
     """
 
@@ -132,12 +132,12 @@ class AnyLabels(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ig
         sample_weight : array of shape (n_rows,), optional
             Weights, passed on.
         """
-        codes = self.numbered(y)
+        codes = self.encode_labels(y)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.estimator_.fit(X, codes, **weights)
         return self
 
-    def numbered(self, y: Any) -> Array:
+    def encode_labels(self, y: Any) -> Array:
         """Remember the labels, make a new classifier to be taught, and give each row the number of its label."""
         self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
         self.estimator_ = clone(self.estimator)

@@ -60,10 +60,10 @@ def test_a_memory_mapped_array_is_mapped_and_not_copied(start, tmp_path):
     mapped[10:] = pool.X
     pool.X = np.asarray(mapped)[10:]
 
-    with seated(Process(start=start), RecordingClassifier(), pool) as seat:
-        seat.teach(np.array([3, 100, 7]))
-        model = seat.keep()
-        shared = len(seat._rows.files)
+    with seated(Process(start=start), RecordingClassifier(), pool) as runner:
+        runner.teach(np.array([3, 100, 7]))
+        model = runner.keep()
+        shared = len(runner._rows.files)
 
     np.testing.assert_array_equal(model.bring().X_, a_pool().X[[3, 100, 7]])
     model.discard()
@@ -80,22 +80,22 @@ def test_a_private_or_deleted_memory_map_is_read_like_any_array(tmp_path):
 
     for X in (private, deleted):
         pool.X = X
-        with seated(Process(), RecordingClassifier(), pool) as seat:
-            seat.teach(np.array([5, 6]))
-            model = seat.keep()
+        with seated(Process(), RecordingClassifier(), pool) as runner:
+            runner.teach(np.array([5, 6]))
+            model = runner.keep()
         np.testing.assert_array_equal(model.bring().X_, X[[5, 6]])
         model.discard()
 
 
 def test_each_row_enters_the_shared_map_once():
     pool = a_pool()
-    with seated(Process(start="fork"), RecordingClassifier(), pool) as seat:
-        seat.teach(np.arange(50))
-        seat.examine(np.arange(50, 100))
-        seat.teach(np.arange(25, 75))
-        seat.examine(np.arange(100))
+    with seated(Process(start="fork"), RecordingClassifier(), pool) as runner:
+        runner.teach(np.arange(50))
+        runner.examine(np.arange(50, 100))
+        runner.teach(np.arange(25, 75))
+        runner.examine(np.arange(100))
 
-        assert seat._rows.length == 100
+        assert runner._rows.length == 100
 
 
 def test_a_learner_with_the_global_random_state_repeats_itself_under_a_seed_and_differs_between_rounds_without():
@@ -106,11 +106,11 @@ def test_a_learner_with_the_global_random_state_repeats_itself_under_a_seed_and_
 
     def draws(seed):
         models = []
-        with Process().open(_long()) as seat:
-            seat.welcome(Random(), a_pool(), Task(seed=seed))
+        with Process().open(_long()) as runner:
+            runner.prepare(Random(), a_pool(), Task(seed=seed))
             for _ in range(2):
-                seat.teach(np.arange(5))
-                models.append(seat.keep())
+                runner.teach(np.arange(5))
+                models.append(runner.keep())
         found = [model.bring().draw_ for model in models]
         for model in models:
             model.discard()
@@ -141,23 +141,23 @@ def test_an_idle_process_ends_by_itself_and_is_reaped(handle):
 
 
 def test_a_helper_that_died_while_idle_is_replaced():
-    with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as seat:
-        helper = psutil.Process(seat._host._helper._process.pid)
+    with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as runner:
+        helper = psutil.Process(runner._host._helper._process.pid)
     helper.kill()
 
-    with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as seat:
-        assert seat.teach(np.arange(9)).fit >= 0
+    with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as runner:
+        assert runner.teach(np.arange(9)).fit >= 0
 
 
 def test_a_helper_that_dies_at_work_is_told_as_the_learners_death():
-    with seated(Process(start="fork"), AwkwardClassifier("hangs in Python"), a_pool()) as seat:
-        helper = psutil.Process(seat._host._helper._process.pid)
-        seat._host._helper.prepare([])
+    with seated(Process(start="fork"), AwkwardClassifier("hangs in Python"), a_pool()) as runner:
+        helper = psutil.Process(runner._host._helper._process.pid)
+        runner._host._helper.prepare([])
         import threading
 
         threading.Timer(0.3, helper.kill).start()
         with pytest.raises(LearnerDied):
-            seat.teach(np.arange(30))
+            runner.teach(np.arange(30))
 
 
 def test_a_session_that_gave_up_on_a_fork_does_not_confuse_the_next_one():
@@ -170,10 +170,10 @@ def test_a_session_that_gave_up_on_a_fork_does_not_confuse_the_next_one():
     helpers.clear()
     helpers.give_back(helper)
 
-    with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as seat:
-        assert seat._host._helper is helper
-        assert seat.teach(np.arange(9)).fit >= 0
-        assert seat.examine(np.arange(9, 12)).wrong.shape == (3,)
+    with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as runner:
+        assert runner._host._helper is helper
+        assert runner.teach(np.arange(9)).fit >= 0
+        assert runner.examine(np.arange(9, 12)).wrong.shape == (3,)
     for end in (ours, theirs):
         end.close()
 
@@ -204,10 +204,10 @@ def test_an_exit_of_the_learner_is_told_by_its_code():
             sys.exit(4)
 
     with (
-        seated(Process(start="fork"), Quitting(), a_pool()) as seat,
+        seated(Process(start="fork"), Quitting(), a_pool()) as runner,
         pytest.raises(LearnerDied, match="exit code 4"),
     ):
-        seat.teach(np.arange(5))
+        runner.teach(np.arange(5))
 
 
 def test_a_warning_class_that_exists_only_here_reaches_the_user():
@@ -221,9 +221,9 @@ def test_a_warning_class_that_exists_only_here_reaches_the_user():
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        with seated(Process(), Warner(), a_pool()) as seat:
-            seat.teach(np.arange(5))
-            kept = seat.keep()
+        with seated(Process(), Warner(), a_pool()) as runner:
+            runner.teach(np.arange(5))
+            kept = runner.keep()
     with pytest.warns(OwnWarning, match="mine"):
         kept.bring()
     kept.discard()

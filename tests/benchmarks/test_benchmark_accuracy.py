@@ -14,7 +14,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_classification
 
-from fitwithin._core.environment import Machine
+from fitwithin._core.environment import Environment
 from fitwithin._research.study.data import Table
 from fitwithin._research.study.results import Results
 from fitwithin._research.study.running import Rows
@@ -387,7 +387,7 @@ def test_the_summary_is_written_with_pictures(tmp_path, capsys):
     start = {"kind": "start", "machine": {"date": "today"}, "halves": ["tune"], "code": "abc"}
     lines = [start, a_pair(), a_fit("full", 0.9), a_fit("auto", 0.8), a_fit("double", 0.7)]
 
-    missed = accuracy.sum_up(lines, Machine.here(), tmp_path, "accuracy")
+    missed = accuracy.sum_up(lines, Environment.here(), tmp_path, "accuracy")
 
     assert missed == 1
     assert {file.name for file in tmp_path.iterdir()} == {

@@ -6,7 +6,7 @@ import pytest
 
 from fitwithin._cli.errors import require
 from fitwithin._cli.options import did_you_mean, learner_of, limit_of, one_of
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 
 
 def test_a_preset_gets_the_cores_that_it_may_use():
@@ -28,14 +28,14 @@ def test_a_factory_is_called(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["nowhere:make", "sklearn.svm:Nothing", "os:getcwd", "math:sqrt", ":", "sklearn.svm:"])
 def test_a_factory_that_makes_no_learner_is_refused(name):
-    with pytest.raises(Unusable, match="--learner"):
+    with pytest.raises(UserInputError, match="--learner"):
         learner_of(name, regression=False)
 
 
 def test_a_missing_booster_is_named_with_the_command_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "catboost", None)
 
-    with pytest.raises(Unusable) as caught:
+    with pytest.raises(UserInputError) as caught:
         learner_of("catboost", regression=False)
 
     assert caught.value.sentence == "CatBoost is not installed."
@@ -45,7 +45,7 @@ def test_a_missing_booster_is_named_with_the_command_that_installs_it(monkeypatc
 def test_the_nearest_name_is_suggested_whatever_its_capitals():
     assert did_you_mean("TARGET", ["age", "Target"], "It is lost.") == "Did you mean Target?"
     assert did_you_mean("zzz", ["age"], "It is lost.") == "It is lost."
-    with pytest.raises(Unusable, match=r"Did you mean tct\?"):
+    with pytest.raises(UserInputError, match=r"Did you mean tct\?"):
         one_of("--teacher", "tcd", ["tct", "double"])
 
 

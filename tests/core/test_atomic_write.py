@@ -4,14 +4,14 @@ import os
 
 import pytest
 
-from fitwithin._core.atomic_write import whole_file
+from fitwithin._core.atomic_write import atomic_write
 
 
 def test_a_link_is_followed_and_stays_a_link(tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "there" / "a")
 
-    with whole_file(tmp_path / "link") as written:
+    with atomic_write(tmp_path / "link") as written:
         written.write_text("whole")
 
     assert (tmp_path / "link").is_symlink()
@@ -22,7 +22,7 @@ def test_a_link_is_followed_and_stays_a_link(tmp_path):
 def test_a_pipe_is_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "a")
 
-    with pytest.raises(FileExistsError, match="no ordinary file"), whole_file(tmp_path / "a") as written:
+    with pytest.raises(FileExistsError, match="no ordinary file"), atomic_write(tmp_path / "a") as written:
         written.write_text("x")
 
     assert not (tmp_path / "a").is_file()
@@ -31,7 +31,7 @@ def test_a_pipe_is_not_replaced(tmp_path):
 def test_two_writers_do_not_get_in_each_others_way(tmp_path):
     path = tmp_path / "a"
 
-    with whole_file(path) as one, whole_file(path) as other:
+    with atomic_write(path) as one, atomic_write(path) as other:
         one.write_text("one")
         other.write_text("other")
 
@@ -44,7 +44,7 @@ def test_what_was_there_stays_if_the_writer_fails(tmp_path):
     path.write_text("old")
 
     def write():
-        with whole_file(path) as written:
+        with atomic_write(path) as written:
             written.write_text("half")
             raise KeyboardInterrupt
 

@@ -28,7 +28,7 @@ FIELDS = [
     "high",
     "best",
     "elapsed",
-    "judges",
+    "validation_rows",
 ]
 
 
@@ -36,9 +36,11 @@ def a_round(**changes):
     return replace(A_ROUND, **changes)
 
 
-@pytest.mark.parametrize(("judges", "fresh", "flattered"), [(0, 8, True), (0, 10, False), (5, 0, False)])
-def test_a_score_over_rows_that_were_seen_before_flatters_unless_a_panel_judges(judges, fresh, flattered):
-    assert a_round(examined=10, fresh=fresh, judges=judges).is_flattered == flattered
+@pytest.mark.parametrize(("validation_rows", "fresh", "flattered"), [(0, 8, True), (0, 10, False), (5, 0, False)])
+def test_a_score_over_rows_that_were_seen_before_flatters_unless_validation_rows_decide(
+    validation_rows, fresh, flattered
+):
+    assert a_round(examined=10, fresh=fresh, validation_rows=validation_rows).is_flattered == flattered
 
 
 def test_a_round_has_the_fields_that_are_promised():
@@ -87,6 +89,6 @@ def test_answers_count_their_mistakes(wrong, mistakes):
 def test_an_exam_is_a_plain_one_and_a_lesson_has_no_limit_unless_it_is_said():
     exam, lesson = Exam(np.arange(3)), Lesson(np.arange(3))
 
-    assert not any([exam.margins, exam.scored, exam.judges, exam.audits])
+    assert (exam.purpose, exam.margins) == ("mistakes", False)
     assert (lesson.batch, lesson.within) == (None, None)
     assert Answers(exam.rows, np.zeros(3, bool)).score is None

@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import get_scorer, make_scorer, mean_pinball_loss
 from sklearn.svm import LinearSVC
 
-from fitwithin._core.scoring import Exams, Grading, _contributions, accuracy_interval
+from fitwithin._core.scoring import Exams, Scoring, _contributions, accuracy_interval
 
 X, Y = make_classification(4000, n_informative=5, flip_y=0.1, random_state=0)
 MODEL = LogisticRegression().fit(X[:500], Y[:500])
@@ -38,7 +38,7 @@ CASES = [
 def test_the_estimate_is_the_scorers_own_value_with_an_interval_around_it(name, model, X, y):
     scorer = get_scorer(name)
 
-    estimate = Grading(scorer).estimate(sat(model, X[500:], y[500:], scorer))
+    estimate = Scoring(scorer).estimate(sat(model, X[500:], y[500:], scorer))
 
     assert estimate.value == pytest.approx(scorer(model, X[500:], y[500:]))
     assert estimate.low < estimate.value < estimate.high
@@ -48,7 +48,7 @@ def test_the_estimate_is_the_scorers_own_value_with_an_interval_around_it(name, 
 def test_weights_are_the_scorers_business_too(name, model, X, y):
     scorer, weights = get_scorer(name), np.random.default_rng(0).integers(1, 5, len(y) - 500).astype(float)
 
-    estimate = Grading(scorer).estimate(sat(model, X[500:], y[500:], scorer, weights))
+    estimate = Scoring(scorer).estimate(sat(model, X[500:], y[500:], scorer, weights))
 
     assert estimate.value == pytest.approx(scorer(model, X[500:], y[500:], sample_weight=weights))
 
@@ -61,7 +61,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(name):
     hits = 0
     for _ in range(60):
         rows = 500 + rng.integers(3500, size=400)
-        estimate = Grading(scorer).estimate(sat(MODEL, X[rows], Y[rows], scorer, cuts=(100,)))
+        estimate = Scoring(scorer).estimate(sat(MODEL, X[rows], Y[rows], scorer, cuts=(100,)))
         hits += estimate.low <= truth <= estimate.high
 
     assert 50 <= hits <= 60
@@ -71,7 +71,7 @@ def test_unweighted_accuracy_has_the_interval_of_the_paper():
     scorer = get_scorer("accuracy")
     right = int((MODEL.predict(X[500:]) == Y[500:]).sum())
 
-    assert Grading(scorer).estimate(sat(MODEL, X[500:], Y[500:], scorer)) == accuracy_interval(right, 3500)
+    assert Scoring(scorer).estimate(sat(MODEL, X[500:], Y[500:], scorer)) == accuracy_interval(right, 3500)
 
 
 @pytest.mark.parametrize("name", ["accuracy", "neg_log_loss", "neg_brier_score"])
@@ -89,8 +89,8 @@ def test_weight_two_counts_like_two_rows():
     weights = np.where(np.arange(3500) < 1000, 2.0, 1.0)
     twice = np.concatenate([np.arange(1000), np.arange(3500)]) + 500
 
-    weighted = Grading(scorer).estimate(sat(MODEL, X[500:], Y[500:], scorer, weights))
-    repeated = Grading(scorer).estimate(sat(MODEL, X[twice], Y[twice], scorer))
+    weighted = Scoring(scorer).estimate(sat(MODEL, X[500:], Y[500:], scorer, weights))
+    repeated = Scoring(scorer).estimate(sat(MODEL, X[twice], Y[twice], scorer))
 
     assert weighted.value == pytest.approx(repeated.value)
 
@@ -100,7 +100,7 @@ def test_a_larger_exam_has_a_narrower_interval_and_bounded_work():
     widths = []
     for rows in (1000, 64_000):
         many = np.random.default_rng(0).integers(500, 4000, rows)
-        estimate = Grading(scorer).estimate(sat(MODEL, X[many], Y[many], scorer, cuts=(rows // 3,)))
+        estimate = Scoring(scorer).estimate(sat(MODEL, X[many], Y[many], scorer, cuts=(rows // 3,)))
         widths.append(estimate.high - estimate.low)
 
     assert 5 < widths[0] / widths[1] < 12
@@ -111,16 +111,16 @@ def test_only_the_chosen_rows_count():
     exams = sat(MODEL, X[500:], Y[500:], scorer)
     chosen = np.arange(3500) % 3 == 0
 
-    assert Grading(scorer).estimate(exams, chosen).value == pytest.approx(
+    assert Scoring(scorer).estimate(exams, chosen).value == pytest.approx(
         scorer(MODEL, X[500:][chosen], Y[500:][chosen])
     )
-    assert Grading(scorer).estimate(exams, np.zeros(3500, dtype=bool)) is None
+    assert Scoring(scorer).estimate(exams, np.zeros(3500, dtype=bool)) is None
 
 
 def test_a_learner_with_scores_instead_of_probabilities_is_enough_for_a_ranking():
     model, scorer = LinearSVC().fit(X[:500], Y[:500]), get_scorer("roc_auc")
 
-    assert Grading(scorer).estimate(sat(model, X[500:], Y[500:], scorer)).value == pytest.approx(
+    assert Scoring(scorer).estimate(sat(model, X[500:], Y[500:], scorer)).value == pytest.approx(
         scorer(model, X[500:], Y[500:])
     )
 
@@ -133,7 +133,7 @@ def test_users_may_make_their_own():
 
     for scorer in (made, plain):
         exams = sat(LINE, XR[500:], YR[500:], scorer)
-        assert Grading(scorer, regression=True).estimate(exams).value == pytest.approx(scorer(LINE, XR[500:], YR[500:]))
+        assert Scoring(scorer, regression=True).estimate(exams).value == pytest.approx(scorer(LINE, XR[500:], YR[500:]))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
@@ -142,7 +142,7 @@ def test_a_small_exam_that_lacks_a_class_is_no_crash():
     y = np.zeros(30, dtype=int)
     y[0] = 1
 
-    estimate = Grading(scorer).estimate(sat(MODEL, X[:30], y, scorer, cuts=()))
+    estimate = Scoring(scorer).estimate(sat(MODEL, X[:30], y, scorer, cuts=()))
 
     assert estimate.low < estimate.value
 
@@ -150,18 +150,18 @@ def test_a_small_exam_that_lacks_a_class_is_no_crash():
 def test_a_misclassified_row_is_wrong_whatever_the_metric():
     y, predicted = np.array([0, 1, 1]), np.array([0, 0, 1])
 
-    assert Grading(get_scorer("roc_auc")).mistakes(y, predicted).tolist() == [False, True, False]
+    assert Scoring(get_scorer("roc_auc")).mistakes(y, predicted).tolist() == [False, True, False]
 
 
 def test_the_fifth_with_the_largest_errors_is_hard():
     y = np.arange(10.0)
     predicted = y + np.array([0, 0, 0, 9, 0, 0, -7, 0.1, 0, 0])
 
-    assert np.flatnonzero(Grading(None, regression=True).mistakes(y, predicted)).tolist() == [3, 6]
+    assert np.flatnonzero(Scoring(None, regression=True).mistakes(y, predicted)).tolist() == [3, 6]
 
 
 def test_nothing_is_hard_when_every_value_is_right():
-    assert not Grading(None, regression=True).mistakes(np.ones(5), np.ones(5)).any()
+    assert not Scoring(None, regression=True).mistakes(np.ones(5), np.ones(5)).any()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
@@ -171,10 +171,10 @@ def test_a_metric_that_is_not_defined_on_an_exam_proves_nothing(name):
     rows = np.flatnonzero(YM != 2)[:50]
 
     exams = sat(MANY, XM[rows], YM[rows], scorer, cuts=(20,))
-    estimate = Grading(scorer).estimate(exams)
+    estimate = Scoring(scorer).estimate(exams)
 
     assert estimate.low == -np.inf
-    assert Grading(scorer).estimate(exams, np.ones(50, dtype=bool)) is None
+    assert Scoring(scorer).estimate(exams, np.ones(50, dtype=bool)) is None
 
 
 def test_a_few_perfect_answers_are_no_proof_with_weights_and_other_metrics():
@@ -182,7 +182,7 @@ def test_a_few_perfect_answers_are_no_proof_with_weights_and_other_metrics():
 
     for name, weights in (("accuracy", np.ones(20)), ("f1", None), ("balanced_accuracy", None)):
         scorer = get_scorer(name)
-        estimate = Grading(scorer).estimate(sat(MODEL, X[:20], y, scorer, weights, cuts=(8,)))
+        estimate = Scoring(scorer).estimate(sat(MODEL, X[:20], y, scorer, weights, cuts=(8,)))
         assert estimate.value == 1.0
         assert 0.7 < estimate.low < 0.9
 
@@ -195,4 +195,4 @@ def test_a_black_box_without_tags_and_classes_can_be_scored():
     for scorer, regression in ((get_scorer("f1"), False), (get_scorer("r2"), True)):
         exams = Exams(Box(), regression)
         exams.sit(X[:400], Y[:400], None, scorer)
-        assert np.isfinite(Grading(scorer, regression).estimate(exams).value)
+        assert np.isfinite(Scoring(scorer, regression).estimate(exams).value)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitwithin._core.budget import seconds_of
+from fitwithin._core.budget import parse_time_limit
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,11 @@ from fitwithin._core.budget import seconds_of
     ],
 )
 def test_seconds_timedeltas_and_texts_are_read(time_limit, seconds):
-    assert seconds_of(time_limit) == pytest.approx(seconds)
+    assert parse_time_limit(time_limit) == pytest.approx(seconds)
 
 
 def test_the_answer_is_a_plain_float():
-    assert {type(seconds_of(limit)) for limit in (1, np.float32(1), timedelta(seconds=1), "1s")} == {float}
+    assert {type(parse_time_limit(limit)) for limit in (1, np.float32(1), timedelta(seconds=1), "1s")} == {float}
 
 
 @pytest.mark.parametrize(
@@ -80,13 +80,13 @@ def test_the_answer_is_a_plain_float():
 )
 def test_a_limit_that_is_no_positive_time_is_refused(time_limit):
     with pytest.raises(ValueError, match="time_limit"):
-        seconds_of(time_limit)
+        parse_time_limit(time_limit)
 
 
 @pytest.mark.parametrize("time_limit", [-3, "soon", None, timedelta(0)])
 def test_the_error_shows_what_came_and_what_is_accepted(time_limit):
     with pytest.raises(ValueError, match="time_limit") as caught:
-        seconds_of(time_limit)
+        parse_time_limit(time_limit)
 
     message = str(caught.value)
     assert repr(time_limit) in message
@@ -96,7 +96,7 @@ def test_the_error_shows_what_came_and_what_is_accepted(time_limit):
 @given(st.one_of(st.text(), st.text(alphabet="0123456789.-+ dhms"), st.floats(), st.integers()))
 def test_whatever_comes_is_read_as_a_positive_finite_time_or_refused(time_limit):
     try:
-        seconds = seconds_of(time_limit)
+        seconds = parse_time_limit(time_limit)
     except ValueError:
         return
 
@@ -105,4 +105,4 @@ def test_whatever_comes_is_read_as_a_positive_finite_time_or_refused(time_limit)
 
 @given(st.integers(0, 99), st.integers(0, 59), st.integers(1, 59))
 def test_the_parts_of_a_text_add_up(hours, minutes, seconds):
-    assert seconds_of(f"{hours}h{minutes}m{seconds}s") == 3600 * hours + 60 * minutes + seconds
+    assert parse_time_limit(f"{hours}h{minutes}m{seconds}s") == 3600 * hours + 60 * minutes + seconds

@@ -2,20 +2,20 @@
 
 import warnings
 
-from fitwithin._core.exceptions import nearest, some
+from fitwithin._core.exceptions import closest_match, join_names
 from fitwithin._tabular.training import first_lines
 
 
 def test_a_list_ends_after_some_names():
-    assert some(["a", "b"], 2) == "a, b"
-    assert some(range(2000), 1) == "0 and 1,999 more"
-    assert some([], 3) == ""
+    assert join_names(["a", "b"], 2) == "a, b"
+    assert join_names(range(2000), 1) == "0 and 1,999 more"
+    assert join_names([], 3) == ""
 
 
 def test_the_nearest_word_is_found_whatever_its_capitals():
-    assert nearest("TARGT", ["age", "Target"]) == "Target"
-    assert nearest("zzz", ["age"]) is None
-    assert nearest("a", []) is None
+    assert closest_match("TARGT", ["age", "Target"]) == "Target"
+    assert closest_match("zzz", ["age"]) is None
+    assert closest_match("a", []) is None
 
 
 def test_a_warning_is_told_once_and_in_a_line():

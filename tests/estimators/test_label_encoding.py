@@ -6,7 +6,7 @@ from sklearn.base import is_classifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
-from fitwithin._presets import AnyLabels, preset
+from fitwithin._presets import LabelEncodedClassifier, preset
 from fitwithin.backends._early_stopping import Patience, stopping_fit
 
 X = np.random.default_rng(0).random((300, 3))
@@ -35,7 +35,7 @@ def test_a_booster_answers_with_the_labels_it_was_taught(name, labels):
 def test_weights_reach_the_classifier():
     weights = np.where(WHICH == 2, 0.0, 1.0)
 
-    learner = AnyLabels(DecisionTreeClassifier(max_depth=1)).fit(X, WHICH, sample_weight=weights)
+    learner = LabelEncodedClassifier(DecisionTreeClassifier(max_depth=1)).fit(X, WHICH, sample_weight=weights)
 
     assert 2 not in learner.predict(X)
 
@@ -54,4 +54,4 @@ def test_it_can_be_stopped_if_the_inner_one_can():
 
     assert learner.estimator_.get_booster().num_boosted_rounds() == 1
     assert set(learner.predict(X)) <= set("abc")
-    assert stopping_fit(AnyLabels(DecisionTreeClassifier())) is None
+    assert stopping_fit(LabelEncodedClassifier(DecisionTreeClassifier())) is None

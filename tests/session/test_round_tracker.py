@@ -7,37 +7,37 @@ from hypothesis import strategies as st
 
 from fitwithin._core.scoring import accuracy_interval
 from fitwithin._core.target import Labels
-from fitwithin._session.round_tracker import Notebook
-from fitwithin.backends import Examined, Taught
+from fitwithin._session.round_tracker import RoundTracker
+from fitwithin.backends import ExamReport, FitReport
 from fitwithin.teachers import Exam, Lesson
 from fitwithin.testing import FakeClock
 
 
 def a_notebook(size=20, clock=None):
-    return Notebook(size, clock or FakeClock())
+    return RoundTracker(size, clock or FakeClock())
 
 
-def teach(notebook, rows, predicted_fit=None, goes_on=False):
-    notebook.begin(np.array(rows), predicted_fit, goes_on=goes_on)
-    notebook.taught(Taught(handover=0.0, fit=1.0))
+def teach(tracker, rows, predicted_fit=None, goes_on=False):
+    tracker.begin(np.array(rows), predicted_fit, goes_on=goes_on)
+    tracker.taught(FitReport(handover=0.0, fit=1.0))
 
 
-def examine(notebook, rows, wrong=(), **kind):
+def examine(tracker, rows, wrong=(), **kind):
     rows = np.array(rows)
-    notebook.examined(rows, Examined(np.isin(rows, list(wrong)), handover=0.0, exam=0.5), **kind)
+    tracker.examined(rows, ExamReport(np.isin(rows, list(wrong)), handover=0.0, exam=0.5), **kind)
 
 
-def close(notebook):
-    return notebook.close(estimate=notebook.estimate(), best=False, store=0.0, elapsed=0.0)
+def close(tracker):
+    return tracker.close(estimate=tracker.estimate(), best=False, store=0.0, elapsed=0.0)
 
 
 def test_a_round_counts_what_was_taught_and_examined():
-    notebook = a_notebook()
-    teach(notebook, [0, 1, 2])
-    examine(notebook, [3, 4, 5, 6], wrong=[4])
-    examine(notebook, [7])
+    tracker = a_notebook()
+    teach(tracker, [0, 1, 2])
+    examine(tracker, [3, 4, 5, 6], wrong=[4])
+    examine(tracker, [7])
 
-    finished = close(notebook)
+    finished = close(tracker)
 
     assert (finished.number, finished.rows, finished.new_rows) == (1, 3, 3)
     assert (finished.examined, finished.fresh) == (5, 5)
@@ -45,178 +45,178 @@ def test_a_round_counts_what_was_taught_and_examined():
 
 
 def test_rounds_are_numbered():
-    notebook = a_notebook()
+    tracker = a_notebook()
     numbers = []
 
     for _ in range(3):
-        teach(notebook, [0])
-        numbers.append(close(notebook).number)
+        teach(tracker, [0])
+        numbers.append(close(tracker).number)
 
     assert numbers == [1, 2, 3]
 
 
 def test_a_round_has_the_interval_of_all_its_exams():
-    notebook = a_notebook()
-    teach(notebook, [0])
-    examine(notebook, range(1, 6), wrong=[1])
-    examine(notebook, range(6, 11), wrong=[6, 7])
+    tracker = a_notebook()
+    teach(tracker, [0])
+    examine(tracker, range(1, 6), wrong=[1])
+    examine(tracker, range(6, 11), wrong=[6, 7])
 
-    finished = close(notebook)
+    finished = close(tracker)
 
     expected = accuracy_interval(7, 10)
     assert (finished.estimate, finished.low, finished.high) == (expected.value, expected.low, expected.high)
 
 
 def test_a_round_without_an_exam_has_no_estimate():
-    notebook = a_notebook()
-    teach(notebook, [0])
+    tracker = a_notebook()
+    teach(tracker, [0])
 
-    finished = close(notebook)
+    finished = close(tracker)
 
     assert (finished.examined, finished.estimate, finished.low, finished.high) == (0, None, None, None)
-    assert notebook.fresh_estimate() is None
+    assert tracker.fresh_estimate() is None
 
 
 def test_new_rows_are_those_that_no_earlier_lesson_held():
-    notebook = a_notebook()
-    teach(notebook, [0, 1, 2])
-    close(notebook)
-    teach(notebook, [2, 1, 8, 9])
+    tracker = a_notebook()
+    teach(tracker, [0, 1, 2])
+    close(tracker)
+    teach(tracker, [2, 1, 8, 9])
 
-    assert close(notebook).new_rows == 2
+    assert close(tracker).new_rows == 2
 
 
 def test_new_mistakes_are_new_rows_that_the_model_before_got_wrong():
-    notebook = a_notebook()
-    teach(notebook, [0, 1])
-    examine(notebook, [2, 3, 4, 5], wrong=[3, 4, 5])
-    close(notebook)
-    teach(notebook, [0, 1, 2, 3, 4, 6])
+    tracker = a_notebook()
+    teach(tracker, [0, 1])
+    examine(tracker, [2, 3, 4, 5], wrong=[3, 4, 5])
+    close(tracker)
+    teach(tracker, [0, 1, 2, 3, 4, 6])
 
-    assert close(notebook).new_mistakes == 2
+    assert close(tracker).new_mistakes == 2
 
 
 def test_a_mistake_that_was_taught_is_not_new_in_the_next_round():
-    notebook = a_notebook()
-    teach(notebook, [0])
-    examine(notebook, [1], wrong=[1])
-    close(notebook)
-    teach(notebook, [0, 1])
-    close(notebook)
-    teach(notebook, [0, 1, 2])
+    tracker = a_notebook()
+    teach(tracker, [0])
+    examine(tracker, [1], wrong=[1])
+    close(tracker)
+    teach(tracker, [0, 1])
+    close(tracker)
+    teach(tracker, [0, 1, 2])
 
-    finished = close(notebook)
+    finished = close(tracker)
 
     assert (finished.new_rows, finished.new_mistakes) == (1, 0)
 
 
 def test_a_row_that_was_wrong_once_and_then_right_is_no_mistake():
-    notebook = a_notebook()
-    teach(notebook, [0])
-    examine(notebook, [1], wrong=[1])
-    close(notebook)
-    teach(notebook, [0, 2])
-    examine(notebook, [1])
-    close(notebook)
-    teach(notebook, [0, 1])
+    tracker = a_notebook()
+    teach(tracker, [0])
+    examine(tracker, [1], wrong=[1])
+    close(tracker)
+    teach(tracker, [0, 2])
+    examine(tracker, [1])
+    close(tracker)
+    teach(tracker, [0, 1])
 
-    assert close(notebook).new_mistakes == 0
+    assert close(tracker).new_mistakes == 0
 
 
 def test_a_mistake_of_an_older_model_is_not_one_of_the_model_before():
-    notebook = a_notebook()
-    teach(notebook, [0])
-    examine(notebook, [1], wrong=[1])
-    close(notebook)
-    teach(notebook, [0, 2])
-    examine(notebook, [3])
-    close(notebook)
-    teach(notebook, [0, 1])
+    tracker = a_notebook()
+    teach(tracker, [0])
+    examine(tracker, [1], wrong=[1])
+    close(tracker)
+    teach(tracker, [0, 2])
+    examine(tracker, [3])
+    close(tracker)
+    teach(tracker, [0, 1])
 
-    assert close(notebook).new_mistakes == 0
+    assert close(tracker).new_mistakes == 0
 
 
 def test_rows_are_fresh_when_they_were_never_taught_and_never_examined():
-    notebook = a_notebook()
-    teach(notebook, [0, 1])
-    examine(notebook, [2, 3])
-    close(notebook)
-    teach(notebook, [4, 5])
-    examine(notebook, [1, 2, 6, 7, 8], wrong=[1, 2, 6])
+    tracker = a_notebook()
+    teach(tracker, [0, 1])
+    examine(tracker, [2, 3])
+    close(tracker)
+    teach(tracker, [4, 5])
+    examine(tracker, [1, 2, 6, 7, 8], wrong=[1, 2, 6])
 
-    assert notebook.fresh_estimate() == accuracy_interval(2, 3)
-    finished = close(notebook)
+    assert tracker.fresh_estimate() == accuracy_interval(2, 3)
+    finished = close(tracker)
     assert (finished.examined, finished.fresh, finished.estimate) == (5, 3, 0.4)
 
 
 def test_rows_of_the_lesson_itself_are_not_fresh():
-    notebook = a_notebook()
-    teach(notebook, [0, 1])
-    examine(notebook, [1, 2])
+    tracker = a_notebook()
+    teach(tracker, [0, 1])
+    examine(tracker, [1, 2])
 
-    assert close(notebook).fresh == 1
+    assert close(tracker).fresh == 1
 
 
 def test_a_row_is_fresh_in_one_exam_of_a_round_only():
-    notebook = a_notebook()
-    teach(notebook, [0])
-    examine(notebook, [1, 2])
-    examine(notebook, [2, 3])
+    tracker = a_notebook()
+    teach(tracker, [0])
+    examine(tracker, [1, 2])
+    examine(tracker, [2, 3])
 
-    assert close(notebook).fresh == 3
+    assert close(tracker).fresh == 3
 
 
 def test_an_exam_without_fresh_rows_gives_no_fresh_estimate():
-    notebook = a_notebook()
-    teach(notebook, [0])
-    examine(notebook, [1])
-    close(notebook)
-    teach(notebook, [0, 2])
-    examine(notebook, [1])
+    tracker = a_notebook()
+    teach(tracker, [0])
+    examine(tracker, [1])
+    close(tracker)
+    teach(tracker, [0, 2])
+    examine(tracker, [1])
 
-    assert notebook.estimate() is not None
-    assert notebook.fresh_estimate() is None
+    assert tracker.estimate() is not None
+    assert tracker.fresh_estimate() is None
 
 
 def test_rows_that_judge_are_fresh_to_nobody():
-    notebook = a_notebook()
-    teach(notebook, [0])
-    examine(notebook, [1, 2], judges=True)
-    examine(notebook, [2, 3])
+    tracker = a_notebook()
+    teach(tracker, [0])
+    examine(tracker, [1, 2], purpose="validation")
+    examine(tracker, [2, 3])
 
-    assert notebook.fresh_estimate() == accuracy_interval(1, 1)
-    assert notebook.fresh.tolist() == [False, False, False, True]
-    assert close(notebook).examined == 4
+    assert tracker.fresh_estimate() == accuracy_interval(1, 1)
+    assert tracker.fresh.tolist() == [False, False, False, True]
+    assert close(tracker).examined == 4
 
 
 def test_rows_that_audit_are_fresh_for_every_model():
-    notebook = a_notebook()
+    tracker = a_notebook()
 
     for lesson in ([0], [0, 1]):
-        teach(notebook, lesson)
-        examine(notebook, [5, 6, 7], wrong=[6], audits=True)
-        assert notebook.fresh_estimate() == accuracy_interval(2, 3)
-        assert close(notebook).fresh == 3
+        teach(tracker, lesson)
+        examine(tracker, [5, 6, 7], wrong=[6], purpose="holdout")
+        assert tracker.fresh_estimate() == accuracy_interval(2, 3)
+        assert close(tracker).fresh == 3
 
 
 def test_rows_that_audit_are_not_fresh_once_they_were_taught_or_examined():
-    notebook = a_notebook()
-    teach(notebook, [0, 5])
-    examine(notebook, [6])
-    examine(notebook, [5, 6, 7], audits=True)
+    tracker = a_notebook()
+    teach(tracker, [0, 5])
+    examine(tracker, [6])
+    examine(tracker, [5, 6, 7], purpose="holdout")
 
-    assert close(notebook).fresh == 2
+    assert close(tracker).fresh == 2
 
 
 def test_mistakes_of_an_audit_are_known_to_nobody():
-    notebook = a_notebook()
-    teach(notebook, [0])
-    examine(notebook, [1, 2], wrong=[1], audits=True)
-    examine(notebook, [3, 4], wrong=[3], judges=True)
-    close(notebook)
-    teach(notebook, [0, 1, 3])
+    tracker = a_notebook()
+    teach(tracker, [0])
+    examine(tracker, [1, 2], wrong=[1], purpose="holdout")
+    examine(tracker, [3, 4], wrong=[3], purpose="validation")
+    close(tracker)
+    teach(tracker, [0, 1, 3])
 
-    assert close(notebook).new_mistakes == 1
+    assert close(tracker).new_mistakes == 1
 
 
 @pytest.mark.parametrize(
@@ -230,121 +230,121 @@ def test_mistakes_of_an_audit_are_known_to_nobody():
     ],
 )
 def test_a_lesson_is_whole_when_it_holds_every_row(rows, whole):
-    notebook = a_notebook(size=4)
-    teach(notebook, rows)
+    tracker = a_notebook(size=4)
+    teach(tracker, rows)
 
-    assert bool(notebook.whole) is whole
+    assert bool(tracker.whole) is whole
 
 
 def test_a_row_that_is_taught_twice_over_counts_as_often_as_it_is_taught():
-    notebook = a_notebook()
-    teach(notebook, [0, 0, 1])
+    tracker = a_notebook()
+    teach(tracker, [0, 0, 1])
 
-    assert close(notebook).rows == 3
+    assert close(tracker).rows == 3
 
 
 def test_lessons_are_whole_one_by_one_and_not_together():
-    notebook = a_notebook(size=4)
-    teach(notebook, [0, 1])
-    close(notebook)
-    teach(notebook, [2, 3])
+    tracker = a_notebook(size=4)
+    teach(tracker, [0, 1])
+    close(tracker)
+    teach(tracker, [2, 3])
 
-    assert not notebook.whole
+    assert not tracker.whole
 
 
 def test_rows_behind_a_new_model_are_those_of_its_lesson():
-    notebook = a_notebook()
-    teach(notebook, [0, 1, 2])
-    assert notebook.behind == 3
-    close(notebook)
+    tracker = a_notebook()
+    teach(tracker, [0, 1, 2])
+    assert tracker.behind == 3
+    close(tracker)
 
-    teach(notebook, [2, 3])
+    teach(tracker, [2, 3])
 
-    assert notebook.behind == 2
+    assert tracker.behind == 2
 
 
 def test_rows_behind_a_model_that_goes_on_are_those_of_all_its_lessons():
-    notebook = a_notebook()
-    teach(notebook, [0, 1, 2], goes_on=True)
-    close(notebook)
-    teach(notebook, [2, 3, 3, 4], goes_on=True)
+    tracker = a_notebook()
+    teach(tracker, [0, 1, 2], goes_on=True)
+    close(tracker)
+    teach(tracker, [2, 3, 3, 4], goes_on=True)
 
-    assert notebook.behind == 5
-    finished = close(notebook)
+    assert tracker.behind == 5
+    finished = close(tracker)
     assert (finished.number, finished.rows, finished.new_rows) == (2, 4, 2)
 
 
 def test_a_model_that_was_fitted_may_go_on():
-    notebook = a_notebook(size=6)
-    teach(notebook, [0, 1, 2, 3])
-    close(notebook)
-    teach(notebook, [3, 4], goes_on=True)
+    tracker = a_notebook(size=6)
+    teach(tracker, [0, 1, 2, 3])
+    close(tracker)
+    teach(tracker, [3, 4], goes_on=True)
 
-    assert notebook.behind == 5
-    assert not notebook.whole
+    assert tracker.behind == 5
+    assert not tracker.whole
 
 
 def test_lessons_that_go_on_are_whole_together():
-    notebook = a_notebook(size=4)
+    tracker = a_notebook(size=4)
     wholes = []
 
     for rows in ([0, 1], [1, 2], [2, 2], [3, 0], [1]):
-        teach(notebook, rows, goes_on=True)
-        wholes.append(bool(notebook.whole))
-        close(notebook)
+        teach(tracker, rows, goes_on=True)
+        wholes.append(bool(tracker.whole))
+        close(tracker)
 
     assert wholes == [False, False, False, True, True]
 
 
 def test_a_new_model_forgets_what_went_before():
-    notebook = a_notebook(size=4)
-    teach(notebook, [0, 1, 2, 3], goes_on=True)
-    close(notebook)
+    tracker = a_notebook(size=4)
+    teach(tracker, [0, 1, 2, 3], goes_on=True)
+    close(tracker)
 
-    teach(notebook, [0, 1])
+    teach(tracker, [0, 1])
 
-    assert notebook.behind == 2
-    assert not notebook.whole
+    assert tracker.behind == 2
+    assert not tracker.whole
 
 
 def test_mistakes_of_the_model_before_are_new_in_a_lesson_that_goes_on():
-    notebook = a_notebook()
-    teach(notebook, [0, 1], goes_on=True)
-    examine(notebook, [2, 3, 4, 5], wrong=[3, 4, 5])
-    close(notebook)
-    teach(notebook, [1, 2, 3, 4, 6], goes_on=True)
+    tracker = a_notebook()
+    teach(tracker, [0, 1], goes_on=True)
+    examine(tracker, [2, 3, 4, 5], wrong=[3, 4, 5])
+    close(tracker)
+    teach(tracker, [1, 2, 3, 4, 6], goes_on=True)
 
-    finished = close(notebook)
+    finished = close(tracker)
 
     assert (finished.new_rows, finished.new_mistakes) == (4, 2)
 
 
 @given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=6), max_size=12))
 def test_counts_of_lessons_that_go_on_agree_with_plain_sets(lessons):
-    notebook = a_notebook(10)
+    tracker = a_notebook(10)
     taught = set()
 
     for lesson in lessons:
-        teach(notebook, lesson, goes_on=True)
+        teach(tracker, lesson, goes_on=True)
         new = set(lesson) - taught
         taught |= new
 
-        assert notebook.behind == len(taught)
-        assert bool(notebook.whole) == (len(taught) == 10)
-        finished = close(notebook)
+        assert tracker.behind == len(taught)
+        assert bool(tracker.whole) == (len(taught) == 10)
+        finished = close(tracker)
         assert (finished.rows, finished.new_rows) == (len(lesson), len(new))
 
 
 @given(st.lists(st.tuples(st.sets(st.integers(0, 19), min_size=1), st.sets(st.integers(0, 19))), max_size=8))
 def test_counts_agree_with_plain_sets(rounds):
-    notebook = a_notebook(20)
+    tracker = a_notebook(20)
     taught, seen = set(), set()
 
     for lesson, exam in rounds:
-        teach(notebook, sorted(lesson))
+        teach(tracker, sorted(lesson))
         if exam:
-            examine(notebook, sorted(exam))
-        finished = close(notebook)
+            examine(tracker, sorted(exam))
+        finished = close(tracker)
 
         assert finished.rows == len(lesson)
         assert finished.new_rows == len(lesson - taught)
@@ -356,17 +356,17 @@ def test_counts_agree_with_plain_sets(rounds):
 
 def test_seconds_are_added_up():
     clock = FakeClock()
-    notebook = a_notebook(clock=clock)
-    with notebook.choosing():
+    tracker = a_notebook(clock=clock)
+    with tracker.choosing():
         clock.advance(0.5)
-    notebook.begin(np.arange(2), predicted_fit=7.0)
-    notebook.taught(Taught(handover=1.0, fit=2.0))
+    tracker.begin(np.arange(2), predicted_fit=7.0)
+    tracker.taught(FitReport(handover=1.0, fit=2.0))
     for _ in range(2):
-        with notebook.choosing():
+        with tracker.choosing():
             clock.advance(0.25)
-        notebook.examined(np.arange(2, 4), Examined(np.zeros(2, dtype=bool), handover=0.5, exam=4.0))
+        tracker.examined(np.arange(2, 4), ExamReport(np.zeros(2, dtype=bool), handover=0.5, exam=4.0))
 
-    finished = notebook.close(estimate=notebook.estimate(), best=True, store=3.0, elapsed=99.0)
+    finished = tracker.close(estimate=tracker.estimate(), best=True, store=3.0, elapsed=99.0)
 
     assert finished.seconds_handover == 2.0
     assert finished.seconds_fit == 2.0
@@ -380,15 +380,15 @@ def test_seconds_are_added_up():
 
 def test_seconds_of_one_round_are_not_those_of_the_next():
     clock = FakeClock()
-    notebook = a_notebook(clock=clock)
-    with notebook.choosing():
+    tracker = a_notebook(clock=clock)
+    with tracker.choosing():
         clock.advance(5.0)
-    teach(notebook, [0])
-    examine(notebook, [1])
-    close(notebook)
-    teach(notebook, [0])
+    teach(tracker, [0])
+    examine(tracker, [1])
+    close(tracker)
+    teach(tracker, [0])
 
-    finished = close(notebook)
+    finished = close(tracker)
 
     assert finished.seconds_choose == 0.0
     assert finished.seconds_exam == 0.0
@@ -396,29 +396,29 @@ def test_seconds_of_one_round_are_not_those_of_the_next():
 
 def test_choosing_is_timed_even_if_the_teacher_fails():
     clock = FakeClock()
-    notebook = a_notebook(clock=clock)
+    tracker = a_notebook(clock=clock)
 
     def fail():
-        with notebook.choosing():
+        with tracker.choosing():
             clock.advance(2.0)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
 
-    teach(notebook, [0])
-    assert close(notebook).seconds_choose == 2.0
+    teach(tracker, [0])
+    assert close(tracker).seconds_choose == 2.0
 
 
 def test_a_round_is_open_from_its_lesson_to_its_end():
-    notebook = a_notebook()
-    assert not notebook.open
+    tracker = a_notebook()
+    assert not tracker.open
 
-    teach(notebook, [0])
-    assert notebook.open
+    teach(tracker, [0])
+    assert tracker.open
 
-    close(notebook)
-    assert not notebook.open
+    close(tracker)
+    assert not tracker.open
 
 
 @pytest.mark.parametrize("rows", [np.array([2, 0]), np.array([1], dtype=np.uint8), [3, 4], (5,), range(3)])
@@ -442,21 +442,21 @@ def test_a_request_of_another_kind_is_refused(request_):
 )
 @pytest.mark.parametrize("kind", [Lesson, Exam])
 def test_rows_that_are_no_row_numbers_are_refused(kind, rows):
-    notebook = a_notebook()
-    teach(notebook, [0])
+    tracker = a_notebook()
+    teach(tracker, [0])
 
     with pytest.raises(ValueError, match=kind.__name__):
-        notebook.checked(kind(rows))
+        tracker.checked(kind(rows))
 
 
 @pytest.mark.parametrize("rows", [[-1], [20], [0, 5, 99]])
 @pytest.mark.parametrize("kind", [Lesson, Exam])
 def test_rows_outside_the_pool_are_refused(kind, rows):
-    notebook = a_notebook(20)
-    teach(notebook, [0])
+    tracker = a_notebook(20)
+    teach(tracker, [0])
 
     with pytest.raises(IndexError, match="pool of 20 rows"):
-        notebook.checked(kind(np.array(rows)))
+        tracker.checked(kind(np.array(rows)))
 
 
 def test_an_exam_before_the_first_lesson_is_refused():
@@ -476,12 +476,12 @@ def test_any_positive_number_of_rows_is_a_batch(batch):
 
 
 def test_the_rows_behind_a_model_are_counted_by_class():
-    notebook = Notebook(6, FakeClock(), Labels.encode(["a", "b", "c", "a", "a", "b"]))
+    tracker = RoundTracker(6, FakeClock(), Labels.encode(["a", "b", "c", "a", "a", "b"]))
     counts = []
 
     for rows, goes_on in (([0, 1], False), ([3, 4, 5], False), ([4, 2, 2], True), ([1], False)):
-        teach(notebook, rows, goes_on=goes_on)
-        counts.append(notebook.behind_by_class.tolist())
-        assert sum(counts[-1]) == notebook.behind
+        teach(tracker, rows, goes_on=goes_on)
+        counts.append(tracker.behind_by_class.tolist())
+        assert sum(counts[-1]) == tracker.behind
 
     assert counts == [[1, 1, 0], [2, 1, 0], [2, 1, 1], [0, 1, 0]]

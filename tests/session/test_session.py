@@ -16,7 +16,7 @@ from fitwithin._core.target import Labels
 from fitwithin._pools import TablePool
 from fitwithin._session.session import Session
 from fitwithin.backends import Inline, Task
-from fitwithin.backends._inline import InlineModel, InlineSeat
+from fitwithin.backends._inline import InlineModel, InlineRunner
 from fitwithin.teachers import TCT, Deck, Double, Exam, Full, Lesson
 from fitwithin.testing import FakeClock
 
@@ -132,9 +132,9 @@ class Stoppable(Inline):
     """A backend that says it could stop a learner; here it notices at the end that it should have."""
 
     def open(self, budget):
-        seat = super().open(budget)
-        seat.killable = True
-        return seat
+        runner = super().open(budget)
+        runner.killable = True
+        return runner
 
 
 def test_a_lesson_that_can_be_stopped_is_begun_if_it_might_end_in_time():
@@ -424,7 +424,7 @@ class Mortal(Inline):
         return MortalSeat(budget)
 
 
-class MortalSeat(InlineSeat):
+class MortalSeat(InlineRunner):
     def teach(self, rows, batch=None, within=None):
         if len(rows) > 20:
             raise LearnerDied("it was killed by SIGSEGV")
@@ -478,7 +478,7 @@ class Ledger:
         return LedgerSeat(budget, self)
 
 
-class LedgerSeat(InlineSeat):
+class LedgerSeat(InlineRunner):
     def __init__(self, budget, ledger):
         super().__init__(budget)
         self.ledger = ledger
@@ -648,8 +648,8 @@ class Panel:
     def teach(self, deck):
         for lesson in self.lessons:
             yield Lesson(np.array(lesson))
-            for kind, rows in self.exams.items():
-                self.answers.append((yield Exam(np.array(rows), **{kind: True})))
+            for purpose, rows in self.exams.items():
+                self.answers.append((yield Exam(np.array(rows), purpose)))
         return "all rows"
 
 
@@ -660,7 +660,7 @@ JUDGES, AUDITORS = range(200, 600), range(600, 1000)
 def test_by_the_same_judges_a_new_model_wins_unless_it_is_clearly_worse(skills, kept):
     skill = dict(zip((10, 20), skills, strict=True)).__getitem__
 
-    classifier = fitted(Oracle(skill=skill), Panel(range(10), range(20), judges=JUDGES))
+    classifier = fitted(Oracle(skill=skill), Panel(range(10), range(20), validation=JUDGES))
 
     assert classifier.n_rows_taught_ == classifier.best_estimator_.taught_ == kept
     assert classifier.history_[1].best is (kept == 20)
@@ -668,7 +668,7 @@ def test_by_the_same_judges_a_new_model_wins_unless_it_is_clearly_worse(skills, 
 
 def test_judges_alone_make_the_estimate_of_a_round_and_auditors_alone_that_of_the_user():
     X, _ = a_pool(1000)
-    by_rows = {"judges": JUDGES, "audits": AUDITORS}
+    by_rows = {"validation": JUDGES, "holdout": AUDITORS}
 
     classifier = fitted(Oracle(), Panel(range(10), range(20), **by_rows))
 
@@ -680,7 +680,7 @@ def test_judges_alone_make_the_estimate_of_a_round_and_auditors_alone_that_of_th
 
 
 def test_auditors_do_not_tell_which_of_their_answers_are_wrong():
-    teacher = Panel(range(10), audits=AUDITORS, judges=JUDGES, scored=range(100, 200))
+    teacher = Panel(range(10), holdout=AUDITORS, validation=JUDGES, score=range(100, 200))
 
     fitted(Oracle(), teacher)
 
@@ -700,7 +700,7 @@ def test_a_model_is_safe_once_it_was_judged_whatever_its_audit_takes():
         clock.advance(1000 if len(exams) == 4 else 1)
 
     classifier = fitted(
-        Oracle(predicting=predicting), Panel(range(10), range(20), judges=JUDGES, audits=AUDITORS), clock=clock
+        Oracle(predicting=predicting), Panel(range(10), range(20), validation=JUDGES, holdout=AUDITORS), clock=clock
     )
 
     assert classifier.stop_reason_ == "time"
@@ -731,10 +731,10 @@ def test_watchers_are_told_what_goes_on():
     backend = Inline(clock=FakeClock())
     budget = Budget(100, clock=backend.clock)
 
-    with backend.open(budget) as seat:
-        seat.welcome(Oracle(skill=lambda rows: 0.9 if rows == 10 else 0.2), pool, Task())
+    with backend.open(budget) as runner:
+        runner.prepare(Oracle(skill=lambda rows: 0.9 if rows == 10 else 0.2), pool, Task())
         teacher = Scripted((range(10), EXAM, range(600, 650)), (range(20), EXAM))
-        outcome = Session(teacher, seat, budget, CostModel(), diaries).run(Deck(1000, np.random.default_rng(0)))
+        outcome = Session(teacher, runner, budget, CostModel(), diaries).run(Deck(1000, np.random.default_rng(0)))
 
     assert outcome.rows == 10
     for diary in diaries:
@@ -759,10 +759,10 @@ def test_a_round_is_over_for_watchers_before_the_user_is_asked():
     backend = Inline(clock=FakeClock())
     budget = Budget(100, clock=backend.clock)
 
-    with backend.open(budget) as seat:
-        seat.welcome(Oracle(), TablePool(X, Labels.encode(y)), Task())
+    with backend.open(budget) as runner:
+        runner.prepare(Oracle(), TablePool(X, Labels.encode(y)), Task())
         session = Session(
-            Full(), seat, budget, CostModel(), (diary,), on_round=lambda finished: diary.entries.append("user")
+            Full(), runner, budget, CostModel(), (diary,), on_round=lambda finished: diary.entries.append("user")
         )
         session.run(Deck(100, np.random.default_rng(0)))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._tabular.columns import Column, frame_of, kind_of, sort_out
 
 DAY = datetime.date(1970, 1, 2)
@@ -125,7 +125,7 @@ def test_row_numbers_of_pandas_are_left_out():
     ids=str,
 )
 def test_a_time_of_another_kind_is_refused(trained, given):
-    with pytest.raises(Unusable, match="another kind of time"):
+    with pytest.raises(UserInputError, match="another kind of time"):
         frame_of(pa.table({"a": given}), [Column("a", "time", str(trained))])
 
 
@@ -144,7 +144,7 @@ def test_a_time_of_the_same_kind_is_the_same_second(trained, given):
 
 
 def test_a_column_of_something_else_is_refused():
-    with pytest.raises(Unusable, match=r"Column 'n' holds string.*trained with int64"):
+    with pytest.raises(UserInputError, match=r"Column 'n' holds string.*trained with int64"):
         frame_of(pa.table({"n": ["many"]}), [Column("n", "number", "int64")])
 
 

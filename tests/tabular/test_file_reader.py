@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyarrow import csv, feather
 from sklearn.datasets import dump_svmlight_file
 
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.tables import concatenate
 from fitwithin._tabular.files import arff as arff_module
 from fitwithin._tabular.files import csv as csv_module
@@ -247,7 +247,7 @@ def refused(path, *, whole=True):
         data.names()
         return data.read() if whole else list(data.parts())
 
-    with pytest.raises(Unusable) as caught:
+    with pytest.raises(UserInputError) as caught:
         read()
     assert caught.value.hint
     return str(caught.value)
@@ -404,7 +404,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
     shutil.copy(path, tmp_path / "b")
     (tmp_path / "b").replace(path)
 
-    with pytest.raises(Unusable, match="changed while it was being read"):
+    with pytest.raises(UserInputError, match="changed while it was being read"):
         list(parts)
 
 

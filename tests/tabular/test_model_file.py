@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._presets import CLASSIFIERS, REGRESSORS, preset
 from fitwithin._tabular import model_file
 from fitwithin._tabular.columns import Column
@@ -118,7 +118,7 @@ def test_the_file_is_one_of_skops(path):
 def test_a_file_that_exists_is_replaced_only_if_asked(path):
     path.write_text("mine")
 
-    with pytest.raises(Unusable, match="--force"):
+    with pytest.raises(UserInputError, match="--force"):
         write_model(path, pipeline(DecisionTreeClassifier()), ABOUT)
     assert path.read_text() == "mine"
     write_model(path, pipeline(DecisionTreeClassifier()), ABOUT, force=True)
@@ -132,7 +132,7 @@ def test_a_learner_of_ones_own_must_be_trusted_by_name(path):
     name = f"{Own.__module__}.Own"
     about = write_model(path, model, ABOUT)
 
-    with pytest.raises(Unusable, match=f"--trust {name}"):
+    with pytest.raises(UserInputError, match=f"--trust {name}"):
         read_model(path)
 
     assert read_model(path, [name]).predict(X).tolist() == model.predict(X).tolist()
@@ -144,7 +144,7 @@ def test_a_strangers_file_is_refused_and_runs_nothing(path, harm):
     stranger = Pipeline([("encode", FunctionTransformer(harm)), ("learn", LogisticRegression().fit(X, Y))])
     write_model(path, stranger, ABOUT)
 
-    with pytest.raises(Unusable, match="does not know to be harmless"):
+    with pytest.raises(UserInputError, match="does not know to be harmless"):
         read_model(path)
 
 
@@ -152,7 +152,7 @@ def test_the_file_can_not_trust_itself(path):
     stranger = Pipeline([("encode", FunctionTransformer(os.system)), ("learn", LogisticRegression().fit(X, Y))])
     assert "posix.system" in write_model(path, stranger, ABOUT).trust
 
-    with pytest.raises(Unusable, match="was not opened"):
+    with pytest.raises(UserInputError, match="was not opened"):
         read_model(path)
 
 
@@ -160,7 +160,7 @@ def test_a_pickle_is_opened_only_by_name(path):
     model = pipeline(DecisionTreeClassifier())
     write_model(path, model, ABOUT, by_pickle=True)
 
-    with pytest.raises(Unusable, match="--unsafe-pickle"):
+    with pytest.raises(UserInputError, match="--unsafe-pickle"):
         read_model(path)
 
     assert read_about(path) == ABOUT
@@ -188,7 +188,7 @@ def test_a_pickle_runs_nothing_unasked(path, tmp_path, in_zip):
     else:
         path.write_bytes(pickle.dumps(Marks(mark)))
 
-    with pytest.raises(Unusable):
+    with pytest.raises(UserInputError):
         read_model(path)
 
     assert not mark.exists()
@@ -207,7 +207,7 @@ def test_a_tree_that_was_tampered_with_is_refused(path, monkeypatch):
         patched.setattr(model_file, "refuse_unsound_trees", lambda _: None)
         write_model(path, stranger, ABOUT)
 
-    with pytest.raises(Unusable, match="was not used"):
+    with pytest.raises(UserInputError, match="was not used"):
         read_model(path)
 
 
@@ -227,18 +227,18 @@ def test_half_a_file_is_refused(path, size):
     write_model(path, pipeline(DecisionTreeClassifier()), ABOUT)
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * size)])
 
-    with pytest.raises(Unusable, match="no model file"):
+    with pytest.raises(UserInputError, match="no model file"):
         read_about(path)
 
 
 def test_files_of_other_kinds_are_refused(path, tmp_path):
-    with pytest.raises(Unusable, match="There is no model file"):
+    with pytest.raises(UserInputError, match="There is no model file"):
         read_about(tmp_path / "absent.skops")
     path.write_text("hello")
-    with pytest.raises(Unusable, match="no model file"):
+    with pytest.raises(UserInputError, match="no model file"):
         read_about(path)
     skops.io.dump(DecisionTreeClassifier(), path)
-    with pytest.raises(Unusable, match="no model of fitwithin"):
+    with pytest.raises(UserInputError, match="no model of fitwithin"):
         read_about(path)
 
 
@@ -256,10 +256,10 @@ def test_files_of_other_kinds_are_refused(path, tmp_path):
     + [json.dumps({**json.loads(ABOUT.to_json()), "classes": [["a"]], "features": "3"})],
 )
 def test_what_a_file_says_about_itself_is_not_believed(text):
-    with pytest.raises(Unusable, match="can't be read"):
+    with pytest.raises(UserInputError, match="can't be read"):
         About.from_json(text)
 
 
 def test_a_newer_file_asks_for_an_upgrade():
-    with pytest.raises(Unusable, match="newer version"):
+    with pytest.raises(UserInputError, match="newer version"):
         About.from_json(json.dumps({**json.loads(ABOUT.to_json()), "format": 99}))

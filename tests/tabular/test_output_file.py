@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._tabular.files import answer_format, answers_written_to, refuse_existing, written_beside
 
 
@@ -46,7 +46,7 @@ def test_a_file_that_came_meanwhile_is_not_replaced(tmp_path):
             beside.write_text("ours")
             path.write_text("theirs")
 
-    with pytest.raises(Unusable, match="exists already"):
+    with pytest.raises(UserInputError, match="exists already"):
         write()
 
     assert path.read_text() == "theirs"
@@ -54,14 +54,14 @@ def test_a_file_that_came_meanwhile_is_not_replaced(tmp_path):
 
 def test_no_place_to_write_to_is_known_before(tmp_path):
     (tmp_path / "a").write_text("")
-    with pytest.raises(Unusable, match="--force"):
+    with pytest.raises(UserInputError, match="--force"):
         refuse_existing(tmp_path / "a", force=False)
     refuse_existing(tmp_path / "a", force=True)
-    with pytest.raises(Unusable, match="mkdir -p"):
+    with pytest.raises(UserInputError, match="mkdir -p"):
         refuse_existing(tmp_path / "b" / "c", force=True)
-    with pytest.raises(Unusable, match="is a folder"):
+    with pytest.raises(UserInputError, match="is a folder"):
         refuse_existing(tmp_path, force=True)
-    with pytest.raises(Unusable, match="is no folder"):
+    with pytest.raises(UserInputError, match="is no folder"):
         refuse_existing(tmp_path / "a" / "b", force=True)
     assert os.listdir(tmp_path) == ["a"]
 
@@ -73,7 +73,7 @@ def test_a_folder_without_permission_is_known_before(tmp_path, monkeypatch):
     # The superuser may write anywhere, and tests may be run by one.
     monkeypatch.setattr(Path, "touch", refuse)
 
-    with pytest.raises(Unusable, match=r"Nothing can be written to the folder .*: Permission denied"):
+    with pytest.raises(UserInputError, match=r"Nothing can be written to the folder .*: Permission denied"):
         refuse_existing(tmp_path / "a", force=False)
 
 
@@ -82,14 +82,14 @@ def test_a_folder_without_permission_is_known_before(tmp_path, monkeypatch):
 def test_a_pipe_is_not_replaced(tmp_path, force):
     os.mkfifo(tmp_path / "a")
 
-    with pytest.raises(Unusable, match="no ordinary file"):
+    with pytest.raises(UserInputError, match="no ordinary file"):
         refuse_existing(tmp_path / "a", force=force)
-    with pytest.raises(Unusable, match="no ordinary file"), written_beside(tmp_path / "a", force=force):
+    with pytest.raises(UserInputError, match="no ordinary file"), written_beside(tmp_path / "a", force=force):
         pass
 
 
 def test_a_full_disk_is_told_in_a_sentence(tmp_path):
-    with pytest.raises(Unusable, match="No space left"), written_beside(tmp_path / "a", force=False):
+    with pytest.raises(UserInputError, match="No space left"), written_beside(tmp_path / "a", force=False):
         raise OSError(28, "No space left on device")
 
 
@@ -116,12 +116,12 @@ def test_answers_are_written_part_by_part(tmp_path, ending):
 
 
 def test_no_answers_leave_no_file(tmp_path):
-    with pytest.raises(Unusable, match="no rows"), answers_written_to(tmp_path / "a.csv", force=False):
+    with pytest.raises(UserInputError, match="no rows"), answers_written_to(tmp_path / "a.csv", force=False):
         pass
 
     assert os.listdir(tmp_path) == []
 
 
 def test_an_ending_that_no_answer_has_is_refused(tmp_path):
-    with pytest.raises(Unusable, match=r"\.parquet, \.feather, \.csv"):
+    with pytest.raises(UserInputError, match=r"\.parquet, \.feather, \.csv"):
         answer_format(tmp_path / "a.xlsx")

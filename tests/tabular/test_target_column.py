@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._tabular.target_column import as_trained, in_file, read_goal
 
 DAYS = [datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)]
@@ -81,7 +81,7 @@ def test_rows_without_a_value_are_known():
     ],
 )
 def test_what_can_not_be_learned_is_refused(values, task, why):
-    with pytest.raises(Unusable) as caught:
+    with pytest.raises(UserInputError) as caught:
         read_goal("y", values, task)
 
     assert why in str(caught.value)
@@ -96,5 +96,5 @@ def test_labels_of_another_file_are_read_as_in_training():
     assert as_trained("y", column(["1", "2"]), "int64", regression=False).tolist() == [1, 2]
     assert as_trained("y", column(["true"]), "bool", regression=False).tolist() == [True]
     assert as_trained("y", column([1, 2]), "double", regression=True).tolist() == [1.0, 2.0]
-    with pytest.raises(Unusable, match="trained with int64"):
+    with pytest.raises(UserInputError, match="trained with int64"):
         as_trained("y", column(["a"]), "int64", regression=False)

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._presets import CLASSIFIERS, preset
 from fitwithin._tabular.columns import Column
 from fitwithin._tabular.files import Part
@@ -70,11 +70,11 @@ def test_what_is_stored_takes_the_columns_as_they_are():
 
 def test_rows_of_another_shape_are_refused():
     columns = [Column("a", "number", "double")]
-    with pytest.raises(Unusable, match="without names"):
+    with pytest.raises(UserInputError, match="without names"):
         features_of(Part(TABLE), [], 3)
-    with pytest.raises(Unusable, match="holds a matrix"):
+    with pytest.raises(UserInputError, match="holds a matrix"):
         features_of(Part(TABLE, np.eye(4)), columns, 1)
-    with pytest.raises(Unusable, match="have 4 features, and the model takes 3"):
+    with pytest.raises(UserInputError, match="have 4 features, and the model takes 3"):
         features_of(Part(TABLE, np.eye(4)), [], 3)
 
 

@@ -12,8 +12,8 @@ from sklearn.ensemble import (
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from fitwithin._core.exceptions import Unusable
-from fitwithin._presets import AnyLabels
+from fitwithin._core.exceptions import UserInputError
+from fitwithin._presets import LabelEncodedClassifier
 from fitwithin._tabular.tree_checks import refuse_unsound_trees
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -42,7 +42,7 @@ def with_nodes(model, field, value, at=0):
         HistGradientBoostingClassifier(max_iter=3),
         HistGradientBoostingClassifier(max_iter=3, categorical_features=[0, 2]),
         BaggingClassifier(DecisionTreeClassifier(), 3, max_features=2),
-        make_pipeline("passthrough", AnyLabels(DecisionTreeClassifier())),
+        make_pipeline("passthrough", LabelEncodedClassifier(DecisionTreeClassifier())),
     ],
     ids=str,
 )
@@ -70,7 +70,7 @@ def test_sets_of_categories_are_sound_wherever_their_column_is(column):
 def test_a_tree_with_a_wrong_number_is_refused(field, value):
     model = with_nodes(DecisionTreeClassifier().fit(X, Y), field, value)
 
-    with pytest.raises(Unusable, match="point to where there is nothing"):
+    with pytest.raises(UserInputError, match="point to where there is nothing"):
         refuse_unsound_trees([model])
 
 
@@ -78,7 +78,7 @@ def test_a_wrong_tree_is_found_in_a_forest():
     forest = RandomForestClassifier(3).fit(X, Y)
     with_nodes(forest.estimators_[2], "left_child", 10**6)
 
-    with pytest.raises(Unusable):
+    with pytest.raises(UserInputError):
         refuse_unsound_trees(forest)
 
 
@@ -86,7 +86,7 @@ def test_a_tree_for_wider_rows_is_refused():
     tree = DecisionTreeClassifier().fit(X, Y)
     tree.n_features_in_ = 2
 
-    with pytest.raises(Unusable):
+    with pytest.raises(UserInputError):
         refuse_unsound_trees(tree)
 
 
@@ -94,7 +94,7 @@ def test_a_forest_of_trees_for_wider_rows_is_refused():
     forest = RandomForestClassifier(3).fit(X, Y)
     forest.n_features_in_ = 2
 
-    with pytest.raises(Unusable):
+    with pytest.raises(UserInputError):
         refuse_unsound_trees(forest)
 
 
@@ -105,7 +105,7 @@ def test_a_booster_with_a_wrong_number_is_refused(field, value):
     model = HistGradientBoostingClassifier(max_iter=3).fit(X, Y)
     model._predictors[1][0].nodes[field][0] = value
 
-    with pytest.raises(Unusable):
+    with pytest.raises(UserInputError):
         refuse_unsound_trees(model)
 
 
@@ -113,7 +113,7 @@ def test_a_set_of_categories_that_is_not_there_is_refused():
     model = HistGradientBoostingClassifier(max_iter=3, categorical_features=[0, 1, 2, 3]).fit(X, Y)
     model._predictors[0][0].nodes["bitset_idx"][0] = 10**6
 
-    with pytest.raises(Unusable):
+    with pytest.raises(UserInputError):
         refuse_unsound_trees(model)
 
 
@@ -178,5 +178,5 @@ def sets_without_room():
     ],
 )
 def test_a_file_that_was_made_up_to_read_or_write_elsewhere_is_refused(made_up):
-    with pytest.raises(Unusable, match="point to where there is nothing"):
+    with pytest.raises(UserInputError, match="point to where there is nothing"):
         refuse_unsound_trees(made_up())

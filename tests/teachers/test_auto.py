@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from driving import driven, every_fifth
 from fake_sessions import a_session
 from fitwithin import NoModelInTime, TimeConstrainedClassifier
-from fitwithin.backends import Inline, register_stopping
+from fitwithin.backends import Inline, register_early_stopping
 from fitwithin.teachers import Auto, Deck, Exam
 from fitwithin.testing import FakeClock
 
@@ -74,7 +74,9 @@ SETTINGS = [{}, {"emphasis": True}, {"emphasis": False}, {"alpha": 0.0}, {"alpha
 def test_without_a_limit_it_ends_with_all_rows_but_those_that_judge_and_audit(settings, size):
     session = taught(size, **settings)
 
-    kept_back = {row for exam in session.exams if exam.judges or exam.audits for row in exam.rows.tolist()}
+    kept_back = {
+        row for exam in session.exams if exam.purpose in ("validation", "holdout") for row in exam.rows.tolist()
+    }
     assert session.result == "all rows"
     assert len(session.lessons[-1]) + len(kept_back) == size
 
@@ -85,8 +87,8 @@ def test_judges_and_auditors_are_never_taught_and_are_not_the_same_rows(settings
     session = taught(size, **settings)
 
     rows = {row for lesson in session.lessons for row in lesson.tolist()}
-    judges = {row for exam in session.exams if exam.judges for row in exam.rows.tolist()}
-    auditors = {row for exam in session.exams if exam.audits for row in exam.rows.tolist()}
+    judges = {row for exam in session.exams if exam.purpose == "validation" for row in exam.rows.tolist()}
+    auditors = {row for exam in session.exams if exam.purpose == "holdout" for row in exam.rows.tolist()}
     assert judges
     assert auditors
     assert not rows & judges
@@ -115,7 +117,7 @@ def test_every_model_is_judged_by_the_same_rows_in_the_end():
     for request in taught(20_000).asked:
         if not isinstance(request, Exam):
             panels.append([])
-        elif request.judges:
+        elif request.purpose == "validation":
             panels[-1] = request.rows.tolist()
 
     assert len(panels) >= 4
@@ -151,19 +153,19 @@ def test_the_best_model_is_returned():
 
 def searches(session):
     """Exams that are for mistakes alone, each with the lesson before it."""
-    return [exam for exam in session.exams if not (exam.judges or exam.audits or exam.scored)]
+    return [exam for exam in session.exams if exam.purpose == "mistakes"]
 
 
 def test_without_emphasis_nobody_looks_for_mistakes_and_there_is_no_trial():
     session = taught(20_000, emphasis=False)
 
-    assert all(exam.judges or exam.audits for exam in session.exams)
+    assert all(exam.purpose in ("validation", "holdout") for exam in session.exams)
 
 
 def test_with_emphasis_there_are_mistakes_in_every_lesson_but_the_first_and_no_trial():
     session = taught(20_000, emphasis=True)
 
-    assert not any(exam.scored for exam in session.exams)
+    assert not any(exam.purpose == "score" for exam in session.exams)
     for before, after in itertools.pairwise(session.lessons[:-1]):
         new = np.setdiff1d(after, before)
         assert np.count_nonzero(new % 5 == 0) > 0.3 * len(new)
@@ -172,7 +174,7 @@ def test_with_emphasis_there_are_mistakes_in_every_lesson_but_the_first_and_no_t
 def test_a_trial_is_judged_twice_by_the_same_rows_which_were_not_taught():
     session = taught(20_000)
 
-    scored = [exam.rows for exam in session.exams if exam.scored]
+    scored = [exam.rows for exam in session.exams if exam.purpose == "score"]
     assert len(scored) == 2
     assert (scored[0] == scored[1]).all()
     assert not np.isin(scored[0], np.concatenate(session.lessons[:3])).any()
@@ -196,7 +198,7 @@ class _Grades:
                 request = steps.send(answers)
             except StopIteration as end:
                 return end.value
-            self.lesson += not hasattr(request, "judges")
+            self.lesson += not isinstance(request, Exam)
             answers = yield request
 
     def __call__(self, rows):
@@ -388,12 +390,12 @@ class Steps(ClassifierMixin, BaseEstimator):
         return np.where(X[:, 1] < 0.5 + 0.4 * work / (1 + work), X[:, 0], 1 - X[:, 0]).astype(int)
 
 
-def stop_between_steps(learner, X, y, patience, params):
-    learner.go(X, y, patience.over)
-    patience.undone = (100 - learner.steps_) * 1e-5 * len(X)
+def stop_between_steps(learner, X, y, stop_signal, params):
+    learner.go(X, y, stop_signal.over)
+    stop_signal.skipped_seconds = (100 - learner.steps_) * 1e-5 * len(X)
 
 
-register_stopping(Steps, stop_between_steps)
+register_early_stopping(Steps, stop_between_steps)
 
 
 def in_steps(rows, limit):

@@ -43,7 +43,7 @@ def test_rows_to_look_at_are_within_the_deck_and_within_the_time(alpha, new, err
     rows = Emphasis(alpha).rows_to_examine(course, new)
 
     assert 0 <= rows <= min(4 * new, course.deck.left)
-    assert course.outlook.exam(rows) <= 0.35 * course.outlook.left * (1 + 1e-9)
+    assert course.outlook.exam_seconds(rows) <= 0.35 * course.outlook.seconds_left * (1 + 1e-9)
 
 
 def test_the_rarer_mistakes_are_the_more_rows_are_looked_at():

@@ -240,7 +240,7 @@ def test_one_session_worked_by_hand():
     assert answer(1, 5).rows.tolist() == [0, 6, 1, 3, 5]
     requests.send(None)
 
-    # Taught rows alone are wrong: nothing is left to send.
+    # FitReport rows alone are wrong: nothing is left to send.
     assert not dice.numbers
     with pytest.raises(StopIteration) as end:
         answer(0, 3)
@@ -462,11 +462,11 @@ class CountingPool(TablePool):
 
 def test_an_exam_reads_the_pool_once_and_a_piece_at_a_time():
     pool = CountingPool(np.zeros((200_000, 100), dtype=np.float32), Labels.encode(np.arange(200_000) % 2))
-    with seated(Inline(), RecordingClassifier(), pool) as seat:
-        seat.teach(np.arange(10))
+    with seated(Inline(), RecordingClassifier(), pool) as runner:
+        runner.teach(np.arange(10))
         pool.reads = []
 
-        seat.examine(np.arange(len(pool)))
+        runner.examine(np.arange(len(pool)))
 
     pieces = [count for count in pool.reads if count > 1]
     assert sum(pieces) == len(pool)
@@ -477,13 +477,13 @@ def test_the_process_backend_shares_each_row_once_however_many_rounds_there_are(
     pool = TablePool(np.random.default_rng(0).random((5000, 40)), Labels.encode(np.arange(5000) % 2))
     requests = OSCT(guess="half-percent", first=20).teach(a_deck(5000))
     answers = None
-    with seated(Process(), DecisionTreeClassifier(max_depth=3, random_state=0), pool) as seat:
+    with seated(Process(), DecisionTreeClassifier(max_depth=3, random_state=0), pool) as runner:
         for _ in range(8):
             request = requests.send(answers)
             if isinstance(request, Exam):
-                answers = Answers(request.rows, seat.examine(request.rows).wrong)
+                answers = Answers(request.rows, runner.examine(request.rows).wrong)
             else:
-                seat.teach(request.rows)
+                runner.teach(request.rows)
                 answers = None
 
-        assert seat._rows.length == 5000
+        assert runner._rows.length == 5000

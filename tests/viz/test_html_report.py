@@ -65,13 +65,13 @@ def test_rounds_settings_machine_and_versions_are_on_the_page(tmp_path):
 
 @pytest.mark.parametrize(
     ("changes", "judged", "flattered"),
-    [({}, False, False), ({"judges": 50, "fresh": 20}, True, False), ({"fresh": 20}, False, True)],
+    [({}, False, False), ({"validation_rows": 50, "fresh": 20}, True, False), ({"fresh": 20}, False, True)],
 )
 def test_scores_of_rounds_are_explained_where_they_are_not_plain(tmp_path, changes, judged, flattered):
     text = page_of(a_fit([a_round(1, **changes)]), tmp_path).text
 
-    assert ("are by the judges" in text) is judged
-    assert ("without judges is too high" in text) is flattered
+    assert ("come from the validation rows" in text) is judged
+    assert ("without validation rows is too high" in text) is flattered
 
 
 def test_a_learner_is_known_by_its_last_step_and_its_libraries_by_their_versions(tmp_path):

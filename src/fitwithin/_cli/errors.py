@@ -12,7 +12,7 @@ from typing import NoReturn
 import typer
 
 from fitwithin._cli.console import one_line
-from fitwithin._core.exceptions import NoModelInTime, Unusable
+from fitwithin._core.exceptions import NoModelInTime, UserInputError
 
 FAILED = 1
 """The exit code for a command that did what it could, and has nothing to show."""
@@ -70,7 +70,7 @@ def _fail_for(error: BaseException, hint: str) -> NoReturn:
             fail("Interrupted; nothing was written.", code=STOPPED)
         case NoModelInTime():
             fail(error.sentence, code=NO_MODEL)
-        case Unusable():
+        case UserInputError():
             fail(error.sentence, code=USAGE, hint=error.hint)
         case MemoryError():
             fail("There is not enough memory.", code=FAILED, hint="Use fewer rows or columns, or a larger machine.")
@@ -84,14 +84,14 @@ def require(*libraries: str) -> None:
 
     Raises
     ------
-    Unusable
+    UserInputError
         If one is not installed; names the command that installs it.
     """
     missing = [library for library in libraries if find_spec(library) is None]
     if missing:
         extras = ",".join(sorted({_EXTRAS[library] for library in missing}))
         are = "is" if len(missing) == 1 else "are"
-        raise Unusable(
+        raise UserInputError(
             f"This command needs {' and '.join(missing)}, which {are} not installed.",
             f"pip install 'fitwithin[{extras}]'",
         )

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fitwithin._core.budget import seconds_of
-from fitwithin._core.exceptions import Unusable, nearest
+from fitwithin._core.budget import parse_time_limit
+from fitwithin._core.exceptions import UserInputError, closest_match
 from fitwithin._presets import CLASSIFIERS, REGRESSORS, preset
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
@@ -44,7 +44,7 @@ def limit_of(text: str) -> float:
 
     Raises
     ------
-    Unusable
+    UserInputError
         If it says no time.
 
     Examples
@@ -56,9 +56,11 @@ def limit_of(text: str) -> float:
     with contextlib.suppress(ValueError):
         number = float(text)
     try:
-        return seconds_of(number)
+        return parse_time_limit(number)
     except ValueError as error:
-        raise Unusable(f"--time-limit must be positive, such as 20, 2.5, 90s, 15m or 1h30m; got {text!r}.") from error
+        raise UserInputError(
+            f"--time-limit must be positive, such as 20, 2.5, 90s, 15m or 1h30m; got {text!r}."
+        ) from error
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
@@ -69,22 +71,22 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
     >>> did_you_mean("lightgbn", ["lightgbm", "xgboost"], "It may be lightgbm or xgboost.")
     'Did you mean lightgbm?'
     """
-    near = nearest(word, known)
+    near = closest_match(word, known)
     return otherwise if near is None else f"Did you mean {near}?"
 
 
 def one_of(option: str, word: str, known: Iterable[str]) -> str:
-    """A word that must be one of some.
+    """A word that must be one of join_names.
 
     Raises
     ------
-    Unusable
+    UserInputError
         If it is not.
     """
     known = list(known)
     if word in known:
         return word
-    raise Unusable(f"{option} {word} is unknown.", did_you_mean(word, known, f"It may be {', '.join(known)}."))
+    raise UserInputError(f"{option} {word} is unknown.", did_you_mean(word, known, f"It may be {', '.join(known)}."))
 
 
 def learner_of(name: str, *, regression: bool, jobs: int = -1) -> Any:
@@ -101,7 +103,7 @@ def learner_of(name: str, *, regression: bool, jobs: int = -1) -> Any:
 
     Raises
     ------
-    Unusable
+    UserInputError
         If there is no such learner.
 
     Examples
@@ -118,7 +120,7 @@ def learner_of(name: str, *, regression: bool, jobs: int = -1) -> Any:
         learner = preset(name, regression=regression)
     except ImportError as error:
         sentence, _, command = str(error).partition(": ")
-        raise Unusable(f"{sentence}.", command) from error
+        raise UserInputError(f"{sentence}.", command) from error
     cores = [
         key for key, value in learner.get_params().items() if key.endswith(("n_jobs", "thread_count")) and value == 1
     ]
@@ -138,10 +140,10 @@ def _made_by(name: str) -> Any:
     try:
         made = getattr(importlib.import_module(module), factory)()
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise Unusable(
+        raise UserInputError(
             f"--learner {name} can't be made: {' '.join(str(error).split())}.",
             "It is package.module:factory, a function or class that is called without arguments.",
         ) from error
     if not callable(getattr(made, "fit", None)) or not callable(getattr(made, "predict", None)):
-        raise Unusable(f"--learner {name} makes a {type(made).__name__}, which has no fit and predict.")
+        raise UserInputError(f"--learner {name} makes a {type(made).__name__}, which has no fit and predict.")
     return made

@@ -15,7 +15,7 @@ from rich.console import Console
 from fitwithin._cli.console import note
 from fitwithin._cli.errors import explained, require
 from fitwithin._cli.options import Debug, Force, Json, Model, Trust, UnsafePickle, look_here
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._tabular.training import first_lines
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def predict(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Predict for the rows of a file, some at a time, so that it may be larger than memory.
+    """Predict for the rows of a file, join_names at a time, so that it may be larger than memory.
 
     Example: fitwithin predict model.skops new-rows.parquet --out predictions.parquet --proba
     """
@@ -94,13 +94,13 @@ def _write(file: DataFile, out: Path, card: About, answer: Callable[[Part], pa.T
 
 
 def _answering(pipeline: Any, card: About, *, proba: bool) -> Callable[[Part], pa.Table]:
-    """What gives the answers for some rows."""
+    """What gives the answers for join_names rows."""
     import pyarrow as pa
 
     from fitwithin._tabular import NAMELESS, features_of, in_file
 
     if proba and not (card.classes and hasattr(pipeline, "predict_proba")):
-        raise Unusable(
+        raise UserInputError(
             f"The model ({card.learner}) gives no probabilities.",
             "Leave out --proba, or train with another learner, such as --learner logistic-regression."
             if card.classes

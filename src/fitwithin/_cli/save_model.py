@@ -15,7 +15,7 @@ import typer
 from fitwithin._cli.console import note
 from fitwithin._cli.errors import FAILED, fail
 from fitwithin._cli.train_options import Order
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._tabular import About
 from fitwithin._tabular.model_file import NotForSkops, write_model
 
@@ -56,7 +56,7 @@ def keep(model: Any, card: About, order: Order) -> Kept:
     with _patient():
         try:
             return _stored(order.out, model, card, order)
-        except Unusable as error:
+        except UserInputError as error:
             folder = Path(tempfile.mkdtemp(prefix="fitwithin-"))
             kept = _stored(folder / order.out.name, model, card, order)
             fail(error.sentence, code=FAILED, hint=f"The model is not lost: move {kept.path} to where you want it.")

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fitwithin._cli.console import one_line, say
-from fitwithin._core.exceptions import some
+from fitwithin._core.exceptions import join_names
 from fitwithin._tabular import KINDS, SAYS, About, Encoding, Understood
 
 _NAMES = {"number": "numbers", "truth": "truth values", "time": "dates and times", "word": "words"}
@@ -54,7 +54,7 @@ def _columns(understood: Understood, encoding: Encoding) -> Table:
         names = [column.name for column in understood.columns if column.kind == kind]
         if names:
             missing = understood.missing[kind] / (len(names) * understood.rows)
-            shown = f"{_NAMES[kind]}: {some(names, _MOST_NAMES)}"
+            shown = f"{_NAMES[kind]}: {join_names(names, _MOST_NAMES)}"
             cells = shown, str(len(names)), f"{missing:.1%}", SAYS[encoding][kind]
             table.add_row(*(Text(one_line(cell)) for cell in cells))
     return table
@@ -71,7 +71,7 @@ def _goal(understood: Understood) -> str:
     order = np.argsort(-counts)
     shares = [f"{classes[i]} ({counts[i] / len(goal.y):.1%})" for i in order]
     hint = " (--task regression takes them for values)" if goal.y.dtype.kind in "iuf" else ""
-    return f"To learn: {goal.name}, {len(classes):,} classes: {some(shares, _MOST_CLASSES)}{hint}"
+    return f"To learn: {goal.name}, {len(classes):,} classes: {join_names(shares, _MOST_CLASSES)}{hint}"
 
 
 def show_result(console: Console, about: About) -> None:
@@ -112,11 +112,11 @@ def show_model(console: Console, name: str, about: About) -> None:
     """What a model file says about itself."""
     training = about.training
     known = [f"{column.name} ({column.type})" for column in about.columns]
-    columns = f"{len(known)} columns: {some(known, _MOST_NAMES)}"
+    columns = f"{len(known)} columns: {join_names(known, _MOST_NAMES)}"
     say(console, f"{name}: a model for {about.task}, trained {training.get('date', 'at an unknown time')}")
     lines = {
         "predicts": f"{about.target} ({about.target_type})",
-        "classes": some(about.classes, _MOST_CLASSES) if about.classes else "none: it predicts values",
+        "classes": join_names(about.classes, _MOST_CLASSES) if about.classes else "none: it predicts values",
         "needs": columns if about.columns else f"a matrix of {about.features} columns",
         "encoding": about.encoding,
         "to be trusted": ", ".join(about.trust) or "nothing beside what fitwithin knows",

@@ -9,7 +9,7 @@ from typing import Literal, cast
 from sklearn.metrics import get_scorer_names
 
 from fitwithin._cli.options import did_you_mean, learner_of, one_of
-from fitwithin._core.exceptions import Unusable, some
+from fitwithin._core.exceptions import UserInputError, join_names
 from fitwithin._estimator import TEACHERS
 from fitwithin._tabular import Task
 from fitwithin._tabular.files import DataFile, open_data, refuse_existing
@@ -55,13 +55,15 @@ class Order:
 
         Raises
         ------
-        Unusable
+        UserInputError
             If something is wrong that can be known without reading the data.
         """
         one_of("--task", self.task, ("auto", "classification", "regression"))
         one_of("--teacher", self.teacher, TEACHERS)
         if self.jobs == 0:
-            raise Unusable("--jobs 0 leaves the learner no core.", "Use a number of cores, or -1 for all of them.")
+            raise UserInputError(
+                "--jobs 0 leaves the learner no core.", "Use a number of cores, or -1 for all of them."
+            )
         if self.scoring is not None:
             one_of("--scoring", self.scoring, get_scorer_names())
         # Whether it can be made at all; whether for classes or for values is seen later.
@@ -72,7 +74,7 @@ class Order:
         test = None if self.test is None else open_data(self.test)
         if test is not None and target not in test.names():
             hint = did_you_mean(target, test.names(), "Rename it there.")
-            raise Unusable(f"{self.test} has no column {target!r}.", hint)
+            raise UserInputError(f"{self.test} has no column {target!r}.", hint)
         self._refuse_one_file_for_two()
         for path in filter(None, (self.out, self.report)):
             refuse_existing(path, force=self.force)
@@ -83,7 +85,9 @@ class Order:
         taken = {path.resolve() for path in (self.data, self.test) if path is not None}
         for path in filter(None, (self.out, self.report)):
             if path.resolve() in taken:
-                raise Unusable(f"{path} is named twice.", "Data, model and report are different files: rename one.")
+                raise UserInputError(
+                    f"{path} is named twice.", "Data, model and report are different files: rename one."
+                )
             taken.add(path.resolve())
 
     @property
@@ -96,9 +100,11 @@ def _target(data: DataFile, names: list[str], wanted: str | None) -> str:
     if wanted is None and len(names) == 1:
         # Of a matrix and one column there is no doubt which is to be learned.
         return names[0]
-    shown = some(names, 20)
+    shown = join_names(names, 20)
     if wanted is None:
-        raise Unusable("Which column is to be learned?", f"Say so with --target; {data.path} has {shown}.")
+        raise UserInputError("Which column is to be learned?", f"Say so with --target; {data.path} has {shown}.")
     if wanted not in names:
-        raise Unusable(f"{data.path} has no column {wanted!r}.", did_you_mean(wanted, names, f"Its columns: {shown}."))
+        raise UserInputError(
+            f"{data.path} has no column {wanted!r}.", did_you_mean(wanted, names, f"Its columns: {shown}.")
+        )
     return wanted

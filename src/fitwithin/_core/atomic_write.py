@@ -10,13 +10,13 @@ from pathlib import Path
 from secrets import token_hex
 
 
-def beside(path: Path) -> Path:
+def temporary_sibling(path: Path) -> Path:
     """A new name in the same folder, so that renaming it is one step; hidden, and unlike any other."""
     return path.with_name(f".{path.name}.{token_hex(4)}.part")
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """A path to write to, which becomes the wanted one if all goes well and vanishes if not.
 
     Parameters
@@ -33,7 +33,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     --------
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
-    >>> with whole_file(Path(folder.name) / "a.txt") as written:
+    >>> with atomic_write(Path(folder.name) / "a.txt") as written:
     ...     _ = written.write_text("whole")
     >>> os.listdir(folder.name)
     ['a.txt']
@@ -42,7 +42,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     target = path.resolve()
     if target.exists() and not target.is_file():
         raise FileExistsError(errno.EEXIST, "It is no ordinary file, and would be replaced by one", str(path))
-    written = beside(target)
+    written = temporary_sibling(target)
     try:
         yield written
         with written.open("rb+") as file:

@@ -75,7 +75,7 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|ms|m|s)\s*")
 _ACCEPTED = 'seconds (60, 2.5), a datetime.timedelta, or text such as "90s", "15m", "1h30m"'
 
 
-def seconds_of(time_limit: TimeLimit) -> float:
+def parse_time_limit(time_limit: TimeLimit) -> float:
     """Seconds in a time limit.
 
     Parameters
@@ -95,9 +95,9 @@ def seconds_of(time_limit: TimeLimit) -> float:
 
     Examples
     --------
-    >>> seconds_of("1h30m")
+    >>> parse_time_limit("1h30m")
     5400.0
-    >>> seconds_of(2.5)
+    >>> parse_time_limit(2.5)
     2.5
     """
     seconds = _read(time_limit)

@@ -189,16 +189,16 @@ class Outlook:
         What is left; without one there is no end.
     cost : CostModel, optional
         What lessons and exams take.
-    graceful : bool, default=False
+    can_stop_early : bool, default=False
         Whether the learner can be asked to stop, so that a lesson may be cut short.
     killable : bool, default=True
         Whether a lesson that takes too long ends at the deadline, with nothing lost but its time.
 
     Examples
     --------
-    >>> Outlook().left
+    >>> Outlook().seconds_left
     inf
-    >>> Outlook().examinable(0.1, most=5000)
+    >>> Outlook().affordable_exam_rows(0.1, most=5000)
     5000
     """
 
@@ -207,37 +207,37 @@ class Outlook:
         budget: Budget | None = None,
         cost: CostModel | None = None,
         *,
-        graceful: bool = False,
+        can_stop_early: bool = False,
         killable: bool = True,
     ) -> None:
-        self.graceful = graceful
+        self.can_stop_early = can_stop_early
         self.killable = killable
         self.cost = cost or CostModel()
         self._budget = budget
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds until the deadline."""
         return math.inf if self._budget is None else self._budget.remaining()
 
-    def lesson(self, rows: int) -> float:
+    def fit_seconds(self, rows: int) -> float:
         """Seconds that training on so many rows is expected to take; 0 before anything is known."""
         return self.cost.fit(rows)
 
-    def aside(self, rows: int) -> float:
+    def overhead_seconds(self, rows: int) -> float:
         """Seconds that such a lesson takes beside its training: rows to the learner, its model to safety and back."""
         return self.cost.aside(rows)
 
-    def exam(self, rows: int) -> float:
+    def exam_seconds(self, rows: int) -> float:
         """Seconds of an exam of so many rows."""
         return self.cost.exam(rows)
 
-    def examinable(self, share: float, most: int) -> int:
+    def affordable_exam_rows(self, share: float, most: int) -> int:
         """Rows that can be examined in a share of the time that is left, at most so many."""
-        seconds = self.exam(most)
-        return most if seconds <= share * self.left else int(most * share * self.left / seconds)
+        seconds = self.exam_seconds(most)
+        return most if seconds <= share * self.seconds_left else int(most * share * self.seconds_left / seconds)
 
     @property
-    def doubt(self) -> float:
+    def safety_factor(self) -> float:
         """The factor, at least 1, by which a lesson may well take longer; hardly ever more, if none can be killed."""
         return math.sqrt(self.cost.headroom) if self.killable else _SURE * self.cost.headroom

@@ -28,7 +28,7 @@ _LIBRARIES = (
 
 
 @dataclass(frozen=True)
-class Machine:
+class Environment:
     """What a figure depends on besides the code.
 
     Parameters
@@ -55,7 +55,7 @@ class Machine:
     load: tuple[float, ...]
 
     @classmethod
-    def here(cls) -> Machine:
+    def here(cls) -> Environment:
         """The machine that this runs on, now."""
         return cls(
             date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -77,13 +77,13 @@ class Machine:
         )
 
 
-def libraries_of(model: Any) -> dict[str, str]:
+def library_versions(model: Any) -> dict[str, str]:
     """Versions of the libraries that a model and its parts come from, apart from scikit-learn's own.
 
     Examples
     --------
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> libraries_of(GaussianNB())
+    >>> library_versions(GaussianNB())
     {}
     """
     parts = model.get_params(deep=True).values() if hasattr(model, "get_params") else ()

@@ -5,7 +5,7 @@
     FitwithinError
     ├── NoModelInTime      nothing could be trained by the deadline
     ├── LearnerFailed      the learner's process died without an exception
-    └── Unusable           a file, a column or an option that nothing can be done with, and what would do
+    └── UserInputError           a file, a column or an option that nothing can be done with, and what would do
 
     Signals between backend and session, never seen by a user:
     OutOfTime              the deadline came while the learner was at work
@@ -48,7 +48,7 @@ class LearnerFailed(FitwithinError, RuntimeError):
     """
 
 
-class Unusable(FitwithinError, ValueError):
+class UserInputError(FitwithinError, ValueError):
     """A file, a column or an option that nothing can be done with.
 
     Parameters
@@ -60,7 +60,7 @@ class Unusable(FitwithinError, ValueError):
 
     Examples
     --------
-    >>> print(Unusable("There is no file rows.csv.", "Look for it with ls."))
+    >>> print(UserInputError("There is no file rows.csv.", "Look for it with ls."))
     There is no file rows.csv. Look for it with ls.
     """
 
@@ -98,24 +98,24 @@ class LearnerDied(Exception):
     """The learner's process ended without an exception; the text says how."""
 
 
-def some(names: Iterable[object], most: int) -> str:
+def join_names(names: Iterable[object], most: int) -> str:
     """The first names, and how many more there are.
 
     Examples
     --------
-    >>> some(["a", "b", "c"], 2)
+    >>> join_names(["a", "b", "c"], 2)
     'a, b and 1 more'
     """
     words = [str(name) for name in names]
     return ", ".join(words[:most]) + (f" and {len(words) - most:,} more" if len(words) > most else "")
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def closest_match(word: str, known: Iterable[str]) -> str | None:
     """The known word that was probably meant, whatever its capitals.
 
     Examples
     --------
-    >>> nearest("lightgbn", ["LightGBM", "XGBoost"])
+    >>> closest_match("lightgbn", ["LightGBM", "XGBoost"])
     'LightGBM'
     """
     words = {name.lower(): name for name in known}

@@ -53,6 +53,10 @@ StopReason = Literal["time", "all rows", "no mistakes", "on_round", "interrupted
 """Why a session ended."""
 
 
+Purpose = Literal["mistakes", "score", "validation", "holdout"]
+"""What an exam is for; see `Exam`."""
+
+
 @dataclass(frozen=True, eq=False)
 class Lesson:
     """A teacher's request: train a new model on exactly these rows, or go on with the last one.
@@ -89,16 +93,17 @@ class Exam:
     ----------
     rows : array of int
         Row numbers of the pool.
+    purpose : {"mistakes", "score", "validation", "holdout"}, default="mistakes"
+        What the exam is for:
+
+        - "mistakes": find rows that the model gets wrong.
+        - "score": the same, and `Answers.score` is the user's score over these rows.
+        - "validation": these rows decide which model is best. The round's estimate comes from them
+          alone, and they have no part in `score_estimate_`.
+        - "holdout": these rows only serve `score_estimate_`. `Answers.wrong` is all False, so that
+          the teacher learns nothing from them and later models can be examined on them as well.
     margins : bool, default=False
-        Whether to tell as well how sure the model is, which takes a learner with `predict_proba`.
-    scored : bool, default=False
-        Whether to tell the user's score over these rows.
-    judges : bool, default=False
-        Whether these rows decide which model is best: the round's estimate is then theirs alone, and they are scored.
-        They count for nothing in the estimate that the user gets, since the winner was chosen by them.
-    audits : bool, default=False
-        Whether these rows are for the estimate that the user gets and for nothing else: the `Answers` do not tell which
-        of them are wrong, so that the next model can be examined on them as well.
+        Whether to return `Answers.margins` too; the learner needs `predict_proba`.
 
     Examples
     --------
@@ -109,10 +114,8 @@ class Exam:
     """
 
     rows: Rows
+    purpose: Purpose = "mistakes"
     margins: bool = False
-    scored: bool = False
-    judges: bool = False
-    audits: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,8 +182,8 @@ class Round:
         Whether this model became the one to be returned.
     elapsed : float
         Seconds since the start of `fit` when the model became the best one; or when the round was over, if it did not.
-    judges : int, default=0
-        Rows of a panel that every model is examined on; if there is one, `estimate` is by it alone.
+    validation_rows : int, default=0
+        Validation rows among the examined ones; if there are any, `estimate` comes from them alone.
     """
 
     number: int
@@ -200,12 +203,12 @@ class Round:
     high: float | None
     best: bool
     elapsed: float
-    judges: int = 0
+    validation_rows: int = 0
 
     @property
     def is_flattered(self) -> bool:
         """Whether `estimate` is too high: earlier models were examined on some of the rows, and easy ones are left."""
-        return self.judges == 0 and self.fresh < self.examined
+        return self.validation_rows == 0 and self.fresh < self.examined
 
 
 OnRound = Callable[[Round], Any]

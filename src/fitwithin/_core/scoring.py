@@ -76,7 +76,7 @@ _MadeScorer = type(get_scorer("accuracy")).__mro__[1]
 
 
 @dataclass(frozen=True, eq=False)
-class Grading:
+class Scoring:
     """The user's way to judge a model.
 
     Parameters

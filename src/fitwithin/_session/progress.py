@@ -1,4 +1,4 @@
-"""A live display of a session, on a terminal or in a notebook."""
+"""A live display of a session, on a terminal or in a tracker."""
 
 from __future__ import annotations
 

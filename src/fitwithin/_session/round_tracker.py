@@ -9,15 +9,15 @@ from numbers import Integral
 import numpy as np
 
 from fitwithin._core.budget import Clock
-from fitwithin._core.records import Estimate, Exam, Lesson, Mask, Round, Rows
+from fitwithin._core.records import Estimate, Exam, Lesson, Mask, Purpose, Round, Rows
 from fitwithin._core.scoring import accuracy_interval
 from fitwithin._core.target import Labels
-from fitwithin.backends import Examined, Scored, Taught
+from fitwithin.backends import ExamReport, FitReport, ScoreReport
 
 _TAUGHT, _SEEN, _MISTAKEN = 1, 2, 4
 
 
-class Notebook:
+class RoundTracker:
     """The bookkeeping of a session, row by row and round by round.
 
     Parameters
@@ -90,7 +90,7 @@ class Notebook:
         self._new_mistakes = self._count_mistakes(new)
         self._marks[rows] |= _TAUGHT | _SEEN
         self._predicted_fit = predicted_fit
-        self._examined = self._right = self._judges = 0
+        self._examined = self._right = self._validation_rows = 0
         self._fresh: list[Mask] = []
         self._fresh_right = 0
         self._handover = self._exam = 0.0
@@ -119,22 +119,22 @@ class Notebook:
         there[rows] = True
         return bool(there.all())
 
-    def taught(self, report: Taught) -> None:
+    def taught(self, report: FitReport) -> None:
         """The lesson is over."""
         self._handover += report.handover
         self._fit = report.fit
 
-    def examined(self, rows: Rows, report: Examined, *, judges: bool = False, audits: bool = False) -> None:
+    def examined(self, rows: Rows, report: ExamReport, purpose: Purpose = "mistakes") -> None:
         """An exam is over; rows that judge are fresh to nobody, rows that audit stay fresh for everyone."""
-        fresh = (self._marks[rows] & _SEEN == 0) & (not judges)
+        fresh = (self._marks[rows] & _SEEN == 0) & (purpose != "validation")
         self._examined += len(rows)
         self._right += len(rows) - int(np.count_nonzero(report.wrong))
         self._fresh.append(fresh)
         self._fresh_right += int(np.count_nonzero(fresh & ~report.wrong))
         self._handover += report.handover
         self._exam += report.exam
-        self._judges += len(rows) if judges else 0
-        if not audits:
+        self._validation_rows += len(rows) if purpose == "validation" else 0
+        if purpose != "holdout":
             self._mistakes.append(rows[report.wrong])
             self._marks[rows] |= _SEEN
 
@@ -161,7 +161,7 @@ class Notebook:
         """For each row that this round examined, whether it was never taught and never examined before."""
         return np.concatenate([*self._fresh, np.zeros(0, dtype=np.bool_)])
 
-    def scored(self, report: Scored) -> None:
+    def scored(self, report: ScoreReport) -> None:
         """The exams are scored."""
         self._exam += report.seconds
 
@@ -187,7 +187,7 @@ class Notebook:
             high=None if estimate is None else estimate.high,
             best=best,
             elapsed=elapsed,
-            judges=self._judges,
+            validation_rows=self._validation_rows,
         )
 
 

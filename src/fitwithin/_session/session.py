@@ -15,9 +15,9 @@ from fitwithin._core.records import Answers, Estimate, Exam, Lesson, OnRound, Ro
 from fitwithin._core.scoring import accuracy_interval
 from fitwithin._core.target import Labels
 from fitwithin._session.result import Outcome, nothing_to_show
-from fitwithin._session.round_tracker import Notebook
+from fitwithin._session.round_tracker import RoundTracker
 from fitwithin._session.selection import is_worse, prefers
-from fitwithin.backends import Examined, KeptModel, Seat
+from fitwithin.backends import ExamReport, Runner, SavedModel
 from fitwithin.teachers import Deck, Requests, Teacher
 
 
@@ -35,7 +35,7 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _Best:
-    model: KeptModel
+    model: SavedModel
     rows: int
     by_class: Rows | None
     estimate: Estimate | None
@@ -46,7 +46,7 @@ class _Best:
 class _Settled:
     """A round's model that became the best one, and when."""
 
-    model: KeptModel
+    model: SavedModel
     elapsed: float
 
 
@@ -57,7 +57,7 @@ class Session:
     ----------
     teacher : Teacher
         Says what to teach and what to examine.
-    seat : Seat
+    runner : Runner
         Where the learner sits.
     budget : Budget
         The seconds that are left.
@@ -68,13 +68,13 @@ class Session:
     on_round : callable, optional
         Called with each finished `Round`; stops the session by returning True.
     scored : bool, default=False
-        Whether the learner's seat computes the score; otherwise it is the accuracy, which the answers tell.
+        Whether the learner's runner computes the score; otherwise it is the accuracy, which the answers tell.
     """
 
     def __init__(
         self,
         teacher: Teacher,
-        seat: Seat,
+        runner: Runner,
         budget: Budget,
         cost: CostModel,
         watchers: tuple[Watcher, ...] = (),
@@ -82,7 +82,7 @@ class Session:
         scored: bool = False,
     ) -> None:
         self.teacher = teacher
-        self.seat = seat
+        self.runner = runner
         self.budget = budget
         self.cost = cost
         self.watchers = watchers
@@ -111,8 +111,8 @@ class Session:
         LearnerFailed
             If the learner's process died before the first model.
         """
-        self._notebook = Notebook(deck.size, self.budget.clock, labels)
-        self._graceful = deck.outlook.graceful
+        self._tracker = RoundTracker(deck.size, self.budget.clock, labels)
+        self._graceful = deck.outlook.can_stop_early
         try:
             return self._outcome(self._teach_until_the_end(deck))
         finally:
@@ -139,16 +139,16 @@ class Session:
     def _follow(self, requests: Requests) -> StopReason:
         answers: Answers | None = None
         while True:
-            if self._notebook.was_examined and self.budget.remaining() < 3 * self._notebook.slowest_choice:
+            if self._tracker.was_examined and self.budget.remaining() < 3 * self._tracker.slowest_choice:
                 # In a very large pool choosing takes its time, and the new model is not safe yet.
                 return "on_round" if self._finish_round() else "time"
             try:
-                with self._notebook.choosing():
+                with self._tracker.choosing():
                     request = requests.send(answers)
             except StopIteration as end:
                 stop = self._finish_round()
                 return "on_round" if stop else end.value or "all rows"
-            rows = self._notebook.checked(request)
+            rows = self._tracker.checked(request)
             if isinstance(request, Exam):
                 answers = self._examine(rows, request)
                 continue
@@ -171,38 +171,38 @@ class Session:
         prediction = self.cost.predict(rows)
         if prediction is None:
             return True
-        needed = prediction.soonest if self.seat.killable else prediction.latest
+        needed = prediction.soonest if self.runner.killable else prediction.latest
         return needed <= self.budget.remaining()
 
     def _teach(self, rows: Rows, lesson: Lesson) -> None:
         self._announce("training on", len(rows))
         prediction = self.cost.predict(len(rows))
-        self._notebook.begin(rows, None if prediction is None else prediction.fit, goes_on=lesson.batch is not None)
-        taught = self.seat.teach(rows, lesson.batch, lesson.within)
-        self._notebook.taught(taught)
-        self.cost.taught(len(rows), taught.fit + taught.undone)
+        self._tracker.begin(rows, None if prediction is None else prediction.fit, goes_on=lesson.batch is not None)
+        taught = self.runner.teach(rows, lesson.batch, lesson.within)
+        self._tracker.taught(taught)
+        self.cost.taught(len(rows), taught.fit + taught.skipped_seconds)
         if self.teacher.returns == "last":
             # It is the one to be returned, whatever its exams say and however long they take.
             self._settled = _Settled(self._keep(None, None), self.budget.elapsed())
 
     def _examine(self, rows: Rows, exam: Exam) -> Answers:
         self._announce("being examined on", len(rows))
-        examined = self.seat.examine(rows, exam.margins)
-        self._notebook.examined(rows, examined, judges=exam.judges, audits=exam.audits)
+        examined = self.runner.examine(rows, exam.margins)
+        self._tracker.examined(rows, examined, exam.purpose)
         self.cost.examined(len(rows), examined.handover + examined.exam)
-        score = self._score(rows, examined) if exam.scored or exam.judges else None
-        if exam.judges and score is not None:
+        score = self._score(rows, examined) if exam.purpose in ("score", "validation") else None
+        if exam.purpose == "validation" and score is not None:
             self._judge(score)
-        wrong = np.zeros_like(examined.wrong) if exam.audits else examined.wrong
+        wrong = np.zeros_like(examined.wrong) if exam.purpose == "holdout" else examined.wrong
         return Answers(rows, wrong, examined.margins, score)
 
-    def _score(self, rows: Rows, examined: Examined) -> Estimate | None:
+    def _score(self, rows: Rows, examined: ExamReport) -> Estimate | None:
         """The user's score over the exam that was just sat."""
         if not self.scored:
             return accuracy_interval(len(rows) - int(np.count_nonzero(examined.wrong)), len(rows))
-        before = len(self._notebook.fresh) - len(rows)
-        report = self.seat.score(np.arange(before + len(rows)) >= before)
-        self._notebook.scored(report)
+        before = len(self._tracker.fresh) - len(rows)
+        report = self.runner.score(np.arange(before + len(rows)) >= before)
+        self._tracker.scored(report)
         return report.fresh
 
     def _judge(self, estimate: Estimate) -> None:
@@ -212,12 +212,12 @@ class Session:
             # Judged once more: it is the best model, and its score is the last one that it got.
             return
         best = None if self._best is None else self._best.estimate
-        if best is None or self._notebook.whole or not is_worse(estimate, best):
+        if best is None or self._tracker.whole or not is_worse(estimate, best):
             self._settled = _Settled(self._keep(estimate, None), self.budget.elapsed())
 
     def _finish_round(self) -> bool:
         """Choose between the new model and the best one, note the round; True if the user says stop."""
-        if not self._notebook.open:
+        if not self._tracker.open:
             return False
         estimate, fresh = self._estimates()
         if self._judged is not None:
@@ -228,7 +228,7 @@ class Session:
 
     def _wins(self, estimate: Estimate | None) -> bool:
         best = None if self._best is None else self._best.estimate
-        return prefers(self.teacher.returns, estimate, best, whole=self._notebook.whole)
+        return prefers(self.teacher.returns, estimate, best, whole=self._tracker.whole)
 
     def _close_round(self, estimate: Estimate | None, fresh: Estimate | None) -> bool:
         """Note the round, and whether its model is the best now; True if the user says stop."""
@@ -236,7 +236,7 @@ class Session:
         model = None if settled is None else settled.model
         if model is not None and self._best is not None:
             self._best = replace(self._best, estimate=estimate, fresh=fresh)
-        finished = self._notebook.close(
+        finished = self._tracker.close(
             estimate=estimate,
             best=model is not None,
             store=0.0 if model is None else model.store,
@@ -250,17 +250,17 @@ class Session:
 
     def _estimates(self) -> tuple[Estimate | None, Estimate | None]:
         """The new model's score over all rows that it was examined on, and over the fresh ones."""
-        if not self.scored or not len(self._notebook.fresh):
-            return self._notebook.estimate(), self._notebook.fresh_estimate()
-        self._announce("being scored on", len(self._notebook.fresh))
-        report = self.seat.score(self._notebook.fresh)
-        self._notebook.scored(report)
+        if not self.scored or not len(self._tracker.fresh):
+            return self._tracker.estimate(), self._tracker.fresh_estimate()
+        self._announce("being scored on", len(self._tracker.fresh))
+        report = self.runner.score(self._tracker.fresh)
+        self._tracker.scored(report)
         return report.overall, report.fresh
 
-    def _keep(self, estimate: Estimate | None, fresh: Estimate | None) -> KeptModel:
+    def _keep(self, estimate: Estimate | None, fresh: Estimate | None) -> SavedModel:
         """Make the new model the best one, if it can still be brought back in time."""
-        self._announce("storing the model of", self._notebook.behind)
-        model = self.seat.keep()
+        self._announce("storing the model of", self._tracker.behind)
+        model = self.runner.keep()
         if self.budget.seconds - self.budget.elapsed() < model.load:
             model.discard()
             raise OutOfTime
@@ -270,8 +270,8 @@ class Session:
             former.model.discard()
         return model
 
-    def _candidate(self, model: KeptModel, estimate: Estimate | None, fresh: Estimate | None) -> _Best:
-        return _Best(model, self._notebook.behind, self._notebook.behind_by_class, estimate, fresh)
+    def _candidate(self, model: SavedModel, estimate: Estimate | None, fresh: Estimate | None) -> _Best:
+        return _Best(model, self._tracker.behind, self._tracker.behind_by_class, estimate, fresh)
 
     def _announce(self, activity: str, rows: int) -> None:
         self._at = f"{activity} {rows:,} rows"

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 
 Kind = Literal["number", "truth", "time", "word"]
 """What a column holds: numbers, truth values, dates and times, or words, among them whatever is declared nominal."""
@@ -137,7 +137,7 @@ def frame_of(table: pa.Table, columns: Sequence[Column]) -> pd.DataFrame:
 
     Raises
     ------
-    Unusable
+    UserInputError
         If a column does not hold what the model was trained with.
 
     Examples
@@ -154,7 +154,7 @@ def frame_of(table: pa.Table, columns: Sequence[Column]) -> pd.DataFrame:
             arrays[column.name] = _AS[column.kind](values)
         except pa.ArrowException as error:
             why = " ".join(str(error).split())[:200]
-            raise Unusable(
+            raise UserInputError(
                 f"Column {column.name!r} holds {values.type}, where the model was trained with {column.type}: {why}.",
                 "Give it the same kind of values as the training data.",
             ) from error

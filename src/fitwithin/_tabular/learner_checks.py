@@ -12,7 +12,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
 from sklearn.utils.metaestimators import available_if
 
-from fitwithin._core.exceptions import Unusable, nearest, some
+from fitwithin._core.exceptions import UserInputError, closest_match, join_names
 from fitwithin._estimator import TEACHERS, refuse_unfit_teacher
 from fitwithin._tabular.columns import Column
 from fitwithin._tabular.files import DataFile
@@ -24,24 +24,24 @@ def refuse_misfits(learner: Any, teacher: str, X: Any, goal: Goal) -> None:
 
     Raises
     ------
-    Unusable
+    UserInputError
         If so.
     """
     if (is_classifier if goal.is_regression else is_regressor)(learner):
         kinds = (
             ("classifier", "values", "classification") if goal.is_regression else ("regressor", "classes", "regression")
         )
-        raise Unusable(
+        raise UserInputError(
             f"{type(learner).__name__} is a {kinds[0]}, and {goal.name!r} is learned as {kinds[1]}.",
             f"Choose another --learner, or say --task {kinds[2]}.",
         )
     try:
         refuse_unfit_teacher(TEACHERS[teacher](), learner, regression=goal.is_regression)
     except (TypeError, ValueError) as error:
-        raise Unusable(str(error)) from error
+        raise UserInputError(str(error)) from error
     # By its name: older versions of scikit-learn do not say which of its learners take sparse rows.
     if hasattr(X, "tocsr") and type(learner).__name__.startswith("HistGradientBoosting"):
-        raise Unusable(
+        raise UserInputError(
             "The learner takes no sparse rows.", "Use --learner lightgbm, random-forest or logistic-regression."
         )
 
@@ -60,7 +60,7 @@ def refuse_unfit_score(scoring: str, learner: Any, goal: Goal) -> None:
 
     Raises
     ------
-    Unusable
+    UserInputError
         If it can't even be told for a model that guesses.
     """
     guesser = DummyRegressor() if goal.is_regression else _Guesser(learner)
@@ -70,7 +70,7 @@ def refuse_unfit_score(scoring: str, learner: Any, goal: Goal) -> None:
             warnings.simplefilter("ignore")  # a guess may deserve them
             get_scorer(scoring)(guesser.fit(X, goal.y), X, goal.y)
     except (TypeError, ValueError, AttributeError) as error:
-        raise Unusable(
+        raise UserInputError(
             f"--scoring {scoring} can't be used for this target: {' '.join(str(error).split())[:200]}",
             "For values use r2 or neg_mean_absolute_error."
             if goal.is_regression
@@ -100,14 +100,14 @@ def refuse_other_columns(columns: Sequence[Column], file: DataFile) -> None:
 
     Raises
     ------
-    Unusable
+    UserInputError
         If so; says which one may be meant.
     """
     names = set(file.names())
     missing = [column.name for column in columns if column.name not in names]
     if missing:
-        near = nearest(missing[0], names)
-        raise Unusable(
-            f"{file.path} has no column {some(map(repr, missing), 10)}, which the model needs.",
+        near = closest_match(missing[0], names)
+        raise UserInputError(
+            f"{file.path} has no column {join_names(map(repr, missing), 10)}, which the model needs.",
             f"Did you mean {near}? Rename it there." if near else "Is it the right file?",
         )

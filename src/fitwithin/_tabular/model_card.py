@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._tabular.columns import KINDS, Column
 from fitwithin._tabular.target_column import Task
 
@@ -79,28 +79,30 @@ class About:
 
         Raises
         ------
-        Unusable
+        UserInputError
             If it is not what `to_json` writes.
 
         Examples
         --------
         >>> try:
         ...     About.from_json("{}")
-        ... except Unusable as error:
+        ... except UserInputError as error:
         ...     print(error.sentence)
         What it says about itself can't be read.
         """
         try:
             found = json.loads(text)
             if found.pop("format") > FORMAT:
-                raise Unusable("It was written by a newer version.", "Upgrade: pip install -U fitwithin")
+                raise UserInputError("It was written by a newer version.", "Upgrade: pip install -U fitwithin")
             columns = tuple(Column(**column) for column in found.pop("columns"))
             about = cls(columns=columns, trust=tuple(found.pop("trust")), **found)
             _check(about)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            if isinstance(error, Unusable):
+            if isinstance(error, UserInputError):
                 raise
-            raise Unusable("What it says about itself can't be read.", "Was it written by fitwithin train?") from error
+            raise UserInputError(
+                "What it says about itself can't be read.", "Was it written by fitwithin train?"
+            ) from error
         return about
 
 

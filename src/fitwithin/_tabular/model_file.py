@@ -14,7 +14,7 @@ import cloudpickle
 import skops.io
 from skops.io.exceptions import UntrustedTypesFoundException
 
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._presets import BOOSTERS
 from fitwithin._tabular import About
 from fitwithin._tabular.files import written_beside
@@ -61,7 +61,7 @@ def write_model(path: Path, model: Any, about: About, *, force: bool = False, by
     ------
     NotForSkops
         If only pickle could do it.
-    Unusable
+    UserInputError
         If the file can't be written.
     """
     with written_beside(path, force=force) as beside:
@@ -96,18 +96,18 @@ def read_about(path: Path) -> About:
 
     Raises
     ------
-    Unusable
+    UserInputError
         If it is no model of ours.
     """
     with _opened(path) as file:
         if file.getinfo(_ABOUT).file_size > _MOST_ABOUT:
-            raise Unusable(f"{path} says too much about itself.", "Was it written by fitwithin train?")
+            raise UserInputError(f"{path} says too much about itself.", "Was it written by fitwithin train?")
         try:
             return About.from_json(file.read(_ABOUT))
-        except Unusable as error:
-            raise Unusable(f"{path} is no model file. {error.sentence}", error.hint) from error
+        except UserInputError as error:
+            raise UserInputError(f"{path} is no model file. {error.sentence}", error.hint) from error
         except (zipfile.BadZipFile, zlib.error) as error:
-            raise Unusable(f"{path} is damaged: {error}.", "Copy or train it again.") from error
+            raise UserInputError(f"{path} is damaged: {error}.", "Copy or train it again.") from error
 
 
 def read_model(path: Path, trust: Collection[str] = (), *, unsafe_pickle: bool = False) -> Any:
@@ -124,13 +124,13 @@ def read_model(path: Path, trust: Collection[str] = (), *, unsafe_pickle: bool =
 
     Raises
     ------
-    Unusable
+    UserInputError
         If it holds other types, or can't be read.
     """
     with _opened(path) as file:
         by_pickle = _PICKLE in file.namelist()
         if by_pickle and not unsafe_pickle:
-            raise Unusable(
+            raise UserInputError(
                 f"{path} holds a pickle, which can run any program when it is opened.",
                 "If you know where it comes from, add --unsafe-pickle.",
             )
@@ -139,18 +139,18 @@ def read_model(path: Path, trust: Collection[str] = (), *, unsafe_pickle: bool =
     except UntrustedTypesFoundException as error:
         strange = sorted(set(skops.io.get_untrusted_types(file=path)) - {*TRUSTED, *trust})
         names = " ".join(f"--trust {name}" for name in strange)
-        raise Unusable(
+        raise UserInputError(
             f"{path} was not opened: it asks for {', '.join(strange)}, which fitwithin does not know to be harmless.",
             f"If that is a learner of your own, add {names}",
         ) from error
     except ModuleNotFoundError as error:
         raise _missing(path, error) from error
     except Exception as error:  # A damaged or made-up file may raise anything in its reader.
-        raise Unusable(f"{path} can't be opened: {error}.", "Copy or train it again.") from error
+        raise UserInputError(f"{path} can't be opened: {error}.", "Copy or train it again.") from error
     try:
         refuse_unsound_trees(model)
-    except Unusable as error:
-        raise Unusable(f"{path} was not used. {error.sentence}", error.hint) from error
+    except UserInputError as error:
+        raise UserInputError(f"{path} was not used. {error.sentence}", error.hint) from error
     return model
 
 
@@ -161,22 +161,24 @@ def _unpickled(path: Path) -> Any:
 
 def _opened(path: Path) -> zipfile.ZipFile:
     if not path.is_file():
-        raise Unusable(f"There is no model file {path}.", "Make one: fitwithin train DATA --target COLUMN")
+        raise UserInputError(f"There is no model file {path}.", "Make one: fitwithin train DATA --target COLUMN")
     try:
         file = zipfile.ZipFile(path)
     except (OSError, zipfile.BadZipFile) as error:
-        raise Unusable(f"{path} is no model file: {error}.", "It takes a file that fitwithin train wrote.") from error
+        raise UserInputError(
+            f"{path} is no model file: {error}.", "It takes a file that fitwithin train wrote."
+        ) from error
     if _ABOUT not in file.namelist() or not {_SKOPS, _PICKLE} & set(file.namelist()):
         file.close()
-        raise Unusable(f"{path} is no model of fitwithin.", "It takes a file that fitwithin train wrote.")
+        raise UserInputError(f"{path} is no model of fitwithin.", "It takes a file that fitwithin train wrote.")
     return file
 
 
-def _missing(path: Path, error: ModuleNotFoundError) -> Unusable:
+def _missing(path: Path, error: ModuleNotFoundError) -> UserInputError:
     library = (error.name or "").partition(".")[0]
     if library in BOOSTERS:
-        return Unusable(f"{path} needs {library}, which is not installed.", "pip install 'fitwithin[boosters]'")
-    return Unusable(
+        return UserInputError(f"{path} needs {library}, which is not installed.", "pip install 'fitwithin[boosters]'")
+    return UserInputError(
         f"{path} needs the module {error.name!r}, which can't be found.", "Run it where that module can be imported."
     )
 
@@ -192,7 +194,7 @@ TRUSTED: tuple[str, ...] = (
     "catboost.core.CatBoostRegressor",
     "collections.OrderedDict",
     "collections.defaultdict",
-    "fitwithin._presets.AnyLabels",
+    "fitwithin._presets.LabelEncodedClassifier",
     "lightgbm.basic.Booster",
     "lightgbm.sklearn.LGBMClassifier",
     "lightgbm.sklearn.LGBMRegressor",

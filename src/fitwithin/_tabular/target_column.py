@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
 from fitwithin._tabular.columns import kind_of, named_type, plain, type_name
 
@@ -73,7 +73,7 @@ def read_goal(name: str, values: pa.ChunkedArray, task: Task | None = None, most
 
     Raises
     ------
-    Unusable
+    UserInputError
         If there is nothing to be learned from it.
 
     Examples
@@ -84,16 +84,18 @@ def read_goal(name: str, values: pa.ChunkedArray, task: Task | None = None, most
     'regression'
     """
     if not len(values):
-        raise Unusable("The file has no rows, only names of columns.", "Was it written to its end?")
+        raise UserInputError("The file has no rows, only names of columns.", "Was it written to its end?")
     present = values.is_valid().to_numpy().astype(bool)
     type_, kept = type_name(values.type), plain(values.drop_null())
     if not len(kept):
-        raise Unusable(f"The target {name!r} has no values at all.", "Choose another column with --target.")
+        raise UserInputError(f"The target {name!r} has no values at all.", "Choose another column with --target.")
     if kind_of(kept.type) is None:
-        raise Unusable(f"The target {name!r} holds {kept.type}.", "It takes words, numbers, truth values or dates.")
+        raise UserInputError(
+            f"The target {name!r} holds {kept.type}.", "It takes words, numbers, truth values or dates."
+        )
     different = pc.count_distinct(kept).as_py()
     if different < 2:
-        raise Unusable(
+        raise UserInputError(
             f"The target {name!r} has one value only, {kept[0].as_py()!r}: there is nothing to learn.",
             "Choose another column with --target.",
         )
@@ -137,7 +139,7 @@ def as_trained(name: str, values: pa.ChunkedArray, trained: str, *, regression: 
 
     Raises
     ------
-    Unusable
+    UserInputError
         If it holds something else.
     """
     try:
@@ -146,7 +148,7 @@ def as_trained(name: str, values: pa.ChunkedArray, trained: str, *, regression: 
         wanted = named_type(trained)
         return labels_of(plain(values) if wanted is None else plain(values).cast(wanted))
     except pa.ArrowException as error:
-        raise Unusable(
+        raise UserInputError(
             f"The target {name!r} holds {values.type}, where the model was trained with {trained}.",
             "Give it the same kind of values as the training data.",
         ) from error
@@ -171,25 +173,25 @@ def in_file(predicted: Any, trained: str) -> pa.Array:
 
 def _values(name: str, values: pa.ChunkedArray) -> Array:
     if kind_of(values.type) != "number":
-        raise Unusable(
+        raise UserInputError(
             f"The target {name!r} holds {values.type}, and values to be predicted are numbers.",
             "Leave out --task regression.",
         )
     numbers = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), np.float64)
     if not np.isfinite(numbers).all():
-        raise Unusable(f"The target {name!r} holds infinite values.", "Leave these rows out.")
+        raise UserInputError(f"The target {name!r} holds infinite values.", "Leave these rows out.")
     return numbers
 
 
 def _refuse_many(name: str, values: pa.ChunkedArray, different: int, most: int) -> None:
     if pa.types.is_floating(values.type) and default_task(values, 2) == "regression":
-        raise Unusable(
+        raise UserInputError(
             f"The target {name!r} holds fractions, which are no classes.", "Leave out --task classification."
         )
     if different > most:
         rows = len(values)
         is_number = kind_of(values.type) == "number"
-        raise Unusable(
+        raise UserInputError(
             f"The target {name!r} has {different:,} different values in {rows:,} rows: too many to be classes.",
             ("Use --task regression, or " if is_number else "Choose another column with --target, or ")
             + f"say that you mean it with --max-classes {different}.",

@@ -13,8 +13,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from fitwithin._classifier import TimeConstrainedClassifier
-from fitwithin._core.environment import Machine, libraries_of
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.environment import Environment, library_versions
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._presets import BOOSTERS
 from fitwithin._regressor import TimeConstrainedRegressor
 from fitwithin._tabular.columns import Column, frame_of, sort_out
@@ -73,7 +73,7 @@ def understand(part: Part, goal: Goal) -> Understood:
 
     Raises
     ------
-    Unusable
+    UserInputError
         If there are none.
     """
     part = with_label(part, goal.present)
@@ -83,7 +83,7 @@ def understand(part: Part, goal: Goal) -> Understood:
     columns, left_out = sort_out(table)
     if not columns:
         reasons = "; ".join(f"{name}: {why}" for name, why in list(left_out.items())[:5])
-        raise Unusable(
+        raise UserInputError(
             f"There is no column beside {goal.name!r} to learn from{f' ({reasons})' if reasons else ''}.",
             "Is --target the right column?",
         )
@@ -152,22 +152,22 @@ class Encoded:
 
 
 def features_of(part: Part, columns: Sequence[Column], width: int) -> Any:
-    """The features of some rows, as the pipeline in a model file takes them.
+    """The features of join_names rows, as the pipeline in a model file takes them.
 
     Raises
     ------
-    Unusable
+    UserInputError
         If they are of another shape than those in training.
     """
     if part.matrix is None:
         if not columns:
-            raise Unusable(
+            raise UserInputError(
                 "The model was trained on a matrix without names, and this file has columns with names.",
                 "Use a file of the same kind as in training.",
             )
         return frame_of(part.table, columns)
     if columns:
-        raise Unusable(
+        raise UserInputError(
             "The model was trained on columns with names, and this file holds a matrix without them.",
             "Use a file of the same kind as in training.",
         )
@@ -176,7 +176,9 @@ def features_of(part: Part, columns: Sequence[Column], width: int) -> Any:
         # Sparse rows end with their last value; a feature that training never saw has no meaning.
         X.resize((X.shape[0], width))
     elif X.shape[1] != width:
-        raise Unusable(f"The rows have {X.shape[1]} features, and the model takes {width}.", "Use the same features.")
+        raise UserInputError(
+            f"The rows have {X.shape[1]} features, and the model takes {width}.", "Use the same features."
+        )
     return X
 
 
@@ -207,14 +209,14 @@ def rows_to_test(encoded: Encoded, goal: Goal, file: DataFile) -> tuple[Any, Any
 
     Raises
     ------
-    Unusable
+    UserInputError
         If the file has other columns, or no labels.
     """
     refuse_other_columns(encoded.columns, file)
     from_file = file.read(types_of(encoded.columns) | _goal_type(goal) if encoded.columns else None)
     part = with_label(from_file, from_file.table[goal.name].is_valid().to_numpy().astype(bool))
     if not len(part):
-        raise Unusable(f"{file.path} has no row with a value of {goal.name!r}.", "Is it the right file?")
+        raise UserInputError(f"{file.path} has no row with a value of {goal.name!r}.", "Is it the right file?")
     y = as_trained(goal.name, part.table[goal.name], goal.type, regression=goal.is_regression)
     return encoded.more(part), y
 
@@ -247,7 +249,7 @@ def about(model: Any, encoded: Encoded, understood: Understood, **more: Any) -> 
     **more : dict
         Other fields of `About`; `training` is added to what the model says of it.
     """
-    goal, machine = understood.goal, Machine.here()
+    goal, machine = understood.goal, Environment.here()
     estimate = model.score_estimate_
     if estimate is not None and not np.isfinite(estimate).all():
         estimate = None
@@ -271,7 +273,7 @@ def about(model: Any, encoded: Encoded, understood: Understood, **more: Any) -> 
         columns=tuple(encoded.columns),
         features=encoded.X.shape[1],
         training=training,
-        versions={"python": machine.python, **machine.libraries, **libraries_of(model.best_estimator_)},
+        versions={"python": machine.python, **machine.libraries, **library_versions(model.best_estimator_)},
         **more,
     )
 

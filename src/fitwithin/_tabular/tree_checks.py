@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import BaggingClassifier, BaggingRegressor
 
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
 
 _LEAF = -1
@@ -27,7 +27,7 @@ def refuse_unsound_trees(model: Any) -> None:
 
     Raises
     ------
-    Unusable
+    UserInputError
         If one of them points to where it has nothing.
 
     Examples
@@ -37,7 +37,7 @@ def refuse_unsound_trees(model: Any) -> None:
     """
     for part in _parts(model):
         if not _is_sound(part):
-            raise Unusable(
+            raise UserInputError(
                 "Its trees point to where there is nothing: the file is damaged, or made to do harm.",
                 "Do not use it; train the model again.",
             )

@@ -1,21 +1,21 @@
 """Backends: where the learner runs."""
 
-from fitwithin.backends._base import Backend, Examined, KeptModel, Scored, Seat, Task, Taught
-from fitwithin.backends._early_stopping import Patience, Stopping, register_stopping
+from fitwithin.backends._base import Backend, ExamReport, FitReport, Runner, SavedModel, ScoreReport, Task
+from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal, register_early_stopping
 from fitwithin.backends._inline import Inline
 from fitwithin.backends._process.backend import Process
 
 __all__ = [
     "Backend",
-    "Examined",
+    "EarlyStoppingFit",
+    "ExamReport",
+    "FitReport",
     "Inline",
-    "KeptModel",
-    "Patience",
     "Process",
-    "Scored",
-    "Seat",
-    "Stopping",
+    "Runner",
+    "SavedModel",
+    "ScoreReport",
+    "StopSignal",
     "Task",
-    "Taught",
-    "register_stopping",
+    "register_early_stopping",
 ]

@@ -8,31 +8,31 @@ from typing import Any, Protocol, Self
 
 from fitwithin._core.budget import Budget, Clock
 from fitwithin._core.records import Estimate, Margins, Mask, Rows
-from fitwithin._core.scoring import Grading
+from fitwithin._core.scoring import Scoring
 from fitwithin._core.target import Array
 from fitwithin._pools import Pool
-from fitwithin.backends._early_stopping import Stopping
+from fitwithin.backends._early_stopping import EarlyStoppingFit
 
 
 @dataclass(frozen=True)
-class Taught:
+class FitReport:
     """A lesson is over.
 
     Parameters
     ----------
     handover, fit : float
         Seconds to bring the rows to the learner, and to train.
-    undone : float, default=0.0
+    skipped_seconds : float, default=0.0
         Seconds that the training would have gone on for, had it not been asked to stop.
     """
 
     handover: float
     fit: float
-    undone: float = 0.0
+    skipped_seconds: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class Examined:
+class ExamReport:
     """An exam is over.
 
     Parameters
@@ -52,7 +52,7 @@ class Examined:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoreReport:
     """The exams of a round are scored.
 
     Parameters
@@ -74,7 +74,7 @@ class Task:
 
     Parameters
     ----------
-    grading : Grading
+    scoring : Scoring
         How its models are graded.
     options : dict
         Arguments of its `fit` that do not go by rows.
@@ -86,14 +86,14 @@ class Task:
         How to fit the learner so that it can be asked to stop; None for a black box.
     """
 
-    grading: Grading = field(default_factory=Grading)
+    scoring: Scoring = field(default_factory=Scoring)
     options: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
     classes: Array | None = None
-    stopping: Stopping | None = None
+    stopping: EarlyStoppingFit | None = None
 
 
-class KeptModel(Protocol):
+class SavedModel(Protocol):
     """A model that is safe: it outlives the learner's process.
 
     Attributes
@@ -123,7 +123,7 @@ class KeptModel(Protocol):
         ...
 
 
-class Seat(Protocol):
+class Runner(Protocol):
     """One learner at work for one session, a context manager.
 
     Every call returns in the time that the budget has left or raises `OutOfTime`; a learner that
@@ -141,26 +141,26 @@ class Seat(Protocol):
 
     def __exit__(self, *exc_info: object) -> None: ...
 
-    def welcome(self, learner: Any, pool: Pool, task: Task) -> None:
+    def prepare(self, learner: Any, pool: Pool, task: Task) -> None:
         """Take in the unfitted learner, the pool it learns from, and what is asked of it."""
         ...
 
-    def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> Taught:
+    def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
         """Train a fresh copy of the learner on these rows; or let the last one go on, by so many rows at a time.
 
         A learner that knows how to stop is asked to after so many seconds.
         """
         ...
 
-    def examine(self, rows: Rows, margins: bool = False) -> Examined:
+    def examine(self, rows: Rows, margins: bool = False) -> ExamReport:
         """Let the model of the last lesson classify these rows, and tell how sure it is of them if that is asked."""
         ...
 
-    def score(self, fresh: Mask) -> Scored:
+    def score(self, fresh: Mask) -> ScoreReport:
         """Score the exams of the last lesson's model; `fresh` tells which of their rows were never seen before."""
         ...
 
-    def keep(self) -> KeptModel:
+    def keep(self) -> SavedModel:
         """Make the model of the last lesson safe."""
         ...
 
@@ -171,11 +171,11 @@ class Backend(Protocol):
     Attributes
     ----------
     clock : callable
-        The clock that its seats are timed by.
+        The clock that its runners are timed by.
     """
 
     clock: Clock
 
-    def open(self, budget: Budget) -> Seat:
-        """A seat for one session. Called first thing in `fit`, before its input is checked."""
+    def open(self, budget: Budget) -> Runner:
+        """A runner for one session. Called first thing in `fit`, before its input is checked."""
         ...

@@ -15,10 +15,10 @@ from sklearn.base import clone
 from fitwithin._core.budget import Budget, Clock
 from fitwithin._core.exceptions import LearnerRaised, OutOfTime
 from fitwithin._core.records import Mask, Rows
-from fitwithin._pools import Pool, Portion
-from fitwithin.backends._base import Examined, Scored, Task, Taught
-from fitwithin.backends._early_stopping import Patience
-from fitwithin.backends._model_runner import Pupil, repeat
+from fitwithin._pools import LabeledRows, Pool
+from fitwithin.backends._base import ExamReport, FitReport, ScoreReport, Task
+from fitwithin.backends._early_stopping import StopSignal
+from fitwithin.backends._model_runner import ModelRunner, repeat
 
 _PIECE_ROWS = 1 << 16
 
@@ -52,16 +52,16 @@ class Inline:
     def __init__(self, *, clock: Clock = time.monotonic) -> None:
         self.clock = clock
 
-    def open(self, budget: Budget) -> InlineSeat:
-        """A seat for one session."""
-        return InlineSeat(budget)
+    def open(self, budget: Budget) -> InlineRunner:
+        """A runner for one session."""
+        return InlineRunner(budget)
 
 
 @dataclass(frozen=True, eq=False)
 class InlineModel:
     """A model that is already where it is wanted."""
 
-    pupil: Pupil
+    pupil: ModelRunner
     store: float = 0.0
     load: float = 0.0
 
@@ -74,15 +74,15 @@ class InlineModel:
         """Nothing is held."""
 
 
-class InlineSeat:
+class InlineRunner:
     """A learner in this process."""
 
     killable = False
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
-        self._pupil: Pupil | None = None
-        self._kept: Pupil | None = None
+        self._pupil: ModelRunner | None = None
+        self._kept: ModelRunner | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -90,51 +90,51 @@ class InlineSeat:
     def __exit__(self, *exc_info: object) -> None:
         """Nothing to end."""
 
-    def welcome(self, learner: Any, pool: Pool, task: Task) -> None:
+    def prepare(self, learner: Any, pool: Pool, task: Task) -> None:
         """Take in the learner and its pool; the process' own random state is left alone."""
         self._learner = learner
         self._pool = pool
         self._task = task
 
-    def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> Taught:
+    def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
         """Train a fresh copy of the learner, or go on with the newest model."""
         start = self._budget.elapsed()
-        patience = None if within is None else Patience(within, clock=self._budget.clock)
+        stop_signal = None if within is None else StopSignal(within, clock=self._budget.clock)
         portion = self._pool.read(rows)
         handed = self._budget.elapsed()
         if batch is None or self._pupil is None:
-            self._pupil = Pupil(clone(self._learner, safe=False), self._task.grading)
+            self._pupil = ModelRunner(clone(self._learner, safe=False), self._task.scoring)
         with self._at_work():
             if batch is None:
-                self._pupil.learn(portion, self._task.options, patience, self._task.stopping)
+                self._pupil.learn(portion, self._task.options, stop_signal, self._task.stopping)
             else:
                 if self._pupil is self._kept:
                     self._pupil = copy.deepcopy(self._kept)
                 self._pupil.go_on(portion, batch, self._task.classes)
-        undone = 0.0 if patience is None else patience.undone
-        return Taught(handover=handed - start, fit=self._budget.elapsed() - handed, undone=undone)
+        skipped_seconds = 0.0 if stop_signal is None else stop_signal.skipped_seconds
+        return FitReport(handover=handed - start, fit=self._budget.elapsed() - handed, skipped_seconds=skipped_seconds)
 
-    def examine(self, rows: Rows, margins: bool = False) -> Examined:
+    def examine(self, rows: Rows, margins: bool = False) -> ExamReport:
         """Classify rows with the newest model, a piece at a time: nobody needs a copy of them all."""
         assert self._pupil is not None
         start = self._budget.elapsed()
         with self._at_work():
             paper = self._pupil.sit(self._pieces(rows), margins)
-        return Examined(paper.wrong, 0.0, self._budget.elapsed() - start, paper.margins)
+        return ExamReport(paper.wrong, 0.0, self._budget.elapsed() - start, paper.margins)
 
-    def _pieces(self, rows: Rows) -> Iterator[Portion]:
+    def _pieces(self, rows: Rows) -> Iterator[LabeledRows]:
         row_bytes = getattr(self._pool.read(rows[:1]).X, "nbytes", 0)
         size = min(_PIECE_ROWS, max(1, _PIECE_BYTES // max(1, row_bytes)))
         for start in range(0, len(rows), size):
             yield self._pool.read(rows[start : start + size])
 
-    def score(self, fresh: Mask) -> Scored:
+    def score(self, fresh: Mask) -> ScoreReport:
         """Score the exams of the newest model."""
         assert self._pupil is not None
         start = self._budget.elapsed()
         with self._at_work():
             overall, unseen = self._pupil.score(fresh)
-        return Scored(overall, unseen, self._budget.elapsed() - start)
+        return ScoreReport(overall, unseen, self._budget.elapsed() - start)
 
     def keep(self) -> InlineModel:
         """The newest model; what goes on learning after this is a copy."""

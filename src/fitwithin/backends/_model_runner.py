@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from fitwithin._core.records import Estimate, Margins, Mask
-from fitwithin._core.scoring import Exams, Grading
+from fitwithin._core.scoring import Exams, Scoring
 from fitwithin._core.target import Array
-from fitwithin._pools import Portion
-from fitwithin.backends._early_stopping import Patience, Stopping
+from fitwithin._pools import LabeledRows
+from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal
 
 _BY_PROBABILITY = (("lightgbm", "LGBMClassifier.predict"), ("sklearn", "ForestClassifier.predict"))
 
@@ -35,14 +35,14 @@ class Sat:
     margins: Margins | None
 
 
-class Pupil:
+class ModelRunner:
     """An unfitted learner that becomes a model, and is examined.
 
     Parameters
     ----------
     learner : estimator
         Fitted in place.
-    grading : Grading
+    scoring : Scoring
         How it is graded.
 
     Attributes
@@ -53,42 +53,42 @@ class Pupil:
     Examples
     --------
     >>> import numpy as np
-    >>> from fitwithin._core.scoring import Grading
-    >>> from fitwithin._pools import Portion
+    >>> from fitwithin._core.scoring import Scoring
+    >>> from fitwithin._pools import LabeledRows
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> pupil = Pupil(DecisionTreeClassifier(), Grading(None))
-    >>> pupil.learn(Portion(np.array([[0.0], [1.0]]), np.array(["a", "b"])), {})
-    >>> pupil.sit([Portion(np.array([[0.0], [1.0]]), np.array(["a", "a"]))]).wrong
+    >>> pupil = ModelRunner(DecisionTreeClassifier(), Scoring(None))
+    >>> pupil.learn(LabeledRows(np.array([[0.0], [1.0]]), np.array(["a", "b"])), {})
+    >>> pupil.sit([LabeledRows(np.array([[0.0], [1.0]]), np.array(["a", "a"]))]).wrong
     array([False,  True])
     """
 
-    def __init__(self, learner: Any, grading: Grading) -> None:
+    def __init__(self, learner: Any, scoring: Scoring) -> None:
         self.model = learner
-        self._grading = grading
-        self._exams = Exams(learner, grading.regression)
+        self._grading = scoring
+        self._exams = Exams(learner, scoring.regression)
         self.warnings: list[warnings.WarningMessage] = []
         self.seconds = 0.0
         self.goes_on = False
 
     def learn(
         self,
-        portion: Portion,
+        portion: LabeledRows,
         options: Mapping[str, Any],
-        patience: Patience | None = None,
-        stopping: Stopping | None = None,
+        stop_signal: StopSignal | None = None,
+        stopping: EarlyStoppingFit | None = None,
     ) -> None:
-        """Fit, and remember the warnings for the user; who can be stopped is, when patience is at its end."""
+        """Fit, and remember the warnings for the user; who can be stopped is, when stop_signal is at its end."""
         params = {**portion.extras, **options}
         with warnings.catch_warnings(record=True) as caught:
             start = time.monotonic()
-            if patience is None or stopping is None:
+            if stop_signal is None or stopping is None:
                 self.model.fit(portion.X, portion.y, **params)
             else:
-                stopping(self.model, portion.X, portion.y, patience, params)
+                stopping(self.model, portion.X, portion.y, stop_signal, params)
             self.seconds += time.monotonic() - start
         self.warnings = caught
 
-    def go_on(self, portion: Portion, batch: int, classes: Array | None) -> None:
+    def go_on(self, portion: LabeledRows, batch: int, classes: Array | None) -> None:
         """Learn a little more by `partial_fit`, from so many rows at a time."""
         known = {} if classes is None or self.goes_on else {"classes": classes}
         with warnings.catch_warnings(record=True) as caught:
@@ -101,7 +101,7 @@ class Pupil:
         self.warnings = caught
         self._exams = Exams(self.model, self._grading.regression)
 
-    def sit(self, portions: Iterable[Portion], margins: bool = False) -> Sat:
+    def sit(self, portions: Iterable[LabeledRows], margins: bool = False) -> Sat:
         """Sit an exam, in as many portions as it comes."""
         answers = [(self._answer(portion, margins), portion.y) for portion in portions]
         wrong = self._grading.mistakes(
@@ -110,7 +110,7 @@ class Pupil:
         gaps = [gap for (_, gap), _ in answers if gap is not None]
         return Sat(wrong, np.concatenate(gaps) if gaps else None)
 
-    def _answer(self, portion: Portion, margins: bool) -> tuple[Array, Margins | None]:
+    def _answer(self, portion: LabeledRows, margins: bool) -> tuple[Array, Margins | None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             start = time.monotonic()

@@ -46,8 +46,8 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     >>> requests = Auto().teach(Deck(100_000, np.random.default_rng(0)))
     >>> len(next(requests).rows)
     500
-    >>> requests.send(None).judges
-    True
+    >>> requests.send(None).purpose
+    'validation'
     """
 
     returns: Returns = "best"
@@ -135,13 +135,13 @@ def trial(course: Course, emphasis: Emphasis) -> Steps[bool]:
     base, deck = course.lesson, course.deck
     mistakes = yield from emphasis.find_mistakes(course, new)
     random = deck.deal(new)
-    judges = deck.deal(course.outlook.examinable(_TRIAL_JUDGING, min(_TRIAL_JUDGES, deck.left // 2)))
+    judges = deck.deal(course.outlook.affordable_exam_rows(_TRIAL_JUDGING, min(_TRIAL_JUDGES, deck.left // 2)))
     yield from course.teach(np.concatenate([base, random]), _TEACHING)
-    plain = yield from examine(judges, scored=True)
+    plain = yield from examine(judges, purpose="score")
     # One that was cut short is compared with one that gets the same time.
     again = _TEACHING if course.was_cut else 2 * _TEACHING
     yield from course.teach(np.concatenate([base, mistakes, random[len(mistakes) :]]), again)
-    hard = yield from examine(judges, scored=True)
+    hard = yield from examine(judges, purpose="score")
     deck.discard(judges)
     if plain.score is None or hard.score is None or hard.score.value < plain.score.value - _BEHIND * hard.score.error:
         deck.discard(mistakes)
@@ -154,13 +154,19 @@ def trial(course: Course, emphasis: Emphasis) -> Steps[bool]:
 def _size(course: Course, emphasis: Emphasis) -> int:
     """New rows of a trial, as many as are worth their price."""
     deck, outlook = course.deck, course.outlook
-    if outlook.lesson(len(course.lesson)) > _SLOW * outlook.left:
+    if outlook.fit_seconds(len(course.lesson)) > _SLOW * outlook.seconds_left:
         return 0
     rows = min(max(deck.size // _SHARE, min(_ENOUGH, deck.size // 6)), deck.left // 3)
-    while rows > _LEAST and not outlook.graceful and outlook.lesson(rows) > _TEACHING / 2 * outlook.left:
+    while (
+        rows > _LEAST
+        and not outlook.can_stop_early
+        and outlook.fit_seconds(rows) > _TEACHING / 2 * outlook.seconds_left
+    ):
         rows = int(0.8 * rows)
     new = rows - len(course.lesson)
-    while new > _LEAST and outlook.exam(emphasis.rows_to_examine(course, new)) > _SEARCHING * outlook.left:
+    while (
+        new > _LEAST and outlook.exam_seconds(emphasis.rows_to_examine(course, new)) > _SEARCHING * outlook.seconds_left
+    ):
         new = max(_LEAST, int(0.8 * new))
     return new
 
@@ -191,17 +197,19 @@ def next_size(course: Course, emphasis: Emphasis | None) -> int:
     """Rows of the next lesson: a step on the way, or as many as fill the time; 0 if none is worth it."""
     outlook, last = course.outlook, len(course.lesson)
     largest = largest_size(course, emphasis)
-    if largest < _WORTH * last and outlook.killable and not outlook.graceful:
+    if largest < _WORTH * last and outlook.killable and not outlook.can_stop_early:
         largest = largest_size(course, emphasis, _GAMBLE)
     if largest < min(_WORTH * last, course.most):
-        is_to_be_cut = outlook.graceful and outlook.left > _MUCH * course.limit
+        is_to_be_cut = outlook.can_stop_early and outlook.seconds_left > _MUCH * course.limit
         # What cannot come to its end anyway may as well hold more rows.
         return min(_GROWTH * last, course.most) if is_to_be_cut else 0
-    if emphasis is None and outlook.graceful:
+    if emphasis is None and outlook.can_stop_early:
         return largest
     step = min(_GROWTH * last, largest // 2)
-    share = _STEP if outlook.graceful else _STEP_OF_A_BLACK_BOX
-    is_step = step > 1.5 * last and outlook.lesson(step) + _beside(course, emphasis, step) < share * outlook.left
+    share = _STEP if outlook.can_stop_early else _STEP_OF_A_BLACK_BOX
+    is_step = (
+        step > 1.5 * last and outlook.fit_seconds(step) + _beside(course, emphasis, step) < share * outlook.seconds_left
+    )
     return step if is_step else largest
 
 
@@ -213,9 +221,9 @@ def largest_size(course: Course, emphasis: Emphasis | None, share: float | None 
     outlook, rows = course.outlook, course.most
     if share is None:
         fill = _FILL if emphasis is None else _FILL_WITH_EMPHASIS
-        share = fill if outlook.graceful else 1 / outlook.doubt
+        share = fill if outlook.can_stop_early else 1 / outlook.safety_factor
     while rows > len(course.lesson):
-        if outlook.lesson(rows) <= share * (outlook.left - _beside(course, emphasis, rows)):
+        if outlook.fit_seconds(rows) <= share * (outlook.seconds_left - _beside(course, emphasis, rows)):
             break
         rows = int(0.97 * rows)
     return rows
@@ -223,7 +231,7 @@ def largest_size(course: Course, emphasis: Emphasis | None, share: float | None 
 
 def _beside(course: Course, emphasis: Emphasis | None, rows: int) -> float:
     looking = 0 if emphasis is None else emphasis.rows_to_examine(course, rows - len(course.lesson))
-    return course.outlook.exam(looking) + course.reserve(rows)
+    return course.outlook.exam_seconds(looking) + course.reserve(rows)
 
 
 # So many rows are looked at for each new one at most, and for so much of the time: where mistakes are rare there are
@@ -252,7 +260,7 @@ class Emphasis:
         # An error of none among a few judges is some error.
         error = max(course.error, 0.2 / len(course.panel))
         wanted = min(_SPARE * self.alpha * new / error, _LOOKS * new, course.deck.left)
-        return course.outlook.examinable(_LOOKING, int(wanted))
+        return course.outlook.affordable_exam_rows(_LOOKING, int(wanted))
 
     def find_mistakes(self, course: Course, new: int) -> Steps[Rows]:
         """The last model's mistakes for so many new rows, or as many as were found."""
@@ -308,7 +316,7 @@ class Course:
     def __init__(self, deck: Deck, first: First) -> None:
         self.deck = deck
         self.outlook = deck.outlook
-        self.limit = deck.outlook.left
+        self.limit = deck.outlook.seconds_left
         self.lesson = deck.opening(first)
         judges = max(deck.size // _JUDGES_SHARE, min(_FEW_JUDGES, deck.size // _FEW_JUDGES_SHARE))
         self._judges = deck.deal(min(_JUDGES, judges))
@@ -325,30 +333,30 @@ class Course:
 
     def summon_panel(self) -> Steps[None]:
         """As many judges as are worth their time, once it is known what an exam takes; of the first model as well."""
-        few, size = len(self.panel), self.outlook.examinable(_JUDGING, len(self._judges))
+        few, size = len(self.panel), self.outlook.affordable_exam_rows(_JUDGING, len(self._judges))
         self.panel = self._judges[: max(size, few)]
         if size > few:
             # By a few judges it may look better than it is, and no other model would be as lucky.
             yield from self._be_judged()
-            yield from examine(self._auditors[few:size], audits=True)
+            yield from examine(self._auditors[few:size], purpose="holdout")
 
     def reserve(self, rows: int) -> float:
         """Seconds that a lesson of so many rows needs beside its training, for its model to count."""
-        exams = 1.3 * self.outlook.exam(2 * len(self.panel))
-        return exams + 1.2 * self.outlook.aside(rows) + _PAUSE + min(_UNFORESEEN * self.limit, _LONG_PAUSE)
+        exams = 1.3 * self.outlook.exam_seconds(2 * len(self.panel))
+        return exams + 1.2 * self.outlook.overhead_seconds(rows) + _PAUSE + min(_UNFORESEEN * self.limit, _LONG_PAUSE)
 
     def teach(self, lesson: Rows, share: float = 1.0) -> Steps[None]:
         """Teach these rows in at most a share of the time that is left; let the panel judge, and auditors after it."""
-        left = self.outlook.left
+        left = self.outlook.seconds_left
         within = max(0.0, min(share * left, left - self.reserve(len(lesson))))
         yield Lesson(lesson, within=within if np.isfinite(within) else None)
         self.lesson = lesson
-        self.was_cut = self.outlook.lesson(len(lesson)) > within
+        self.was_cut = self.outlook.fit_seconds(len(lesson)) > within
         yield from self._be_judged()
-        yield from examine(self._auditors[: len(self.panel)], audits=True)
+        yield from examine(self._auditors[: len(self.panel)], purpose="holdout")
 
     def _be_judged(self) -> Steps[None]:
-        answers = yield from examine(self.panel, judges=True)
+        answers = yield from examine(self.panel, purpose="validation")
         self.score = answers.score
         # Without a panel, where the first lesson takes every row, nothing is known.
         self.error = answers.mistakes / len(answers.rows) if len(answers.rows) else self.error

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fitwithin._core.records import Answers, Exam, Lesson, Returns, Rows, StopReason
+from fitwithin._core.records import Answers, Exam, Lesson, Purpose, Returns, Rows, StopReason
 from fitwithin.teachers._deck import Deck
 
 Requests = Generator[Lesson | Exam, Answers | None, StopReason]
@@ -45,7 +45,9 @@ class Teacher(Protocol):
         ...
 
 
-def examine(rows: Rows, **asked: bool) -> Generator[Exam, Answers | None, Answers]:
+def examine(
+    rows: Rows, purpose: Purpose = "mistakes", *, margins: bool = False
+) -> Generator[Exam, Answers | None, Answers]:
     """Ask for an exam on these rows; an exam without rows is answered without asking.
 
     For use in a teacher: ``answers = yield from examine(rows)``.
@@ -54,15 +56,17 @@ def examine(rows: Rows, **asked: bool) -> Generator[Exam, Answers | None, Answer
     ----------
     rows : array of int
         Rows for the newest model to classify.
-    **asked : bool
-        What else to ask: the fields of `Exam` by name.
+    purpose : {"mistakes", "score", "validation", "holdout"}, default="mistakes"
+        What the exam is for; see `Exam`.
+    margins : bool, default=False
+        Whether to ask for margins too.
 
     Returns
     -------
     Answers
         Which of the rows it got wrong.
     """
-    exam = Exam(rows, **asked)
+    exam = Exam(rows, purpose, margins)
     if not len(rows):
         return Answers(rows, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.float32) if exam.margins else None)
     answers = yield exam

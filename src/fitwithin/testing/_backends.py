@@ -19,7 +19,7 @@ from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfTime
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels
 from fitwithin._pools import TablePool
-from fitwithin.backends import Backend, KeptModel, Seat, Task
+from fitwithin.backends import Backend, Runner, SavedModel, Task
 from fitwithin.testing._clock import FakeClock
 from fitwithin.testing._learners import AwkwardClassifier
 
@@ -71,20 +71,20 @@ def a_pool(rows: int = 200, *, dtype: Any = np.float32, order: Any = "C") -> Tab
     return TablePool(X, Labels.encode(np.array(["a", "b", "c"])[np.arange(rows) % 3]))
 
 
-def seated(backend: Backend, learner: Any, pool: TablePool, seconds: float = LONG) -> Seat:
-    """A seat of a backend with a learner that knows its pool; to be entered."""
-    seat = backend.open(Budget(seconds, clock=backend.clock))
+def seated(backend: Backend, learner: Any, pool: TablePool, seconds: float = LONG) -> Runner:
+    """A runner of a backend with a learner that knows its pool; to be entered."""
+    runner = backend.open(Budget(seconds, clock=backend.clock))
     try:
-        seat.welcome(learner, pool, Task(seed=0, classes=getattr(pool.y, "classes", None)))
+        runner.prepare(learner, pool, Task(seed=0, classes=getattr(pool.y, "classes", None)))
     except BaseException:
-        seat.__exit__()
+        runner.__exit__()
         raise
-    return seat
+    return runner
 
 
-def brought(seat: Seat) -> Any:
+def brought(runner: Runner) -> Any:
     """The model of the last lesson, here."""
-    kept = seat.keep()
+    kept = runner.keep()
     model = kept.bring()
     kept.discard()
     return model
@@ -108,10 +108,10 @@ class BackendContract:
 
     make: Callable[[], Backend]
 
-    def check_lesson(self, seat: Seat, pool: TablePool, rows: Rows) -> None:
+    def check_lesson(self, runner: Runner, pool: TablePool, rows: Rows) -> None:
         """Teach rows and see that the model saw just these."""
-        seat.teach(rows)
-        kept = seat.keep()
+        runner.teach(rows)
+        kept = runner.keep()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = kept.bring()
@@ -124,52 +124,52 @@ class BackendContract:
     def test_a_lesson_is_exactly_its_rows_in_their_order(self) -> None:
         """Also after other lessons and exams, whatever rows they share."""
         pool, rng = a_pool(), np.random.default_rng(0)
-        with seated(self.make(), RecordingClassifier(), pool) as seat:
+        with seated(self.make(), RecordingClassifier(), pool) as runner:
             for count in (5, 20, 60, 200, 3):
-                self.check_lesson(seat, pool, rng.permutation(len(pool))[:count])
-                seat.examine(rng.permutation(len(pool))[:50])
+                self.check_lesson(runner, pool, rng.permutation(len(pool))[:count])
+                runner.examine(rng.permutation(len(pool))[:50])
 
     def test_a_lesson_may_hold_a_row_twice(self) -> None:
         """Teachers that draw with replacement do that."""
         pool = a_pool()
-        with seated(self.make(), RecordingClassifier(), pool) as seat:
-            self.check_lesson(seat, pool, np.array([4, 4, 1, 7, 1]))
-            self.check_lesson(seat, pool, np.array([9, 4, 9, 0]))
+        with seated(self.make(), RecordingClassifier(), pool) as runner:
+            self.check_lesson(runner, pool, np.array([4, 4, 1, 7, 1]))
+            self.check_lesson(runner, pool, np.array([9, 4, 9, 0]))
 
     def test_features_keep_their_dtype_and_values(self) -> None:
         """In any memory order."""
         for dtype in (np.float64, np.float32, np.int64, np.uint8, np.bool_):
             for order in ("C", "F"):
                 pool = a_pool(dtype=dtype, order=order)
-                with seated(self.make(), RecordingClassifier(), pool) as seat:
-                    self.check_lesson(seat, pool, np.array([7, 150, 2]))
+                with seated(self.make(), RecordingClassifier(), pool) as runner:
+                    self.check_lesson(runner, pool, np.array([7, 150, 2]))
 
     def test_a_learner_that_spoils_its_input_spoils_nothing_else(self) -> None:
         """The pool, and later lessons, stay as they were."""
         pool = a_pool()
         before = pool.X.copy()
-        with seated(self.make(), RecordingClassifier(), pool) as seat:
-            self.check_lesson(seat, pool, np.arange(10))
-            self.check_lesson(seat, pool, np.arange(10))
+        with seated(self.make(), RecordingClassifier(), pool) as runner:
+            self.check_lesson(runner, pool, np.arange(10))
+            self.check_lesson(runner, pool, np.arange(10))
         np.testing.assert_array_equal(pool.X, before)
 
     def test_an_exam_tells_which_rows_are_wrong(self) -> None:
         """For rows that are new, rows that were examined, and rows that were taught."""
         pool = a_pool()
-        with seated(self.make(), RecordingClassifier(), pool) as seat:
-            seat.teach(np.arange(12))
+        with seated(self.make(), RecordingClassifier(), pool) as runner:
+            runner.teach(np.arange(12))
             for rows in (np.arange(50, 61), np.array([55, 3, 199, 52])):
-                examined = seat.examine(rows)
+                examined = runner.examine(rows)
                 np.testing.assert_array_equal(examined.wrong, pool.read(rows).y != "a")
                 assert examined.exam >= 0
 
     def test_a_kept_model_outlives_the_next_lesson_and_the_seat(self) -> None:
         """It can be brought when everything else is gone."""
         pool = a_pool()
-        with seated(self.make(), RecordingClassifier(), pool) as seat:
-            seat.teach(np.arange(10))
-            kept = seat.keep()
-            seat.teach(np.arange(30))
+        with seated(self.make(), RecordingClassifier(), pool) as runner:
+            runner.teach(np.arange(10))
+            kept = runner.keep()
+            runner.teach(np.arange(30))
         model = kept.bring()
         kept.discard()
         assert type(model) is RecordingClassifier
@@ -180,32 +180,32 @@ class BackendContract:
         """When its model is brought, and not before."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            with seated(self.make(), RecordingClassifier("slow going"), a_pool()) as seat:
-                seat.teach(np.arange(10))
-                kept = seat.keep()
+            with seated(self.make(), RecordingClassifier("slow going"), a_pool()) as runner:
+                runner.teach(np.arange(10))
+                kept = runner.keep()
             assert not caught
             kept.bring()
         kept.discard()
         assert [str(warning.message) for warning in caught] == ["slow going"]
 
     def test_an_exception_of_the_learner_comes_out_whole(self) -> None:
-        """Type, text and traceback; and the seat can be used again."""
-        with seated(self.make(), AwkwardClassifier("raises", above=20), a_pool()) as seat:
+        """Type, text and traceback; and the runner can be used again."""
+        with seated(self.make(), AwkwardClassifier("raises", above=20), a_pool()) as runner:
             try:
-                seat.teach(np.arange(30))
+                runner.teach(np.arange(30))
             except LearnerRaised as raised:
                 assert type(raised.error) is ArithmeticError
                 assert "no more than 20 rows" in str(raised.error)
                 assert "in _raise" in raised.traceback
             else:
                 raise AssertionError("the learner's exception was lost")
-            seat.teach(np.arange(10))
+            runner.teach(np.arange(10))
 
     def test_nothing_begins_when_the_time_is_up(self) -> None:
         """A spent budget ends the lesson before it starts."""
-        with seated(self.make(), RecordingClassifier(), a_pool(), seconds=1e-9) as seat:
+        with seated(self.make(), RecordingClassifier(), a_pool(), seconds=1e-9) as runner:
             try:
-                seat.teach(np.arange(10))
+                runner.teach(np.arange(10))
             except OutOfTime:
                 return
         raise AssertionError("a lesson was begun without time")
@@ -214,12 +214,12 @@ class BackendContract:
         """In their order; the classes come first of all; a plain lesson makes a new model."""
         pool = a_pool()
         lessons = [np.array([7, 150, 2, 9, 11]), np.array([150, 3]), np.array([8, 8, 1, 4])]
-        with seated(self.make(), RecordingClassifier(), pool) as seat:
+        with seated(self.make(), RecordingClassifier(), pool) as runner:
             for rows in lessons:
-                seat.teach(rows, 2)
-                seat.examine(np.array([2, 160, 20]))
-            batches = brought(seat).batches_
-            self.check_lesson(seat, pool, np.arange(5))
+                runner.teach(rows, 2)
+                runner.examine(np.array([2, 160, 20]))
+            batches = brought(runner).batches_
+            self.check_lesson(runner, pool, np.arange(5))
         expected = [rows[start : start + 2] for rows in lessons for start in range(0, len(rows), 2)]
         for rows, (X, y, _) in zip(expected, batches, strict=True):
             np.testing.assert_array_equal(X, pool.X[rows])
@@ -233,25 +233,25 @@ class BackendContract:
         lessons = [rng.permutation(len(pool))[:count] for count in (16, 16, 40, 100)]
         for learner in (SGDClassifier(random_state=0), GaussianNB()):
             by_hand = clone(learner)
-            with seated(self.make(), learner, pool) as seat:
+            with seated(self.make(), learner, pool) as runner:
                 for rows in lessons:
-                    seat.teach(rows, 16)
+                    runner.teach(rows, 16)
                     for start in range(0, len(rows), 16):
                         part = pool.read(rows[start : start + 16])
                         by_hand.partial_fit(part.X, part.y, classes=np.array(["a", "b", "c"]))
-                np.testing.assert_equal(numbers_of(brought(seat)), numbers_of(by_hand))
+                np.testing.assert_equal(numbers_of(brought(runner)), numbers_of(by_hand))
 
     def test_a_model_that_was_kept_is_not_changed_by_going_on(self) -> None:
         """Nor if it was made by a plain lesson, nor if the next lesson raises."""
         pool = a_pool()
         for batch in (None, 5):
-            with seated(self.make(), AwkwardClassifier("raises", above=60), pool) as seat:
-                seat.teach(np.arange(10), batch)
-                first = seat.keep()
-                seat.teach(np.arange(10, 40), 5)
-                second = seat.keep()
+            with seated(self.make(), AwkwardClassifier("raises", above=60), pool) as runner:
+                runner.teach(np.arange(10), batch)
+                first = runner.keep()
+                runner.teach(np.arange(10, 40), 5)
+                second = runner.keep()
                 with contextlib.suppress(LearnerRaised):
-                    seat.teach(np.arange(40, 100), 5)
+                    runner.teach(np.arange(40, 100), 5)
             for kept, rows in ((first, 10), (second, 40)):
                 model = kept.bring().model_
                 kept.discard()
@@ -262,10 +262,10 @@ class BackendContract:
         """If they are asked for; and mistakes are those of `predict` either way."""
         pool, taught, asked = a_pool(), np.arange(0, 200, 2), np.array([7, 150, 2, 9, 11, 33, 199])
         for learner in (GaussianNB(), SGDClassifier(loss="log_loss", random_state=0), RandomForestClassifier(9)):
-            with seated(self.make(), learner, pool) as seat:
-                seat.teach(taught)
-                plain, examined = seat.examine(asked), seat.examine(asked, True)
-                model = brought(seat)
+            with seated(self.make(), learner, pool) as runner:
+                runner.teach(taught)
+                plain, examined = runner.examine(asked), runner.examine(asked, True)
+                model = brought(runner)
             assert plain.margins is None
             assert examined.margins is not None
             ranked = np.sort(model.predict_proba(pool.X[asked]), axis=1)
@@ -277,10 +277,10 @@ class BackendContract:
         """Nobody holds a second copy of a pool that may fill most of the memory."""
         pool = TablePool(np.ones((40_000, 120)), Labels.encode(np.arange(40_000) % 7))
         everything = np.arange(len(pool))
-        with seated(self.make(), RecordingClassifier(), pool) as seat:
-            seat.teach(np.array([39_998, 3, 7]))
-            examined = seat.examine(everything)
-            model = brought(seat)
+        with seated(self.make(), RecordingClassifier(), pool) as runner:
+            runner.teach(np.array([39_998, 3, 7]))
+            examined = runner.examine(everything)
+            model = brought(runner)
         np.testing.assert_array_equal(examined.wrong, pool.read(everything).y != model.classes_[0])
         assert model.largest_exam_ * 120 * 8 < PIECE_BYTES < pool.X.nbytes
 
@@ -289,34 +289,34 @@ class KillableBackendContract(BackendContract):
     """What a backend that can stop a learner must do besides."""
 
     def stopped(self, learner: Any, seconds: float) -> float:
-        """Run into trouble; seconds that were left when the seat gave up."""
+        """Run into trouble; seconds that were left when the runner gave up."""
         budget = Budget(seconds)
-        with self.make().open(budget) as seat:
-            seat.welcome(learner, a_pool(), Task(seed=0))
+        with self.make().open(budget) as runner:
+            runner.prepare(learner, a_pool(), Task(seed=0))
             try:
-                seat.teach(np.arange(30))
-                seat.examine(np.arange(30, 40))
-                seat.keep().discard()
+                runner.teach(np.arange(30))
+                runner.examine(np.arange(30, 40))
+                runner.keep().discard()
             except OutOfTime:
                 return budget.seconds - budget.elapsed()
         raise AssertionError("the learner was not stopped")
 
     def died(self, trouble: str) -> str:
         """Run into a death; how it is told."""
-        with seated(self.make(), AwkwardClassifier(trouble), a_pool()) as seat:
+        with seated(self.make(), AwkwardClassifier(trouble), a_pool()) as runner:
             try:
-                seat.teach(np.arange(30))
+                runner.teach(np.arange(30))
             except LearnerDied as death:
                 return str(death)
         raise AssertionError("the learner's death was not noticed")
 
     def test_a_model_that_was_kept_survives_a_death(self) -> None:
         """What is safe stays safe."""
-        with seated(self.make(), AwkwardClassifier("segfaults", above=20), a_pool()) as seat:
-            seat.teach(np.arange(15))
-            kept = seat.keep()
+        with seated(self.make(), AwkwardClassifier("segfaults", above=20), a_pool()) as runner:
+            runner.teach(np.arange(15))
+            kept = runner.keep()
             with contextlib.suppress(LearnerDied):
-                seat.teach(np.arange(30))
+                runner.teach(np.arange(30))
         assert kept.bring().predict(a_pool().X[:1]).shape == (1,)
         kept.discard()
 
@@ -328,18 +328,18 @@ class KillableBackendContract(BackendContract):
             assert kept.bring().model_.class_count_.sum() == 20
             kept.discard()
 
-    def kept_before(self, trouble: str, late: float) -> tuple[KeptModel, Exception]:
+    def kept_before(self, trouble: str, late: float) -> tuple[SavedModel, Exception]:
         """Go on into trouble after so many seconds; the model that was kept before, and the end of the lesson."""
         passed = FakeClock()
-        with self.make().open(Budget(LONG, clock=lambda: time.monotonic() + passed())) as seat:
-            seat.welcome(AwkwardClassifier(trouble, above=25), a_pool(), Task(classes=np.array(["a", "b", "c"])))
-            seat.teach(np.arange(10), 5)
-            seat.keep().discard()
-            seat.teach(np.arange(10, 20), 5)
-            kept = seat.keep()
+        with self.make().open(Budget(LONG, clock=lambda: time.monotonic() + passed())) as runner:
+            runner.prepare(AwkwardClassifier(trouble, above=25), a_pool(), Task(classes=np.array(["a", "b", "c"])))
+            runner.teach(np.arange(10), 5)
+            runner.keep().discard()
+            runner.teach(np.arange(10, 20), 5)
+            kept = runner.keep()
             passed.advance(late)
             try:
-                seat.teach(np.arange(20, 60), 5)
+                runner.teach(np.arange(20, 60), 5)
             except (LearnerDied, OutOfTime) as end:
                 return kept, end
         raise AssertionError("the learner was not stopped")
@@ -352,10 +352,10 @@ class KillableBackendContract(BackendContract):
 
     def test_a_model_that_cannot_be_pickled_says_so(self) -> None:
         """As an error of the learner's, with what to do."""
-        with seated(self.make(), AwkwardClassifier("cannot be pickled"), a_pool()) as seat:
-            seat.teach(np.arange(30))
+        with seated(self.make(), AwkwardClassifier("cannot be pickled"), a_pool()) as runner:
+            runner.teach(np.arange(30))
             try:
-                seat.keep()
+                runner.keep()
             except LearnerRaised as raised:
                 assert type(raised.error) is TypeError
                 assert "cannot be pickled" in str(raised.error)

@@ -102,8 +102,8 @@ def _drive(
 def _answers(exam: Exam, wrong: Mask) -> Answers:
     margins = _made_up_margins(exam.rows) if exam.margins else None
     right = len(wrong) - int(np.count_nonzero(wrong))
-    score = accuracy_interval(right, len(wrong)) if exam.scored or exam.judges else None
-    return Answers(exam.rows, np.zeros_like(wrong) if exam.audits else wrong, margins, score)
+    score = accuracy_interval(right, len(wrong)) if exam.purpose in ("score", "validation") else None
+    return Answers(exam.rows, np.zeros_like(wrong) if exam.purpose == "holdout" else wrong, margins, score)
 
 
 def _made_up_margins(rows: Rows) -> Margins:

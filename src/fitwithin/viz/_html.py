@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, Generic, TypeVar
 
-from fitwithin._core.atomic_write import whole_file
+from fitwithin._core.atomic_write import atomic_write
 
 Record = TypeVar("Record")
 
@@ -152,7 +152,7 @@ def _cell(column: Column[Record], record: Record, sortable: bool) -> str:
 
 def write_whole(path: Path, page: str) -> None:
     """Write a page, or leave what was there: a crash never leaves half of it."""
-    with whole_file(path) as beside:
+    with atomic_write(path) as beside:
         beside.write_text(page, encoding="utf-8", newline="\n")
 
 

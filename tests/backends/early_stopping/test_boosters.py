@@ -10,7 +10,7 @@ from sklearn.utils.validation import has_fit_parameter
 from xgboost import XGBClassifier
 from xgboost.callback import EarlyStopping, TrainingCallback
 
-from fitwithin.backends._early_stopping import stopping_fit
+from fitwithin.backends._early_stopping import find_early_stopping
 from ticking import questions
 
 pytestmark = [
@@ -29,9 +29,9 @@ EVALUATED = {"eval_set": [(OTHER, OTHER_Y)]}
 ENOUGH = 1e6
 
 
-def fitted(learner, patience, **params):
+def fitted(learner, stop_signal, **params):
     model = clone(learner)
-    stopping_fit(model)(model, X, Y, patience, params)
+    find_early_stopping(model)(model, X, Y, stop_signal, params)
     return model
 
 
@@ -89,7 +89,7 @@ def test_early_stopping_of_xgboost_finds_the_best_iteration_so_far(seconds, by_c
         return clone(XG).set_params(**settings)
 
     model = learner()
-    stopping_fit(model)(model, X, Y, questions(seconds), EVALUATED | {"verbose": False})
+    find_early_stopping(model)(model, X, Y, questions(seconds), EVALUATED | {"verbose": False})
 
     tried = len(model.evals_result()["validation_0"]["logloss"])
     plain = learner().set_params(n_estimators=tried).fit(X, Y, verbose=False, **EVALUATED)
@@ -108,7 +108,7 @@ def test_callbacks_of_xgboost_are_called_and_stay_the_users():
     count = Count()
     learner = clone(XG).set_params(callbacks=[count])
 
-    stopping_fit(learner)(learner, X, Y, questions(9), {})
+    find_early_stopping(learner)(learner, X, Y, questions(9), {})
 
     assert learner.callbacks == [count]
     assert count.iterations == learner.get_booster().num_boosted_rounds() == 8
@@ -182,7 +182,7 @@ def test_histogram_boosting_with_many_rows_stops_early_if_nobody_says_whether_it
     learner = clone(HIST).set_params(max_iter=3)
     plain = clone(learner).fit(many, y)
 
-    stopping_fit(learner)(learner, many.tolist(), y, questions(ENOUGH), {})
+    find_early_stopping(learner)(learner, many.tolist(), y, questions(ENOUGH), {})
 
     assert learner.do_early_stopping_ is plain.do_early_stopping_ is (rows > 10_000)
     np.testing.assert_array_equal(learner.predict_proba(many), plain.predict_proba(many))
@@ -212,7 +212,7 @@ def test_histogram_boosting_takes_rows_for_validation():
 def test_histogram_boosting_goes_on_from_an_earlier_fit_of_the_users():
     learner = clone(HIST).set_params(warm_start=True, max_iter=5).fit(X, Y).set_params(max_iter=10)
 
-    stopping_fit(learner)(learner, X, Y, questions(ENOUGH), {})
+    find_early_stopping(learner)(learner, X, Y, questions(ENOUGH), {})
 
     assert learner.n_iter_ == 10
     np.testing.assert_array_equal(
@@ -223,4 +223,4 @@ def test_histogram_boosting_goes_on_from_an_earlier_fit_of_the_users():
 def test_histogram_boosting_of_another_make_is_a_black_box(monkeypatch):
     monkeypatch.delattr(HistGradientBoostingClassifier.__mro__[2], "_should_stop")
 
-    assert stopping_fit(clone(HIST)) is None
+    assert find_early_stopping(clone(HIST)) is None

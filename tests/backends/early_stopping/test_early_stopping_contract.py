@@ -28,7 +28,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.utils.validation import has_fit_parameter
 from xgboost import XGBClassifier, XGBRegressor
 
-from fitwithin.backends._early_stopping import Patience, stopping_fit
+from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
 
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),
@@ -145,9 +145,9 @@ class Questions:
         return float(next(self._ticks))
 
 
-def fitted(learner, y, patience, **params):
+def fitted(learner, y, stop_signal, **params):
     model = clone(learner)
-    stopping_fit(model)(model, X, y, patience, params)
+    find_early_stopping(model)(model, X, y, stop_signal, params)
     return model
 
 
@@ -175,7 +175,7 @@ def assert_usable(model, y):
 
 @EVERY
 def test_with_time_enough_it_is_the_model_of_a_plain_fit(case):
-    model = fitted(case.learner, case.y, Patience(1e6))
+    model = fitted(case.learner, case.y, StopSignal(1e6))
 
     assert count(model) == count(case.plain)
     if case.learner.get_params().get("solver") == "newton-cg":
@@ -187,7 +187,7 @@ def test_with_time_enough_it_is_the_model_of_a_plain_fit(case):
 @EVERY
 @pytest.mark.parametrize("seconds", [6, 1e6])
 def test_nothing_of_ours_is_left_in_the_learner(case, seconds):
-    model = fitted(case.learner, case.y, Patience(seconds, clock=Questions()))
+    model = fitted(case.learner, case.y, StopSignal(seconds, clock=Questions()))
 
     assert set(vars(model)) == set(vars(case.plain))
     expected = case.plain.get_params()
@@ -201,7 +201,7 @@ def test_nothing_of_ours_is_left_in_the_learner(case, seconds):
 
 @EVERY
 def test_one_that_is_late_from_the_start_takes_one_step(case):
-    model = fitted(case.learner, case.y, Patience(0))
+    model = fitted(case.learner, case.y, StopSignal(0))
 
     assert count(model) == 1
     assert_usable(model, case.y)
@@ -209,7 +209,7 @@ def test_one_that_is_late_from_the_start_takes_one_step(case):
 
 @EVERY
 def test_it_ends_when_its_time_is_up(case):
-    model = fitted(case.learner, case.y, Patience(6, clock=Questions()))
+    model = fitted(case.learner, case.y, StopSignal(6, clock=Questions()))
 
     assert 1 < count(model) < count(case.plain)
     assert_usable(model, case.y)
@@ -219,7 +219,7 @@ def test_it_ends_when_its_time_is_up(case):
 def test_it_never_takes_more_steps_than_the_user_set(case):
     limit = case.learner.get_params().get("max_iter") or MOST
     for seconds in (3, 5, 9, 20):
-        model = fitted(case.learner, case.y, Patience(seconds, clock=Questions()))
+        model = fitted(case.learner, case.y, StopSignal(seconds, clock=Questions()))
 
         assert count(model) <= limit
         assert_usable(model, case.y)
@@ -229,7 +229,7 @@ def test_it_never_takes_more_steps_than_the_user_set(case):
 def test_a_fit_cut_short_is_one_with_a_smaller_number_of_steps(name):
     case = CASES[name]
 
-    model = fitted(case.learner, case.y, Patience(6, clock=Questions()))
+    model = fitted(case.learner, case.y, StopSignal(6, clock=Questions()))
 
     smaller = clone(case.learner).set_params(**{case.by_number: count(model)})
     assert_same(model, smaller.fit(X, case.y))
@@ -239,7 +239,7 @@ def test_a_fit_cut_short_is_one_with_a_smaller_number_of_steps(name):
 def test_a_learner_that_tells_of_its_steps_is_asked_in_every_one(name):
     clock = Questions()
 
-    model = fitted(CASES[name].learner, CASES[name].y, Patience(1e6, clock=clock))
+    model = fitted(CASES[name].learner, CASES[name].y, StopSignal(1e6, clock=clock))
 
     assert clock.asked >= count(model) - 1
 
@@ -249,7 +249,7 @@ def test_weights_reach_the_learner(case):
     weights = np.where(X[:, 0] > 0, 5.0, 1.0)
     plain = clone(case.learner).fit(X, case.y, sample_weight=weights)
 
-    model = fitted(case.learner, case.y, Patience(1e6), sample_weight=weights)
+    model = fitted(case.learner, case.y, StopSignal(1e6), sample_weight=weights)
 
     for one, another in zip(answers(model), answers(plain), strict=True):
         np.testing.assert_allclose(one, another, rtol=1e-6)
@@ -261,7 +261,7 @@ def test_a_fit_that_fails_leaves_the_learner_as_it_was(case):
     before = repr(model.get_params())
 
     with pytest.raises((TypeError, ValueError)):
-        stopping_fit(model)(model, X, case.y, Patience(1e6), {"nonsense": 1})
+        find_early_stopping(model)(model, X, case.y, StopSignal(1e6), {"nonsense": 1})
 
     assert repr(model.get_params()) == before
     assert not {"fit", "_should_stop", "_backprop", "_skl_callbacks"} & set(vars(model))
@@ -269,7 +269,7 @@ def test_a_fit_that_fails_leaves_the_learner_as_it_was(case):
 
 @EVERY
 def test_a_learner_that_was_stopped_can_be_fitted_again(case):
-    model = fitted(case.learner, case.y, Patience(0))
+    model = fitted(case.learner, case.y, StopSignal(0))
     again = clone(model) if "Bagging" not in type(model).__name__ else clone(case.learner)
 
     assert_same(again.fit(X, case.y), case.plain)
@@ -279,7 +279,7 @@ def test_a_learner_that_was_stopped_can_be_fitted_again(case):
 def test_warm_start_of_the_users_makes_no_difference_to_the_first_fit(case):
     learner = clone(case.learner).set_params(warm_start=True)
 
-    model = fitted(learner, case.y, Patience(1e6))
+    model = fitted(learner, case.y, StopSignal(1e6))
 
     assert model.warm_start is True
     for one, another in zip(answers(model), answers(case.plain), strict=True):
@@ -292,7 +292,7 @@ def test_one_step_is_one_step(case):
     number = "iterations" if "iterations" in case.learner.get_params() else number
     learner = clone(case.learner).set_params(**{number: 1})
 
-    model = fitted(learner, case.y, Patience(1e6))
+    model = fitted(learner, case.y, StopSignal(1e6))
 
     assert count(model) == 1
     assert_same(model, clone(learner).fit(X, case.y))

@@ -13,8 +13,8 @@ from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
 from fitwithin._core.target import Labels
 from fitwithin._pools import TablePool
-from fitwithin.backends import Inline, Process, Task, register_stopping
-from fitwithin.backends._early_stopping import stopping_fit
+from fitwithin.backends import Inline, Process, Task, register_early_stopping
+from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.teachers import Lesson
 from fitwithin.testing import FakeClock
 
@@ -88,16 +88,16 @@ class StepByStep(ClassifierMixin, BaseEstimator):
         return np.full(len(X), self.classes_[0])
 
 
-def step_by_step(learner, X, y, patience, params):
+def step_by_step(learner, X, y, stop_signal, params):
     learner.fit(X, y, **params)
     learner.steps_ = 0
-    while not patience.over():
+    while not stop_signal.is_set():
         learner.steps_ += 1
         StepByStep.clock.advance(1)
 
 
 def test_a_learner_of_the_users_own_can_be_taught_to_stop_and_goes_by_the_sessions_clock(table):
-    register_stopping(StepByStep, step_by_step)
+    register_early_stopping(StepByStep, step_by_step)
 
     model = fitted(StepByStep(), table, 7.0, Inline(clock=StepByStep.clock))
 
@@ -116,9 +116,9 @@ def test_the_time_of_a_lesson_begins_with_the_request_and_not_when_its_rows_are_
     backend = Inline(clock=StepByStep.clock)
     pool = SlowPool(table[0], Labels.encode(table[1]))
 
-    with backend.open(Budget(60, clock=backend.clock)) as seat:
-        seat.welcome(StepByStep(), pool, Task(stopping=step_by_step))
-        taught = seat.teach(np.arange(10), within=7.0)
+    with backend.open(Budget(60, clock=backend.clock)) as runner:
+        runner.prepare(StepByStep(), pool, Task(stopping=step_by_step))
+        taught = runner.teach(np.arange(10), within=7.0)
 
     assert (taught.handover, taught.fit) == (3, 4)
 
@@ -129,11 +129,11 @@ def test_a_lesson_that_was_cut_short_tells_what_it_left_undone(table, start, tre
     backend = Inline() if start == "inline" else Process(start=start)
     forest = RandomForestClassifier(trees, random_state=0)
 
-    with backend.open(Budget(60, clock=backend.clock)) as seat:
-        seat.welcome(forest, TablePool(table[0], Labels.encode(table[1])), Task(stopping=stopping_fit(forest)))
+    with backend.open(Budget(60, clock=backend.clock)) as runner:
+        runner.prepare(forest, TablePool(table[0], Labels.encode(table[1])), Task(stopping=find_early_stopping(forest)))
         # A process has to start first; without a hurry for three trees.
-        taught = seat.teach(np.arange(500), within=1.0 if is_cut else 50.0)
-        whole = seat.teach(np.arange(500)) if not is_cut else None
+        taught = runner.teach(np.arange(500), within=1.0 if is_cut else 50.0)
+        whole = runner.teach(np.arange(500)) if not is_cut else None
 
-    assert (taught.undone > 0) is is_cut
-    assert whole is None or whole.undone == 0
+    assert (taught.skipped_seconds > 0) is is_cut
+    assert whole is None or whole.skipped_seconds == 0

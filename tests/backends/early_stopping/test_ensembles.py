@@ -15,7 +15,7 @@ from sklearn.ensemble import (
 from sklearn.exceptions import DataConversionWarning
 from sklearn.tree import DecisionTreeClassifier
 
-from fitwithin.backends._early_stopping import Patience, stopping_fit
+from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
 from ticking import questions
 
 RNG = np.random.default_rng(0)
@@ -24,8 +24,8 @@ Y = np.where(X[:, 0] + RNG.normal(size=len(X)) > 0, "yes", "no")
 ENOUGH = 1e6
 
 
-def fit(learner, patience, y=Y, **params):
-    stopping_fit(learner)(learner, X, y, patience, params)
+def fit(learner, stop_signal, y=Y, **params):
+    find_early_stopping(learner)(learner, X, y, stop_signal, params)
     return learner
 
 
@@ -76,7 +76,7 @@ def test_the_out_of_bag_score_of_a_forest_cut_short_is_that_of_its_trees():
 
 
 def test_every_job_has_a_tree_in_the_first_call():
-    model = fit(RandomForestClassifier(20, n_jobs=3, random_state=0), Patience(0))
+    model = fit(RandomForestClassifier(20, n_jobs=3, random_state=0), StopSignal(0))
 
     assert len(model.estimators_) == 3
 
@@ -114,7 +114,7 @@ def test_a_user_can_go_on_with_a_forest_that_was_stopped():
 def test_a_fit_that_goes_on_from_an_earlier_one_is_left_alone(kind):
     learner = kind(n_estimators=5, warm_start=True, random_state=0).fit(X, Y).set_params(n_estimators=9)
 
-    fit(learner, Patience(0))
+    fit(learner, StopSignal(0))
 
     assert len(learner.estimators_) == 9
 

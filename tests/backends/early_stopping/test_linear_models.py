@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
-from fitwithin.backends._early_stopping import Patience, stopping_fit
+from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
 from fitwithin.backends._early_stopping.linear_models import fit_in_parts, warmly
 from ticking import questions
 
@@ -23,8 +23,8 @@ LBFGS = LogisticRegression(tol=1e-9)
 calls_back = pytest.mark.skipif(not hasattr(LBFGS, "set_callbacks"), reason="came with scikit-learn 1.9")
 
 
-def fit(learner, patience, **params):
-    stopping_fit(learner)(learner, X, Y, patience, params)
+def fit(learner, stop_signal, **params):
+    find_early_stopping(learner)(learner, X, Y, stop_signal, params)
     return learner
 
 
@@ -67,7 +67,7 @@ def test_callbacks_of_the_users_are_called_and_stay():
     plain, ours = Count(), Count()
     clone(LBFGS).set_callbacks(plain).fit(X, Y)
 
-    model = fit(clone(LBFGS).set_callbacks(ours), Patience(ENOUGH))
+    model = fit(clone(LBFGS).set_callbacks(ours), StopSignal(ENOUGH))
 
     assert ours.begun == plain.begun > 5
     assert model._skl_callbacks == [ours]
@@ -88,20 +88,20 @@ def test_more_time_is_a_better_model(solver):
 @pytest.mark.parametrize("solver", ["newton-cg", "sag", "saga"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_solver_that_was_cut_short_tells_what_it_left_undone_also_if_it_has_no_way_to_go_on(solver):
-    patience = questions(4)
+    stop_signal = questions(4)
 
-    model = fit(LogisticRegression(solver=solver, tol=1e-12, max_iter=50, random_state=0), patience)
+    model = fit(LogisticRegression(solver=solver, tol=1e-12, max_iter=50, random_state=0), stop_signal)
 
     assert model.n_iter_[0] < 50
-    assert patience.undone > 0
+    assert stop_signal.skipped_seconds > 0
 
 
 def test_a_solver_that_came_to_its_end_left_nothing_undone():
-    patience = Patience(ENOUGH)
+    stop_signal = StopSignal(ENOUGH)
 
-    fit(LogisticRegression(solver="saga", max_iter=500, random_state=0), patience)
+    fit(LogisticRegression(solver="saga", max_iter=500, random_state=0), stop_signal)
 
-    assert patience.undone == 0
+    assert stop_signal.skipped_seconds == 0
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -139,7 +139,7 @@ def test_sgd_ends_by_its_own_rule(settings):
     learner = clone(SGD).set_params(**settings)
     plain = clone(learner).fit(X, Y)
 
-    model = fit(learner, Patience(ENOUGH))
+    model = fit(learner, StopSignal(ENOUGH))
 
     assert model.n_iter_ == plain.n_iter_ < 1000
     assert model.t_ == plain.t_
@@ -162,7 +162,7 @@ def test_sgd_cut_short_goes_on_epoch_by_epoch_to_a_model_as_good():
 def test_a_generator_of_the_users_gives_the_same_model(learner):
     ours, plain = np.random.RandomState(0), np.random.RandomState(0)
 
-    model = fit(clone(learner).set_params(random_state=ours), Patience(ENOUGH))
+    model = fit(clone(learner).set_params(random_state=ours), StopSignal(ENOUGH))
 
     other = clone(learner).set_params(random_state=plain).fit(X, Y)
     np.testing.assert_array_equal(model.coef_, other.coef_)
@@ -173,7 +173,7 @@ def test_a_generator_of_the_users_gives_the_same_model(learner):
 def test_sgd_starts_from_the_coefficients_of_the_users():
     start = RNG.normal(size=(1, X.shape[1]))
 
-    model = fit(clone(SGD), Patience(ENOUGH), coef_init=start.copy())
+    model = fit(clone(SGD), StopSignal(ENOUGH), coef_init=start.copy())
 
     np.testing.assert_array_equal(model.coef_, clone(SGD).fit(X, Y, coef_init=start.copy()).coef_)
 
@@ -182,7 +182,7 @@ def test_a_fit_that_goes_on_from_an_earlier_one_is_left_alone():
     learner = clone(SGD).set_params(warm_start=True).fit(X, Y)
     plain = clone(SGD).set_params(warm_start=True).fit(X, Y).fit(X, Y)
 
-    fit(learner, Patience(0))
+    fit(learner, StopSignal(0))
 
     np.testing.assert_array_equal(learner.coef_, plain.coef_)
 
@@ -200,7 +200,7 @@ def test_the_end_of_the_time_is_no_warning_of_the_learners(learner):
 @pytest.mark.parametrize("learner", CUT_SHORT)
 def test_the_end_of_the_iterations_is_one(learner):
     with pytest.warns(ConvergenceWarning) as seen:
-        fit(clone(learner).set_params(max_iter=4), Patience(ENOUGH))
+        fit(clone(learner).set_params(max_iter=4), StopSignal(ENOUGH))
 
     assert len(seen) == 1
 
@@ -212,12 +212,12 @@ def test_the_end_of_the_iterations_is_one(learner):
 def test_passive_aggressive_learners_are_of_the_same_kind():
     learner = sklearn.linear_model.PassiveAggressiveClassifier(random_state=0, max_iter=60)
 
-    model = fit(clone(learner), Patience(ENOUGH))
+    model = fit(clone(learner), StopSignal(ENOUGH))
 
     np.testing.assert_array_equal(model.coef_, clone(learner).fit(X, Y).coef_)
     assert 1 < fit(clone(learner), questions(6)).n_iter_ <= 60
     regressor = sklearn.linear_model.PassiveAggressiveRegressor(random_state=0, max_iter=60)
-    stopping_fit(regressor)(regressor, X, X[:, 0], Patience(ENOUGH), {})
+    find_early_stopping(regressor)(regressor, X, X[:, 0], StopSignal(ENOUGH), {})
     np.testing.assert_array_equal(regressor.coef_, clone(regressor).fit(X, X[:, 0]).coef_)
 
 
@@ -225,6 +225,6 @@ def test_a_regressor_of_this_kind_is_as_good_when_it_is_cut_short():
     learner = SGDRegressor(random_state=0, max_iter=100, tol=1e-6)
     y = X @ np.arange(1, 7) + 0.1 * RNG.normal(size=len(X))
 
-    stopping_fit(learner)(learner, X, y, questions(12), {})
+    find_early_stopping(learner)(learner, X, y, questions(12), {})
 
     assert learner.score(X, y) > 0.99

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
-from fitwithin.backends._early_stopping import Patience, stopping_fit
+from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
 from ticking import questions
 
 X = np.random.default_rng(0).normal(size=(100, 3))
@@ -16,8 +16,8 @@ Y = (X[:, 0] > 0).astype(int)
 NETWORK = MLPClassifier((4,), batch_size=10, max_iter=50, tol=0, n_iter_no_change=100, random_state=0)
 
 
-def fit(learner, patience):
-    stopping_fit(learner)(learner, X, Y, patience, {})
+def fit(learner, stop_signal):
+    find_early_stopping(learner)(learner, X, Y, stop_signal, {})
     return learner
 
 
@@ -46,7 +46,7 @@ def test_the_end_of_the_time_is_no_warning(seconds):
 
 def test_the_end_of_the_iterations_is_one():
     with pytest.warns(ConvergenceWarning, match="Maximum iterations"):
-        fit(clone(NETWORK).set_params(max_iter=3), Patience(1e6))
+        fit(clone(NETWORK).set_params(max_iter=3), StopSignal(1e6))
 
 
 def test_with_early_stopping_the_best_epoch_is_kept():
@@ -57,8 +57,8 @@ def test_with_early_stopping_the_best_epoch_is_kept():
 
 
 def test_an_interrupt_of_the_users_is_still_one():
-    class Interrupted(Patience):
-        def left(self):
+    class Interrupted(StopSignal):
+        def seconds_left(self):
             raise KeyboardInterrupt
 
     with pytest.warns(UserWarning, match="interrupted by user"):
@@ -69,7 +69,7 @@ def test_lbfgs_ends_by_its_own_rule():
     learner = clone(NETWORK).set_params(solver="lbfgs", tol=0.01, max_iter=200)
     plain = clone(learner).fit(X, Y)
 
-    model = fit(learner, Patience(1e6))
+    model = fit(learner, StopSignal(1e6))
 
     assert model.n_iter_ == plain.n_iter_ < 200
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
@@ -78,5 +78,5 @@ def test_lbfgs_ends_by_its_own_rule():
 def test_a_network_of_another_make_is_a_black_box(monkeypatch):
     monkeypatch.delattr(next(kind for kind in MLPClassifier.__mro__ if "_backprop" in vars(kind)), "_backprop")
 
-    assert stopping_fit(clone(NETWORK)) is None
-    assert stopping_fit(clone(NETWORK).set_params(solver="lbfgs")) is not None
+    assert find_early_stopping(clone(NETWORK)) is None
+    assert find_early_stopping(clone(NETWORK).set_params(solver="lbfgs")) is not None

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from fitwithin.backends._early_stopping import Patience, stopping_fit
+from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
 from ticking import questions
 
 X = np.random.default_rng(0).normal(size=(200, 4))
@@ -35,8 +35,8 @@ pytestmark = [
 ]
 
 
-def fit(learner, patience, **params):
-    stopping_fit(learner)(learner, X, Y, patience, params)
+def fit(learner, stop_signal, **params):
+    find_early_stopping(learner)(learner, X, Y, stop_signal, params)
     return learner
 
 
@@ -47,7 +47,7 @@ def test_with_time_enough_it_is_the_pipeline_of_a_plain_fit(end, nested):
     pipeline = make_pipeline(StandardScaler(), pipeline) if nested else pipeline
     plain = clone(pipeline).fit(X, Y)
 
-    model = fit(pipeline, Patience(ENOUGH))
+    model = fit(pipeline, StopSignal(ENOUGH))
 
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
     assert repr(model.get_params()) == repr(plain.get_params())
@@ -70,7 +70,7 @@ def test_its_last_step_is_stopped(nested):
 def test_arguments_for_its_steps_reach_them():
     pipeline = Pipeline([("scale", StandardScaler()), ("forest", clone(ENDS["forest"]))])
 
-    model = fit(clone(pipeline), Patience(ENOUGH), forest__sample_weight=WEIGHTS, scale__sample_weight=WEIGHTS)
+    model = fit(clone(pipeline), StopSignal(ENOUGH), forest__sample_weight=WEIGHTS, scale__sample_weight=WEIGHTS)
 
     plain = clone(pipeline).fit(X, Y, forest__sample_weight=WEIGHTS, scale__sample_weight=WEIGHTS)
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
@@ -83,7 +83,7 @@ def test_metadata_is_routed():
         scaler = StandardScaler().set_fit_request(sample_weight=False)
         pipeline = make_pipeline(scaler, make_pipeline(forest))
 
-        model = fit(clone(pipeline), Patience(ENOUGH), sample_weight=WEIGHTS)
+        model = fit(clone(pipeline), StopSignal(ENOUGH), sample_weight=WEIGHTS)
 
         plain = clone(pipeline).fit(X, Y, sample_weight=WEIGHTS)
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
@@ -107,16 +107,16 @@ def test_a_fit_that_fails_leaves_the_pipeline_as_it_was(trouble):
     rows[0, 0] = "many" if trouble == "before the last step" else 0
 
     with pytest.raises(ValueError, match=r"could not convert|inconsistent numbers"):
-        stopping_fit(pipeline)(pipeline, rows, y, Patience(ENOUGH), {})
+        find_early_stopping(pipeline)(pipeline, rows, y, StopSignal(ENOUGH), {})
 
     assert "fit" not in vars(pipeline[-1])
     assert repr(pipeline.get_params()) == repr(make_pipeline(StandardScaler(), clone(ENDS["forest"])).get_params())
 
 
 def test_a_pipeline_that_ends_in_a_black_box_is_one():
-    assert stopping_fit(make_pipeline(StandardScaler(), SVC())) is None
-    assert stopping_fit(make_pipeline(StandardScaler(), make_pipeline(SVC()))) is None
-    assert stopping_fit(Pipeline([("scale", StandardScaler()), ("nothing", None)])) is None
+    assert find_early_stopping(make_pipeline(StandardScaler(), SVC())) is None
+    assert find_early_stopping(make_pipeline(StandardScaler(), make_pipeline(SVC()))) is None
+    assert find_early_stopping(Pipeline([("scale", StandardScaler()), ("nothing", None)])) is None
 
 
 def test_a_pipeline_with_a_fit_of_the_users_own_is_left_alone():
@@ -124,4 +124,4 @@ def test_a_pipeline_with_a_fit_of_the_users_own_is_left_alone():
         def fit(self, X, y=None, **params):
             return super().fit(X, y, **params)
 
-    assert stopping_fit(Mine([("forest", clone(ENDS["forest"]))])) is None
+    assert find_early_stopping(Mine([("forest", clone(ENDS["forest"]))])) is None

@@ -24,7 +24,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBRFClassifier
 
-from fitwithin.backends._early_stopping import Patience, base, register_stopping, stopping_fit
+from fitwithin.backends._early_stopping import StopSignal, base, find_early_stopping, register_early_stopping
 
 
 @pytest.fixture(autouse=True)
@@ -38,9 +38,9 @@ class Stepwise(BaseEstimator):
         return self
 
 
-def step_by_step(learner, X, y, patience, params):
+def step_by_step(learner, X, y, stop_signal, params):
     learner.steps_ = 1
-    while learner.steps_ < 1000 and not patience.over():
+    while learner.steps_ < 1000 and not stop_signal.is_set():
         learner.steps_ += 1
 
 
@@ -67,14 +67,14 @@ BLACK_BOXES = [
 
 @pytest.mark.parametrize("learner", BLACK_BOXES, ids=lambda learner: type(learner).__name__)
 def test_what_cannot_be_stopped_is_a_black_box(learner):
-    assert stopping_fit(learner) is None
+    assert find_early_stopping(learner) is None
 
 
 def test_a_user_adds_a_learner():
-    register_stopping(Stepwise, step_by_step)
+    register_early_stopping(Stepwise, step_by_step)
     learner = Stepwise()
 
-    stopping_fit(learner)(learner, None, None, Patience(0), {})
+    find_early_stopping(learner)(learner, None, None, StopSignal(0), {})
 
     assert learner.steps_ == 1
 
@@ -83,40 +83,40 @@ def test_a_subclass_is_found():
     class Sub(Stepwise):
         pass
 
-    register_stopping(Stepwise, step_by_step)
+    register_early_stopping(Stepwise, step_by_step)
 
-    assert stopping_fit(Sub()) is step_by_step
+    assert find_early_stopping(Sub()) is step_by_step
 
 
 def test_a_users_way_goes_before_ours():
-    register_stopping(RandomForestClassifier, step_by_step)
+    register_early_stopping(RandomForestClassifier, step_by_step)
 
-    assert stopping_fit(RandomForestClassifier()) is step_by_step
-    assert stopping_fit(RandomForestRegressor()) is not step_by_step
+    assert find_early_stopping(RandomForestClassifier()) is step_by_step
+    assert find_early_stopping(RandomForestRegressor()) is not step_by_step
 
 
 def test_a_users_way_for_a_base_class_goes_before_ours_for_the_class_itself():
     base = next(kind for kind in RandomForestClassifier.__mro__ if "fit" in vars(kind))
-    register_stopping(base, step_by_step)
+    register_early_stopping(base, step_by_step)
 
-    assert stopping_fit(RandomForestClassifier()) is step_by_step
+    assert find_early_stopping(RandomForestClassifier()) is step_by_step
 
 
 def test_the_nearest_of_two_ways_of_the_users_is_taken():
     class Sub(Stepwise):
         pass
 
-    register_stopping(Sub, step_by_step)
-    register_stopping(Stepwise, lambda *_: None)
+    register_early_stopping(Sub, step_by_step)
+    register_early_stopping(Stepwise, lambda *_: None)
 
-    assert stopping_fit(Sub()) is step_by_step
+    assert find_early_stopping(Sub()) is step_by_step
 
 
 def test_a_subclass_of_a_known_class_is_stopped_like_it():
     class Mine(RandomForestClassifier):
         pass
 
-    assert stopping_fit(Mine()) is stopping_fit(RandomForestClassifier())
+    assert find_early_stopping(Mine()) is find_early_stopping(RandomForestClassifier())
 
 
 class WithItsOwnFit(RandomForestClassifier):
@@ -136,23 +136,23 @@ class StepwiseWithItsOwnFit(Stepwise):
 
 @pytest.mark.parametrize("kind", [WithItsOwnFit, BoosterWithItsOwnFit, StepwiseWithItsOwnFit])
 def test_a_fit_of_the_users_own_is_left_alone(kind):
-    register_stopping(Stepwise, step_by_step)
+    register_early_stopping(Stepwise, step_by_step)
 
-    assert stopping_fit(kind()) is None
-    assert stopping_fit(make_pipeline(kind())) is None
+    assert find_early_stopping(kind()) is None
+    assert find_early_stopping(make_pipeline(kind())) is None
 
 
 def test_a_fit_of_the_users_own_in_one_object_is_left_alone():
     forest = RandomForestClassifier()
     forest.fit = lambda X, y: forest
 
-    assert stopping_fit(forest) is None
+    assert find_early_stopping(forest) is None
 
 
 def test_a_user_can_add_a_class_with_its_own_fit():
-    register_stopping(WithItsOwnFit, step_by_step)
+    register_early_stopping(WithItsOwnFit, step_by_step)
 
-    assert stopping_fit(WithItsOwnFit()) is step_by_step
+    assert find_early_stopping(WithItsOwnFit()) is step_by_step
 
 
 class OnlyDepth(RandomForestClassifier):
@@ -167,7 +167,7 @@ def test_a_subclass_that_hides_its_parameters_can_be_stopped():
     X, y = np.random.default_rng(0).random((50, 3)), np.arange(50) % 2
     learner = OnlyDepth()
 
-    stopping_fit(learner)(learner, X, y, Patience(1e6), {})
+    find_early_stopping(learner)(learner, X, y, StopSignal(1e6), {})
 
     assert learner.get_params() == {"depth": 2}
     np.testing.assert_array_equal(learner.predict_proba(X), clone(learner).fit(X, y).predict_proba(X))
@@ -178,15 +178,15 @@ def test_a_subclass_that_hides_its_parameters_can_be_stopped():
 )
 def test_anything_but_a_class_and_a_callable_is_refused(kind, stopping):
     with pytest.raises(TypeError, match="takes a class and a callable"):
-        register_stopping(kind, stopping)
+        register_early_stopping(kind, stopping)
 
 
 @pytest.mark.parametrize("learner", ["sklearn.ensemble.RandomForestClassifier", "sklearn.dummy.DummyClassifier"])
 def test_no_booster_is_imported_for_a_learner_of_another_library(learner):
     module, _, name = learner.rpartition(".")
     code = (
-        f"import sys; from {module} import {name}; from fitwithin.backends._early_stopping import stopping_fit;"
-        f"stopping_fit({name}()); print([m for m in ('lightgbm', 'xgboost', 'catboost') if m in sys.modules])"
+        f"import sys; from {module} import {name}; from fitwithin.backends._early_stopping import find_early_stopping;"
+        f"find_early_stopping({name}()); print([m for m in ('lightgbm', 'xgboost', 'catboost') if m in sys.modules])"
     )
 
     seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -26,7 +26,7 @@ def iris():
 
 
 @pytest.fixture
-def numbered():
+def encode_labels():
     """A thousand rows that carry their own number, in a column that is left alone but for its scale."""
     return table({"row": np.arange(1000.0)}, np.repeat([0, 1, 2], [700, 290, 10]))
 

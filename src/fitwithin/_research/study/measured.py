@@ -77,7 +77,7 @@ class Measured:
     left_out : tuple of LeftOut
         Missing data sets, dropped pairs, runs without a model, runs in which the learner failed.
     starts : tuple of mapping
-        Machine, versions and plan, for each start of the study.
+        Environment, versions and plan, for each start of the study.
 
     Examples
     --------

@@ -12,7 +12,7 @@ import numpy as np
 from fitwithin._core.budget import Budget, Clock
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import Pool, TablePool
-from fitwithin.backends import Backend, Examined, KeptModel, Scored, Seat, Task, Taught
+from fitwithin.backends import Backend, ExamReport, FitReport, Runner, SavedModel, ScoreReport, Task
 
 
 class PausableClock:
@@ -83,17 +83,17 @@ class Observing:
         self._whole = whole
         self._test = np.arange(train, len(whole))
 
-    def open(self, budget: Budget) -> Seat:
-        """A seat for one session."""
+    def open(self, budget: Budget) -> Runner:
+        """A runner for one session."""
         return _ObservedSeat(self._backend.open(budget), self, budget)
 
-    def observe(self, seat: Seat, budget: Budget) -> None:
+    def observe(self, runner: Runner, budget: Budget) -> None:
         """Classify the test set, off the clock."""
         if budget.spent:
             self.accuracies.append(None)
             return
         with self._pausable.paused():
-            self.accuracies.append(1.0 - float(seat.examine(self._test).wrong.mean()))
+            self.accuracies.append(1.0 - float(runner.examine(self._test).wrong.mean()))
 
     def pool(self, pool: Pool) -> TablePool:
         """What the learner's process is shown in place of the pool: the same rows, and after them the test set."""
@@ -103,11 +103,11 @@ class Observing:
 
 
 class _ObservedSeat:
-    """A seat that is one row of desks longer."""
+    """A runner that is one row of desks longer."""
 
-    def __init__(self, seat: Seat, observer: Observing, budget: Budget) -> None:
-        self.killable = seat.killable
-        self._seat = seat
+    def __init__(self, runner: Runner, observer: Observing, budget: Budget) -> None:
+        self.killable = runner.killable
+        self._seat = runner
         self._observer = observer
         self._budget = budget
 
@@ -118,24 +118,24 @@ class _ObservedSeat:
     def __exit__(self, *exc_info: object) -> None:
         self._seat.__exit__(*exc_info)
 
-    def welcome(self, learner: Any, pool: Pool, task: Task) -> None:
-        """Seat the learner before all rows, of which the session knows those of the pool."""
-        self._seat.welcome(learner, self._observer.pool(pool), task)
+    def prepare(self, learner: Any, pool: Pool, task: Task) -> None:
+        """Runner the learner before all rows, of which the session knows those of the pool."""
+        self._seat.prepare(learner, self._observer.pool(pool), task)
 
-    def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> Taught:
+    def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
         """Teach, and observe."""
         taught = self._seat.teach(rows, batch, within)
         self._observer.observe(self._seat, self._budget)
         return taught
 
-    def examine(self, rows: Rows, margins: bool = False) -> Examined:
+    def examine(self, rows: Rows, margins: bool = False) -> ExamReport:
         """An exam of the session's own."""
         return self._seat.examine(rows, margins)
 
-    def score(self, fresh: Mask) -> Scored:
+    def score(self, fresh: Mask) -> ScoreReport:
         """The session's exams, scored."""
         return self._seat.score(fresh)
 
-    def keep(self) -> KeptModel:
+    def keep(self) -> SavedModel:
         """The newest model."""
         return self._seat.keep()

@@ -261,4 +261,4 @@ def settings_table(study: Measured) -> Table:
                 facts.setdefault(f"{what}: {part}" if part else what, {})[text] = None
     rows = tuple((what, "; ".join(values)) for what, values in facts.items() if what not in ("v", "kind"))
     note = f"Starts of the study: {len(study.starts)}. What changed from one to the next is parted by semicolons."
-    return Table("settings", "Machine, versions and plan", note, (Column("what", ""), Column("value", "")), rows)
+    return Table("settings", "Environment, versions and plan", note, (Column("what", ""), Column("value", "")), rows)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from fitwithin._core.environment import Machine
+from fitwithin._core.environment import Environment
 from fitwithin._research.study.pairs import Pair
 from fitwithin._research.study.plan import Plan
 from fitwithin._research.study.preparing import Prepared, prepare
@@ -146,7 +146,7 @@ def _fingerprint(prepared: Prepared) -> str:
 
 def _start(plan: Plan) -> Line:
     """On what the lines that follow were measured."""
-    here = Machine.here()
+    here = Environment.here()
     return {
         "kind": "start",
         "when": here.date,

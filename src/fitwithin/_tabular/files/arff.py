@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import pyarrow as pa
 from scipy.io import arff
 
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
 from fitwithin._tabular.files.table_chunk import ROWS_AT_ONCE, Part
 
@@ -48,7 +48,9 @@ class ArffFile:
         try:
             rows, about = arff.loadarff(io.StringIO(text))
         except NotImplementedError as error:
-            raise Unusable(f"{self.path} has attributes that can't be read: {error}.", "Save it as CSV.") from error
+            raise UserInputError(
+                f"{self.path} has attributes that can't be read: {error}.", "Save it as CSV."
+            ) from error
         kinds = dict(zip(about.names(), about.types(), strict=True))
         table = pa.table({name: _column(rows[name], kind) for name, kind in kinds.items()})
         return Part(table if types is None else table.select(list(types)))

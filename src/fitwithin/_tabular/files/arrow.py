@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._tabular.files.table_chunk import ROWS_AT_ONCE, Part
 
 
@@ -75,7 +75,7 @@ class FeatherFile:
         with self.path.open("rb") as file:
             is_old = file.read(4) == b"FEA1"
         if is_old:
-            raise Unusable(f"{self.path} is a feather file of version 1.", "Write it again with a newer library.")
+            raise UserInputError(f"{self.path} is a feather file of version 1.", "Write it again with a newer library.")
         return pa.ipc.open_file(pa.OSFile(str(self.path)))
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._tabular.files.table_chunk import Part
 
 _DELIMITERS = ",;\t|"
@@ -59,7 +59,7 @@ class CsvFile:
         head = self._head()
         names = next(filter(None, csv.reader(io.StringIO(head), delimiter=_delimiter(head))), [])
         if any(not name.strip() for name in names):
-            raise Unusable(
+            raise UserInputError(
                 f"{self.path} has a column without a name.",
                 "Its first line must hold a name for every column; pandas' to_csv needs index=False.",
             )
@@ -99,10 +99,12 @@ class CsvFile:
         except pa.ArrowInvalid as error:
             found = _COLUMN.match(str(error))
             if "straddl" in str(error):
-                raise Unusable(f"{self.path} has a very long row.", "Use parquet, or leave long texts out.") from error
+                raise UserInputError(
+                    f"{self.path} has a very long row.", "Use parquet, or leave long texts out."
+                ) from error
             if found is None:
                 raise
-            raise Unusable(
+            raise UserInputError(
                 f"Column {self.names()[int(found['number'])]!r} of {self.path} holds something else than the rows "
                 f"before, or than those in training: {found['why']}.",
                 "Correct the value, or leave the row out.",
@@ -138,8 +140,8 @@ class CsvFile:
         if any(pa.types.is_binary(kind) for kind in schema.types):
             raise self._not_text()
 
-    def _not_text(self) -> Unusable:
-        return Unusable(f"{self.path} is not text in UTF-8.", "Save it as CSV with the encoding UTF-8.")
+    def _not_text(self) -> UserInputError:
+        return UserInputError(f"{self.path} is not text in UTF-8.", "Save it as CSV with the encoding UTF-8.")
 
 
 def _delimiter(head: str) -> str:

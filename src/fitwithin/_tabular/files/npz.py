@@ -13,7 +13,7 @@ from typing import IO
 import numpy as np
 import pyarrow as pa
 
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
 from fitwithin._tabular.files.table_chunk import ROWS_AT_ONCE, Part
 
@@ -83,19 +83,19 @@ class NpzFile:
         """The features, and the arrays that have a value for each of their rows."""
         arrays = self._headers()
         if {array.name for array in arrays} == _SPARSE:
-            raise Unusable(
+            raise UserInputError(
                 f"{self.path} is a sparse matrix without labels.",
                 "Write features and labels into one file with sklearn.datasets.dump_svmlight_file.",
             )
         tables = [array for array in arrays if len(array.shape) == 2]
         if len(tables) != 1:
-            raise Unusable(
+            raise UserInputError(
                 f"{self.path} has {len(tables)} arrays of two dimensions; it takes one, the features.",
                 f"Its arrays: {', '.join(f'{array.name} {array.shape}' for array in arrays)}.",
             )
         X = tables[0]
         if X.dtype.kind not in "fiub":
-            raise Unusable(
+            raise UserInputError(
                 f"The features of {self.path} are no numbers but {X.dtype}.", "Use parquet or CSV for words."
             )
         return [X, *(array for array in arrays if array.shape == X.shape[:1])]

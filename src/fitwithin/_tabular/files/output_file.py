@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fitwithin._core.atomic_write import beside, whole_file
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.atomic_write import atomic_write, temporary_sibling
+from fitwithin._core.exceptions import UserInputError
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:
@@ -15,26 +15,28 @@ def refuse_existing(path: Path, *, force: bool) -> None:
 
     Raises
     ------
-    Unusable
+    UserInputError
         If the file exists and may not be replaced, or its folder can't be written to.
     """
     if path.is_dir():
-        raise Unusable(f"{path} is a folder.", f"Name a file, such as {path / 'model.skops'}.")
+        raise UserInputError(f"{path} is a folder.", f"Name a file, such as {path / 'model.skops'}.")
     if path.exists() and not path.is_file():
-        raise Unusable(f"{path} is no ordinary file.", "Choose another name.")
+        raise UserInputError(f"{path} is no ordinary file.", "Choose another name.")
     if not force:
         _refuse_file(path)
     if path.parent.exists() and not path.parent.is_dir():
-        raise Unusable(f"{path.parent} is no folder.", "Choose another place.")
+        raise UserInputError(f"{path.parent} is no folder.", "Choose another place.")
     if not path.parent.exists():
-        raise Unusable(f"There is no folder {path.parent} to write {path.name} to.", f"Make it: mkdir -p {path.parent}")
+        raise UserInputError(
+            f"There is no folder {path.parent} to write {path.name} to.", f"Make it: mkdir -p {path.parent}"
+        )
     try:
         # Permissions alone do not tell: a disk may be read-only, and the superuser may write almost anywhere.
-        trial = beside(path)
+        trial = temporary_sibling(path)
         trial.touch()
         trial.unlink()
     except OSError as error:
-        raise Unusable(
+        raise UserInputError(
             f"Nothing can be written to the folder {path.parent.resolve()}: {error.strerror or error}.",
             "Choose another place.",
         ) from error
@@ -42,7 +44,7 @@ def refuse_existing(path: Path, *, force: bool) -> None:
 
 def _refuse_file(path: Path) -> None:
     if path.exists():
-        raise Unusable(f"{path} exists already.", "Choose another name, or replace it with --force.")
+        raise UserInputError(f"{path} exists already.", "Choose another name, or replace it with --force.")
 
 
 @contextmanager
@@ -58,12 +60,12 @@ def written_beside(path: Path, *, force: bool) -> Iterator[Path]:
 
     Raises
     ------
-    Unusable
+    UserInputError
         If it can't be written, or is there by now.
     """
     written = path
     try:
-        with whole_file(path) as written:
+        with atomic_write(path) as written:
             yield written
             if not force:
                 _refuse_file(path)
@@ -71,4 +73,4 @@ def written_beside(path: Path, *, force: bool) -> Iterator[Path]:
         if error.filename not in (None, str(written), str(path)):
             # Of another file, which is not to be written.
             raise
-        raise Unusable(f"{path} can't be written: {error.strerror or error}.", "Choose another place.") from error
+        raise UserInputError(f"{path} can't be written: {error.strerror or error}.", "Choose another place.") from error

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
-from fitwithin._core.exceptions import Unusable
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._tabular.files.output_file import written_beside
 
 
@@ -31,7 +31,7 @@ def answer_format(path: Path) -> str:
 
     Raises
     ------
-    Unusable
+    UserInputError
         If it is none of the known ones.
 
     Examples
@@ -41,7 +41,7 @@ def answer_format(path: Path) -> str:
     """
     ending = path.suffix.lower()
     if ending not in _WRITERS:
-        raise Unusable(
+        raise UserInputError(
             f"Predictions can't be written to a file called {path.name}.", f"It may end in {', '.join(_WRITERS)}."
         )
     return ending
@@ -53,7 +53,7 @@ def answers_written_to(path: Path, *, force: bool) -> Iterator[Callable[[pa.Tabl
 
     Raises
     ------
-    Unusable
+    UserInputError
         If there is nothing to write, or no place to write it to.
     """
     writer: Any = None
@@ -71,4 +71,4 @@ def answers_written_to(path: Path, *, force: bool) -> Iterator[Callable[[pa.Tabl
             if writer is not None:
                 writer.close()
         if writer is None:
-            raise Unusable("There are no rows to predict for.", "Is it the right file?")
+            raise UserInputError("There are no rows to predict for.", "Is it the right file?")

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from fitwithin._core.exceptions import Unusable, nearest, some
+from fitwithin._core.exceptions import UserInputError, closest_match, join_names
 from fitwithin._tabular.files.arff import ArffFile
 from fitwithin._tabular.files.arrow import FeatherFile, ParquetFile
 from fitwithin._tabular.files.csv import CsvFile
@@ -31,10 +31,10 @@ class Format(Protocol):
         """Names of the columns, as they are in the file."""
 
     def read(self, types: Types | None = None) -> Part:
-        """All rows, of all columns or of some."""
+        """All rows, of all columns or of join_names."""
 
     def parts(self, types: Types | None = None) -> Iterator[Part]:
-        """All rows, some at a time."""
+        """All rows, join_names at a time."""
 
 
 _ENDINGS: Mapping[str, Callable[[Path], Format]] = {
@@ -84,8 +84,8 @@ class DataFile:
             names = self._format.names()
         twice = sorted(name for name, times in Counter(names).items() if times > 1)
         if twice:
-            raise Unusable(
-                f"{self.path} has more than one column called {some(map(repr, twice), 5)}.",
+            raise UserInputError(
+                f"{self.path} has more than one column called {join_names(map(repr, twice), 5)}.",
                 "Rename them in the file: a name must tell which column is meant.",
             )
         return names
@@ -102,7 +102,7 @@ class DataFile:
 
         Raises
         ------
-        Unusable
+        UserInputError
             If the file can't be read to its end, or changes meanwhile.
         """
         with self._told():
@@ -112,7 +112,7 @@ class DataFile:
             return part
 
     def parts(self, types: Types | None = None) -> Iterator[Part]:
-        """The same rows, some at a time."""
+        """The same rows, join_names at a time."""
         with self._told():
             yield from (part.evened_out() for part in self._format.parts(types))
 
@@ -122,12 +122,12 @@ class DataFile:
         before = _state(self.path)
         try:
             yield
-        except Unusable:
+        except UserInputError:
             raise
         except _TROUBLES as error:
             self._refuse_changed(before)
             why = " ".join(str(error).split()) or type(error).__name__
-            raise Unusable(
+            raise UserInputError(
                 f"{self.path} can't be read: {why[:300].rstrip('.')}.",
                 "Is it complete, and of the kind that its ending says?",
             ) from error
@@ -135,7 +135,9 @@ class DataFile:
 
     def _refuse_changed(self, before: tuple[int, ...]) -> None:
         if _state(self.path) != before:
-            raise Unusable(f"{self.path} changed while it was being read.", "Try again when nothing writes to it.")
+            raise UserInputError(
+                f"{self.path} changed while it was being read.", "Try again when nothing writes to it."
+            )
 
 
 def open_data(path: Path) -> DataFile:
@@ -143,22 +145,24 @@ def open_data(path: Path) -> DataFile:
 
     Raises
     ------
-    Unusable
+    UserInputError
         If it is not there, is empty, or has an ending that says nothing.
     """
     if path.is_dir():
-        raise Unusable(f"{path} is a folder.", "Name one file in it.")
+        raise UserInputError(f"{path} is a folder.", "Name one file in it.")
     if not path.exists():
-        raise Unusable(f"There is no file {path}.", _nearest_file(path))
+        raise UserInputError(f"There is no file {path}.", _nearest_file(path))
     if not path.is_file():
-        raise Unusable(f"{path} is no ordinary file, and is read more than once.", "Write its rows to a file first.")
+        raise UserInputError(
+            f"{path} is no ordinary file, and is read more than once.", "Write its rows to a file first."
+        )
     try:
         with path.open("rb") as file:
             is_empty = not file.read(1)
     except OSError as error:
-        raise Unusable(f"{path} can't be read: {error.strerror or error}.", "Check its permissions.") from error
+        raise UserInputError(f"{path} can't be read: {error.strerror or error}.", "Check its permissions.") from error
     if is_empty:
-        raise Unusable(f"{path} is empty: it holds not a single byte.", "Was it written to its end?")
+        raise UserInputError(f"{path} is empty: it holds not a single byte.", "Was it written to its end?")
     return DataFile(path)
 
 
@@ -166,7 +170,7 @@ def _nearest_file(path: Path) -> str:
     if not path.parent.is_dir():
         return f"There is no folder {path.parent} either."
     names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file() and _ending(entry) in _ENDINGS)
-    near = nearest(path.name, names)
+    near = closest_match(path.name, names)
     return f"Did you mean {path.parent / near}?" if near else "Check the path."
 
 
@@ -194,7 +198,7 @@ def _format_of(path: Path) -> Callable[[Path], Format]:
     if ending in _ENDINGS:
         return _ENDINGS[ending]
     known = ", ".join(_ENDINGS)
-    raise Unusable(
+    raise UserInputError(
         f"The name {path.name} does not say what is in the file.",
         f"Endings that are known: {known}; .csv and .tsv also with {', '.join(_COMPRESSED)} behind.",
     )

@@ -1,5 +1,10 @@
 """Fits that can be asked to stop, and end with what they have."""
 
-from fitwithin.backends._early_stopping.base import Patience, Stopping, register_stopping, stopping_fit
+from fitwithin.backends._early_stopping.base import (
+    EarlyStoppingFit,
+    StopSignal,
+    find_early_stopping,
+    register_early_stopping,
+)
 
-__all__ = ["Patience", "Stopping", "register_stopping", "stopping_fit"]
+__all__ = ["EarlyStoppingFit", "StopSignal", "find_early_stopping", "register_early_stopping"]

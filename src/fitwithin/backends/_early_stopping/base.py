@@ -8,14 +8,14 @@ from importlib import import_module
 from typing import Any, Protocol
 
 
-class Stopping(Protocol):
+class EarlyStoppingFit(Protocol):
     """A fit that ends when its time is up, with what it has by then.
 
     It leaves an ordinary fitted learner, with the parameters that the user set, and with at most as many steps. It
     takes at least one step, however late it is. With time enough it is the learner of a plain fit.
     """
 
-    def __call__(self, learner: Any, X: Any, y: Any, patience: Patience, params: Mapping[str, Any]) -> None:
+    def __call__(self, learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
         """Fit the learner in place; `params` are the other arguments of its fit."""
         ...
 
@@ -52,7 +52,7 @@ _KNOWN: dict[str, str] = {
     "sklearn.MLPClassifier": "neural_networks.fit_network",
     "sklearn.MLPRegressor": "neural_networks.fit_network",
     "sklearn.Pipeline": "wrappers.fit_pipeline",
-    "fitwithin.AnyLabels": "wrappers.fit_any_labels",
+    "fitwithin.LabelEncodedClassifier": "wrappers.fit_any_labels",
 }
 
 
@@ -68,10 +68,10 @@ _IF: dict[str, str] = {
 }
 
 
-_ADDED: dict[type, Stopping] = {}
+_ADDED: dict[type, EarlyStoppingFit] = {}
 
 
-def register_stopping(kind: type, stopping: Stopping) -> None:
+def register_early_stopping(kind: type, stopping: EarlyStoppingFit) -> None:
     """Teach the library how to stop a kind of learner.
 
     Parameters
@@ -79,42 +79,42 @@ def register_stopping(kind: type, stopping: Stopping) -> None:
     kind : type
         The learner's class. Its subclasses are stopped in the same way, but for those with a `fit` of their own. It
         goes before what the library knows of that class.
-    stopping : callable(learner, X, y, patience, params)
-        Fits the learner in place, and ends when the time is up: `patience.steps(most)` yields the steps that there is
-        time for; `patience.over()` and `patience.left()` are for learners without a number of steps. `params` are the
+    stopping : callable(learner, X, y, stop_signal, params)
+        Fits the learner in place, and ends when the time is up: `stop_signal.steps(most)` yields the steps that there is
+        time for; `stop_signal.is_set()` and `stop_signal.seconds_left()` are for learners without a number of steps. `params` are the
         other arguments of the learner's fit, such as `sample_weight`. To be used in another process it must be
         picklable by cloudpickle, like the learner.
 
     Examples
     --------
-    >>> from fitwithin.backends._early_stopping import Patience, register_stopping, stopping_fit
+    >>> from fitwithin.backends._early_stopping import StopSignal, register_early_stopping, find_early_stopping
     >>> class Counter:
     ...     def fit(self, X, y):
     ...         self.steps_ = 1000
-    >>> def fit(learner, X, y, patience, params):
-    ...     for step in patience.steps(1000):
+    >>> def fit(learner, X, y, stop_signal, params):
+    ...     for step in stop_signal.steps(1000):
     ...         learner.steps_ = step + 1
-    >>> register_stopping(Counter, fit)
+    >>> register_early_stopping(Counter, fit)
     >>> counter = Counter()
-    >>> stopping_fit(counter)(counter, None, None, Patience(0), {})
+    >>> find_early_stopping(counter)(counter, None, None, StopSignal(0), {})
     >>> counter.steps_
     1
     """
     if not isinstance(kind, type) or not callable(stopping):
-        raise TypeError(f"register_stopping takes a class and a callable; got {kind!r} and {stopping!r}.")
+        raise TypeError(f"register_early_stopping takes a class and a callable; got {kind!r} and {stopping!r}.")
     _ADDED[kind] = stopping
 
 
-def stopping_fit(learner: Any) -> Stopping | None:
+def find_early_stopping(learner: Any) -> EarlyStoppingFit | None:
     """How to fit this learner so that it ends when its time is up; None for a black box.
 
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> stopping_fit(RandomForestClassifier()) is None
+    >>> find_early_stopping(RandomForestClassifier()) is None
     False
-    >>> stopping_fit(DecisionTreeClassifier()) is None
+    >>> find_early_stopping(DecisionTreeClassifier()) is None
     True
     """
     kinds = [kind for kind in type(learner).__mro__ if _fits_like(learner, kind)]
@@ -124,7 +124,7 @@ def stopping_fit(learner: Any) -> Stopping | None:
     for kind in kinds:
         name = _KNOWN.get(f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}")
         if name is not None and (name not in _IF or _load(_IF[name])(learner)):
-            stopping: Stopping = _load(name)
+            stopping: EarlyStoppingFit = _load(name)
             return stopping
     return None
 
@@ -146,7 +146,7 @@ def _load(name: str) -> Callable[..., Any]:
 _FOREVER = 1e9
 
 
-class Patience:
+class StopSignal:
     """What a fit looks at to know when to end.
 
     Parameters
@@ -158,37 +158,37 @@ class Patience:
 
     Attributes
     ----------
-    undone : float
+    skipped_seconds : float
         Seconds that the steps would have taken which a fit left out, told by the fit; for the price of a whole one.
 
     Examples
     --------
     >>> from fitwithin.testing import FakeClock
     >>> clock = FakeClock()
-    >>> patience = Patience(10, clock=clock)
+    >>> stop_signal = StopSignal(10, clock=clock)
     >>> clock.advance(4)
-    >>> patience.left(), patience.over()
+    >>> stop_signal.seconds_left(), stop_signal.is_set()
     (6.0, False)
     >>> clock.advance(6)
-    >>> patience.over()
+    >>> stop_signal.is_set()
     True
     """
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self.undone = 0.0
+        self.skipped_seconds = 0.0
         self._clock = clock
         self._end = clock() + min(float(seconds), _FOREVER)
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds until the fit should have ended; below zero if it should have by now."""
         return self._end - self._clock()
 
-    def over(self) -> bool:
+    def is_set(self) -> bool:
         """Whether the fit should end; cheap, to be asked between any two steps."""
-        return self.left() <= 0.0
+        return self.seconds_left() <= 0.0
 
     def steps(self, most: int) -> Iterator[int]:
-        """Numbers of steps, as many as there is time for: at least one; tells `undone` of those that it leaves out.
+        """Numbers of steps, as many as there is time for: at least one; tells `skipped_seconds` of those that it leaves out.
 
         Parameters
         ----------
@@ -204,15 +204,15 @@ class Patience:
         --------
         >>> from fitwithin.testing import FakeClock
         >>> clock = FakeClock()
-        >>> patience = Patience(10, clock=clock)
-        >>> for step in patience.steps(100):
+        >>> stop_signal = StopSignal(10, clock=clock)
+        >>> for step in stop_signal.steps(100):
         ...     clock.advance(4)
-        >>> step, patience.undone
+        >>> step, stop_signal.skipped_seconds
         (2, 388.0)
         """
-        before = self.left()
+        before = self.seconds_left()
         for number in range(most):
-            if number and self.over():
-                self.undone = (most - number) * (before - self.left()) / number
+            if number and self.is_set():
+                self.skipped_seconds = (most - number) * (before - self.seconds_left()) / number
                 return
             yield number

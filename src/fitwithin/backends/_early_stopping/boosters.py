@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fitwithin.backends._early_stopping.base import Patience
+from fitwithin.backends._early_stopping.base import StopSignal
 from fitwithin.backends._early_stopping.steps import OneMore, kept, replaced
 
 # From how many rows on histogram boosting stops early by itself, if nobody says whether it should; documented.
@@ -22,7 +22,7 @@ _NEVER = 1 << 30
 _CATBOOST_ITERATIONS = 1000
 
 
-def fit_lightgbm(learner: Any, X: Any, y: Any, patience: Patience, params: Mapping[str, Any]) -> None:
+def fit_lightgbm(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """LightGBM: asked after every iteration, ends as if `n_estimators` had been reached.
 
     The same model as without us if there is time enough.
@@ -31,7 +31,7 @@ def fit_lightgbm(learner: Any, X: Any, y: Any, patience: Patience, params: Mappi
 
     others = dict(params)
     callbacks = list(others.pop("callbacks", None) or [])
-    one_more = OneMore(patience, learner.get_params()["n_estimators"])
+    one_more = OneMore(stop_signal, learner.get_params()["n_estimators"])
     judge: Any = None
 
     def stop(env: Any) -> None:
@@ -52,7 +52,7 @@ def fit_lightgbm(learner: Any, X: Any, y: Any, patience: Patience, params: Mappi
 def _judge(env: Any, callbacks: Sequence[Any]) -> Any:
     """LightGBM's own early stopping once more, if the user wants it, for the best iteration at the end of the time.
 
-    With a patience that has no end; the user's ends the fit as always.
+    With a stop_signal that has no end; the user's ends the fit as always.
     """
     from lightgbm import early_stopping
 
@@ -66,7 +66,7 @@ def _judge(env: Any, callbacks: Sequence[Any]) -> Any:
     return None
 
 
-def fit_xgboost(learner: Any, X: Any, y: Any, patience: Patience, params: Mapping[str, Any]) -> None:
+def fit_xgboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """XGBoost: asked before every iteration but the first.
 
     The same model as without us if there is time enough. Before, not after: the callbacks that XGBoost adds by itself,
@@ -74,7 +74,7 @@ def fit_xgboost(learner: Any, X: Any, y: Any, patience: Patience, params: Mappin
     """
     from xgboost.callback import TrainingCallback
 
-    one_more = OneMore(patience, learner.get_num_boosting_rounds())
+    one_more = OneMore(stop_signal, learner.get_num_boosting_rounds())
 
     class Stop(TrainingCallback):
         started = False
@@ -88,9 +88,9 @@ def fit_xgboost(learner: Any, X: Any, y: Any, patience: Patience, params: Mappin
         learner.fit(X, y, **params)
 
 
-def fit_catboost(learner: Any, X: Any, y: Any, patience: Patience, params: Mapping[str, Any]) -> None:
+def fit_catboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """CatBoost: asked after every iteration; the same model as without us if there is time enough."""
-    one_more = OneMore(patience, learner.get_param("iterations") or _CATBOOST_ITERATIONS)
+    one_more = OneMore(stop_signal, learner.get_param("iterations") or _CATBOOST_ITERATIONS)
 
     class Stop:
         def after_iteration(self, info: Any) -> bool:
@@ -105,11 +105,11 @@ def is_on_the_processor(learner: Any) -> bool:
     return str(learner.get_params().get("task_type", "CPU")).upper() == "CPU"
 
 
-def fit_gradient_boosting(learner: Any, X: Any, y: Any, patience: Patience, params: Mapping[str, Any]) -> None:
+def fit_gradient_boosting(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """Gradient boosting: its monitor is asked after every stage; the same model if there is time enough."""
     others = dict(params)
     users = others.pop("monitor", None)
-    one_more = OneMore(patience, learner.n_estimators)
+    one_more = OneMore(stop_signal, learner.n_estimators)
 
     def monitor(stage: int, model: Any, local: Any) -> bool:
         wants_to_stop = users is not None and bool(users(stage, model, local))
@@ -118,14 +118,16 @@ def fit_gradient_boosting(learner: Any, X: Any, y: Any, patience: Patience, para
     learner.fit(X, y, monitor=monitor, **others)
 
 
-def fit_hist_gradient_boosting(learner: Any, X: Any, y: Any, patience: Patience, params: Mapping[str, Any]) -> None:
+def fit_hist_gradient_boosting(
+    learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]
+) -> None:
     """Histogram boosting: asked after every iteration; the same model as without us if there is time enough.
 
     By its own early stopping, of which one method has a second opinion for the time of the fit. A few calls with
     `warm_start` would need no private name, but each bins all rows again: a third of a whole fit for 100,000 rows of
     50 numbers. scikit-learn's callbacks will do once they have come to it.
     """
-    one_more = OneMore(patience, learner.max_iter)
+    one_more = OneMore(stop_signal, learner.max_iter)
     stops_early = _stops_early(learner, X, params)
     own = learner._should_stop
 

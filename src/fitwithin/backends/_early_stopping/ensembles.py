@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from fitwithin.backends._early_stopping.base import Patience
+from fitwithin.backends._early_stopping.base import StopSignal
 from fitwithin.backends._early_stopping.steps import LastWarned, advance_until, in_one_go, kept, rewinding
 
 
-def fit_forest(learner: Any, X: Any, y: Any, patience: Patience, params: Mapping[str, Any]) -> None:
+def fit_forest(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """A forest: the same trees as without us, fewer if the time is up.
 
     Asked between calls: after the first tree (one for each job), then at the latest when half of the time that was left
@@ -23,10 +23,10 @@ def fit_forest(learner: Any, X: Any, y: Any, patience: Patience, params: Mapping
         learner.fit(X, y, **params)
         return
     with kept(learner, "n_estimators", "warm_start"):
-        _grow(learner, patience, lambda: learner.fit(X, y, **params))
+        _grow(learner, stop_signal, lambda: learner.fit(X, y, **params))
 
 
-def fit_bagging(learner: Any, X: Any, y: Any, patience: Patience, params: Mapping[str, Any]) -> None:
+def fit_bagging(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """Bagging: asked like a forest; the same members as without us, fewer if the time is up.
 
     Then `n_estimators` is their number, since bagging divides by it when it predicts.
@@ -41,14 +41,14 @@ def fit_bagging(learner: Any, X: Any, y: Any, patience: Patience, params: Mappin
         seeds.extend(getattr(learner, "_seeds", ()))
 
     with kept(learner, "n_estimators", "warm_start"):
-        _grow(learner, patience, fit)
+        _grow(learner, stop_signal, fit)
     learner.n_estimators = len(learner.estimators_)
     if seeds:
         # A call leaves its own seeds only, by which `estimators_samples_` tells the rows of each member.
         learner._seeds = np.array(seeds)
 
 
-def _grow(learner: Any, patience: Patience, fit: Callable[[], object]) -> None:
+def _grow(learner: Any, stop_signal: StopSignal, fit: Callable[[], object]) -> None:
     """Fit with more and more members; the caller gives the parameters back."""
     rewind = rewinding(learner.random_state)
     calls = LastWarned()
@@ -61,7 +61,7 @@ def _grow(learner: Any, patience: Patience, fit: Callable[[], object]) -> None:
         learner.warm_start = True
         return True
 
-    advance_until(patience, most, advance, first=effective_n_jobs(learner.n_jobs))
+    advance_until(stop_signal, most, advance, first=effective_n_jobs(learner.n_jobs))
     calls.repeat(unless=_is_about_warm_start)
 
 

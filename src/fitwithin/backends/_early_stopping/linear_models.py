@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from fitwithin.backends._early_stopping.base import Patience
+from fitwithin.backends._early_stopping.base import StopSignal
 from fitwithin.backends._early_stopping.steps import (
     ENDLESS,
     LastWarned,
@@ -31,7 +31,7 @@ GoOn = Callable[[int], object]
 _SHARE, _LAST_SHARE = 1 / 2, 2 / 3
 
 
-def fit_logistic_regression(learner: Any, X: Any, y: Any, patience: Patience, params: Mapping[str, Any]) -> None:
+def fit_logistic_regression(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """Logistic regression, each solver in its own way; the same model as without us if there is time enough.
 
     `lbfgs` calls back after every iteration, from scikit-learn 1.9 on; before that it is fitted in parts, see
@@ -46,11 +46,11 @@ def fit_logistic_regression(learner: Any, X: Any, y: Any, patience: Patience, pa
         learner.fit(X, y, **params)
 
     if learner.solver == "lbfgs" and hasattr(learner, "set_callbacks"):
-        _fit_calling_back(learner, fit, patience)
+        _fit_calling_back(learner, fit, stop_signal)
     elif learner.solver == "newton-cg":
-        fit_in_parts(learner, fit, patience, warmly(learner, fit), fresh=1, growth=3)
+        fit_in_parts(learner, fit, stop_signal, warmly(learner, fit), fresh=1, growth=3)
     else:
-        fit_in_parts(learner, fit, patience, warmly(learner, fit) if learner.solver == "lbfgs" else None)
+        fit_in_parts(learner, fit, stop_signal, warmly(learner, fit) if learner.solver == "lbfgs" else None)
 
 
 def warmly(learner: Any, fit: Fit) -> GoOn:
@@ -68,7 +68,7 @@ def can_go_on(learner: Any) -> bool:
     return bool(learner.solver != "liblinear")
 
 
-def fit_sgd(learner: Any, X: Any, y: Any, patience: Patience, params: Mapping[str, Any]) -> None:
+def fit_sgd(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """Stochastic gradient descent in parts, see `fit_in_parts`, for the sake of its own stopping rule.
 
     What `partial_fit` adds in the end, epoch by epoch, has no rule but the time. It would start with the first learning
@@ -86,11 +86,11 @@ def fit_sgd(learner: Any, X: Any, y: Any, patience: Patience, params: Mapping[st
         learner.n_iter_ = epochs
 
     adaptive = getattr(learner, "learning_rate", None) == "adaptive"
-    fit_in_parts(learner, lambda: learner.fit(X, y, **params), patience, None if adaptive else go_on)
+    fit_in_parts(learner, lambda: learner.fit(X, y, **params), stop_signal, None if adaptive else go_on)
 
 
 def fit_in_parts(
-    learner: Any, fit: Fit, patience: Patience, go_on: GoOn | None, *, fresh: int = 2, growth: int = ENDLESS
+    learner: Any, fit: Fit, stop_signal: StopSignal, go_on: GoOn | None, *, fresh: int = 2, growth: int = ENDLESS
 ) -> None:
     """Fit for one iteration, for its price; then from the start again, for as many as half of the time allows; go on.
 
@@ -105,7 +105,7 @@ def fit_in_parts(
         With `max_iter`, `warm_start`, `random_state` and `n_iter_`.
     fit : callable
         Fits it as it is.
-    patience : Patience
+    stop_signal : StopSignal
         What is left.
     go_on : callable or None
         Adds iterations; None if there is no way.
@@ -120,9 +120,9 @@ def fit_in_parts(
     parts = _Parts(learner, fit, go_on, fresh)
     most, share = learner.max_iter, _SHARE if go_on is not None else _LAST_SHARE
     with kept(learner, "max_iter", "warm_start", "random_state"):
-        iteration = advance_until(patience, most, parts.advance, share=share, growth=growth)
+        iteration = advance_until(stop_signal, most, parts.advance, share=share, growth=growth)
     # Where there is no way to go on, nobody else knows that more was wanted.
-    patience.undone = parts.end() * iteration
+    stop_signal.skipped_seconds = parts.end() * iteration
 
 
 class _Parts:
@@ -180,8 +180,8 @@ def iterations_of(learner: Any) -> int:
 class _Stop:
     """Ends L-BFGS between two iterations; one of scikit-learn's callbacks."""
 
-    def __init__(self, patience: Patience, most: int) -> None:
-        self._one_more = OneMore(patience, most)
+    def __init__(self, stop_signal: StopSignal, most: int) -> None:
+        self._one_more = OneMore(stop_signal, most)
         self.is_over = False
 
     def setup(self, estimator: Any, context: Any) -> None:
@@ -201,8 +201,8 @@ class _Stop:
         """Not here: it is called once more after the last iteration, when scipy does not listen."""
 
 
-def _fit_calling_back(learner: Any, fit: Fit, patience: Patience) -> None:
-    stop = _Stop(patience, learner.max_iter)
+def _fit_calling_back(learner: Any, fit: Fit, stop_signal: StopSignal) -> None:
+    stop = _Stop(stop_signal, learner.max_iter)
     # There is no public way to ask for the user's.
     users = getattr(learner, "_skl_callbacks", [])
     calls = LastWarned()

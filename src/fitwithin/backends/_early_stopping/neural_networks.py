@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from fitwithin.backends._early_stopping.base import Patience
+from fitwithin.backends._early_stopping.base import StopSignal
 from fitwithin.backends._early_stopping.linear_models import Fit, fit_in_parts, warmly
 from fitwithin.backends._early_stopping.steps import LastWarned, OneMore, replaced
 
@@ -15,7 +15,7 @@ class _Enough(KeyboardInterrupt):
     """Ends the fit of a network, which takes Ctrl-C for a wish to stop and to keep what there is."""
 
 
-def fit_network(learner: Any, X: Any, y: Any, patience: Patience, params: Mapping[str, Any]) -> None:
+def fit_network(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """A network: asked at every batch, from the second epoch on; the same model if there is time enough.
 
     It may end within an epoch, which then counts for its weights but not among its iterations. `lbfgs` has no batches,
@@ -26,13 +26,13 @@ def fit_network(learner: Any, X: Any, y: Any, patience: Patience, params: Mappin
         learner.fit(X, y, **params)
 
     if learner.solver == "lbfgs":
-        fit_in_parts(learner, fit, patience, warmly(learner, fit))
+        fit_in_parts(learner, fit, stop_signal, warmly(learner, fit))
     else:
-        _fit_batch_by_batch(learner, fit, patience)
+        _fit_batch_by_batch(learner, fit, stop_signal)
 
 
-def _fit_batch_by_batch(learner: Any, fit: Fit, patience: Patience) -> None:
-    one_more = OneMore(patience)
+def _fit_batch_by_batch(learner: Any, fit: Fit, stop_signal: StopSignal) -> None:
+    one_more = OneMore(stop_signal)
     backprop = learner._backprop
     is_over = False
 

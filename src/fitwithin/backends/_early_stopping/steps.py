@@ -10,7 +10,7 @@ from typing import Any
 
 from sklearn.utils import check_random_state
 
-from fitwithin.backends._early_stopping.base import Patience
+from fitwithin.backends._early_stopping.base import StopSignal
 
 Advance = Callable[[int], bool]
 """Go on to so many steps in all; whether there is any use in going on after that."""
@@ -27,7 +27,7 @@ class OneMore:
 
     Parameters
     ----------
-    patience : Patience
+    stop_signal : StopSignal
         What is left; told of the steps that are left out.
     most : int, default=0
         Steps that the user asked for; 0 if nobody can tell.
@@ -36,7 +36,7 @@ class OneMore:
     --------
     >>> from fitwithin.testing import FakeClock
     >>> clock = FakeClock()
-    >>> one_more = OneMore(Patience(10, clock=clock))
+    >>> one_more = OneMore(StopSignal(10, clock=clock))
     >>> clock.advance(5)
     >>> one_more()
     True
@@ -45,15 +45,15 @@ class OneMore:
     False
     """
 
-    def __init__(self, patience: Patience, most: int = 0) -> None:
-        self._patience = patience
+    def __init__(self, stop_signal: StopSignal, most: int = 0) -> None:
+        self._patience = stop_signal
         self._most = most
         self._steps = 0
         self._first = self._left = 0.0
 
     def __call__(self) -> bool:
         """Whether to go on."""
-        left = self._patience.left()
+        left = self._patience.seconds_left()
         if self._steps == 0:
             last, self._first = 0.0, left
         else:
@@ -63,7 +63,7 @@ class OneMore:
         goes_on = left > last
         if not goes_on and self._steps > 1:
             step = (self._first - left) / (self._steps - 1)
-            self._patience.undone = max(0, self._most - self._steps) * step
+            self._patience.skipped_seconds = max(0, self._most - self._steps) * step
         return goes_on
 
 
@@ -95,7 +95,7 @@ class _Price:
 
 
 def advance_until(
-    patience: Patience,
+    stop_signal: StopSignal,
     most: int,
     advance: Advance,
     *,
@@ -110,7 +110,7 @@ def advance_until(
 
     Parameters
     ----------
-    patience : Patience
+    stop_signal : StopSignal
         What is left; told of the steps that are left out.
     most : int
         Steps that the user asked for.
@@ -136,7 +136,7 @@ def advance_until(
     ...     def advance(steps):
     ...         clock.advance(0.5 + 0.1 * (steps - calls[-1]))
     ...         return calls.append(steps) is None
-    ...     advance_until(Patience(seconds, clock=clock), 100, advance)
+    ...     advance_until(StopSignal(seconds, clock=clock), 100, advance)
     ...     return calls[1:]
     >>> run(1000)
     [1, 100]
@@ -146,11 +146,11 @@ def advance_until(
     [1]
     """
     done, steps = 0, min(first, most)
-    left = patience.left()
+    left = stop_signal.seconds_left()
     price: _Price | None = None
     while True:
         useful = advance(done + steps)
-        before, left = left, patience.left()
+        before, left = left, stop_signal.seconds_left()
         if price is None:
             price = _Price(steps, before - left)
         else:
@@ -160,7 +160,7 @@ def advance_until(
             return price.step
         steps = min(price.steps(left, share, first), max(first, growth * done), most - done)
         if steps == 0:
-            patience.undone = (most - done) * price.step
+            stop_signal.skipped_seconds = (most - done) * price.step
             return price.step
 
 

@@ -22,7 +22,7 @@ from fitwithin._core.budget import Budget, Clock
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfTime
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import Pool
-from fitwithin.backends._base import Examined, Scored, Task, Taught
+from fitwithin.backends._base import ExamReport, FitReport, ScoreReport, Task
 from fitwithin.backends._model_runner import repeat
 from fitwithin.backends._process.fork_host import ForkedHost
 from fitwithin.backends._process.protocol import Classify, Done, Fit, Introduction, Raised, Score, Store
@@ -92,15 +92,15 @@ class Process:
         self.clock = clock
         self.start = start
 
-    def open(self, budget: Budget) -> ProcessSeat:
-        """A seat for one session; the helper starts while `fit` is still checking its input."""
+    def open(self, budget: Budget) -> ProcessRunner:
+        """A runner for one session; the helper starts while `fit` is still checking its input."""
         if self.start not in ("auto", "fork", "spawn"):
             raise ValueError(f'start must be "auto", "fork" or "spawn"; got {self.start!r}.')
         fork = self.start == "fork" or (self.start == "auto" and sys.platform == "linux")
-        return ProcessSeat(ForkedHost() if fork else SpawnedHost(), budget)
+        return ProcessRunner(ForkedHost() if fork else SpawnedHost(), budget)
 
 
-class ProcessSeat:
+class ProcessRunner:
     """A learner in a process of its own."""
 
     killable = True
@@ -122,7 +122,7 @@ class ProcessSeat:
             self._rows.close()
         self._host.close()
 
-    def welcome(self, learner: Any, pool: Pool, task: Task) -> None:
+    def prepare(self, learner: Any, pool: Pool, task: Task) -> None:
         """Pickle the learner, let its modules be imported, and open the shared map."""
         pickled = _pickled(learner, task)
         self._host.prepare(_modules(pickled))
@@ -137,7 +137,7 @@ class ProcessSeat:
             seed=task.seed,
         )
 
-    def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> Taught:
+    def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
         """Train in a process that is started for this round; or go on in the process that is there."""
         start = self._budget.elapsed()
         assert self._rows is not None
@@ -148,9 +148,11 @@ class ProcessSeat:
         if within is not None:
             within -= self._budget.elapsed() - start
         done = self._ask(Fit(place, batch, within))
-        caught, undone = done.value
+        caught, skipped_seconds = done.value
         self._warnings = pickle.loads(caught)
-        return Taught(handover=self._budget.elapsed() - start - done.seconds, fit=done.seconds, undone=undone)
+        return FitReport(
+            handover=self._budget.elapsed() - start - done.seconds, fit=done.seconds, skipped_seconds=skipped_seconds
+        )
 
     def _start_process(self) -> None:
         assert self._rows is not None
@@ -158,7 +160,7 @@ class ProcessSeat:
         self._models = [SharedFile(self._host.folder) for _ in range(2)]
         self._host.start(self._introduction, [*self._rows.files, *self._models], self._budget)
 
-    def examine(self, rows: Rows, margins: bool = False) -> Examined:
+    def examine(self, rows: Rows, margins: bool = False) -> ExamReport:
         """Classify rows where the model was trained."""
         start = self._budget.elapsed()
         assert self._rows is not None
@@ -167,13 +169,13 @@ class ProcessSeat:
         done = self._ask(Classify(place, margins))
         bits, gaps = done.value
         wrong = np.unpackbits(np.frombuffer(bits, np.uint8), count=len(rows)).astype(np.bool_)
-        return Examined(wrong, self._budget.elapsed() - start - done.seconds, done.seconds, gaps)
+        return ExamReport(wrong, self._budget.elapsed() - start - done.seconds, done.seconds, gaps)
 
-    def score(self, fresh: Mask) -> Scored:
+    def score(self, fresh: Mask) -> ScoreReport:
         """Score where the exams were sat."""
         done = self._ask(Score(len(fresh), np.packbits(fresh).tobytes()))
         overall, unseen = done.value
-        return Scored(overall, unseen, done.seconds)
+        return ScoreReport(overall, unseen, done.seconds)
 
     def keep(self) -> StoredModel:
         """Store the model in the file that does not hold the model kept before."""
@@ -212,7 +214,7 @@ class ProcessSeat:
 def _pickled(learner: Any, task: Task) -> bytes:
     try:
         body: bytes = cloudpickle.dumps(
-            (learner, task.grading, dict(task.options), task.classes, task.stopping), protocol=5
+            (learner, task.scoring, dict(task.options), task.classes, task.stopping), protocol=5
         )
     except Exception as error:
         raise TypeError(

@@ -21,7 +21,7 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.records import Rows
 from fitwithin._core.tables import concatenate, is_plain, take
 from fitwithin._core.target import Array, Target
-from fitwithin._pools import Pool, Portion, TablePool
+from fitwithin._pools import LabeledRows, Pool, TablePool
 from fitwithin.backends._process.shared_memory import SharedFile, load, private_view, store
 
 _CHUNK_BYTES = 1 << 20
@@ -343,15 +343,15 @@ class RowReader:
         self._file = layout.source.open() if layout.source is not None else None
         self._loaded: dict[int, Any] = {}
 
-    def read(self, place: Place) -> Portion:
+    def read(self, place: Place) -> LabeledRows:
         """The rows at a place."""
         stop = place.stop if isinstance(place, Span) else int(place.at.max(initial=-1)) + 1
         columns = [self._column(number, stop)[_selection(place)] for number in range(len(self._layout.columns))]
         target, *others = columns
         extras = dict(zip(self._layout.extras, others, strict=False))
-        return Portion(self._features(place, columns), self._layout.target.decode(target), extras)
+        return LabeledRows(self._features(place, columns), self._layout.target.decode(target), extras)
 
-    def read_in_pieces(self, place: Place) -> Iterator[Portion]:
+    def read_in_pieces(self, place: Place) -> Iterator[LabeledRows]:
         """The same, but never more than a piece of those rows at a time that must be gathered."""
         if isinstance(place, Span):
             yield self.read(place)

@@ -21,8 +21,8 @@ import cloudpickle
 import numpy as np
 import psutil
 
-from fitwithin.backends._early_stopping import Patience
-from fitwithin.backends._model_runner import Pupil
+from fitwithin.backends._early_stopping import StopSignal
+from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process.protocol import (
     Arrival,
     Channel,
@@ -92,21 +92,21 @@ class _Desk:
         self._models = (first, second)
         self._introduction = introduction
         self._rows = RowReader(introduction.layout, tuple(rows))
-        self._pupil: Pupil | None = None
+        self._pupil: ModelRunner | None = None
 
     def fit(self, request: Fit) -> Done:
         _seed(self._introduction.seed)
         _adopt_filters(self._introduction.filters)
-        learner, grading, options, classes, stopping = pickle.loads(self._introduction.pupil)
+        learner, scoring, options, classes, stopping = pickle.loads(self._introduction.pupil)
         if request.batch is None or self._pupil is None:
-            self._pupil = Pupil(learner, grading)
-        patience = None if request.within is None else Patience(request.within)
+            self._pupil = ModelRunner(learner, scoring)
+        stop_signal = None if request.within is None else StopSignal(request.within)
         if request.batch is None:
-            self._pupil.learn(self._rows.read(request.place), options, patience, stopping)
+            self._pupil.learn(self._rows.read(request.place), options, stop_signal, stopping)
         else:
             self._pupil.go_on(self._rows.read(request.place), request.batch, classes)
         caught = cloudpickle.dumps([_portable(warning) for warning in self._pupil.warnings])
-        return self._done((caught, 0.0 if patience is None else patience.undone))
+        return self._done((caught, 0.0 if stop_signal is None else stop_signal.skipped_seconds))
 
     def classify(self, request: Classify) -> Done:
         sat = self.pupil.sit(self._rows.read_in_pieces(request.place), request.margins)
@@ -118,7 +118,7 @@ class _Desk:
         return Done(self.pupil.score(fresh), time.monotonic() - start)
 
     @property
-    def pupil(self) -> Pupil:
+    def pupil(self) -> ModelRunner:
         """Who was taught last."""
         assert self._pupil is not None
         return self._pupil

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fitwithin._core.environment import Machine
+from fitwithin._core.environment import Environment
 from fitwithin._core.records import Round
 from fitwithin.viz._fitted import check_fitted
 from fitwithin.viz._history import COLUMNS, ends
@@ -94,15 +94,17 @@ def _name(model: Any) -> str:
 def _note(history: Sequence[Round]) -> str:
     """How the scores of the rounds are to be read."""
     notes = []
-    if any(finished.judges for finished in history):
-        notes.append("Scores of rounds are by the judges who chose the model; the one at the top of the page is not.")
+    if any(finished.validation_rows for finished in history):
+        notes.append(
+            "Scores of rounds come from the validation rows, which chose the model; the score at the top does not."
+        )
     if any(finished.is_flattered for finished in history):
-        notes.append("A score without judges is too high where fewer rows are fresh than were examined.")
+        notes.append("A score without validation rows is too high where fewer rows are fresh than were examined.")
     return f'<p class="note">{" ".join(notes)}</p>' if notes else ""
 
 
 def _parts(estimator: Any) -> list[Part]:
-    here = Machine.here()
+    here = Environment.here()
     shown, left_out = ends(estimator.history_, _MOST_ROUNDS)
     words = "Every finished round, times in seconds. Click a heading to sort; point at it to see what it means."
     if left_out:
@@ -111,10 +113,10 @@ def _parts(estimator: Any) -> list[Part]:
         words = "No round was finished."
     rounds = scrolling(table(COLUMNS, shown, sortable=True), "Rounds") + _note(estimator.history_) if shown else ""
     settled = facts("Settings", settings(estimator)) + facts("Data", data(estimator))
-    where = facts("Machine", machine(here)) + facts("Versions", versions(here, estimator.best_estimator_))
+    where = facts("Environment", machine(here)) + facts("Versions", versions(here, estimator.best_estimator_))
     return [
         Part("Pictures", "How the score grew, where the time went, and what was taught.", pictures(estimator)),
         Part("Rounds", words, rounds),
         Part("Settings and data", "What the fit was asked to do.", settled),
-        Part("Machine and versions", "Where this page was written, and with what.", where),
+        Part("Environment and versions", "Where this page was written, and with what.", where),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fitwithin._core.environment import Machine, libraries_of
+from fitwithin._core.environment import Environment, library_versions
 from fitwithin.viz._fitted import Fitted, returned, score_name
 from fitwithin.viz._html import plain, scrolling
 
@@ -83,7 +83,7 @@ def data(estimator: Fitted) -> dict[str, str]:
     return found
 
 
-def machine(here: Machine) -> dict[str, str]:
+def machine(here: Environment) -> dict[str, str]:
     """The machine."""
     return {
         "processor": f"{here.cores} cores, {here.processor or 'unknown'}",
@@ -93,6 +93,6 @@ def machine(here: Machine) -> dict[str, str]:
     }
 
 
-def versions(here: Machine, model: Any) -> dict[str, str]:
+def versions(here: Environment, model: Any) -> dict[str, str]:
     """Python and the libraries, those of the learner too."""
-    return {"Python": here.python} | here.libraries | libraries_of(model)
+    return {"Python": here.python} | here.libraries | library_versions(model)
