@@ -25,7 +25,7 @@ from fitwithin._presets import preset
 from fitwithin._session.progress import ShowProgress, display
 from fitwithin._session.result import Outcome
 from fitwithin._session.session import Session
-from fitwithin.backends import Backend, Inline, Process, Runner, Task
+from fitwithin.backends import Backend, Inline, Process, Runner, FitSettings
 from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.teachers import Deck, Teacher
 from fitwithin.viz._history import History
@@ -145,11 +145,11 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
         self.n_rows_in_ = len(pool)
         labels = target if isinstance(target, Labels) else None
         strata, classes = (None, None) if labels is None else (labels.codes, labels.classes)
-        task = Task(Scoring(scorer, self._regression), options, seed, classes, find_early_stopping(learner))
+        task = FitSettings(Scoring(scorer, self._regression), options, seed, classes, find_early_stopping(learner))
         runner.prepare(learner, pool, task)
         least = 1 if self.scoring in (None, "accuracy") else _LEAST_OF_A_CLASS
         # A learner that goes by steps takes time in proportion to its rows.
-        can_stop_early = task.stopping is not None
+        can_stop_early = task.early_stopping is not None
         outlook = Outlook(
             budget,
             CostModel(1.0 if can_stop_early else GROWTH),

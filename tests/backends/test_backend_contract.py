@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from fitwithin._core.exceptions import LearnerDied
-from fitwithin.backends import Inline, Process, Task
+from fitwithin.backends import Inline, Process, FitSettings
 from fitwithin.backends._process.fork_host import Helper, helpers
 from fitwithin.backends._process.spawn_host import Worker
 from fitwithin.testing import AwkwardClassifier, BackendContract, KillableBackendContract
@@ -61,11 +61,11 @@ def test_a_memory_mapped_array_is_mapped_and_not_copied(start, tmp_path):
     pool.X = np.asarray(mapped)[10:]
 
     with seated(Process(start=start), RecordingClassifier(), pool) as runner:
-        runner.teach(np.array([3, 100, 7]))
-        model = runner.keep()
+        runner.fit(np.array([3, 100, 7]))
+        model = runner.save()
         shared = len(runner._rows.files)
 
-    np.testing.assert_array_equal(model.bring().X_, a_pool().X[[3, 100, 7]])
+    np.testing.assert_array_equal(model.load().X_, a_pool().X[[3, 100, 7]])
     model.discard()
     assert shared == 1  # The labels alone.
 
@@ -81,18 +81,18 @@ def test_a_private_or_deleted_memory_map_is_read_like_any_array(tmp_path):
     for X in (private, deleted):
         pool.X = X
         with seated(Process(), RecordingClassifier(), pool) as runner:
-            runner.teach(np.array([5, 6]))
-            model = runner.keep()
-        np.testing.assert_array_equal(model.bring().X_, X[[5, 6]])
+            runner.fit(np.array([5, 6]))
+            model = runner.save()
+        np.testing.assert_array_equal(model.load().X_, X[[5, 6]])
         model.discard()
 
 
 def test_each_row_enters_the_shared_map_once():
     pool = a_pool()
     with seated(Process(start="fork"), RecordingClassifier(), pool) as runner:
-        runner.teach(np.arange(50))
+        runner.fit(np.arange(50))
         runner.examine(np.arange(50, 100))
-        runner.teach(np.arange(25, 75))
+        runner.fit(np.arange(25, 75))
         runner.examine(np.arange(100))
 
         assert runner._rows.length == 100
@@ -107,11 +107,11 @@ def test_a_learner_with_the_global_random_state_repeats_itself_under_a_seed_and_
     def draws(seed):
         models = []
         with Process().open(_long()) as runner:
-            runner.prepare(Random(), a_pool(), Task(seed=seed))
+            runner.prepare(Random(), a_pool(), FitSettings(seed=seed))
             for _ in range(2):
-                runner.teach(np.arange(5))
-                models.append(runner.keep())
-        found = [model.bring().draw_ for model in models]
+                runner.fit(np.arange(5))
+                models.append(runner.save())
+        found = [model.load().draw_ for model in models]
         for model in models:
             model.discard()
         return found
@@ -146,7 +146,7 @@ def test_a_helper_that_died_while_idle_is_replaced():
     helper.kill()
 
     with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as runner:
-        assert runner.teach(np.arange(9)).fit >= 0
+        assert runner.fit(np.arange(9)).fit >= 0
 
 
 def test_a_helper_that_dies_at_work_is_told_as_the_learners_death():
@@ -157,7 +157,7 @@ def test_a_helper_that_dies_at_work_is_told_as_the_learners_death():
 
         threading.Timer(0.3, helper.kill).start()
         with pytest.raises(LearnerDied):
-            runner.teach(np.arange(30))
+            runner.fit(np.arange(30))
 
 
 def test_a_session_that_gave_up_on_a_fork_does_not_confuse_the_next_one():
@@ -172,7 +172,7 @@ def test_a_session_that_gave_up_on_a_fork_does_not_confuse_the_next_one():
 
     with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as runner:
         assert runner._host._helper is helper
-        assert runner.teach(np.arange(9)).fit >= 0
+        assert runner.fit(np.arange(9)).fit >= 0
         assert runner.examine(np.arange(9, 12)).wrong.shape == (3,)
     for end in (ours, theirs):
         end.close()
@@ -207,7 +207,7 @@ def test_an_exit_of_the_learner_is_told_by_its_code():
         seated(Process(start="fork"), Quitting(), a_pool()) as runner,
         pytest.raises(LearnerDied, match="exit code 4"),
     ):
-        runner.teach(np.arange(5))
+        runner.fit(np.arange(5))
 
 
 def test_a_warning_class_that_exists_only_here_reaches_the_user():
@@ -222,8 +222,8 @@ def test_a_warning_class_that_exists_only_here_reaches_the_user():
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         with seated(Process(), Warner(), a_pool()) as runner:
-            runner.teach(np.arange(5))
-            kept = runner.keep()
+            runner.fit(np.arange(5))
+            kept = runner.save()
     with pytest.warns(OwnWarning, match="mine"):
-        kept.bring()
+        kept.load()
     kept.discard()

@@ -15,7 +15,7 @@ from fitwithin._core.scoring import accuracy_interval
 from fitwithin._core.target import Labels
 from fitwithin._pools import TablePool
 from fitwithin._session.session import Session
-from fitwithin.backends import Inline, Task
+from fitwithin.backends import Inline, FitSettings
 from fitwithin.backends._inline import InlineModel, InlineRunner
 from fitwithin.teachers import TCT, Deck, Double, Exam, Full, Lesson
 from fitwithin.testing import FakeClock
@@ -425,10 +425,10 @@ class Mortal(Inline):
 
 
 class MortalSeat(InlineRunner):
-    def teach(self, rows, batch=None, within=None):
+    def fit(self, rows, batch=None, within=None):
         if len(rows) > 20:
             raise LearnerDied("it was killed by SIGSEGV")
-        return super().teach(rows, batch, within)
+        return super().fit(rows, batch, within)
 
 
 def test_a_learner_that_dies_in_round_1_is_an_error_that_says_how():
@@ -465,7 +465,7 @@ class Ledger:
     """A backend in memory that counts its kept models, and is as slow and as fragile as it is told."""
 
     def __init__(self, *, load=0.0, interrupts=0):
-        self.load = load
+        self.load_seconds = load
         self.interrupts = interrupts
         self.kept = []
         self.discarded = []
@@ -483,8 +483,8 @@ class LedgerSeat(InlineRunner):
         super().__init__(budget)
         self.ledger = ledger
 
-    def keep(self):
-        model = LedgerModel(super().keep(), self.ledger)
+    def save(self):
+        model = LedgerModel(super().save(), self.ledger)
         self.ledger.kept.append(model)
         return model
 
@@ -495,13 +495,13 @@ class LedgerModel:
     def __init__(self, model: InlineModel, ledger):
         self.model = model
         self.ledger = ledger
-        self.load = ledger.load
+        self.load_seconds = ledger.load_seconds
 
-    def bring(self):
+    def load(self):
         if self.ledger.interrupts:
             self.ledger.interrupts -= 1
             raise KeyboardInterrupt
-        return self.model.bring()
+        return self.model.load()
 
     def discard(self):
         self.ledger.discarded.append(self)
@@ -732,7 +732,7 @@ def test_watchers_are_told_what_goes_on():
     budget = Budget(100, clock=backend.clock)
 
     with backend.open(budget) as runner:
-        runner.prepare(Oracle(skill=lambda rows: 0.9 if rows == 10 else 0.2), pool, Task())
+        runner.prepare(Oracle(skill=lambda rows: 0.9 if rows == 10 else 0.2), pool, FitSettings())
         teacher = Scripted((range(10), EXAM, range(600, 650)), (range(20), EXAM))
         outcome = Session(teacher, runner, budget, CostModel(), diaries).run(Deck(1000, np.random.default_rng(0)))
 
@@ -760,7 +760,7 @@ def test_a_round_is_over_for_watchers_before_the_user_is_asked():
     budget = Budget(100, clock=backend.clock)
 
     with backend.open(budget) as runner:
-        runner.prepare(Oracle(), TablePool(X, Labels.encode(y)), Task())
+        runner.prepare(Oracle(), TablePool(X, Labels.encode(y)), FitSettings())
         session = Session(
             Full(), runner, budget, CostModel(), (diary,), on_round=lambda finished: diary.entries.append("user")
         )

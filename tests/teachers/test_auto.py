@@ -391,7 +391,7 @@ class Steps(ClassifierMixin, BaseEstimator):
 
 
 def stop_between_steps(learner, X, y, stop_signal, params):
-    learner.go(X, y, stop_signal.over)
+    learner.go(X, y, stop_signal.is_set)
     stop_signal.skipped_seconds = (100 - learner.steps_) * 1e-5 * len(X)
 
 

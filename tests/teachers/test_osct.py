@@ -463,7 +463,7 @@ class CountingPool(TablePool):
 def test_an_exam_reads_the_pool_once_and_a_piece_at_a_time():
     pool = CountingPool(np.zeros((200_000, 100), dtype=np.float32), Labels.encode(np.arange(200_000) % 2))
     with seated(Inline(), RecordingClassifier(), pool) as runner:
-        runner.teach(np.arange(10))
+        runner.fit(np.arange(10))
         pool.reads = []
 
         runner.examine(np.arange(len(pool)))
@@ -483,7 +483,7 @@ def test_the_process_backend_shares_each_row_once_however_many_rounds_there_are(
             if isinstance(request, Exam):
                 answers = Answers(request.rows, runner.examine(request.rows).wrong)
             else:
-                runner.teach(request.rows)
+                runner.fit(request.rows)
                 answers = None
 
         assert runner._rows.length == 5000

@@ -121,8 +121,8 @@ class RoundTracker:
 
     def taught(self, report: FitReport) -> None:
         """The lesson is over."""
-        self._handover += report.handover
-        self._fit = report.fit
+        self._handover += report.handover_seconds
+        self._fit = report.fit_seconds
 
     def examined(self, rows: Rows, report: ExamReport, purpose: Purpose = "mistakes") -> None:
         """An exam is over; rows that judge are fresh to nobody, rows that audit stay fresh for everyone."""
@@ -131,8 +131,8 @@ class RoundTracker:
         self._right += len(rows) - int(np.count_nonzero(report.wrong))
         self._fresh.append(fresh)
         self._fresh_right += int(np.count_nonzero(fresh & ~report.wrong))
-        self._handover += report.handover
-        self._exam += report.exam
+        self._handover += report.handover_seconds
+        self._exam += report.exam_seconds
         self._validation_rows += len(rows) if purpose == "validation" else 0
         if purpose != "holdout":
             self._mistakes.append(rows[report.wrong])

@@ -178,9 +178,9 @@ class Session:
         self._announce("training on", len(rows))
         prediction = self.cost.predict(len(rows))
         self._tracker.begin(rows, None if prediction is None else prediction.fit, goes_on=lesson.batch is not None)
-        taught = self.runner.teach(rows, lesson.batch, lesson.within)
+        taught = self.runner.fit(rows, lesson.batch, lesson.within)
         self._tracker.taught(taught)
-        self.cost.taught(len(rows), taught.fit + taught.skipped_seconds)
+        self.cost.taught(len(rows), taught.fit_seconds + taught.skipped_seconds)
         if self.teacher.returns == "last":
             # It is the one to be returned, whatever its exams say and however long they take.
             self._settled = _Settled(self._keep(None, None), self.budget.elapsed())
@@ -189,7 +189,7 @@ class Session:
         self._announce("being examined on", len(rows))
         examined = self.runner.examine(rows, exam.margins)
         self._tracker.examined(rows, examined, exam.purpose)
-        self.cost.examined(len(rows), examined.handover + examined.exam)
+        self.cost.examined(len(rows), examined.handover_seconds + examined.exam_seconds)
         score = self._score(rows, examined) if exam.purpose in ("score", "validation") else None
         if exam.purpose == "validation" and score is not None:
             self._judge(score)
@@ -239,11 +239,11 @@ class Session:
         finished = self._tracker.close(
             estimate=estimate,
             best=model is not None,
-            store=0.0 if model is None else model.store,
+            store=0.0 if model is None else model.save_seconds,
             elapsed=self.budget.elapsed() if settled is None else settled.elapsed,
         )
         self.history.append(finished)
-        self.cost.observe(finished, load=0.0 if model is None else model.load)
+        self.cost.observe(finished, load=0.0 if model is None else model.load_seconds)
         for watcher in self.watchers:
             watcher.round_over(finished)
         return self.on_round is not None and bool(self.on_round(finished))
@@ -260,11 +260,11 @@ class Session:
     def _keep(self, estimate: Estimate | None, fresh: Estimate | None) -> SavedModel:
         """Make the new model the best one, if it can still be brought back in time."""
         self._announce("storing the model of", self._tracker.behind)
-        model = self.runner.keep()
-        if self.budget.seconds - self.budget.elapsed() < model.load:
+        model = self.runner.save()
+        if self.budget.seconds - self.budget.elapsed() < model.load_seconds:
             model.discard()
             raise OutOfTime
-        self.budget.reserved = model.load
+        self.budget.reserved = model.load_seconds
         former, self._best = self._best, self._candidate(model, estimate, fresh)
         if former is not None:
             former.model.discard()
@@ -301,9 +301,9 @@ class Session:
             raise nothing_to_show(self.budget, len(self.history), self._doing)
         best = self._best
         try:
-            model = best.model.bring()
+            model = best.model.load()
         except KeyboardInterrupt:
             if reason == "interrupted":
                 raise
-            reason, model = "interrupted", best.model.bring()
+            reason, model = "interrupted", best.model.load()
         return Outcome(model, self.history, reason, best.rows, best.fresh, best.by_class)

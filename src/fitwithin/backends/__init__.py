@@ -1,6 +1,6 @@
 """Backends: where the learner runs."""
 
-from fitwithin.backends._base import Backend, ExamReport, FitReport, Runner, SavedModel, ScoreReport, Task
+from fitwithin.backends._base import Backend, ExamReport, FitReport, Runner, SavedModel, ScoreReport, FitSettings
 from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal, register_early_stopping
 from fitwithin.backends._inline import Inline
 from fitwithin.backends._process.backend import Process
@@ -16,6 +16,6 @@ __all__ = [
     "SavedModel",
     "ScoreReport",
     "StopSignal",
-    "Task",
+    "FitSettings",
     "register_early_stopping",
 ]

@@ -20,14 +20,14 @@ class FitReport:
 
     Parameters
     ----------
-    handover, fit : float
+    handover_seconds, fit_seconds : float
         Seconds to bring the rows to the learner, and to train.
     skipped_seconds : float, default=0.0
         Seconds that the training would have gone on for, had it not been asked to stop.
     """
 
-    handover: float
-    fit: float
+    handover_seconds: float
+    fit_seconds: float
     skipped_seconds: float = 0.0
 
 
@@ -39,15 +39,15 @@ class ExamReport:
     ----------
     wrong : array of bool
         Which rows the model got wrong.
-    handover, exam : float
+    handover_seconds, exam_seconds : float
         Seconds to bring the rows to the learner, and to classify them.
     margins : array of float or None
         How sure it was of each row, if that was asked.
     """
 
     wrong: Mask
-    handover: float
-    exam: float
+    handover_seconds: float
+    exam_seconds: float
     margins: Margins | None = None
 
 
@@ -69,28 +69,28 @@ class ScoreReport:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class FitSettings:
     """What is asked of a learner besides learning.
 
     Parameters
     ----------
     scoring : Scoring
         How its models are graded.
-    options : dict
-        Arguments of its `fit` that do not go by rows.
+    fit_params : dict
+        Arguments of its `fit` that do not have one entry for each row.
     seed : int or None
         For learners that draw on the global random state.
     classes : array or None
         Every class there is, for learners that see the rows little by little.
-    stopping : callable or None
+    early_stopping : callable or None
         How to fit the learner so that it can be asked to stop; None for a black box.
     """
 
     scoring: Scoring = field(default_factory=Scoring)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    fit_params: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
     classes: Array | None = None
-    stopping: EarlyStoppingFit | None = None
+    early_stopping: EarlyStoppingFit | None = None
 
 
 class SavedModel(Protocol):
@@ -98,23 +98,23 @@ class SavedModel(Protocol):
 
     Attributes
     ----------
-    store : float
-        Seconds that storing it took.
-    load : float
-        Seconds that `bring` is expected to take.
+    save_seconds : float
+        Seconds that saving it took.
+    load_seconds : float
+        Seconds that `load` is expected to take.
     """
 
     @property
-    def store(self) -> float:
-        """Seconds that storing it took."""
+    def save_seconds(self) -> float:
+        """Seconds that saving it took."""
         ...
 
     @property
-    def load(self) -> float:
-        """Seconds that `bring` is expected to take."""
+    def load_seconds(self) -> float:
+        """Seconds that `load` is expected to take."""
         ...
 
-    def bring(self) -> Any:
+    def load(self) -> Any:
         """The fitted learner, in this process; repeats the warnings of its training."""
         ...
 
@@ -141,11 +141,11 @@ class Runner(Protocol):
 
     def __exit__(self, *exc_info: object) -> None: ...
 
-    def prepare(self, learner: Any, pool: Pool, task: Task) -> None:
+    def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Take in the unfitted learner, the pool it learns from, and what is asked of it."""
         ...
 
-    def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
+    def fit(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
         """Train a fresh copy of the learner on these rows; or let the last one go on, by so many rows at a time.
 
         A learner that knows how to stop is asked to after so many seconds.
@@ -160,7 +160,7 @@ class Runner(Protocol):
         """Score the exams of the last lesson's model; `fresh` tells which of their rows were never seen before."""
         ...
 
-    def keep(self) -> SavedModel:
+    def save(self) -> SavedModel:
         """Make the model of the last lesson safe."""
         ...
 

@@ -16,7 +16,7 @@ from fitwithin._core.budget import Budget, Clock
 from fitwithin._core.exceptions import LearnerRaised, OutOfTime
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import LabeledRows, Pool
-from fitwithin.backends._base import ExamReport, FitReport, ScoreReport, Task
+from fitwithin.backends._base import ExamReport, FitReport, ScoreReport, FitSettings
 from fitwithin.backends._early_stopping import StopSignal
 from fitwithin.backends._model_runner import ModelRunner, repeat
 
@@ -62,10 +62,10 @@ class InlineModel:
     """A model that is already where it is wanted."""
 
     pupil: ModelRunner
-    store: float = 0.0
-    load: float = 0.0
+    save_seconds: float = 0.0
+    load_seconds: float = 0.0
 
-    def bring(self) -> Any:
+    def load(self) -> Any:
         """The fitted learner."""
         repeat(self.pupil.warnings)
         return self.pupil.model
@@ -90,29 +90,33 @@ class InlineRunner:
     def __exit__(self, *exc_info: object) -> None:
         """Nothing to end."""
 
-    def prepare(self, learner: Any, pool: Pool, task: Task) -> None:
+    def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Take in the learner and its pool; the process' own random state is left alone."""
         self._learner = learner
         self._pool = pool
-        self._task = task
+        self._settings = settings
 
-    def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
+    def fit(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
         """Train a fresh copy of the learner, or go on with the newest model."""
         start = self._budget.elapsed()
         stop_signal = None if within is None else StopSignal(within, clock=self._budget.clock)
         portion = self._pool.read(rows)
         handed = self._budget.elapsed()
         if batch is None or self._pupil is None:
-            self._pupil = ModelRunner(clone(self._learner, safe=False), self._task.scoring)
+            self._pupil = ModelRunner(clone(self._learner, safe=False), self._settings.scoring)
         with self._at_work():
             if batch is None:
-                self._pupil.learn(portion, self._task.options, stop_signal, self._task.stopping)
+                self._pupil.learn(portion, self._settings.fit_params, stop_signal, self._settings.early_stopping)
             else:
                 if self._pupil is self._kept:
                     self._pupil = copy.deepcopy(self._kept)
-                self._pupil.go_on(portion, batch, self._task.classes)
+                self._pupil.go_on(portion, batch, self._settings.classes)
         skipped_seconds = 0.0 if stop_signal is None else stop_signal.skipped_seconds
-        return FitReport(handover=handed - start, fit=self._budget.elapsed() - handed, skipped_seconds=skipped_seconds)
+        return FitReport(
+            handover_seconds=handed - start,
+            fit_seconds=self._budget.elapsed() - handed,
+            skipped_seconds=skipped_seconds,
+        )
 
     def examine(self, rows: Rows, margins: bool = False) -> ExamReport:
         """Classify rows with the newest model, a piece at a time: nobody needs a copy of them all."""
@@ -136,7 +140,7 @@ class InlineRunner:
             overall, unseen = self._pupil.score(fresh)
         return ScoreReport(overall, unseen, self._budget.elapsed() - start)
 
-    def keep(self) -> InlineModel:
+    def save(self) -> InlineModel:
         """The newest model; what goes on learning after this is a copy."""
         assert self._pupil is not None
         self._kept = self._pupil

@@ -19,7 +19,7 @@ from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfTime
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels
 from fitwithin._pools import TablePool
-from fitwithin.backends import Backend, Runner, SavedModel, Task
+from fitwithin.backends import Backend, Runner, SavedModel, FitSettings
 from fitwithin.testing._clock import FakeClock
 from fitwithin.testing._learners import AwkwardClassifier
 
@@ -75,7 +75,7 @@ def seated(backend: Backend, learner: Any, pool: TablePool, seconds: float = LON
     """A runner of a backend with a learner that knows its pool; to be entered."""
     runner = backend.open(Budget(seconds, clock=backend.clock))
     try:
-        runner.prepare(learner, pool, Task(seed=0, classes=getattr(pool.y, "classes", None)))
+        runner.prepare(learner, pool, FitSettings(seed=0, classes=getattr(pool.y, "classes", None)))
     except BaseException:
         runner.__exit__()
         raise
@@ -84,8 +84,8 @@ def seated(backend: Backend, learner: Any, pool: TablePool, seconds: float = LON
 
 def brought(runner: Runner) -> Any:
     """The model of the last lesson, here."""
-    kept = runner.keep()
-    model = kept.bring()
+    kept = runner.save()
+    model = kept.load()
     kept.discard()
     return model
 
@@ -110,11 +110,11 @@ class BackendContract:
 
     def check_lesson(self, runner: Runner, pool: TablePool, rows: Rows) -> None:
         """Teach rows and see that the model saw just these."""
-        runner.teach(rows)
-        kept = runner.keep()
+        runner.fit(rows)
+        kept = runner.save()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = kept.bring()
+            model = kept.load()
         kept.discard()
         np.testing.assert_array_equal(model.X_, pool.read(rows).X)
         np.testing.assert_array_equal(model.y_, pool.read(rows).y)
@@ -157,20 +157,20 @@ class BackendContract:
         """For rows that are new, rows that were examined, and rows that were taught."""
         pool = a_pool()
         with seated(self.make(), RecordingClassifier(), pool) as runner:
-            runner.teach(np.arange(12))
+            runner.fit(np.arange(12))
             for rows in (np.arange(50, 61), np.array([55, 3, 199, 52])):
                 examined = runner.examine(rows)
                 np.testing.assert_array_equal(examined.wrong, pool.read(rows).y != "a")
-                assert examined.exam >= 0
+                assert examined.exam_seconds >= 0
 
     def test_a_kept_model_outlives_the_next_lesson_and_the_seat(self) -> None:
         """It can be brought when everything else is gone."""
         pool = a_pool()
         with seated(self.make(), RecordingClassifier(), pool) as runner:
-            runner.teach(np.arange(10))
-            kept = runner.keep()
-            runner.teach(np.arange(30))
-        model = kept.bring()
+            runner.fit(np.arange(10))
+            kept = runner.save()
+            runner.fit(np.arange(30))
+        model = kept.load()
         kept.discard()
         assert type(model) is RecordingClassifier
         assert len(model.X_) == 10
@@ -181,10 +181,10 @@ class BackendContract:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             with seated(self.make(), RecordingClassifier("slow going"), a_pool()) as runner:
-                runner.teach(np.arange(10))
-                kept = runner.keep()
+                runner.fit(np.arange(10))
+                kept = runner.save()
             assert not caught
-            kept.bring()
+            kept.load()
         kept.discard()
         assert [str(warning.message) for warning in caught] == ["slow going"]
 
@@ -192,20 +192,20 @@ class BackendContract:
         """Type, text and traceback; and the runner can be used again."""
         with seated(self.make(), AwkwardClassifier("raises", above=20), a_pool()) as runner:
             try:
-                runner.teach(np.arange(30))
+                runner.fit(np.arange(30))
             except LearnerRaised as raised:
                 assert type(raised.error) is ArithmeticError
                 assert "no more than 20 rows" in str(raised.error)
                 assert "in _raise" in raised.traceback
             else:
                 raise AssertionError("the learner's exception was lost")
-            runner.teach(np.arange(10))
+            runner.fit(np.arange(10))
 
     def test_nothing_begins_when_the_time_is_up(self) -> None:
         """A spent budget ends the lesson before it starts."""
         with seated(self.make(), RecordingClassifier(), a_pool(), seconds=1e-9) as runner:
             try:
-                runner.teach(np.arange(10))
+                runner.fit(np.arange(10))
             except OutOfTime:
                 return
         raise AssertionError("a lesson was begun without time")
@@ -216,7 +216,7 @@ class BackendContract:
         lessons = [np.array([7, 150, 2, 9, 11]), np.array([150, 3]), np.array([8, 8, 1, 4])]
         with seated(self.make(), RecordingClassifier(), pool) as runner:
             for rows in lessons:
-                runner.teach(rows, 2)
+                runner.fit(rows, 2)
                 runner.examine(np.array([2, 160, 20]))
             batches = brought(runner).batches_
             self.check_lesson(runner, pool, np.arange(5))
@@ -235,7 +235,7 @@ class BackendContract:
             by_hand = clone(learner)
             with seated(self.make(), learner, pool) as runner:
                 for rows in lessons:
-                    runner.teach(rows, 16)
+                    runner.fit(rows, 16)
                     for start in range(0, len(rows), 16):
                         part = pool.read(rows[start : start + 16])
                         by_hand.partial_fit(part.X, part.y, classes=np.array(["a", "b", "c"]))
@@ -246,14 +246,14 @@ class BackendContract:
         pool = a_pool()
         for batch in (None, 5):
             with seated(self.make(), AwkwardClassifier("raises", above=60), pool) as runner:
-                runner.teach(np.arange(10), batch)
-                first = runner.keep()
-                runner.teach(np.arange(10, 40), 5)
-                second = runner.keep()
+                runner.fit(np.arange(10), batch)
+                first = runner.save()
+                runner.fit(np.arange(10, 40), 5)
+                second = runner.save()
                 with contextlib.suppress(LearnerRaised):
-                    runner.teach(np.arange(40, 100), 5)
+                    runner.fit(np.arange(40, 100), 5)
             for kept, rows in ((first, 10), (second, 40)):
-                model = kept.bring().model_
+                model = kept.load().model_
                 kept.discard()
                 assert model.class_count_.sum() == rows
                 np.testing.assert_allclose(model.theta_[0], pool.X[:rows:3].mean(axis=0), rtol=1e-5)
@@ -263,7 +263,7 @@ class BackendContract:
         pool, taught, asked = a_pool(), np.arange(0, 200, 2), np.array([7, 150, 2, 9, 11, 33, 199])
         for learner in (GaussianNB(), SGDClassifier(loss="log_loss", random_state=0), RandomForestClassifier(9)):
             with seated(self.make(), learner, pool) as runner:
-                runner.teach(taught)
+                runner.fit(taught)
                 plain, examined = runner.examine(asked), runner.examine(asked, True)
                 model = brought(runner)
             assert plain.margins is None
@@ -278,7 +278,7 @@ class BackendContract:
         pool = TablePool(np.ones((40_000, 120)), Labels.encode(np.arange(40_000) % 7))
         everything = np.arange(len(pool))
         with seated(self.make(), RecordingClassifier(), pool) as runner:
-            runner.teach(np.array([39_998, 3, 7]))
+            runner.fit(np.array([39_998, 3, 7]))
             examined = runner.examine(everything)
             model = brought(runner)
         np.testing.assert_array_equal(examined.wrong, pool.read(everything).y != model.classes_[0])
@@ -292,11 +292,11 @@ class KillableBackendContract(BackendContract):
         """Run into trouble; seconds that were left when the runner gave up."""
         budget = Budget(seconds)
         with self.make().open(budget) as runner:
-            runner.prepare(learner, a_pool(), Task(seed=0))
+            runner.prepare(learner, a_pool(), FitSettings(seed=0))
             try:
-                runner.teach(np.arange(30))
+                runner.fit(np.arange(30))
                 runner.examine(np.arange(30, 40))
-                runner.keep().discard()
+                runner.save().discard()
             except OutOfTime:
                 return budget.seconds - budget.elapsed()
         raise AssertionError("the learner was not stopped")
@@ -305,7 +305,7 @@ class KillableBackendContract(BackendContract):
         """Run into a death; how it is told."""
         with seated(self.make(), AwkwardClassifier(trouble), a_pool()) as runner:
             try:
-                runner.teach(np.arange(30))
+                runner.fit(np.arange(30))
             except LearnerDied as death:
                 return str(death)
         raise AssertionError("the learner's death was not noticed")
@@ -313,11 +313,11 @@ class KillableBackendContract(BackendContract):
     def test_a_model_that_was_kept_survives_a_death(self) -> None:
         """What is safe stays safe."""
         with seated(self.make(), AwkwardClassifier("segfaults", above=20), a_pool()) as runner:
-            runner.teach(np.arange(15))
-            kept = runner.keep()
+            runner.fit(np.arange(15))
+            kept = runner.save()
             with contextlib.suppress(LearnerDied):
-                runner.teach(np.arange(30))
-        assert kept.bring().predict(a_pool().X[:1]).shape == (1,)
+                runner.fit(np.arange(30))
+        assert kept.load().predict(a_pool().X[:1]).shape == (1,)
         kept.discard()
 
     def test_a_model_that_was_kept_survives_the_end_of_a_lesson_that_goes_on(self) -> None:
@@ -325,21 +325,23 @@ class KillableBackendContract(BackendContract):
         for trouble, late, expected in (("segfaults", 0.0, LearnerDied), ("hangs in Python", LONG - 0.5, OutOfTime)):
             kept, end = self.kept_before(trouble, late)
             assert type(end) is expected
-            assert kept.bring().model_.class_count_.sum() == 20
+            assert kept.load().model_.class_count_.sum() == 20
             kept.discard()
 
     def kept_before(self, trouble: str, late: float) -> tuple[SavedModel, Exception]:
         """Go on into trouble after so many seconds; the model that was kept before, and the end of the lesson."""
         passed = FakeClock()
         with self.make().open(Budget(LONG, clock=lambda: time.monotonic() + passed())) as runner:
-            runner.prepare(AwkwardClassifier(trouble, above=25), a_pool(), Task(classes=np.array(["a", "b", "c"])))
-            runner.teach(np.arange(10), 5)
-            runner.keep().discard()
-            runner.teach(np.arange(10, 20), 5)
-            kept = runner.keep()
+            runner.prepare(
+                AwkwardClassifier(trouble, above=25), a_pool(), FitSettings(classes=np.array(["a", "b", "c"]))
+            )
+            runner.fit(np.arange(10), 5)
+            runner.save().discard()
+            runner.fit(np.arange(10, 20), 5)
+            kept = runner.save()
             passed.advance(late)
             try:
-                runner.teach(np.arange(20, 60), 5)
+                runner.fit(np.arange(20, 60), 5)
             except (LearnerDied, OutOfTime) as end:
                 return kept, end
         raise AssertionError("the learner was not stopped")
@@ -353,9 +355,9 @@ class KillableBackendContract(BackendContract):
     def test_a_model_that_cannot_be_pickled_says_so(self) -> None:
         """As an error of the learner's, with what to do."""
         with seated(self.make(), AwkwardClassifier("cannot be pickled"), a_pool()) as runner:
-            runner.teach(np.arange(30))
+            runner.fit(np.arange(30))
             try:
-                runner.keep()
+                runner.save()
             except LearnerRaised as raised:
                 assert type(raised.error) is TypeError
                 assert "cannot be pickled" in str(raised.error)

@@ -14,7 +14,7 @@ def test_a_forest_predicts_the_same_after_its_file_is_gone():
     store(forest, file.fd)
     kept = StoredModel(file, store=0.0, load=0.0, warnings=[])
 
-    model = kept.bring()
+    model = kept.load()
     kept.discard()
 
     np.testing.assert_array_equal(model.predict_proba(X), forest.predict_proba(X))

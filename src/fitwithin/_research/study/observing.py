@@ -12,7 +12,7 @@ import numpy as np
 from fitwithin._core.budget import Budget, Clock
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import Pool, TablePool
-from fitwithin.backends import Backend, ExamReport, FitReport, Runner, SavedModel, ScoreReport, Task
+from fitwithin.backends import Backend, ExamReport, FitReport, Runner, SavedModel, ScoreReport, FitSettings
 
 
 class PausableClock:
@@ -118,13 +118,13 @@ class _ObservedSeat:
     def __exit__(self, *exc_info: object) -> None:
         self._seat.__exit__(*exc_info)
 
-    def prepare(self, learner: Any, pool: Pool, task: Task) -> None:
+    def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Runner the learner before all rows, of which the session knows those of the pool."""
-        self._seat.prepare(learner, self._observer.pool(pool), task)
+        self._seat.prepare(learner, self._observer.pool(pool), settings)
 
-    def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
+    def fit(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
         """Teach, and observe."""
-        taught = self._seat.teach(rows, batch, within)
+        taught = self._seat.fit(rows, batch, within)
         self._observer.observe(self._seat, self._budget)
         return taught
 
@@ -136,6 +136,6 @@ class _ObservedSeat:
         """The session's exams, scored."""
         return self._seat.score(fresh)
 
-    def keep(self) -> SavedModel:
+    def save(self) -> SavedModel:
         """The newest model."""
-        return self._seat.keep()
+        return self._seat.save()

@@ -22,7 +22,7 @@ from fitwithin._core.budget import Budget, Clock
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfTime
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import Pool
-from fitwithin.backends._base import ExamReport, FitReport, ScoreReport, Task
+from fitwithin.backends._base import ExamReport, FitReport, ScoreReport, FitSettings
 from fitwithin.backends._model_runner import repeat
 from fitwithin.backends._process.fork_host import ForkedHost
 from fitwithin.backends._process.protocol import Classify, Done, Fit, Introduction, Raised, Score, Store
@@ -122,9 +122,9 @@ class ProcessRunner:
             self._rows.close()
         self._host.close()
 
-    def prepare(self, learner: Any, pool: Pool, task: Task) -> None:
+    def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Pickle the learner, let its modules be imported, and open the shared map."""
-        pickled = _pickled(learner, task)
+        pickled = _pickled(learner, settings)
         self._host.prepare(_modules(pickled))
         self._rows = share(pool, self._budget, self._host.folder)
         self._introduction = Introduction(
@@ -134,10 +134,10 @@ class ProcessRunner:
             folder=os.getcwd(),
             environment=dict(os.environ),
             filters=_pickled_filters(),
-            seed=task.seed,
+            seed=settings.seed,
         )
 
-    def teach(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
+    def fit(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
         """Train in a process that is started for this round; or go on in the process that is there."""
         start = self._budget.elapsed()
         assert self._rows is not None
@@ -151,7 +151,9 @@ class ProcessRunner:
         caught, skipped_seconds = done.value
         self._warnings = pickle.loads(caught)
         return FitReport(
-            handover=self._budget.elapsed() - start - done.seconds, fit=done.seconds, skipped_seconds=skipped_seconds
+            handover_seconds=self._budget.elapsed() - start - done.seconds,
+            fit_seconds=done.seconds,
+            skipped_seconds=skipped_seconds,
         )
 
     def _start_process(self) -> None:
@@ -177,7 +179,7 @@ class ProcessRunner:
         overall, unseen = done.value
         return ScoreReport(overall, unseen, done.seconds)
 
-    def keep(self) -> StoredModel:
+    def save(self) -> StoredModel:
         """Store the model in the file that does not hold the model kept before."""
         self._stored = 1 - self._stored
         done = self._ask(Store(self._stored))
@@ -211,10 +213,11 @@ class ProcessRunner:
         self._models = []
 
 
-def _pickled(learner: Any, task: Task) -> bytes:
+def _pickled(learner: Any, settings: FitSettings) -> bytes:
     try:
         body: bytes = cloudpickle.dumps(
-            (learner, task.scoring, dict(task.options), task.classes, task.stopping), protocol=5
+            (learner, settings.scoring, dict(settings.fit_params), settings.classes, settings.early_stopping),
+            protocol=5,
         )
     except Exception as error:
         raise TypeError(
@@ -272,11 +275,11 @@ class StoredModel:
     """A model that a learner's process left in a shared file."""
 
     file: SharedFile
-    store: float
-    load: float
+    save_seconds: float
+    load_seconds: float
     warnings: list[WarningMessage]
 
-    def bring(self) -> Any:
+    def load(self) -> Any:
         """The fitted learner, in this process."""
         model = load(self.file.fd)
         repeat(self.warnings)
