@@ -36,7 +36,7 @@ def driven(steps, answer=every_fifth, *, cost=None, lesson=None, exam=0.0, clock
         rows, is_exam = len(request.rows), isinstance(request, Exam)
         seconds = exam * rows if is_exam else lesson(rows) if lesson else 0.0
         if cost is not None:
-            (cost.examined if is_exam else cost.taught)(rows, seconds)
+            (cost.observe_exam if is_exam else cost.observe_fit)(rows, seconds)
         if clock is not None:
             clock.advance(seconds)
         answers = answers_to(request, np.asarray(answer(request.rows))) if is_exam else None
@@ -54,9 +54,9 @@ def an_outlook(limit=100.0, *, lessons=(), exam=0.0, can_stop_early=False, clock
     """An outlook after lessons of so many rows and seconds, and with exams of so many seconds a row."""
     cost = CostModel(1.0 if can_stop_early else 1.1)
     for rows, seconds in lessons:
-        cost.taught(rows, seconds)
+        cost.observe_fit(rows, seconds)
     if exam:
-        cost.examined(1, exam)
+        cost.observe_exam(1, exam)
     return Outlook(Budget(limit, clock=clock or FakeClock()), cost, can_stop_early=can_stop_early)
 
 

@@ -199,7 +199,7 @@ def draw_cost() -> None:
     model = CostModel(1.0)
     for place, (rows, took) in enumerate(MEASURED.items()):
         if place:
-            expected, room = model.fit(rows), model.headroom
+            expected, room = model.fit_seconds(rows), model.headroom
             ax.errorbar(
                 rows,
                 expected,
@@ -209,7 +209,7 @@ def draw_cost() -> None:
                 capsize=4,
             )
             print(f"{rows:7,}  expected {expected:5.2f}  took {took:5.2f}  within a factor of {room:.2f}")
-        model.taught(rows, took)
+        model.observe_fit(rows, took)
     ax.plot(sizes, seconds, "-o", color=BLUE, label="measured: LightGBM on covtype, one thread")
     ax.errorbar(
         [], [], yerr=[], fmt="s", color=ORANGE, capsize=4, label="expected from the smaller ones, with head-room"

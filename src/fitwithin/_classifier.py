@@ -11,14 +11,13 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 
-from fitwithin._core.scoring import Scorer
 from fitwithin._core.target import Array, Labels
 from fitwithin._estimator import TimeConstrainedEstimator
 
 
 def _learner_has(method: str) -> Callable[[TimeConstrainedClassifier], bool]:
     def has(self: TimeConstrainedClassifier) -> bool:
-        getattr(self.best_estimator_ if hasattr(self, "best_estimator_") else self._shown_learner(), method)
+        getattr(self.best_estimator_ if hasattr(self, "best_estimator_") else self._learner_or_default(), method)
         return True
 
     return has
@@ -97,18 +96,15 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
     def _default_learner(self) -> Any:
         return HistGradientBoostingClassifier()
 
-    def _refuse_wrong_kind(self, learner: Any) -> None:
+    def _check_kind(self, learner: Any) -> None:
         if is_regressor(learner):
             raise TypeError(f"estimator must be a classifier; got the regressor {learner!r}.")
 
-    def _target(self, y: Any) -> Labels:
+    def _check_target(self, y: Any) -> Labels:
         labels = Labels.encode(y)
         self.classes_ = labels.classes
         self.class_count_ = labels.counts
         return labels
-
-    def _default_scorer(self) -> Scorer | None:
-        return None
 
     @available_if(_learner_has("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def predict_proba(self, X: Any) -> Array:
@@ -119,7 +115,7 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
         X : array-like, sparse matrix or frame of shape (n_rows, n_features)
             Rows to classify.
         """
-        return self._by_class(self._ask("predict_proba", X), absent=0.0)
+        return self._expand_classes(self._call_best("predict_proba", X), absent=0.0)
 
     @available_if(_learner_has("predict_log_proba"))  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def predict_log_proba(self, X: Any) -> Array:
@@ -130,7 +126,7 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
         X : array-like, sparse matrix or frame of shape (n_rows, n_features)
             Rows to classify.
         """
-        return self._by_class(self._ask("predict_log_proba", X), absent=-np.inf)
+        return self._expand_classes(self._call_best("predict_log_proba", X), absent=-np.inf)
 
     @available_if(_learner_has("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def decision_function(self, X: Any) -> Array:
@@ -141,9 +137,9 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
         X : array-like, sparse matrix or frame of shape (n_rows, n_features)
             Rows to classify.
         """
-        return self._ask("decision_function", X)
+        return self._call_best("decision_function", X)
 
-    def _by_class(self, answer: Array, absent: float) -> Array:
+    def _expand_classes(self, answer: Array, absent: float) -> Array:
         """One column for each of `classes_`, also for those that the best model was never taught."""
         known = getattr(self.best_estimator_, "classes_", self.classes_)
         if len(known) == len(self.classes_):
@@ -155,8 +151,8 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
     def __sklearn_tags__(self) -> Tags:
         """The learner's own abilities, as far as they come through."""
         tags = super().__sklearn_tags__()
-        if hasattr(self._shown_learner(), "__sklearn_tags__"):
-            learner = get_tags(self._shown_learner()).classifier_tags
+        if hasattr(self._learner_or_default(), "__sklearn_tags__"):
+            learner = get_tags(self._learner_or_default()).classifier_tags
             if learner is not None:
                 tags.classifier_tags.multi_class = learner.multi_class
                 tags.classifier_tags.poor_score = learner.poor_score

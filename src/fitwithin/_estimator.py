@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
+from rich.console import Console
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.metrics import get_scorer
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from fitwithin import teachers
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
-from fitwithin._core.cost import GROWTH, CostModel, Outlook
+from fitwithin._core.cost import DEFAULT_GROWTH, CostModel, Outlook
 from fitwithin._core.records import OnRound
-from fitwithin._core.scoring import Scorer, Scoring, is_made
+from fitwithin._core.scoring import Scorer, make_scoring
 from fitwithin._core.tables import as_learned, is_frame
 from fitwithin._core.target import Array, Labels, Target
 from fitwithin._pools import TablePool, by_rows
 from fitwithin._presets import preset
-from fitwithin._session.progress import ShowProgress, display
-from fitwithin._session.result import Outcome
+from fitwithin._session.progress import ProgressDisplay
+from fitwithin._session.result import SessionResult
 from fitwithin._session.session import Session
-from fitwithin.backends import Backend, Inline, Process, Runner, FitSettings
+from fitwithin.backends import Backend, FitSettings, Inline, Process
 from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.teachers import Deck, Teacher
 from fitwithin.viz._history import History
@@ -41,16 +44,43 @@ TEACHERS: Mapping[str, Callable[[], Teacher]] = {
     "full": teachers.Full,
 }
 
-
 _BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": Inline}
+# Least rows of the rarest class in a first subset, for metrics other than accuracy: they may say nothing about fewer.
+_MIN_CLASS_ROWS = 20
+# Largest seed that every random generator takes.
+_MAX_SEED = 2**31 - 1
+
+ShowProgress = Literal["auto"] | bool
+"""Whether to show a live display; "auto" shows it on a terminal or in a notebook."""
 
 
-# Any other metric than accuracy may say nothing at all about a class of very few rows.
-_LEAST_OF_A_CLASS = 20
+@dataclass(frozen=True, eq=False)
+class _FitInputs:
+    """The checked input of `fit`.
+
+    Parameters
+    ----------
+    learner : estimator
+        A clone of the user's learner, with its random states filled.
+    pool : TablePool
+        The training rows.
+    settings : FitSettings
+        How to fit and score the learner.
+    labels : Labels or None
+        The class of each row; None for regression.
+    rng : numpy.random.Generator
+        For every choice of rows.
+    """
+
+    learner: Any
+    pool: TablePool
+    settings: FitSettings
+    labels: Labels | None
+    rng: np.random.Generator
 
 
 class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """What classifier and regressor have in common."""
+    """Base of classifier and regressor."""
 
     _regression: bool
 
@@ -76,20 +106,20 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
-        """Train the best model that the time allows.
+        """Fit the best model that the time limit allows.
 
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_rows, n_features)
-            The pool's features. They are not copied whole, and not checked for gaps: the learner
-            says what it can take. Frames reach the learner as frames.
+            Features. They are not copied whole, and not checked for missing values, which some learners take.
+            Frames reach the learner as frames.
         y : array-like of shape (n_rows,)
-            What is to be learned.
+            Labels or values to learn.
         sample_weight : array-like of shape (n_rows,), optional
-            A weight for each row, passed on with it; scores are then weighted too.
+            Weight of each row, for the learner and for the score.
         **params : dict
-            Other arguments of the learner's `fit`, by metadata routing: row by row if they have as
-            many entries as there are rows, as they are otherwise.
+            Other arguments of the learner's `fit`, by metadata routing. An array with one entry for each row is
+            split with the rows; anything else is passed as it is.
 
         Returns
         -------
@@ -99,99 +129,100 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
         Raises
         ------
         NoModelInTime
-            If nothing could be trained by the deadline.
+            If no model could be trained by the deadline.
         LearnerFailed
-            If the learner's process died in its first round.
+            If the learner's process died before the first model.
         """
-        backend: Backend = _named("backend", self.backend, _BACKENDS, "open")
+        backend: Backend = _resolve("backend", self.backend, _BACKENDS, "open")
         budget = Budget(parse_time_limit(self.time_limit), clock=backend.clock)
-        teacher: Teacher = _named("teacher", self.teacher, TEACHERS, "teach")
-        scorer = self._scorer(weighted=sample_weight is not None)
-        with backend.open(budget) as runner, display(self.progress, budget) as shown:
-            watchers = () if shown is None else (shown,)
-            deck, labels = self._seated(runner, teacher, X, y, scorer, self._routed(sample_weight, params), budget)
-            cost, scored = deck.outlook.cost, scorer is not None
-            outcome = Session(teacher, runner, budget, cost, watchers, self.on_round, scored=scored).run(deck, labels)
-        self._remember(outcome)
+        teacher: Teacher = _resolve("teacher", self.teacher, TEACHERS, "teach")
+        with backend.open(budget) as runner, show_progress(self.progress, budget) as display:
+            inputs = self._check_inputs(X, y, teacher, self._route(sample_weight, params))
+            runner.prepare(inputs.learner, inputs.pool, inputs.settings)
+            outlook = _make_outlook(budget, inputs.settings, killable=runner.killable)
+            session = Session(
+                teacher,
+                runner,
+                _make_deck(inputs, outlook),
+                budget,
+                outlook,
+                labels=inputs.labels,
+                listeners=() if display is None else (display,),
+                on_round=self.on_round,
+            )
+            result = session.run()
+        self._set_fitted(result)
         self.time_limit_, self.time_used_ = budget.seconds, budget.elapsed()
+        if result.failure is not None:
+            warnings.warn(result.failure, RuntimeWarning, stacklevel=2)
         return self
 
-    def _seated(
-        self,
-        runner: Runner,
-        teacher: Teacher,
-        X: Any,
-        y: Any,
-        scorer: Scorer | None,
-        params: Mapping[str, Any],
-        budget: Budget,
-    ) -> tuple[Deck, Labels | None]:
-        """Check the input, runner the learner before its pool, and shuffle the deck."""
-        learner = self._checked_learner()
-        refuse_unfit_teacher(teacher, learner, regression=self._regression)
-        features = self._features(X, y)
-        target = self._target(y)
-        extras, options = by_rows(params, len(target.column))
-        if options and "partial_fit" in getattr(teacher, "needs", ()):
+    def _check_inputs(self, X: Any, y: Any, teacher: Teacher, params: Mapping[str, Any]) -> _FitInputs:
+        learner = self._check_learner()
+        validate_teacher(teacher, learner, regression=self._regression)
+        features = self._check_features(X, y)
+        target = self._check_target(y)
+        row_params, fit_params = by_rows(params, len(target.column))
+        if fit_params and "partial_fit" in getattr(teacher, "needs", ()):
             raise ValueError(
-                f"{', '.join(options)}: arguments of fit that do not go by rows have no place in partial_fit."
+                f"{', '.join(fit_params)}: got arguments of fit without one entry for each row, which partial_fit "
+                "cannot take. Leave them out, or choose another teacher."
             )
         random = check_random_state(self.random_state)
-        seed = None if self.random_state is None else int(random.randint(2**31 - 1))
+        seed = None if self.random_state is None else int(random.randint(_MAX_SEED))
         if seed is not None:
             fill_random_states(learner, random)
-        keep_the_folder_clean(learner)
-        pool = TablePool(features, target, extras)
-        self.n_rows_in_ = len(pool)
-        labels = target if isinstance(target, Labels) else None
-        strata, classes = (None, None) if labels is None else (labels.codes, labels.classes)
-        task = FitSettings(Scoring(scorer, self._regression), options, seed, classes, find_early_stopping(learner))
-        runner.prepare(learner, pool, task)
-        least = 1 if self.scoring in (None, "accuracy") else _LEAST_OF_A_CLASS
-        # A learner that goes by steps takes time in proportion to its rows.
-        can_stop_early = task.early_stopping is not None
-        outlook = Outlook(
-            budget,
-            CostModel(1.0 if can_stop_early else GROWTH),
-            can_stop_early=can_stop_early,
-            killable=runner.killable,
+        prevent_log_files(learner)
+        scoring = make_scoring(
+            self.scoring, regression=self._regression, weighted="sample_weight" in row_params, seed=seed
         )
-        return Deck(len(pool), np.random.default_rng(random.randint(2**31 - 1)), strata, least, outlook), labels
+        labels = target if isinstance(target, Labels) else None
+        self.n_rows_in_ = len(target.column)
+        return _FitInputs(
+            learner,
+            TablePool(features, target, row_params),
+            FitSettings(
+                scoring, fit_params, seed, None if labels is None else labels.classes, find_early_stopping(learner)
+            ),
+            labels,
+            np.random.default_rng(random.randint(_MAX_SEED)),
+        )
 
-    def _remember(self, outcome: Outcome) -> None:
-        estimate = outcome.estimate
-        self.best_estimator_ = outcome.model
-        self.history_ = History(outcome.history)
-        self.stop_reason_ = outcome.stop_reason
-        self.n_rows_taught_ = outcome.rows
-        if outcome.by_class is not None:
-            self.class_count_taught_ = outcome.by_class
+    def _set_fitted(self, result: SessionResult) -> None:
+        estimate = result.estimate
+        self.best_estimator_ = result.model
+        self.history_ = History(result.history)
+        self.stop_reason_ = result.stop_reason
+        self.n_rows_taught_ = result.n_rows
+        if result.class_counts is not None:
+            self.class_count_taught_ = result.class_counts
         self.score_estimate_ = None if estimate is None else (estimate.value, estimate.low, estimate.high)
 
-    def _target(self, y: Any) -> Target:
+    def _check_target(self, y: Any) -> Target:
         raise NotImplementedError
 
     def _default_learner(self) -> Any:
         raise NotImplementedError
 
-    def _learner(self) -> Any:
-        """The user's learner, or the one that its name stands for."""
+    def _check_kind(self, learner: Any) -> None:
+        """Refuse a regressor in a classifier, and the other way round."""
+        raise NotImplementedError
+
+    def _make_learner(self) -> Any:
+        """Return the user's learner, or the one of that name."""
         if isinstance(self.estimator, str):
             return preset(self.estimator, regression=self._regression)
         return self._default_learner() if self.estimator is None else self.estimator
 
-    def _shown_learner(self) -> Any:
-        """The same before `fit`: an object with a name that nobody knows can be looked at, and is refused in `fit`."""
+    def _learner_or_default(self) -> Any:
+        """Return the learner for a look at an unfitted object; an unknown name is refused in `fit`, not before."""
         try:
-            return self._learner()
+            return self._make_learner()
         except (ImportError, ValueError):
             return self._default_learner()
 
-    def _refuse_wrong_kind(self, learner: Any) -> None:
-        raise NotImplementedError
-
-    def _checked_learner(self) -> Any:
-        learner = self._learner()
+    def _check_learner(self) -> Any:
+        learner = self._make_learner()
         missing = [name for name in ("fit", "predict") if not callable(getattr(learner, name, None))]
         if missing or isinstance(learner, type):
             raise TypeError(
@@ -199,32 +230,11 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
                 + (f", which has no {' and no '.join(missing)}." if missing else ", a class: add parentheses.")
             )
         if hasattr(learner, "__sklearn_tags__"):
-            self._refuse_wrong_kind(learner)
+            self._check_kind(learner)
         return clone(learner, safe=False)
 
-    def _default_scorer(self) -> Scorer | None:
-        raise NotImplementedError
-
-    def _scorer(self, *, weighted: bool) -> Scorer | None:
-        """The user's scorer; None stands for plain accuracy, which needs none."""
-        if isinstance(self.scoring, str):
-            if self.scoring == "accuracy" and not weighted and not self._regression:
-                return None
-            scorer: Scorer = get_scorer(self.scoring)
-            return scorer
-        if self.scoring is None:
-            return get_scorer("accuracy") if weighted and not self._regression else self._default_scorer()
-        if not callable(self.scoring):
-            raise ValueError(
-                "scoring must be None, the name of a scikit-learn scorer such as 'balanced_accuracy', or a "
-                f"callable(estimator, X, y); got {self.scoring!r}."
-            )
-        if weighted and not is_made(self.scoring):
-            raise ValueError("A plain callable cannot weigh rows: make it a scorer with sklearn.metrics.make_scorer.")
-        return self.scoring
-
-    def _routed(self, sample_weight: Any, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments that go to the learner's `fit`."""
+    def _route(self, sample_weight: Any, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of the learner's `fit`."""
         given = dict(params) | ({} if sample_weight is None else {"sample_weight": sample_weight})
         if get_config()["enable_metadata_routing"]:
             return dict(process_routing(self, "fit", **given).estimator.fit)
@@ -233,12 +243,12 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
                 f"{', '.join(params)} can be passed to fit only by metadata routing: call "
                 "sklearn.set_config(enable_metadata_routing=True) and set_fit_request on the estimator."
             )
-        if sample_weight is not None and not has_fit_parameter(self._learner(), "sample_weight"):
-            raise TypeError(f"The learner {type(self._learner()).__name__} takes no sample_weight in its fit.")
+        if sample_weight is not None and not has_fit_parameter(self._make_learner(), "sample_weight"):
+            raise TypeError(f"The learner {type(self._make_learner()).__name__} takes no sample_weight in its fit.")
         return given
 
-    def _features(self, X: Any, y: Any = None) -> Any:
-        """X as the learner gets it, looked at but not read: gaps are the learner's business."""
+    def _check_features(self, X: Any, y: Any = None) -> Any:
+        """Return X as the learner gets it; missing values are left to the learner."""
         reset = y is not None
         if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -254,24 +264,24 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
         return features
 
     def predict(self, X: Any) -> Array:
-        """What the best model predicts.
+        """Predict with the best model.
 
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_rows, n_features)
-            Rows to predict for.
+            Rows to predict.
         """
-        return self._ask("predict", X)
+        return self._call_best("predict", X)
 
-    def _ask(self, method: str, X: Any) -> Array:
+    def _call_best(self, method: str, X: Any) -> Array:
         check_is_fitted(self)
-        answer: Array = getattr(self.best_estimator_, method)(as_learned(self._features(X)))
+        answer: Array = getattr(self.best_estimator_, method)(as_learned(self._check_features(X)))
         return answer
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Where the arguments of `fit` go: to the learner's `fit`."""
+        """Return where the arguments of `fit` go: to the learner's `fit`."""
         return MetadataRouter(owner=type(self).__name__).add(
-            estimator=self._learner(), method_mapping=MethodMapping().add(caller="fit", callee="fit")
+            estimator=self._make_learner(), method_mapping=MethodMapping().add(caller="fit", callee="fit")
         )
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -279,17 +289,17 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
         return hasattr(self, "best_estimator_")
 
     def __sklearn_tags__(self) -> Tags:
-        """The learner's own abilities, as far as they come through."""
+        """Return the learner's own tags, as far as they apply."""
         tags = super().__sklearn_tags__()
-        if hasattr(self._shown_learner(), "__sklearn_tags__"):
-            learner = get_tags(self._shown_learner())
+        if hasattr(self._learner_or_default(), "__sklearn_tags__"):
+            learner = get_tags(self._learner_or_default())
             for name in ("allow_nan", "sparse", "string", "categorical"):
                 setattr(tags.input_tags, name, getattr(learner.input_tags, name))
         return tags
 
 
-def refuse_unfit_teacher(teacher: Teacher, learner: Any, *, regression: bool) -> None:
-    """Refuse a teacher that asks more of the learner than it can do."""
+def validate_teacher(teacher: Teacher, learner: Any, *, regression: bool) -> None:
+    """Refuse a teacher that needs more of the learner than it has."""
     name = type(teacher).__name__
     if regression and getattr(teacher, "classes_only", False):
         raise ValueError(
@@ -299,12 +309,28 @@ def refuse_unfit_teacher(teacher: Teacher, learner: Any, *, regression: bool) ->
     if missing:
         raise TypeError(
             f"The teacher {name} needs a learner with {' and '.join(missing)}, which {type(learner).__name__} does "
-            "not have; choose another learner, or the teacher 'tct', which asks for fit and predict only."
+            "not have; choose another learner, or the teacher 'tct', which needs fit and predict only."
         )
 
 
-def _named(parameter: str, value: Any, known: Mapping[str, Callable[[], Any]], method: str) -> Any:
-    """The object that a parameter names, or is."""
+def show_progress(progress: ShowProgress, budget: Budget) -> AbstractContextManager[ProgressDisplay | None]:
+    """Return the live display that the user wants, as a context manager; None where nothing is shown.
+
+    Raises
+    ------
+    ValueError
+        If `progress` is neither "auto" nor a boolean.
+    """
+    if not isinstance(progress, bool) and progress != "auto":
+        raise ValueError(f'progress must be "auto", True or False; got {progress!r}.')
+    console = Console(stderr=True)
+    if progress is True or (progress == "auto" and (console.is_terminal or console.is_jupyter)):
+        return ProgressDisplay(budget, console)
+    return nullcontext()
+
+
+def _resolve(parameter: str, value: Any, known: Mapping[str, Callable[[], Any]], method: str) -> Any:
+    """Return the object that a parameter names, or is."""
     if isinstance(value, str) and value in known:
         return known[value]()
     if not isinstance(value, str) and callable(getattr(value, method, None)) and not isinstance(value, type):
@@ -313,8 +339,21 @@ def _named(parameter: str, value: Any, known: Mapping[str, Callable[[], Any]], m
     raise ValueError(f"{parameter} must be one of {names}, or an object with a method {method!r}; got {value!r}.")
 
 
-def keep_the_folder_clean(learner: Any) -> None:
-    """CatBoost leaves a folder of logs where the user is, once a round, unless it is told not to."""
+def _make_outlook(budget: Budget, settings: FitSettings, *, killable: bool) -> Outlook:
+    can_stop_early = settings.early_stopping is not None
+    # A learner that goes step by step takes time in proportion to its rows.
+    cost = CostModel(1.0 if can_stop_early else DEFAULT_GROWTH)
+    return Outlook(budget, cost, can_stop_early=can_stop_early, killable=killable)
+
+
+def _make_deck(inputs: _FitInputs, outlook: Outlook) -> Deck:
+    codes = None if inputs.labels is None else inputs.labels.codes
+    min_class_rows = 1 if inputs.settings.scoring.is_accuracy else _MIN_CLASS_ROWS
+    return Deck(len(inputs.pool), inputs.rng, codes, min_class_rows, outlook)
+
+
+def prevent_log_files(learner: Any) -> None:
+    """Keep CatBoost from writing a folder of logs in the working folder, unless the user asked for one."""
     parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
     for part in (learner, *parameters.values()):
         if type(part).__module__.startswith("catboost.") and not {"allow_writing_files", "train_dir"} & set(
@@ -324,10 +363,10 @@ def keep_the_folder_clean(learner: Any) -> None:
 
 
 def fill_random_states(learner: Any, random: np.random.RandomState) -> None:
-    """Give every part of the learner that has no seed one of ours."""
+    """Set every `random_state` of the learner and its parts that is None."""
     if not hasattr(learner, "get_params"):
         return
     parameters = learner.get_params(deep=True)
     unset = [name for name in sorted(parameters) if name.split("__")[-1] == "random_state" and parameters[name] is None]
     if unset:
-        learner.set_params(**{name: int(random.randint(2**31 - 1)) for name in unset})
+        learner.set_params(**{name: int(random.randint(_MAX_SEED)) for name in unset})

@@ -6,10 +6,8 @@ from typing import Any
 
 from sklearn.base import RegressorMixin, is_classifier
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.metrics import get_scorer
 from sklearn.utils import Tags, get_tags
 
-from fitwithin._core.scoring import Scorer
 from fitwithin._core.target import Values
 from fitwithin._estimator import TimeConstrainedEstimator
 
@@ -57,22 +55,18 @@ class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # typ
     def _default_learner(self) -> Any:
         return HistGradientBoostingRegressor()
 
-    def _refuse_wrong_kind(self, learner: Any) -> None:
+    def _check_kind(self, learner: Any) -> None:
         if is_classifier(learner):
             raise TypeError(f"estimator must be a regressor; got the classifier {learner!r}.")
 
-    def _target(self, y: Any) -> Values:
+    def _check_target(self, y: Any) -> Values:
         return Values.read(y)
-
-    def _default_scorer(self) -> Scorer | None:
-        scorer: Scorer = get_scorer("r2")
-        return scorer
 
     def __sklearn_tags__(self) -> Tags:
         """The learner's own abilities, as far as they come through."""
         tags = super().__sklearn_tags__()
-        if hasattr(self._shown_learner(), "__sklearn_tags__"):
-            learner = get_tags(self._shown_learner()).regressor_tags
+        if hasattr(self._learner_or_default(), "__sklearn_tags__"):
+            learner = get_tags(self._learner_or_default()).regressor_tags
             if learner is not None:
                 tags.regressor_tags.poor_score = learner.poor_score
         return tags

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from fitwithin._core.exceptions import LearnerDied
-from fitwithin.backends import Inline, Process, FitSettings
+from fitwithin.backends import FitSettings, Inline, Process
 from fitwithin.backends._process.fork_host import Helper, helpers
 from fitwithin.backends._process.spawn_host import Worker
 from fitwithin.testing import AwkwardClassifier, BackendContract, KillableBackendContract

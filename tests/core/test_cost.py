@@ -21,8 +21,8 @@ def a_round(number=1, rows=100, *, fit=1.0, handover=0.0, exam=0.0, model=0.0, b
 def a_model(*rounds, load=0.0):
     model = CostModel()
     for finished in rounds:
-        model.taught(finished.rows, finished.seconds_fit)
-        model.observe(finished, load)
+        model.observe_fit(finished.rows, finished.seconds_fit)
+        model.observe_round(finished, load)
     return model
 
 
@@ -30,7 +30,7 @@ def a_learner(*lessons):
     """What is known of a learner after lessons of so many rows and seconds."""
     model = CostModel()
     for rows, seconds in lessons:
-        model.taught(rows, seconds)
+        model.observe_fit(rows, seconds)
     return model
 
 
@@ -43,98 +43,98 @@ def test_a_lesson_of_the_same_size_is_expected_to_take_as_long_again():
 
     prediction = model.predict(100)
 
-    assert prediction.fit == 3.0
-    assert prediction.rest == 0.9375
+    assert prediction.fit_seconds == 3.0
+    assert prediction.other_seconds == 0.9375
     assert prediction.expected == 3.9375
 
 
 def test_training_grows_a_little_faster_than_the_rows_and_the_rest_with_them():
     prediction = a_model(a_round(2, fit=3.0, exam=1.0)).predict(200)
 
-    assert 6.0 < prediction.fit < 7.0
-    assert prediction.rest == pytest.approx(2.0, abs=0.05)
+    assert 6.0 < prediction.fit_seconds < 7.0
+    assert prediction.other_seconds == pytest.approx(2.0, abs=0.05)
 
 
 def test_the_first_hand_over_is_not_scaled():
     waited_for_a_process = a_model(a_round(1, handover=5.0, exam=1.0)).predict(10_000)
     did_not_wait = a_model(a_round(1, handover=0.0, exam=1.0)).predict(10_000)
 
-    assert waited_for_a_process.rest - did_not_wait.rest <= 5.0
+    assert waited_for_a_process.other_seconds - did_not_wait.other_seconds <= 5.0
 
 
-def test_later_hand_overs_are_scaled():
-    prediction = a_model(a_round(1), a_round(2, handover=5.0)).predict(200)
+def test_later_hand_overs_are_scaled_beyond_what_any_round_takes():
+    rounds = a_round(1), a_round(2, rows=50, handover=0.0, fit=50.0), a_round(3, handover=5.0, fit=100.0)
 
-    assert prediction.rest == pytest.approx(10.0, abs=0.05)
+    assert a_model(*rounds).predict(200).other_seconds == pytest.approx(10.0, abs=0.05)
 
 
 def test_storing_and_loading_stay_in_the_prediction_after_a_round_that_stored_nothing():
     model = CostModel()
-    model.observe(a_round(1, rows=100, model=2.0), load=3.0)
-    model.observe(a_round(2, rows=100, model=0.0, best=False), load=0.0)
+    model.observe_round(a_round(1, rows=100, model=2.0), load_seconds=3.0)
+    model.observe_round(a_round(2, rows=100, model=0.0, best=False), load_seconds=0.0)
 
     prediction = model.predict(100)
 
-    assert prediction.rest >= 5.0
+    assert prediction.other_seconds >= 5.0
 
 
 def test_what_lessons_of_two_sizes_have_in_common_does_not_grow_with_the_rows():
     model = a_learner((100, 2.5), (200, 3.0))
 
-    assert model.fit(100) == pytest.approx(2.5)
-    assert 7.0 <= model.fit(1000) < 8.0
+    assert model.fit_seconds(100) == pytest.approx(2.5)
+    assert 7.0 <= model.fit_seconds(1000) < 8.0
 
 
 def test_a_cost_that_grows_faster_than_the_rows_is_not_expected_to_have_been_negative():
     model = a_learner((100, 1.0), (200, 4.0))
 
-    assert model.fit(200) == 4.0
-    assert 0 < model.fit(50) <= 1.0
-    assert model.fit(400) >= 8.0
+    assert model.fit_seconds(200) == 4.0
+    assert 0 < model.fit_seconds(50) <= 1.0
+    assert model.fit_seconds(400) >= 8.0
 
 
 def test_a_larger_lesson_that_was_faster_leaves_a_cost_that_is_mostly_fixed():
     model = a_learner((100, 3.0), (200, 2.0))
 
-    assert 2.0 < model.fit(1000) < 5.0
+    assert 2.0 < model.fit_seconds(1000) < 5.0
 
 
 def test_a_cost_that_grew_with_the_square_of_the_rows_is_expected_to_go_on_like_that():
-    assert a_learner((100, 1.0), (200, 4.0)).fit(400) == pytest.approx(16.0)
+    assert a_learner((100, 1.0), (200, 4.0)).fit_seconds(400) == pytest.approx(16.0)
 
 
 def test_nobody_believes_in_more_than_squares():
-    assert a_learner((100, 1.0), (200, 64.0)).fit(400) == pytest.approx(256.0)
+    assert a_learner((100, 1.0), (200, 64.0)).fit_seconds(400) == pytest.approx(256.0)
 
 
 def test_the_price_of_hand_over_and_storing_goes_with_the_rows_only_beyond_what_any_round_takes():
     small = a_model(a_round(1), a_round(2, handover=0.2))
     large = a_model(a_round(1), a_round(2, handover=0.2), a_round(3, rows=10_000, fit=100.0, handover=2.2))
 
-    assert small.aside(10_000) == pytest.approx(0.2)
-    assert large.aside(20_000) == pytest.approx(4.2, abs=0.1)
+    assert small.overhead_seconds(10_000) == pytest.approx(0.2)
+    assert large.overhead_seconds(20_000) == pytest.approx(4.2, abs=0.1)
 
 
 def test_the_price_beside_training_is_a_part_of_it_at_most():
     model = a_model(a_round(1), a_round(2, handover=0.0), a_round(3, rows=101, fit=1.0, handover=9.0))
 
-    assert model.aside(10_000) <= 9.0 + 0.25 * model.fit(10_000)
+    assert model.overhead_seconds(10_000) <= 9.0 + 0.25 * model.fit_seconds(10_000)
 
 
 def test_of_two_lessons_of_the_same_size_the_last_one_counts():
-    assert a_learner((100, 3.0), (100, 5.0)).fit(100) == 5.0
+    assert a_learner((100, 3.0), (100, 5.0)).fit_seconds(100) == 5.0
 
 
 def test_nothing_is_said_to_take_no_time_before_the_first_lesson():
-    assert CostModel().fit(100) == 0.0
+    assert CostModel().fit_seconds(100) == 0.0
 
 
 def test_an_exam_takes_as_long_for_each_row_as_the_last_one_did():
     model = CostModel()
-    model.examined(1000, 9.0)
-    model.examined(100, 2.0)
+    model.observe_exam(1000, 9.0)
+    model.observe_exam(100, 2.0)
 
-    assert model.exam(50) == pytest.approx(1.0)
+    assert model.exam_seconds(50) == pytest.approx(1.0)
 
 
 def test_headroom_grows_with_the_residuals():
@@ -187,8 +187,8 @@ def test_more_rows_never_take_less_time(finished, load, rows, more):
     model = a_model(*finished, load=load)
     fewer, all_of_them = model.predict(rows), model.predict(rows + more)
 
-    assert fewer.fit <= all_of_them.fit
-    assert fewer.rest <= all_of_them.rest
+    assert fewer.fit_seconds <= all_of_them.fit_seconds
+    assert fewer.other_seconds <= all_of_them.other_seconds
     assert fewer.soonest <= all_of_them.soonest
     assert fewer.latest <= all_of_them.latest
 
@@ -197,7 +197,7 @@ def test_more_rows_never_take_less_time(finished, load, rows, more):
 def test_a_prediction_follows_the_last_round(finished, last):
     prediction = a_model(*finished, last).predict(last.rows)
 
-    assert prediction.fit == pytest.approx(last.seconds_fit)
+    assert prediction.fit_seconds == pytest.approx(last.seconds_fit)
 
 
 def test_a_prediction_does_not_change_what_is_learned():

@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import get_scorer, make_scorer, mean_pinball_loss
 from sklearn.svm import LinearSVC
 
-from fitwithin._core.scoring import Exams, Scoring, _contributions, accuracy_interval
+from fitwithin._core.scoring import ExamLog, Scoring, _row_scores, accuracy_interval
 
 X, Y = make_classification(4000, n_informative=5, flip_y=0.1, random_state=0)
 MODEL = LogisticRegression().fit(X[:500], Y[:500])
@@ -18,9 +18,9 @@ LINE = LinearRegression().fit(XR[:500], YR[:500])
 
 
 def sat(model, X, y, scorer, weights=None, cuts=(1500,)):
-    exams = Exams(model)
+    exams = ExamLog(model, Scoring(scorer))
     for rows in np.split(np.arange(len(y)), cuts):
-        exams.sit(X[rows], y[rows], None if weights is None else weights[rows], scorer)
+        exams.predict(X[rows], y[rows], None if weights is None else weights[rows])
     return exams
 
 
@@ -79,7 +79,7 @@ def test_a_mean_over_rows_is_the_mean_of_what_the_rows_contribute(name):
     scorer = get_scorer(name)
     exams = sat(MODEL, X[500:], Y[500:], scorer)
 
-    contributions = _contributions(scorer, exams.paper(), np.arange(3500))
+    contributions = _row_scores(scorer, exams.answers(), np.arange(3500))
 
     assert contributions.mean() == pytest.approx(scorer(MODEL, X[500:], Y[500:]))
 
@@ -157,11 +157,11 @@ def test_the_fifth_with_the_largest_errors_is_hard():
     y = np.arange(10.0)
     predicted = y + np.array([0, 0, 0, 9, 0, 0, -7, 0.1, 0, 0])
 
-    assert np.flatnonzero(Scoring(None, regression=True).mistakes(y, predicted)).tolist() == [3, 6]
+    assert np.flatnonzero(Scoring(regression=True).mistakes(y, predicted)).tolist() == [3, 6]
 
 
 def test_nothing_is_hard_when_every_value_is_right():
-    assert not Scoring(None, regression=True).mistakes(np.ones(5), np.ones(5)).any()
+    assert not Scoring(regression=True).mistakes(np.ones(5), np.ones(5)).any()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
@@ -193,6 +193,6 @@ def test_a_black_box_without_tags_and_classes_can_be_scored():
             return (X[:, 0] > 0).astype(int)
 
     for scorer, regression in ((get_scorer("f1"), False), (get_scorer("r2"), True)):
-        exams = Exams(Box(), regression)
-        exams.sit(X[:400], Y[:400], None, scorer)
+        exams = ExamLog(Box(), Scoring(scorer, regression))
+        exams.predict(X[:400], Y[:400], None)
         assert np.isfinite(Scoring(scorer, regression).estimate(exams).value)

@@ -13,7 +13,8 @@ from rich.console import Console
 
 from fitwithin import Round
 from fitwithin._core.budget import Budget
-from fitwithin._session.progress import ProgressDisplay, display
+from fitwithin._estimator import show_progress
+from fitwithin._session.progress import ProgressDisplay
 from fitwithin.testing import FakeClock
 
 ROUND = Round(3, 4000, 2000, 700, 9000, 9000, 0, 1, 1, 0, 0, None, 0.912, 0.907, 0.917, True, 2.0)
@@ -31,8 +32,8 @@ def shown(act, width=160):
 def test_the_display_shows_time_round_rows_estimate_and_activity():
     def act(progress, clock):
         clock.advance(12)
-        progress.round_over(ROUND)
-        progress.doing("training on", 8000)
+        progress.on_round(ROUND)
+        progress.on_activity("training on", 8000)
         progress._progress.refresh()
 
     text = shown(act)
@@ -45,20 +46,20 @@ def test_the_display_shows_time_round_rows_estimate_and_activity():
 def test_a_round_without_an_exam_shows_no_estimate():
     unexamined = dataclasses.replace(ROUND, estimate=None, low=None, high=None)
 
-    text = shown(lambda progress, clock: progress.round_over(unexamined))
+    text = shown(lambda progress, clock: progress.on_round(unexamined))
     assert "round 3: 4,000 rows" in text
     assert "rows, " not in text
 
 
 def test_auto_shows_nothing_where_nobody_looks_on():
-    assert isinstance(display("auto", Budget(1)), nullcontext)
-    assert isinstance(display(False, Budget(1)), nullcontext)
-    assert isinstance(display(True, Budget(1)), ProgressDisplay)
+    assert isinstance(show_progress("auto", Budget(1)), nullcontext)
+    assert isinstance(show_progress(False, Budget(1)), nullcontext)
+    assert isinstance(show_progress(True, Budget(1)), ProgressDisplay)
 
 
 def test_anything_else_is_refused():
     with pytest.raises(ValueError, match="'sometimes'"):
-        display("sometimes", Budget(1))
+        show_progress("sometimes", Budget(1))
 
 
 def test_auto_shows_a_bar_on_a_real_terminal():
@@ -90,8 +91,8 @@ def test_auto_shows_a_bar_on_a_real_terminal():
 
 def test_the_display_keeps_to_one_line_on_a_narrow_terminal():
     def act(progress, clock):
-        progress.round_over(ROUND)
-        progress.doing("being examined on", 123_456)
+        progress.on_round(ROUND)
+        progress.on_activity("being examined on", 123_456)
 
     last = shown(act, width=80).split("\r")[-1]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fitwithin._core.records import Estimate
 from fitwithin._core.scoring import accuracy_interval
-from fitwithin._session.selection import is_worse, prefers
+from fitwithin._session.selection import Candidate, ModelSelector, is_worse
 
 
 def wilson(right, rows):
@@ -66,6 +66,25 @@ def test_the_value_lies_within_its_interval_which_has_a_width(exam):
     assert estimate.low < estimate.high
 
 
+class Model:
+    """A saved model that counts how often it was discarded."""
+
+    save_seconds = load_seconds = 0.0
+
+    def __init__(self):
+        self.discarded = 0
+
+    def discard(self):
+        self.discarded += 1
+
+
+def a_selector(best=None, returns="best"):
+    selector = ModelSelector(returns)
+    if best is not None:
+        selector.replace_best(Candidate(Model(), 10, estimate=best))
+    return selector
+
+
 @pytest.mark.parametrize(
     ("candidate", "best", "wins"),
     [
@@ -77,25 +96,25 @@ def test_the_value_lies_within_its_interval_which_has_a_width(exam):
     ],
 )
 def test_the_best_is_replaced_on_a_strictly_better_bound_only(candidate, best, wins):
-    assert prefers("best", candidate, best, whole=False) is wins
+    assert a_selector(best).prefers(candidate) is wins
 
 
 @pytest.mark.parametrize("best", [None, an_estimate(0.0), an_estimate(0.9)])
 def test_a_model_that_sat_no_exam_is_never_the_best(best):
-    assert prefers("best", None, best, whole=False) is False
+    assert a_selector(best).prefers(None) is False
 
 
 @pytest.mark.parametrize("candidate", [None, an_estimate(0.1)])
 @pytest.mark.parametrize("best", [None, an_estimate(0.9)])
 def test_a_model_taught_every_row_is_accepted_without_an_exam(candidate, best):
-    assert prefers("best", candidate, best, whole=True) is True
+    assert a_selector(best).prefers(candidate, has_every_row=True) is True
 
 
 @pytest.mark.parametrize("candidate", [None, an_estimate(0.1)])
 @pytest.mark.parametrize("best", [None, an_estimate(0.9)])
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_teacher_that_returns_its_last_model_takes_every_model(candidate, best, whole):
-    assert prefers("last", candidate, best, whole=whole) is True
+    assert a_selector(best, "last").prefers(candidate, has_every_row=whole) is True
 
 
 @pytest.mark.parametrize(("high", "worse"), [(0.79, True), (0.80, False), (0.81, False), (math.nan, True)])
@@ -108,6 +127,31 @@ def test_a_model_is_never_worse_than_one_that_is_just_as_good(value, reach):
     estimate = Estimate(value, value - reach, value + reach)
 
     assert not is_worse(estimate, estimate)
+
+
+@pytest.mark.parametrize(("value", "wins"), [(0.80, True), (0.79, True), (0.77, False), (0.90, True)])
+def test_on_the_same_validation_rows_a_new_model_wins_unless_it_is_clearly_worse(value, wins):
+    selector = a_selector(Estimate(0.80, 0.78, 0.82))
+
+    assert selector.prefers(Estimate(value, value - 0.02, value + 0.02), validated=True) is wins
+
+
+def test_a_model_without_an_estimate_is_replaced_by_any_that_has_one():
+    selector = a_selector()
+    selector.replace_best(Candidate(Model(), 10))
+
+    assert selector.prefers(an_estimate(0.1))
+    assert selector.prefers(an_estimate(0.1), validated=True)
+
+
+def test_the_model_that_is_replaced_is_discarded_and_the_best_one_when_the_selector_closes():
+    selector, (first, second) = a_selector(), (Model(), Model())
+
+    selector.replace_best(Candidate(first, 10))
+    selector.replace_best(Candidate(second, 20))
+    assert (first.discarded, second.discarded) == (1, 0)
+    selector.close()
+    assert (first.discarded, second.discarded) == (1, 1)
 
 
 def test_the_standard_error_is_the_one_of_the_interval():

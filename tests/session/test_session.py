@@ -9,13 +9,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fitwithin import LearnerFailed, NoModelInTime, Round, TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
-from fitwithin._core.cost import CostModel
+from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import LearnerDied
 from fitwithin._core.scoring import accuracy_interval
 from fitwithin._core.target import Labels
 from fitwithin._pools import TablePool
 from fitwithin._session.session import Session
-from fitwithin.backends import Inline, FitSettings
+from fitwithin.backends import FitSettings, Inline
 from fitwithin.backends._inline import InlineModel, InlineRunner
 from fitwithin.teachers import TCT, Deck, Double, Exam, Full, Lesson
 from fitwithin.testing import FakeClock
@@ -490,7 +490,7 @@ class LedgerSeat(InlineRunner):
 
 
 class LedgerModel:
-    store = 0.0
+    save_seconds = 0.0
 
     def __init__(self, model: InlineModel, ledger):
         self.model = model
@@ -713,19 +713,19 @@ def test_a_model_is_safe_once_it_was_judged_whatever_its_audit_takes():
 
 
 class Diary:
-    """A watcher that writes everything down."""
+    """A listener that writes everything down."""
 
     def __init__(self):
         self.entries = []
 
-    def doing(self, activity, rows):
+    def on_activity(self, activity, rows):
         self.entries.append((activity, rows))
 
-    def round_over(self, finished):
+    def on_round(self, finished):
         self.entries.append(("round over", finished.number))
 
 
-def test_watchers_are_told_what_goes_on():
+def test_listeners_are_told_what_goes_on():
     X, y = a_pool(1000)
     pool, diaries = TablePool(X, Labels.encode(y)), (Diary(), Diary())
     backend = Inline(clock=FakeClock())
@@ -734,18 +734,17 @@ def test_watchers_are_told_what_goes_on():
     with backend.open(budget) as runner:
         runner.prepare(Oracle(skill=lambda rows: 0.9 if rows == 10 else 0.2), pool, FitSettings())
         teacher = Scripted((range(10), EXAM, range(600, 650)), (range(20), EXAM))
-        outcome = Session(teacher, runner, budget, CostModel(), diaries).run(Deck(1000, np.random.default_rng(0)))
+        deck = Deck(1000, np.random.default_rng(0))
+        result = Session(teacher, runner, deck, budget, Outlook(budget), listeners=diaries).run()
 
-    assert outcome.rows == 10
+    assert result.n_rows == 10
     for diary in diaries:
-        activities = [
-            (re.sub(r"^(train|exam|being exam|stor)\w* .*", r"\1", what), rows) for what, rows in diary.entries
-        ]
+        activities = [(re.sub(r"^(train|being exam|sav)\w* .*", r"\1", what), rows) for what, rows in diary.entries]
         assert activities == [
             ("train", 10),
             ("being exam", 100),
             ("being exam", 50),
-            ("stor", 10),
+            ("sav", 10),
             ("round over", 1),
             ("train", 20),
             ("being exam", 100),
@@ -753,7 +752,7 @@ def test_watchers_are_told_what_goes_on():
         ]
 
 
-def test_a_round_is_over_for_watchers_before_the_user_is_asked():
+def test_a_round_is_over_for_listeners_before_the_user_is_asked():
     X, y = a_pool(100)
     diary = Diary()
     backend = Inline(clock=FakeClock())
@@ -761,10 +760,15 @@ def test_a_round_is_over_for_watchers_before_the_user_is_asked():
 
     with backend.open(budget) as runner:
         runner.prepare(Oracle(), TablePool(X, Labels.encode(y)), FitSettings())
-        session = Session(
-            Full(), runner, budget, CostModel(), (diary,), on_round=lambda finished: diary.entries.append("user")
-        )
-        session.run(Deck(100, np.random.default_rng(0)))
+        Session(
+            Full(),
+            runner,
+            Deck(100, np.random.default_rng(0)),
+            budget,
+            Outlook(budget),
+            listeners=(diary,),
+            on_round=lambda finished: diary.entries.append("user"),
+        ).run()
 
     assert diary.entries[-2:] == [("round over", 1), "user"]
 

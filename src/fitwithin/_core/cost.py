@@ -1,4 +1,4 @@
-"""Seconds by rows: what the next round will take, and how sure that is."""
+"""Seconds by rows: what the next lesson and exam take, and what a teacher may afford."""
 
 from __future__ import annotations
 
@@ -8,31 +8,25 @@ from dataclasses import dataclass
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Round
 
-GROWTH = 1.1
-"""The power of the rows that a learner's cost goes with beyond what was seen, unless more is known of it."""
+DEFAULT_GROWTH = 1.1
+"""Default exponent of fit time in rows when extrapolating (benchmarks/accuracy.py: others did no better)."""
 
-
-# Seconds that a round costs beyond its learner however small it is: a process, a file, a message.
-_FIXED = 0.03
-
-
-# Of a cost that grew faster than its rows nobody believes that it goes on with more than their square.
-_STEEPEST = 2.0
-
-
-# How much of a lesson's time goes with its rows at least, whatever a lesson before it took.
-_LEAST = 0.2
-
-
-# What goes with the rows beside training is a part of that at most.
-_ASIDE = 0.25
-
-
-# Twice the prior spread is a factor of two, which kept misses near 2 % when lessons double.
-_PRIOR_SPREAD = math.log(2) / 2
-
-
+# Seconds that every round costs beyond its fit, however small: a process, a file, a message (benchmarks/overhead.py).
+_ROUND_SECONDS = 0.03
+# Extrapolate at most quadratically, whatever growth two fits showed.
+_MAX_GROWTH = 2.0
+# Least share of a fit's time that is taken to grow with its rows. A first fit that paid for imports would hide it.
+_MIN_GROWING_SHARE = 0.2
+# Largest share of a fit's time that the growing part of the overhead may reach. Without it, a delay of 50 ms
+# in a small round, scaled by rows, kept lessons at a tenth of their size (benchmarks/accuracy.py).
+_MAX_OVERHEAD_SHARE = 0.25
+# Prior standard deviation of log(real / predicted). Twice it is a factor of 2, which kept misses near 2 % when
+# lessons double.
+_PRIOR_DEVIATION = math.log(2) / 2
+# Number of observations that the prior counts for.
 _PRIOR_WEIGHT = 2
+# Extra factor where a fit cannot be killed: a fit that overruns makes the session late.
+_UNKILLABLE_FACTOR = 1.1
 
 
 @dataclass(frozen=True)
@@ -41,158 +35,162 @@ class Prediction:
 
     Parameters
     ----------
-    fit : float
+    fit_seconds : float
         Seconds of training.
-    rest : float
-        Seconds of hand-over, exams, storing the model and loading it.
+    other_seconds : float
+        Seconds of hand-over, exams, saving the model and loading it.
     headroom : float
         The factor, at least 1, by which the truth may well be larger or smaller.
     """
 
-    fit: float
-    rest: float
+    fit_seconds: float
+    other_seconds: float
     headroom: float
 
     @property
     def expected(self) -> float:
         """Seconds of the whole round."""
-        return self.fit + self.rest
+        return self.fit_seconds + self.other_seconds
 
     @property
     def soonest(self) -> float:
-        """Seconds if things go well."""
+        """Seconds if the round is fast."""
         return self.expected / self.headroom
 
     @property
     def latest(self) -> float:
-        """Seconds if things go badly."""
+        """Seconds if the round is slow."""
         return self.expected * self.headroom
 
 
 class CostModel:
-    """Learns one learner's cost from its finished rounds.
+    """Predict the seconds of lessons and exams of one learner from those it has finished.
 
-    Training is a fixed part and a part that goes with the rows, drawn through the last rounds of two sizes, and a
-    little more than that beyond them; before there are two, the last round, scaled. Everything else goes with the
-    rows, beyond what any round costs. Head-room comes from how far off this learner's earlier predictions were.
+    A fit costs a fixed part and a part that grows with the rows, drawn through the last fits of two sizes; with one
+    size only, the last fit is scaled. Beyond the largest fit, the growing part grows a little faster than the rows.
+    Head-room comes from the errors of earlier predictions.
+
+    Parameters
+    ----------
+    growth : float, default=1.1
+        Exponent of fit time in rows when extrapolating.
 
     Examples
     --------
-    >>> model = CostModel()
-    >>> model.predict(200) is None
+    >>> cost = CostModel()
+    >>> cost.predict(200) is None
     True
+    >>> cost.observe_fit(100, 2.0)
+    >>> cost.fit_seconds(100)
+    2.0
     """
 
-    def __init__(self, growth: float = GROWTH) -> None:
+    def __init__(self, growth: float = DEFAULT_GROWTH) -> None:
         self._growth = growth
-        self._last: Round | None = None
-        self._sizes: dict[int, float] = {}
-        self._keeping = 0.0
-        self._start = math.inf
-        self._exam = 0.0
+        self._last_round: Round | None = None
+        self._fit_seconds: dict[int, float] = {}
+        self._save_and_load_seconds_per_row = 0.0
+        self._least_overhead = math.inf
+        self._exam_seconds_per_row = 0.0
         self._residuals: list[float] = []
 
-    def observe(self, finished: Round, load: float = 0.0) -> None:
-        """Learn what a finished round took beside its training.
+    def observe_fit(self, rows: int, seconds: float) -> None:
+        """Learn from a fit: the seconds it took, or would have taken to its end."""
+        if self._fit_seconds and seconds > 0:
+            # A pause of the machine during a fit of a millisecond says nothing about the learner.
+            predicted = max(self.fit_seconds(rows), _ROUND_SECONDS)
+            self._residuals.append(math.log(max(seconds, _ROUND_SECONDS) / predicted))
+        # The newest fit of a size replaces the older one, and stands last.
+        self._fit_seconds.pop(rows, None)
+        self._fit_seconds[rows] = seconds
+
+    def observe_exam(self, rows: int, seconds: float) -> None:
+        """Learn from an exam."""
+        self._exam_seconds_per_row = seconds / rows
+
+    def observe_round(self, finished: Round, load_seconds: float = 0.0) -> None:
+        """Learn what a finished round took besides its fit.
 
         Parameters
         ----------
         finished : Round
             The round.
-        load : float, default=0.0
+        load_seconds : float, default=0.0
             Seconds that loading its model is expected to take.
         """
-        self._last = finished
+        self._last_round = finished
         if finished.best:
-            # A model that does not win is not stored, and tells nothing about what storing costs.
-            self._keeping = (finished.seconds_model + load) / finished.rows
-
+            # Only the model of a best round is saved, so other rounds say nothing about saving.
+            self._save_and_load_seconds_per_row = (finished.seconds_model + load_seconds) / finished.rows
         if finished.number > 1:
-            self._start = min(self._start, finished.seconds_handover + self._keeping * finished.rows)
-
-    def taught(self, rows: int, seconds: float) -> None:
-        """Learn from a lesson: how long training on so many rows took, or would have taken to its end."""
-        if self._sizes and seconds > 0:
-            # A pause of the machine in a lesson of a millisecond says nothing about the learner.
-            self._residuals.append(math.log(max(seconds, _FIXED) / max(self.fit(rows), _FIXED)))
-        self._sizes.pop(rows, None)
-        self._sizes[rows] = seconds
-
-    def examined(self, rows: int, seconds: float) -> None:
-        """Learn from an exam."""
-        self._exam = seconds / rows
+            self._least_overhead = min(self._least_overhead, self._overhead_of(finished))
 
     def predict(self, rows: int) -> Prediction | None:
-        """What a round with a lesson of so many rows will take; None before the first round."""
-        if self._last is None:
+        """Predict a round whose lesson has this number of rows; None before the first round."""
+        if self._last_round is None:
             return None
-        last = self._last
-        aside = _handover(last) + last.seconds_exam + self._keeping * last.rows
-        fixed = min(aside, _FIXED)
-        return Prediction(fit=self.fit(rows), rest=fixed + (aside - fixed) * rows / last.rows, headroom=self.headroom)
+        # Exams of the teachers that do not ask for a price grow with their lessons.
+        exams = self._last_round.seconds_exam * rows / self._last_round.rows
+        return Prediction(self.fit_seconds(rows), self.overhead_seconds(rows) + exams, self.headroom)
 
-    def fit(self, rows: int) -> float:
-        """Seconds of training on so many rows; 0 before anything is known."""
-        if not self._sizes:
+    def fit_seconds(self, rows: int) -> float:
+        """Predict the seconds of a fit; 0 before the first fit."""
+        if not self._fit_seconds:
             return 0.0
-        (size, seconds), *others = reversed(self._sizes.items())
+        (size, seconds), *others = reversed(self._fit_seconds.items())
         smaller = [(other, took) for other, took in others if other < size]
         if not smaller:
-            return seconds * rows / size * _beyond(rows / size, self._growth)
+            return seconds * rows / size * _extrapolation(rows / size, self._growth)
         other, took = smaller[0]
-        each = min(max(_LEAST * seconds / size, (seconds - took) / (size - other)), seconds / size)
+        slope = (seconds - took) / (size - other)
+        per_row = min(max(_MIN_GROWING_SHARE * seconds / size, slope), seconds / size)
         growth = self._growth
-        if took >= _FIXED and seconds > took:
-            growth = max(growth, min(math.log(seconds / took) / math.log(size / other), _STEEPEST))
-        return seconds - each * size + each * rows * _beyond(rows / size, growth)
+        if took >= _ROUND_SECONDS and seconds > took:
+            observed = math.log(seconds / took) / math.log(size / other)
+            growth = max(growth, min(observed, _MAX_GROWTH))
+        return seconds - per_row * size + per_row * rows * _extrapolation(rows / size, growth)
 
-    def exam(self, rows: int) -> float:
-        """Seconds of an exam of so many rows, going by the last one."""
-        return self._exam * rows
+    def exam_seconds(self, rows: int) -> float:
+        """Predict the seconds of an exam from the last one."""
+        return self._exam_seconds_per_row * rows
 
-    def aside(self, rows: int) -> float:
-        """Seconds to bring so many rows to the learner, and to store and load its model."""
-        if self._last is None:
-            return _FIXED
-        last = self._last
-        seconds = _handover(last) + self._keeping * last.rows
-        growing = max(0.0, seconds - self._start - _FIXED) * (rows / last.rows - 1)
-        return max(seconds, _FIXED) + min(max(0.0, growing), _ASIDE * self.fit(rows))
+    def overhead_seconds(self, rows: int) -> float:
+        """Predict the seconds of handing rows over, and of saving and loading the model."""
+        if self._last_round is None:
+            return _ROUND_SECONDS
+        last = self._last_round
+        seconds = self._overhead_of(last)
+        growing = max(0.0, seconds - self._least_overhead - _ROUND_SECONDS) * (rows / last.rows - 1)
+        limit = _MAX_OVERHEAD_SHARE * self.fit_seconds(rows)
+        return max(seconds, _ROUND_SECONDS) + min(max(0.0, growing), limit)
+
+    def _overhead_of(self, finished: Round) -> float:
+        # The first hand-over waits for a process to start, which happens once and does not grow with the rows.
+        handover = finished.seconds_handover if finished.number > 1 else 0.0
+        return handover + self._save_and_load_seconds_per_row * finished.rows
 
     @property
     def headroom(self) -> float:
-        """The factor within which nearly all of this learner's fits stayed."""
-        squares = _PRIOR_WEIGHT * _PRIOR_SPREAD**2 + sum(r * r for r in self._residuals)
+        """The factor within which nearly all fits of this learner stayed."""
+        squares = _PRIOR_WEIGHT * _PRIOR_DEVIATION**2 + sum(residual**2 for residual in self._residuals)
         return math.exp(2 * math.sqrt(squares / (_PRIOR_WEIGHT + len(self._residuals))))
 
 
-def _handover(finished: Round) -> float:
-    """Seconds of hand-over; the first one waits for a process to start, which happens once and does not grow."""
-    return finished.seconds_handover if finished.number > 1 else 0.0
-
-
-def _beyond(ratio: float, growth: float) -> float:
-    """How many times as much each row costs in a lesson that is so many times larger than any yet."""
-    return math.pow(max(1.0, ratio), growth - 1)
-
-
-# A little more than the session asks for where a lesson must end by itself.
-_SURE = 1.1
-
-
 class Outlook:
-    """The seconds that are left, and what the next requests would take.
+    """The seconds that are left, and the seconds that the next requests would take.
+
+    A teacher finds it as ``deck.outlook``.
 
     Parameters
     ----------
     budget : Budget, optional
-        What is left; without one there is no end.
+        The time limit; without one there is no deadline.
     cost : CostModel, optional
-        What lessons and exams take.
+        Predicts lessons and exams.
     can_stop_early : bool, default=False
-        Whether the learner can be asked to stop, so that a lesson may be cut short.
+        Whether the learner can be told to stop, so that a lesson may be cut short.
     killable : bool, default=True
-        Whether a lesson that takes too long ends at the deadline, with nothing lost but its time.
+        Whether a fit that overruns is killed at the deadline.
 
     Examples
     --------
@@ -221,23 +219,39 @@ class Outlook:
         return math.inf if self._budget is None else self._budget.remaining()
 
     def fit_seconds(self, rows: int) -> float:
-        """Seconds that training on so many rows is expected to take; 0 before anything is known."""
-        return self.cost.fit(rows)
+        """Predict the seconds of a fit on this number of rows; 0 before the first fit."""
+        return self.cost.fit_seconds(rows)
 
     def overhead_seconds(self, rows: int) -> float:
-        """Seconds that such a lesson takes beside its training: rows to the learner, its model to safety and back."""
-        return self.cost.aside(rows)
+        """Predict the seconds that a lesson takes besides its fit: hand-over, saving and loading the model."""
+        return self.cost.overhead_seconds(rows)
 
     def exam_seconds(self, rows: int) -> float:
-        """Seconds of an exam of so many rows."""
-        return self.cost.exam(rows)
+        """Predict the seconds of an exam on this number of rows."""
+        return self.cost.exam_seconds(rows)
 
     def affordable_exam_rows(self, share: float, most: int) -> int:
-        """Rows that can be examined in a share of the time that is left, at most so many."""
-        seconds = self.exam_seconds(most)
-        return most if seconds <= share * self.seconds_left else int(most * share * self.seconds_left / seconds)
+        """Return how many rows, up to `most`, can be examined in a share of the time that is left."""
+        seconds, available = self.exam_seconds(most), share * self.seconds_left
+        return most if seconds <= available else int(most * available / seconds)
+
+    def may_finish(self, rows: int) -> bool:
+        """Whether a round with a lesson of this size has a chance to end in time.
+
+        A fit that can be killed costs nothing but time that is left over, so a chance is enough. One that cannot
+        be killed must be nearly sure to end.
+        """
+        prediction = self.cost.predict(rows)
+        if prediction is None:
+            return True
+        return (prediction.soonest if self.killable else prediction.latest) <= self.seconds_left
 
     @property
     def safety_factor(self) -> float:
-        """The factor, at least 1, by which a lesson may well take longer; hardly ever more, if none can be killed."""
-        return math.sqrt(self.cost.headroom) if self.killable else _SURE * self.cost.headroom
+        """The factor, at least 1, by which a fit may well take longer than predicted."""
+        return math.sqrt(self.cost.headroom) if self.killable else _UNKILLABLE_FACTOR * self.cost.headroom
+
+
+def _extrapolation(ratio: float, growth: float) -> float:
+    """Return the factor by which a row costs more in a lesson `ratio` times as large as the largest so far."""
+    return math.pow(max(1.0, ratio), growth - 1)

@@ -1,4 +1,4 @@
-"""Which model is best: by the lower end of the 95 % interval of its score."""
+"""Records that teachers, session, backends and users exchange; all frozen."""
 
 from __future__ import annotations
 
@@ -9,17 +9,31 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-Z = 1.96
-"""How many standard errors a 95 % interval reaches to each side."""
+Rows = npt.NDArray[np.integer[Any]]
+"""Row numbers of a pool, in the narrowest sufficient type."""
 
+Mask = npt.NDArray[np.bool_]
+"""One boolean for each row."""
+
+Margins = npt.NDArray[np.float32]
+"""For each row, the gap between the probabilities of its two likeliest classes."""
 
 Returns = Literal["best", "last"]
-"""Whether a teacher hands back its best model by the bound, or its last one."""
+"""Whether a teacher wants its best model back, or its last one."""
+
+Purpose = Literal["mistakes", "score", "validation", "holdout"]
+"""What an exam is for; see `Exam`."""
+
+StopReason = Literal["time", "all rows", "no mistakes", "on_round", "interrupted", "learner failed"]
+"""Why a session ended."""
+
+Z_95 = 1.96
+"""Standard errors from the middle of a 95 % interval to its ends."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A score, such as the accuracy, and its 95 % interval.
+    """A score and its 95 % interval.
 
     Parameters
     ----------
@@ -34,43 +48,23 @@ class Estimate:
     @property
     def error(self) -> float:
         """The standard error."""
-        return (self.high - self.low) / (2 * Z)
-
-
-Rows = npt.NDArray[np.integer[Any]]
-"""Row numbers of a pool, in a type that is just wide enough."""
-
-
-Mask = npt.NDArray[np.bool_]
-"""One truth value a row."""
-
-
-Margins = npt.NDArray[np.float32]
-"""How sure a model is of each row: the gap between the probabilities of its two likeliest classes."""
-
-
-StopReason = Literal["time", "all rows", "no mistakes", "on_round", "interrupted", "learner failed"]
-"""Why a session ended."""
-
-
-Purpose = Literal["mistakes", "score", "validation", "holdout"]
-"""What an exam is for; see `Exam`."""
+        return (self.high - self.low) / (2 * Z_95)
 
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """A teacher's request: train a new model on exactly these rows, or go on with the last one.
+    """A teacher's request: fit a new model on exactly these rows, or continue with the last one.
 
     Parameters
     ----------
     rows : array of int
         Row numbers of the pool.
     batch : int or None, default=None
-        With a number, no new model is made: the model of the last lesson goes on learning, by
-        `partial_fit`, from so many of these rows at a time.
+        With a number, no new model is made: the model of the last lesson continues by
+        `partial_fit`, with this number of rows in each call.
     within : float or None, default=None
-        Seconds of training after which a learner that knows how to is asked to stop with what it has; one that does not
-        is left alone.
+        Seconds after which a learner that can stop early is told to stop with what it has. Other
+        learners ignore it.
 
     Examples
     --------
@@ -87,7 +81,7 @@ class Lesson:
 
 @dataclass(frozen=True, eq=False)
 class Exam:
-    """A teacher's request: let the model of the last lesson classify these rows.
+    """A teacher's request: let the model of the last lesson predict these rows, and compare.
 
     Parameters
     ----------
@@ -120,7 +114,7 @@ class Exam:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What a teacher is sent for an `Exam`: which of its rows the model got wrong.
+    """The answer to an `Exam`: which of its rows the model got wrong.
 
     Parameters
     ----------
@@ -129,9 +123,9 @@ class Answers:
     wrong : array of bool
         Whether the model is wrong on each of them.
     margins : array of float or None
-        How sure it is of each of them, between 0 and 1, if the exam asked for that.
+        The margin of each row, between 0 and 1, if the exam asked for it.
     score : Estimate or None
-        The user's score over these rows, if the exam asked for that.
+        The user's score over these rows, for the purposes "score" and "validation".
 
     Examples
     --------
@@ -149,39 +143,40 @@ class Answers:
 
     @property
     def mistakes(self) -> int:
-        """How many rows the model got wrong."""
+        """Number of rows that the model got wrong."""
         return int(np.count_nonzero(self.wrong))
 
 
 @dataclass(frozen=True)
 class Round:
-    """One lesson with its exams: what was taught, what it cost, how good the model is.
+    """One fit of the learner, and the predictions of its model.
 
     Parameters
     ----------
     number : int
         1 for the first round.
     rows : int
-        Rows of the lesson: all that the model was taught, unless it went on with the model before it.
+        Rows of the fit: all that the model was trained on, unless it continued with the model before it.
     new_rows : int
-        How many of them no earlier lesson held.
+        Rows among them that no earlier fit had.
     new_mistakes : int
-        How many of the new rows the model before this one got wrong.
+        New rows that the model before this one got wrong.
     examined : int
-        Rows that this model classified.
+        Rows that this model predicted.
     fresh : int
-        How many of those were never taught and never examined before.
+        Rows among those that no model was trained on or examined on before. Validation rows never count as fresh;
+        holdout rows always do.
     seconds_handover, seconds_fit, seconds_exam, seconds_model, seconds_choose : float
-        Bringing rows to the learner; training; classifying; storing the model; the teacher's own choosing.
+        Seconds of bringing rows to the learner, of training, of predicting, of saving the model, and of choosing rows.
     predicted_fit : float or None
-        What the cost model expected `seconds_fit` to be; None in the first round.
+        The expected `seconds_fit`; None in the first round.
     estimate, low, high : float or None
-        The score over the examined rows, accuracy unless the user chose another, and its 95 % interval; None
+        The score over the examined rows and its 95 % interval; accuracy or R2 unless `scoring` says otherwise. None
         without an exam.
     best : bool
-        Whether this model became the one to be returned.
+        Whether this model became the one to return.
     elapsed : float
-        Seconds since the start of `fit` when the model became the best one; or when the round was over, if it did not.
+        Seconds since the start of `fit` when the model became the best one, or else when the round ended.
     validation_rows : int, default=0
         Validation rows among the examined ones; if there are any, `estimate` comes from them alone.
     """
@@ -207,9 +202,9 @@ class Round:
 
     @property
     def is_flattered(self) -> bool:
-        """Whether `estimate` is too high: earlier models were examined on some of the rows, and easy ones are left."""
+        """Whether `estimate` is too high: some rows were examined before, and mistakes among them were trained on."""
         return self.validation_rows == 0 and self.fresh < self.examined
 
 
 OnRound = Callable[[Round], Any]
-"""A user's callback; returning True stops the session and keeps the best model."""
+"""A user's callback; returning True stops the fit and keeps the best model."""

@@ -1,4 +1,4 @@
-"""Which model is best: by the lower end of the 95 % interval of its score."""
+"""Scores of a model: which rows it gets wrong, and its metric over exams with a 95 % interval."""
 
 from __future__ import annotations
 
@@ -14,21 +14,38 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer
 from sklearn.utils import Tags, get_tags
 
-from fitwithin._core.records import Estimate, Mask, Z
+from fitwithin._core.records import Z_95, Estimate, Mask
 from fitwithin._core.tables import concatenate, take
 from fitwithin._core.target import Array
 
+Scorer = Callable[..., float]
+"""A scikit-learn scorer, or any callable(estimator, X, y)."""
 
-def accuracy_interval(right: int, rows: int) -> Estimate | None:
-    """The accuracy over an exam with the interval of the paper.
+# Share of an exam's rows that count as mistakes in regression: those with the largest absolute errors.
+_HARD_SHARE = 0.2
+# Number of resamples for the interval of a metric that is no mean over rows; 60 give the width within 10 %.
+_N_RESAMPLES = 60
+# Rows of one resample at most, so that the work does not grow with the exam.
+_MAX_RESAMPLED_ROWS = 5_000
+# Smallest probability that enters a logarithm.
+_MIN_PROBABILITY = 1e-15
+# Methods by which scikit-learn's scorers ask a model for answers.
+_RESPONSE_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
 
-    The normal interval of Algorithm 1; where it has no width, at 0 and at 1, Wilson's: five right
-    answers are no proof.
+_ACCURACY: Any = get_scorer("accuracy")
+# The public class of all scorers that `make_scorer` and `get_scorer` return has no public name.
+_SklearnScorer = type(_ACCURACY).__mro__[1]
+
+
+def accuracy_interval(correct: int, rows: int) -> Estimate | None:
+    """Return the accuracy over an exam with its 95 % interval.
+
+    The normal interval of the paper's Algorithm 1; where it has no width, at 0 and at 1, Wilson's.
 
     Parameters
     ----------
-    right, rows : int
-        Right answers, and rows examined.
+    correct, rows : int
+        Rows that were predicted correctly, and rows examined.
 
     Returns
     -------
@@ -44,154 +61,215 @@ def accuracy_interval(right: int, rows: int) -> Estimate | None:
     """
     if rows == 0:
         return None
-    value = right / rows
-    if right in (0, rows):
-        wilson = binomtest(right, rows).proportion_ci(method="wilson")
+    value = correct / rows
+    if correct in (0, rows):
+        wilson = binomtest(correct, rows).proportion_ci(method="wilson")
         return Estimate(value, float(wilson.low), float(wilson.high))
-    reach = Z * math.sqrt(value * (1 - value) / rows)
+    reach = Z_95 * math.sqrt(value * (1 - value) / rows)
     return Estimate(value, value - reach, value + reach)
 
 
-Scorer = Callable[..., float]
-"""A scikit-learn scorer, or any callable(estimator, X, y)."""
+def make_scoring(scoring: Any, *, regression: bool, weighted: bool, seed: int | None) -> Scoring:
+    """Read a user's `scoring` parameter.
+
+    Parameters
+    ----------
+    scoring : str, callable or None
+        The name of a scikit-learn scorer, a scorer or a callable; None is accuracy, or R2 for regression.
+    regression : bool
+        Whether the model predicts values.
+    weighted : bool
+        Whether the rows have weights.
+    seed : int or None
+        For the resamples of intervals.
+
+    Raises
+    ------
+    ValueError
+        If there is no such scorer, or if it cannot use weights although there are some.
+    """
+    if scoring is None:
+        scoring = "r2" if regression else "accuracy"
+    if isinstance(scoring, str):
+        return Scoring(get_scorer(scoring), regression, seed)
+    if not callable(scoring):
+        raise ValueError(
+            f"scoring is {scoring!r}; expected None, the name of a scikit-learn scorer such as 'balanced_accuracy', or "
+            "a callable(estimator, X, y)."
+        )
+    if weighted and not is_sklearn_scorer(scoring):
+        raise ValueError(
+            "scoring is a plain callable, which cannot use sample_weight. Make it a scorer with "
+            "sklearn.metrics.make_scorer."
+        )
+    return Scoring(scoring, regression, seed)
 
 
-_HARD_SHARE = 0.2
-
-
-# A fixed amount of work, whatever the exam's size and the machine's speed.
-_RESAMPLES = 60
-
-
-_RESAMPLED_ROWS = 5_000
-
-
-_SMALLEST = 1e-15
-
-
-_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
-
-
-_MadeScorer = type(get_scorer("accuracy")).__mro__[1]
+def is_sklearn_scorer(scorer: Any) -> bool:
+    """Whether scikit-learn made the scorer, so that it looks at nothing but a model's answers."""
+    return isinstance(scorer, _SklearnScorer)
 
 
 @dataclass(frozen=True, eq=False)
 class Scoring:
-    """The user's way to judge a model.
+    """The user's metric, and what counts as a mistake.
 
     Parameters
     ----------
-    scorer : callable or None
-        A scikit-learn scorer, larger is better; None is plain accuracy, which needs no scorer.
+    scorer : callable, default=get_scorer("accuracy")
+        A scikit-learn scorer or any callable(estimator, X, y); larger is better.
     regression : bool, default=False
-        Whether values are predicted instead of classes.
+        Whether the model predicts values instead of classes.
+    seed : int or None, default=None
+        For the resamples of intervals.
     """
 
-    scorer: Scorer | None = None
+    scorer: Scorer = _ACCURACY
     regression: bool = False
+    seed: int | None = None
+
+    @property
+    def is_accuracy(self) -> bool:
+        """Whether the metric is plain accuracy, which needs to know only which rows are correct."""
+        return not self.regression and _is_same_scorer(self.scorer, _ACCURACY)
 
     def mistakes(self, y: Array, predicted: Array) -> Mask:
-        """Which rows count as wrong when rows are chosen, whatever the metric.
+        """Return which rows count as mistakes when rows are chosen, whatever the metric.
 
-        A misclassified row is wrong. A predicted value is never exactly right, so there the fifth of
-        an exam's rows with the largest absolute errors counts as wrong: a rule without a scale, that a
-        few outliers cannot stretch.
+        A misclassified row is a mistake. A predicted value is never exactly right, so in regression the fifth of an
+        exam's rows with the largest absolute errors counts: a rule without a scale, robust to a few outliers.
         """
         if not self.regression:
             return np.asarray(predicted != y, dtype=np.bool_)
         error = np.abs(predicted - y)
         return np.asarray(error > np.quantile(error, 1 - _HARD_SHARE), dtype=np.bool_)
 
-    def estimate(self, exams: Exams, chosen: Mask | None = None) -> Estimate | None:
-        """The score over the rows of the exams, or over some of them, with its 95 % interval.
+    def estimate(self, exams: ExamLog, chosen: Mask | None = None) -> Estimate | None:
+        """Return the score over all examined rows, or over the chosen ones, with its 95 % interval.
 
-        A metric that is not defined on these rows, because a class is missing for example, proves nothing.
+        Parameters
+        ----------
+        exams : ExamLog
+            The answers of one model.
+        chosen : array of bool, optional
+            Which of the examined rows count; all by default.
+
+        Returns
+        -------
+        Estimate or None
+            None without rows. A metric that is not defined on the rows, for example because a class is missing,
+            has an interval without ends; it is None for chosen rows.
         """
-        paper = exams.paper()
-        rows = np.arange(len(paper.y)) if chosen is None else np.flatnonzero(chosen)
-        if self.scorer is None or not len(rows):
+        answers = exams.answers()
+        rows = np.arange(len(answers)) if chosen is None else np.flatnonzero(chosen)
+        if not len(rows):
             return None
-        value = _score_or_nan(self.scorer, paper, rows)
+        value = answers.score(self.scorer, rows)
         if not np.isfinite(value):
             return Estimate(value, -np.inf, np.inf) if chosen is None else None
-        contributions = _contributions(self.scorer, paper, rows)
-        if contributions is None:
-            return _symmetric(value, _resampled_error(self.scorer, paper, rows), len(rows))
-        if contributions.dtype == np.bool_ and paper.weights is None and np.isclose(value, contributions.mean()):
-            return accuracy_interval(int(np.count_nonzero(contributions)), len(rows))
-        return _symmetric(value, _standard_error(contributions, paper.weights_of(rows)), len(rows))
+        by_row = _row_scores(self.scorer, answers, rows)
+        if by_row is None:
+            return _symmetric_estimate(value, self._resampled_error(answers, rows), len(rows))
+        if by_row.dtype == np.bool_ and answers.weights is None:
+            return accuracy_interval(int(np.count_nonzero(by_row)), len(rows))
+        return _symmetric_estimate(value, _standard_error(by_row, answers.weights_of(rows)), len(rows))
+
+    def _resampled_error(self, answers: ExamAnswers, rows: Array) -> float:
+        """Return the standard error of a score from resamples.
+
+        A large exam is resampled by fewer rows than it has, and the spread is scaled to its size.
+        """
+        rng = np.random.default_rng(self.seed)
+        size = min(len(rows), _MAX_RESAMPLED_ROWS)
+        scores = np.array([answers.score(self.scorer, rng.choice(rows, size)) for _ in range(_N_RESAMPLES)])
+        known = scores[np.isfinite(scores)]
+        return float(known.std(ddof=1) * np.sqrt(size / len(rows))) if len(known) > 1 else float("inf")
 
 
-def is_made(scorer: Any) -> bool:
-    """Whether a scorer was made by scikit-learn, so that it asks a model for answers and looks at nothing else."""
-    return isinstance(scorer, _MadeScorer)
-
-
-class Exams:
-    """What a model answered in the exams of one round.
+class ExamLog:
+    """The answers of one model in its exams, as far as its score needs them.
 
     Parameters
     ----------
     model : estimator
-        Who was examined.
-    regression : bool, default=False
-        Whether values were asked for instead of classes.
+        The fitted model.
+    scoring : Scoring
+        What the answers are collected for.
     """
 
-    def __init__(self, model: Any, regression: bool = False) -> None:
-        self.model = model
-        self._regression = regression
-        self._answers: dict[str, list[Array]] = {"predict": []}
+    def __init__(self, model: Any, scoring: Scoring) -> None:
+        self._model = model
+        self._scoring = scoring
+        self._keeps_answers = not scoring.is_accuracy
+        self._by_method: dict[str, list[Array]] = {"predict": []} if self._keeps_answers else {}
+        self._correct: list[Mask] = []
         self._y: list[Array] = []
         self._weights: list[Array] = []
         self._X: list[Any] = []
 
-    def sit(self, X: Any, y: Array, weights: Array | None, scorer: Scorer | None) -> Array:
-        """Answer an exam; the predictions. What the scorer will need besides is asked for now, while X is at hand."""
-        answering = _Answering(self.model, self._regression, X, y)
-        predicted = answering.answer("predict")
-        if scorer is None:
-            return predicted
-        if is_made(scorer):
-            if not self._y:
-                _ask(scorer, answering, y)
-            for method in set(self._answers) - set(answering.answers):
-                answering.answer(method)
-        else:
-            self._X.append(X)
-        for method, answers in answering.answers.items():
-            self._answers.setdefault(method, []).append(answers)
-        self._y.append(y)
+    def predict(self, X: Any, y: Array, weights: Array | None, predicted: Array | None = None) -> Array:
+        """Predict rows, and keep what the score will need while X is at hand.
+
+        Parameters
+        ----------
+        X, y, weights
+            Rows, their labels or values, and their weights if they have any.
+        predicted : array, optional
+            What `predict` would return, if it is known already.
+        """
+        known = {} if predicted is None else {"predict": predicted}
+        responder = _Responder(self._model, self._scoring.regression, X, y, known)
+        predicted = responder.answers_of("predict").ravel()
+        if predicted.shape != y.shape:
+            raise ValueError(f"predict returned {predicted.shape[0]} answers for {y.shape[0]} rows.")
+        self._correct.append(predicted == y)
         if weights is not None:
             self._weights.append(weights)
+        if self._keeps_answers:
+            self._keep(responder, X, y)
         return predicted
 
-    def paper(self) -> Paper:
-        """All exams in one."""
-        return Paper(
-            self.model,
-            self._regression,
-            np.concatenate(self._y),
-            {method: np.concatenate(answers) for method, answers in self._answers.items()},
+    def _keep(self, responder: _Responder, X: Any, y: Array) -> None:
+        scorer = self._scoring.scorer
+        if not is_sklearn_scorer(scorer):
+            self._X.append(X)
+        elif not self._y:
+            # Let the scorer ask for what it needs; whether it can score these few rows does not matter yet.
+            with contextlib.suppress(ValueError, ZeroDivisionError):
+                scorer(responder, np.arange(len(y))[:, None], y)
+        for method in set(self._by_method) | set(responder.known):
+            self._by_method.setdefault(method, []).append(responder.answers_of(method))
+        self._y.append(y)
+
+    def answers(self) -> ExamAnswers:
+        """Return the answers of all exams as one."""
+        return ExamAnswers(
+            self._model,
+            self._scoring.regression,
+            np.concatenate(self._correct) if self._correct else np.zeros(0, np.bool_),
+            np.concatenate(self._y) if self._y else None,
+            {method: np.concatenate(parts) for method, parts in self._by_method.items() if parts},
             np.concatenate(self._weights) if self._weights else None,
             concatenate(self._X) if self._X else None,
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Paper:
-    """Questions and answers of all exams of a round.
+class ExamAnswers:
+    """The answers of a model to all exams of a round.
 
     Parameters
     ----------
     model : estimator
-        Who was examined.
+        The fitted model.
     regression : bool
-        Whether values were asked for instead of classes.
-    y : array
-        The truth.
-    answers : dict of array
-        What the model answered, by method.
+        Whether it predicts values.
+    correct : array of bool
+        Which rows it predicts exactly.
+    y : array or None
+        Labels or values; None where the metric needs only `correct`.
+    by_method : dict of array
+        The answers by the model's method.
     weights : array or None
         The rows' weights, if they have any.
     X : table or None
@@ -200,59 +278,66 @@ class Paper:
 
     model: Any
     regression: bool
-    y: Array
-    answers: Mapping[str, Array] = field(default_factory=dict)
+    correct: Mask
+    y: Array | None = None
+    by_method: Mapping[str, Array] = field(default_factory=dict)
     weights: Array | None = None
     X: Any = None
 
-    @property
-    def classes(self) -> Array:
-        """The classes that the columns of probabilities stand for."""
-        return _classes(self.model, self.y)
+    def __len__(self) -> int:
+        return len(self.correct)
 
     def weights_of(self, rows: Array) -> Array:
-        """Weights of these rows; all one if they have none."""
+        """Return the weights of these rows, ones if they have none."""
         return np.ones(len(rows)) if self.weights is None else self.weights[rows]
 
     def score(self, scorer: Scorer, rows: Array) -> float:
-        """The score over these rows."""
-        if not is_made(scorer):
-            return float(scorer(self.model, take(self.X, rows), self.y[rows]))
-        replay = _Answering(self.model, self.regression, None, self.y, self.answers)
+        """Return the score over these rows, NaN where the metric is not defined."""
+        if self.y is None:
+            weights = self.weights_of(rows)
+            return float((weights * self.correct[rows]).sum() / weights.sum()) if weights.any() else float("nan")
+        try:
+            return self._call(scorer, rows, self.y)
+        except (ValueError, ZeroDivisionError):
+            # Many metrics refuse rows that lack a class or weigh nothing.
+            return float("nan")
+
+    def _call(self, scorer: Scorer, rows: Array, y: Array) -> float:
+        if not is_sklearn_scorer(scorer):
+            return float(scorer(self.model, take(self.X, rows), y[rows]))
+        responder = _Responder(self.model, self.regression, None, y, self.by_method)
         options = {} if self.weights is None else {"sample_weight": self.weights[rows]}
-        return float(scorer(replay, rows[:, None], self.y[rows], **options))
+        return float(scorer(responder, rows[:, None], y[rows], **options))
 
 
-class _Answering(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class _Responder(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Stands in for a model before a scorer: asks the model once for each method, and answers by row number."""
 
-    def __init__(
-        self, model: Any, regression: bool, X: Any, y: Array, answers: Mapping[str, Array] | None = None
-    ) -> None:
+    def __init__(self, model: Any, regression: bool, X: Any, y: Array, known: Mapping[str, Array]) -> None:
         self.model = model
         self.regression = regression
         self.X = X
         self.y = y
-        self.answers = dict(answers or {})
+        self.known = dict(known)
 
-    def answer(self, method: str) -> Array:
-        """Everything that the model says by a method."""
-        if method not in self.answers:
-            self.answers[method] = np.asarray(getattr(self.model, method)(self.X))
-        return self.answers[method]
+    def answers_of(self, method: str) -> Array:
+        """Return what the model answers by a method, for all rows."""
+        if method not in self.known:
+            self.known[method] = np.asarray(getattr(self.model, method)(self.X))
+        return self.known[method]
 
     def __getattr__(self, name: str) -> Any:
         if name == "classes_" and not self.regression:
             return _classes(self.model, self.y)
-        if name not in _METHODS or not hasattr(self.model, name):
+        if name not in _RESPONSE_METHODS or not hasattr(self.model, name):
             raise AttributeError(name)
 
-        def answer(rows: Array) -> Array:
-            return self.answer(name)[rows[:, 0]]
+        def respond(rows: Array) -> Array:
+            return self.answers_of(name)[rows[:, 0]]
 
-        # scikit-learn knows a method by its name.
-        answer.__name__ = name
-        return answer
+        # scikit-learn looks at the name of the method it was given.
+        respond.__name__ = name
+        return respond
 
     def __sklearn_tags__(self) -> Tags:
         if hasattr(self.model, "__sklearn_tags__"):
@@ -266,58 +351,53 @@ def _classes(model: Any, y: Array) -> Array:
     return np.asarray(model.classes_) if hasattr(model, "classes_") else np.unique(y)
 
 
-def _ask(scorer: Any, answering: _Answering, y: Array) -> None:
-    """Let a scorer ask for what it needs; whether it can make anything of these rows does not matter yet."""
-    with contextlib.suppress(ValueError, ZeroDivisionError):
-        scorer(answering, np.arange(len(y))[:, None], y)
+def _is_same_scorer(scorer: Any, known: Any) -> bool:
+    """Whether two scorers are the same function with the same options; scikit-learn defines no equality."""
+    return type(scorer) is type(known) and vars(scorer) == vars(known)
 
 
-def _contributions(scorer: Scorer, paper: Paper, rows: Array) -> Array | None:
-    """What each row adds to a metric that is a mean over rows; None for other metrics."""
-    by_row = _MEANS.get(repr(scorer))
-    return None if by_row is None else by_row(paper, rows)
+def _row_scores(scorer: Scorer, answers: ExamAnswers, rows: Array) -> Array | None:
+    """Return what each row adds to a metric that is a mean over rows; None for other metrics."""
+    if answers.y is None:
+        return answers.correct[rows]
+    for known, by_row in _ROW_METRICS:
+        if _is_same_scorer(scorer, known):
+            return by_row(answers, rows, answers.y[rows])
+    return None
 
 
-def _right(paper: Paper, rows: Array) -> Array:
-    return np.asarray(paper.answers["predict"][rows].ravel() == paper.y[rows], dtype=np.bool_)
+def _log_probability(answers: ExamAnswers, rows: Array, y: Array) -> Array:
+    probabilities = answers.by_method["predict_proba"][rows]
+    column = np.searchsorted(_classes(answers.model, y), y)
+    return np.asarray(np.log(probabilities[np.arange(len(rows)), column].clip(_MIN_PROBABILITY)))
 
 
-def _log_probability(paper: Paper, rows: Array) -> Array:
-    probabilities = paper.answers["predict_proba"][rows]
-    column = np.searchsorted(paper.classes, paper.y[rows])
-    return np.asarray(np.log(probabilities[np.arange(len(rows)), column].clip(_SMALLEST)))
-
-
-def _brier(paper: Paper, rows: Array) -> Array:
-    probabilities = paper.answers["predict_proba"][rows]
-    truth = paper.y[rows][:, None] == paper.classes[None, :]
+def _brier(answers: ExamAnswers, rows: Array, y: Array) -> Array:
+    classes = _classes(answers.model, y)
+    distance = (y[:, None] == classes[None, :]) - answers.by_method["predict_proba"][rows]
     # With two classes the metric counts the distance of one of them.
-    return np.asarray(-((truth - probabilities) ** 2).sum(axis=1) / (2 if len(paper.classes) == 2 else 1))
+    return np.asarray(-(distance**2).sum(axis=1) / (2 if len(classes) == 2 else 1))
 
 
-def _absolute_error(paper: Paper, rows: Array) -> Array:
-    return np.asarray(-np.abs(paper.answers["predict"][rows].ravel() - paper.y[rows]))
+def _absolute_error(answers: ExamAnswers, rows: Array, y: Array) -> Array:
+    return np.asarray(-np.abs(answers.by_method["predict"][rows].ravel() - y))
 
 
-def _squared_error(paper: Paper, rows: Array) -> Array:
-    return -(_absolute_error(paper, rows) ** 2)
+def _squared_error(answers: ExamAnswers, rows: Array, y: Array) -> Array:
+    return -(_absolute_error(answers, rows, y) ** 2)
 
 
-_MEANS: Mapping[str, Callable[[Paper, Array], Array]] = {
-    repr(get_scorer(name)): by_row
-    for name, by_row in {
-        "accuracy": _right,
-        "neg_log_loss": _log_probability,
-        "neg_brier_score": _brier,
-        "neg_mean_absolute_error": _absolute_error,
-        "neg_mean_squared_error": _squared_error,
-    }.items()
-}
+_ROW_METRICS: tuple[tuple[Any, Callable[[ExamAnswers, Array, Array], Array]], ...] = (
+    (get_scorer("neg_log_loss"), _log_probability),
+    (get_scorer("neg_brier_score"), _brier),
+    (get_scorer("neg_mean_absolute_error"), _absolute_error),
+    (get_scorer("neg_mean_squared_error"), _squared_error),
+)
 
 
-def _symmetric(value: float, error: float, rows: int) -> Estimate:
-    # A handful of perfect answers has no spread, and is no proof: give it the width that Wilson's interval would have.
-    reach = Z * (error or Z / rows)
+def _symmetric_estimate(value: float, error: float, rows: int) -> Estimate:
+    # A handful of perfect answers has no spread, and is no proof: give it the width of Wilson's interval.
+    reach = Z_95 * (error or Z_95 / rows)
     return Estimate(value, value - reach, value + reach)
 
 
@@ -325,23 +405,3 @@ def _standard_error(values: Array, weights: Array) -> float:
     total = weights.sum()
     mean = (weights * values).sum() / total
     return float(np.sqrt((weights**2 * (values - mean) ** 2).sum()) / total)
-
-
-def _resampled_error(scorer: Scorer, paper: Paper, rows: Array) -> float:
-    """The standard error of a score, from resamples.
-
-    A large exam is resampled by fewer rows than it has, and the spread scaled to its size.
-    """
-    random = np.random.default_rng(0)
-    size = min(len(rows), _RESAMPLED_ROWS)
-    scores = np.array([_score_or_nan(scorer, paper, random.choice(rows, size)) for _ in range(_RESAMPLES)])
-    known = scores[np.isfinite(scores)]
-    return float(known.std(ddof=1) * np.sqrt(size / len(rows))) if len(known) > 1 else float("inf")
-
-
-def _score_or_nan(scorer: Scorer, paper: Paper, rows: Array) -> float:
-    try:
-        return paper.score(scorer, rows)
-    except (ValueError, ZeroDivisionError):
-        # Rows that lack a class, or weigh nothing, are refused by many metrics.
-        return float("nan")

@@ -1,9 +1,8 @@
-"""A live display of a session, on a terminal or in a tracker."""
+"""The live display of a fit, on a terminal or in a notebook."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-from typing import Literal, Self
+from typing import Self
 
 from rich.console import Console
 from rich.progress import Progress, ProgressColumn, Task, TaskID, TextColumn
@@ -12,30 +11,10 @@ from rich.table import Column
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Round
-from fitwithin._session.session import Watcher
-
-ShowProgress = Literal["auto"] | bool
-"""Whether to show a display; "auto" shows it where a person looks on."""
-
-
-def display(progress: ShowProgress, budget: Budget) -> AbstractContextManager[Watcher | None]:
-    """The display that the user wants, to be entered; None where nothing is shown.
-
-    Raises
-    ------
-    ValueError
-        If `progress` is neither "auto" nor a truth value.
-    """
-    if not isinstance(progress, bool) and progress != "auto":
-        raise ValueError(f'progress must be "auto", True or False; got {progress!r}.')
-    console = Console(stderr=True)
-    if progress is True or (progress == "auto" and (console.is_terminal or console.is_jupyter)):
-        return ProgressDisplay(budget, console)
-    return nullcontext()
 
 
 class _TimeBar(ProgressColumn):
-    """The share of the time limit that is gone, read off the budget whenever the display is drawn."""
+    """A bar that shows the used share of the time limit."""
 
     def __init__(self, budget: Budget) -> None:
         super().__init__()
@@ -55,12 +34,12 @@ def _one_line(text: str, style: str) -> TextColumn:
 
 
 class ProgressDisplay:
-    """A bar over the time, the round, the rows taught, the estimate, and what is going on now.
+    """Show a bar over the time, the last round with its rows and estimate, and the current activity.
 
     Parameters
     ----------
     budget : Budget
-        The time that is shown.
+        The time limit.
     console : rich.console.Console
         Where to draw.
     """
@@ -83,12 +62,12 @@ class ProgressDisplay:
         self._progress.update(self._task, activity="")
         self._progress.stop()
 
-    def doing(self, activity: str, rows: int) -> None:
-        """Show what the learner is doing."""
+    def on_activity(self, activity: str, rows: int) -> None:
+        """Show the current activity."""
         self._progress.update(self._task, activity=f"{activity} {rows:,} rows")
 
-    def round_over(self, finished: Round) -> None:
-        """Show the newest round."""
+    def on_round(self, finished: Round) -> None:
+        """Show the last round."""
         result = f"round {finished.number}: {finished.rows:,} rows"
         if finished.estimate is not None:
             result += f", {finished.estimate:.3f} [{finished.low:.3f}, {finished.high:.3f}]"

@@ -1,4 +1,4 @@
-"""How a session ended: with a model and its story, or with a word on why there is none."""
+"""The end of a session: a model and its history, or an error that says why there is none."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import NoModelInTime
 from fitwithin._core.records import Estimate, Round, Rows, StopReason
 
-# With less than this a first fit, which starts a process, has no chance.
-_SHORT = 5.0
+# Least limit, in seconds, that is recommended: the first fit of a program starts a process.
+_MIN_RECOMMENDED_LIMIT = 5.0
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """What a session leaves behind.
+class SessionResult:
+    """The best model of a session, and how it came about.
 
     Parameters
     ----------
@@ -26,24 +26,36 @@ class Outcome:
         Every finished round.
     stop_reason : str
         Why the session ended.
-    rows : int
-        Rows behind the model.
+    n_rows : int
+        Rows that the model was trained on.
     estimate : Estimate or None
-        Its score on rows never taught and never examined before; None without such an exam.
-    by_class : array of int or None
-        The rows behind the model, class by class; None without classes.
+        Its score on rows that had no part in training or choosing; None without such rows.
+    class_counts : array of int or None
+        The rows that the model was trained on, by class; None without classes.
+    failure : str or None
+        How the learner failed in a later round, for a warning.
     """
 
     model: Any
     history: list[Round]
     stop_reason: StopReason
-    rows: int
+    n_rows: int
     estimate: Estimate | None
-    by_class: Rows | None
+    class_counts: Rows | None
+    failure: str | None = None
 
 
-def nothing_to_show(budget: Budget, rounds: int, doing: str) -> NoModelInTime:
-    """Why there is no model after so many rounds, and what may help; to be raised.
+def no_model_error(budget: Budget, n_rounds: int, status: str) -> NoModelInTime:
+    """Return the error for a session that ends without a model.
+
+    Parameters
+    ----------
+    budget : Budget
+        The time limit.
+    n_rounds : int
+        Finished rounds.
+    status : str
+        What was going on at the end.
 
     Examples
     --------
@@ -51,23 +63,24 @@ def nothing_to_show(budget: Budget, rounds: int, doing: str) -> NoModelInTime:
     >>> clock = FakeClock()
     >>> budget = Budget(10, clock=clock)
     >>> clock.advance(10)
-    >>> print(nothing_to_show(budget, 0, "it was still starting").sentence)
-    No model within the limit of 10 s: after 10.00 s it was still starting. A limit of 20 s or more may do.
-    """
-    if rounds and not budget.spent:
+    >>> print(no_model_error(budget, 0, "the learner was still training on 50 rows").sentence)
+    No model within the limit of 10 s: after 10.00 s the learner was still training on 50 rows. Try a limit of 20 s or more.
+    """  # noqa: E501  # the output of an example
+    if n_rounds and not budget.spent:
         return NoModelInTime(
-            f"{rounds} models were trained and none of them sat an exam, so none could be chosen.",
-            "A teacher that returns its best model must yield Exam(rows); or it sets returns = 'last'.",
+            f"{n_rounds} models were trained, and none was examined, so none could be chosen.",
+            "A teacher that returns its best model must yield Exam(rows), or set returns = 'last'.",
         )
     elapsed = budget.elapsed()
+    limit = max(_MIN_RECOMMENDED_LIMIT, _round_up(2 * elapsed))
     return NoModelInTime(
-        f"No model within the limit of {budget.seconds:g} s: after {elapsed:.2f} s {doing}. "
-        f"A limit of {max(_SHORT, _round_up(2 * elapsed)):g} s or more may do.",
-        "Or teach fewer rows first, for example teacher=TCT(first=100).",
+        f"No model within the limit of {budget.seconds:g} s: after {elapsed:.2f} s {status}. "
+        f"Try a limit of {limit:g} s or more.",
+        "Or begin with fewer rows, for example teacher=TCT(first=100).",
     )
 
 
 def _round_up(seconds: float) -> float:
-    """To two figures, which is all that is known."""
+    """Round up to two figures."""
     step = 10.0 ** (math.floor(math.log10(max(seconds, 1e-3))) - 1)
     return math.ceil(seconds / step) * step

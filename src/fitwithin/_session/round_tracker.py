@@ -1,60 +1,164 @@
-"""What a session writes down: which rows were used for what, and the round that is under way."""
+"""The rounds of a session: the one under way, and the use that every row of the pool was put to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from numbers import Integral
 
 import numpy as np
 
 from fitwithin._core.budget import Clock
 from fitwithin._core.records import Estimate, Exam, Lesson, Mask, Purpose, Round, Rows
-from fitwithin._core.scoring import accuracy_interval
 from fitwithin._core.target import Labels
-from fitwithin.backends import ExamReport, FitReport, ScoreReport
+from fitwithin.backends import ExamReport, FitReport, SavedModel, ScoreReport
 
-_TAUGHT, _SEEN, _MISTAKEN = 1, 2, 4
+# Bits of the mark that each row has.
+_TRAINED = np.uint8(1)
+_SEEN = np.uint8(2)
+_MISTAKE = np.uint8(4)
 
 
-class RoundTracker:
-    """The bookkeeping of a session, row by row and round by round.
+@dataclass(eq=False)
+class OpenRound:
+    """The round under way.
 
     Parameters
     ----------
-    size : int
-        Rows in the pool.
-    clock : callable
-        For the time that the teacher takes to choose.
-    labels : Labels or None
-        The class of each row, if the rows have classes.
+    number : int
+        1 for the first round.
+    rows, new_rows, new_mistakes : int
+        Rows of its lesson; those that no earlier lesson had; those that the model before got wrong.
+    n_rows_trained : int
+        Rows that its model was trained on, in this lesson and in those that it continues.
+    class_counts : array of int or None
+        The same by class; None without classes.
+    has_every_row : bool
+        Whether these are all rows of the pool.
+    predicted_fit : float or None
+        Expected seconds of the fit.
+    validation_estimate : Estimate or None
+        The score over the validation rows, once they were examined.
+    saved : SavedModel or None
+        The model, once it was accepted as the best one and saved.
+    saved_at : float or None
+        Seconds since the start of `fit` when it was.
     """
 
-    def __init__(self, size: int, clock: Clock, labels: Labels | None = None) -> None:
+    number: int
+    rows: int
+    new_rows: int
+    new_mistakes: int
+    n_rows_trained: int
+    class_counts: Rows | None
+    has_every_row: bool
+    predicted_fit: float | None
+    validation_estimate: Estimate | None = None
+    saved: SavedModel | None = None
+    saved_at: float | None = None
+    validation_rows: int = 0
+    handover_seconds: float = 0.0
+    fit_seconds: float = 0.0
+    exam_seconds: float = 0.0
+    _fresh: list[Mask] = field(default_factory=list)
+
+    def add_fit(self, report: FitReport) -> None:
+        """Note the fit."""
+        self.handover_seconds += report.handover_seconds
+        self.fit_seconds = report.fit_seconds
+
+    def add_exam(self, report: ExamReport, fresh: Mask, purpose: Purpose) -> None:
+        """Note an exam, and which of its rows were fresh."""
+        self.handover_seconds += report.handover_seconds
+        self.exam_seconds += report.exam_seconds
+        self.validation_rows += len(fresh) if purpose == "validation" else 0
+        self._fresh.append(fresh)
+
+    def add_score(self, report: ScoreReport) -> None:
+        """Note the time that scoring took."""
+        self.exam_seconds += report.seconds
+
+    @property
+    def fresh(self) -> Mask:
+        """For each examined row, whether it was never trained on and never examined before."""
+        return np.concatenate([*self._fresh, np.zeros(0, dtype=np.bool_)])
+
+    @property
+    def is_examined(self) -> bool:
+        """Whether the model sat an exam."""
+        return bool(self._fresh)
+
+    def finish(self, estimate: Estimate | None, choose_seconds: float, elapsed: float) -> Round:
+        """Return the round as a record."""
+        return Round(
+            number=self.number,
+            rows=self.rows,
+            new_rows=self.new_rows,
+            new_mistakes=self.new_mistakes,
+            examined=len(self.fresh),
+            fresh=int(np.count_nonzero(self.fresh)),
+            seconds_handover=self.handover_seconds,
+            seconds_fit=self.fit_seconds,
+            seconds_exam=self.exam_seconds,
+            seconds_model=0.0 if self.saved is None else self.saved.save_seconds,
+            seconds_choose=choose_seconds,
+            predicted_fit=self.predicted_fit,
+            estimate=None if estimate is None else estimate.value,
+            low=None if estimate is None else estimate.low,
+            high=None if estimate is None else estimate.high,
+            best=self.saved is not None,
+            elapsed=elapsed if self.saved_at is None else self.saved_at,
+            validation_rows=self.validation_rows,
+        )
+
+
+class RoundTracker:
+    """Follow a session row by row and round by round.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows in the pool.
+    clock : callable
+        Times the teacher's choice of rows.
+    labels : Labels or None
+        The class of each row, if the rows have classes.
+
+    Attributes
+    ----------
+    current : OpenRound or None
+        The round under way.
+    history : list of Round
+        The finished rounds.
+    slowest_choice : float
+        Seconds of the teacher's slowest choice so far.
+    """
+
+    def __init__(self, n_rows: int, clock: Clock, labels: Labels | None = None) -> None:
         self._clock = clock
         self._labels = labels
-        self._marks = np.zeros(size, dtype=np.uint8)
-        self._number = 0
-        self._choose = 0.0
+        self._marks = np.zeros(n_rows, dtype=np.uint8)
+        self._choose_seconds = 0.0
         self._mistakes: list[Rows] = []
+        self._last: OpenRound | None = None
         self.slowest_choice = 0.0
-        self.behind = 0
-        self.behind_by_class: Rows | None = None
-        self.open = False
+        self.current: OpenRound | None = None
+        self.history: list[Round] = []
 
     @contextmanager
-    def choosing(self) -> Iterator[None]:
-        """Time what the teacher does on its own."""
+    def timing_choice(self) -> Iterator[None]:
+        """Time the teacher while it chooses rows."""
         start = self._clock()
         try:
             yield
         finally:
             seconds = self._clock() - start
-            self._choose += seconds
+            self._choose_seconds += seconds
             self.slowest_choice = max(self.slowest_choice, seconds)
 
-    def checked(self, request: object) -> Rows:
-        """The rows of a teacher's request, if they are rows of the pool.
+    def validate(self, request: object) -> Rows:
+        """Return the rows of a teacher's request.
 
         Raises
         ------
@@ -62,134 +166,80 @@ class RoundTracker:
             If a teacher of the user's own asks for something that makes no sense.
         """
         if not isinstance(request, Lesson | Exam):
-            raise TypeError(f"A teacher yields Lesson(rows) or Exam(rows); got {request!r}.")
+            raise TypeError(f"The teacher yielded {request!r}; expected Lesson(rows) or Exam(rows).")
         kind = type(request).__name__
         rows = np.asarray(request.rows)
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows):
             raise ValueError(
-                f"{kind} takes a non-empty, one-dimensional array of row numbers; got shape {rows.shape}, {rows.dtype}."
+                f"{kind} has rows of shape {rows.shape} and type {rows.dtype}; expected a non-empty, one-dimensional "
+                "array of row numbers."
             )
         if rows.min() < 0 or rows.max() >= len(self._marks):
-            raise IndexError(f"{kind} asks for rows outside the pool of {len(self._marks)} rows.")
-        if isinstance(request, Exam) and not self.open:
-            raise ValueError("A teacher must yield a Lesson before its first Exam.")
-        if isinstance(request, Lesson) and not _is_batch(request.batch):
-            raise ValueError(f"The batch of a Lesson must be None or a positive number of rows; got {request.batch!r}.")
+            raise IndexError(f"{kind} asks for rows outside the pool, which has {len(self._marks)} rows.")
+        if isinstance(request, Exam) and self.current is None:
+            raise ValueError("The teacher yielded an Exam before its first Lesson; a Lesson must come first.")
+        if isinstance(request, Lesson) and not _is_batch_size(request.batch):
+            raise ValueError(f"Lesson has batch={request.batch!r}; expected None or a positive number of rows.")
         return rows if rows.dtype in (np.int32, np.int64) else rows.astype(np.intp)
 
-    def begin(self, rows: Rows, predicted_fit: float | None, *, goes_on: bool = False) -> None:
-        """A lesson begins, for a new model or for the one that goes on learning."""
-        new = rows[self._marks[rows] & _TAUGHT == 0]
-        if goes_on:
+    def begin(self, rows: Rows, predicted_fit: float | None, *, continues: bool = False) -> OpenRound:
+        """Begin a round with a lesson for a new model, or for the last one, which continues."""
+        new = rows[self._marks[rows] & _TRAINED == 0]
+        if continues:
             new = np.unique(new)
-        self._new_rows = len(new)
-        self.rows = len(rows)
-        self.behind = self.behind + self._new_rows if goes_on else len(rows)
-        self._count_classes(new if goes_on else rows, goes_on)
-        self._whole = self.behind >= len(self._marks) and (goes_on or self._covers(rows))
-        self._new_mistakes = self._count_mistakes(new)
-        self._marks[rows] |= _TAUGHT | _SEEN
-        self._predicted_fit = predicted_fit
-        self._examined = self._right = self._validation_rows = 0
-        self._fresh: list[Mask] = []
-        self._fresh_right = 0
-        self._handover = self._exam = 0.0
-        self._number += 1
-        self.open = True
+        before = self._last if continues else None
+        n_rows_trained = len(rows) if not continues else len(new) + (0 if before is None else before.n_rows_trained)
+        self.current = self._last = OpenRound(
+            number=len(self.history) + 1,
+            rows=len(rows),
+            new_rows=len(new),
+            new_mistakes=self._count_mistakes(new),
+            n_rows_trained=n_rows_trained,
+            class_counts=self._count_classes(new if continues else rows, before),
+            has_every_row=n_rows_trained >= len(self._marks) and (continues or self._covers_pool(rows)),
+            predicted_fit=predicted_fit,
+        )
+        self._marks[rows] |= _TRAINED | _SEEN
+        return self.current
 
-    def _count_classes(self, rows: Rows, goes_on: bool) -> None:
-        # Before each lesson, not after the last: it takes a while with millions of rows, and then the deadline is near.
-        if self._labels is not None:
-            counts = np.bincount(self._labels.codes[rows], minlength=len(self._labels.classes))
-            before = self.behind_by_class if goes_on else None
-            self.behind_by_class = counts if before is None else before + counts
+    def _count_classes(self, rows: Rows, before: OpenRound | None) -> Rows | None:
+        # Before each lesson, not after the last one: with millions of rows it takes a while, and the deadline is near.
+        if self._labels is None:
+            return None
+        counts = np.bincount(self._labels.codes[rows], minlength=len(self._labels.classes))
+        return counts if before is None or before.class_counts is None else before.class_counts + counts
 
     def _count_mistakes(self, rows: Rows) -> int:
-        """How many of these rows the model of the last round got wrong; forgets its mistakes."""
+        """Count the rows that the last model got wrong, and forget its mistakes."""
         for mistakes in self._mistakes:
-            self._marks[mistakes] |= _MISTAKEN
-        count = int(np.count_nonzero(self._marks[rows] & _MISTAKEN))
+            self._marks[mistakes] |= _MISTAKE
+        count = int(np.count_nonzero(self._marks[rows] & _MISTAKE))
         for mistakes in self._mistakes:
-            self._marks[mistakes] &= ~np.uint8(_MISTAKEN)
+            self._marks[mistakes] &= ~_MISTAKE
         self._mistakes = []
         return count
 
-    def _covers(self, rows: Rows) -> bool:
-        there = np.zeros(len(self._marks), dtype=np.bool_)
-        there[rows] = True
-        return bool(there.all())
+    def _covers_pool(self, rows: Rows) -> bool:
+        is_covered = np.zeros(len(self._marks), dtype=np.bool_)
+        is_covered[rows] = True
+        return bool(is_covered.all())
 
-    def taught(self, report: FitReport) -> None:
-        """The lesson is over."""
-        self._handover += report.handover_seconds
-        self._fit = report.fit_seconds
-
-    def examined(self, rows: Rows, report: ExamReport, purpose: Purpose = "mistakes") -> None:
-        """An exam is over; rows that judge are fresh to nobody, rows that audit stay fresh for everyone."""
+    def add_exam(self, rows: Rows, report: ExamReport, purpose: Purpose = "mistakes") -> None:
+        """Note an exam; validation rows never count as fresh, holdout rows always do."""
         fresh = (self._marks[rows] & _SEEN == 0) & (purpose != "validation")
-        self._examined += len(rows)
-        self._right += len(rows) - int(np.count_nonzero(report.wrong))
-        self._fresh.append(fresh)
-        self._fresh_right += int(np.count_nonzero(fresh & ~report.wrong))
-        self._handover += report.handover_seconds
-        self._exam += report.exam_seconds
-        self._validation_rows += len(rows) if purpose == "validation" else 0
+        if self.current is not None:
+            self.current.add_exam(report, fresh, purpose)
         if purpose != "holdout":
             self._mistakes.append(rows[report.wrong])
             self._marks[rows] |= _SEEN
 
-    @property
-    def was_examined(self) -> bool:
-        """Whether the model of the round that is under way sat an exam."""
-        return self.open and self._examined > 0
-
-    @property
-    def whole(self) -> bool:
-        """Whether the lesson holds every row of the pool."""
-        return self._whole
-
-    def estimate(self) -> Estimate | None:
-        """The accuracy over all rows that this round examined."""
-        return accuracy_interval(self._right, self._examined)
-
-    def fresh_estimate(self) -> Estimate | None:
-        """The accuracy over those that were never taught and never examined before."""
-        return accuracy_interval(self._fresh_right, int(np.count_nonzero(self.fresh)))
-
-    @property
-    def fresh(self) -> Mask:
-        """For each row that this round examined, whether it was never taught and never examined before."""
-        return np.concatenate([*self._fresh, np.zeros(0, dtype=np.bool_)])
-
-    def scored(self, report: ScoreReport) -> None:
-        """The exams are scored."""
-        self._exam += report.seconds
-
-    def close(self, *, estimate: Estimate | None, best: bool, store: float, elapsed: float) -> Round:
-        """The round is over."""
-        choose, self._choose = self._choose, 0.0
-        self.open = False
-        return Round(
-            number=self._number,
-            rows=self.rows,
-            new_rows=self._new_rows,
-            new_mistakes=self._new_mistakes,
-            examined=self._examined,
-            fresh=int(np.count_nonzero(self.fresh)),
-            seconds_handover=self._handover,
-            seconds_fit=self._fit,
-            seconds_exam=self._exam,
-            seconds_model=store,
-            seconds_choose=choose,
-            predicted_fit=self._predicted_fit,
-            estimate=None if estimate is None else estimate.value,
-            low=None if estimate is None else estimate.low,
-            high=None if estimate is None else estimate.high,
-            best=best,
-            elapsed=elapsed,
-            validation_rows=self._validation_rows,
-        )
+    def close(self, finished: OpenRound, estimate: Estimate | None, elapsed: float) -> Round:
+        """End a round, and add it to the history."""
+        seconds, self._choose_seconds = self._choose_seconds, 0.0
+        self.current = None
+        self.history.append(finished.finish(estimate, seconds, elapsed))
+        return self.history[-1]
 
 
-def _is_batch(batch: object) -> bool:
+def _is_batch_size(batch: object) -> bool:
     return batch is None or (isinstance(batch, Integral) and int(batch) >= 1)

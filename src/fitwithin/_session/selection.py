@@ -1,35 +1,103 @@
-"""Which model is best: by the lower end of the 95 % interval of its score."""
+"""The selector: which model is best."""
 
 from __future__ import annotations
 
-from fitwithin._core.records import Estimate, Returns
+from dataclasses import dataclass, replace
+
+from fitwithin._core.records import Estimate, Returns, Rows
+from fitwithin.backends import SavedModel
 
 
-def prefers(returns: Returns, candidate: Estimate | None, best: Estimate | None, *, whole: bool) -> bool:
-    """Whether a new model takes the place of the best one.
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A saved model, and what is known about it.
+
+    Parameters
+    ----------
+    model : SavedModel
+        The model.
+    n_rows : int
+        Rows that it was trained on.
+    class_counts : array of int or None
+        The same by class; None without classes.
+    estimate : Estimate or None
+        The score that it is compared by.
+    fresh_estimate : Estimate or None
+        The score over rows that had no part in training or choosing.
+    """
+
+    model: SavedModel
+    n_rows: int
+    class_counts: Rows | None = None
+    estimate: Estimate | None = None
+    fresh_estimate: Estimate | None = None
+
+
+class ModelSelector:
+    """Decide whether a new model replaces the best one, and hold the best one.
 
     Parameters
     ----------
     returns : {"best", "last"}
-        What the teacher wants back.
-    candidate : Estimate or None
-        The new model's estimate; None if it sat no exam.
-    best : Estimate or None
-        That of the best model so far; None if there is none.
-    whole : bool
-        Whether the new model was taught every row of the pool, which needs no exam.
+        Which model the teacher wants back.
+
+    Attributes
+    ----------
+    best : Candidate or None
+        The best model so far.
     """
-    if returns == "last" or whole:
-        return True
-    if candidate is None:
-        return False
-    return best is None or candidate.low > best.low
+
+    def __init__(self, returns: Returns) -> None:
+        self._returns = returns
+        self.best: Candidate | None = None
+
+    @property
+    def accepts_every_model(self) -> bool:
+        """Whether every new model replaces the one before, whatever its score."""
+        return self._returns == "last"
+
+    def prefers(self, estimate: Estimate | None, *, validated: bool = False, has_every_row: bool = False) -> bool:
+        """Whether a new model replaces the best one.
+
+        Parameters
+        ----------
+        estimate : Estimate or None
+            Its score; None if it was not examined.
+        validated : bool, default=False
+            Whether the score is by validation rows, the same for all models. The new model then wins unless it is
+            clearly worse: it was trained on more rows, and a tie on a few validation rows is a gain on many.
+            Otherwise its lower bound must be higher, as in the paper.
+        has_every_row : bool, default=False
+            Whether it was trained on every row of the pool, which needs no exam.
+        """
+        if self.accepts_every_model or has_every_row:
+            return True
+        if estimate is None:
+            return False
+        best = None if self.best is None else self.best.estimate
+        if best is None:
+            return True
+        return not is_worse(estimate, best) if validated else estimate.low > best.low
+
+    def replace_best(self, candidate: Candidate) -> None:
+        """Make a model the best one, and discard the one before."""
+        former, self.best = self.best, candidate
+        if former is not None:
+            former.model.discard()
+
+    def update_best(self, estimate: Estimate | None, fresh_estimate: Estimate | None) -> None:
+        """Set the scores of the best model, once its round is over."""
+        if self.best is not None:
+            self.best = replace(self.best, estimate=estimate, fresh_estimate=fresh_estimate)
+
+    def close(self) -> None:
+        """Discard the best model; it was loaded, or is not wanted."""
+        if self.best is not None:
+            self.best.model.discard()
 
 
 def is_worse(candidate: Estimate, best: Estimate) -> bool:
-    """Whether a new model is worse than the best one, by the same rows: with its whole interval.
-
-    It was taught more, and what is about as good on a few judges is better on many.
+    """Whether a new model's whole interval lies below the best score, on the same validation rows.
 
     Examples
     --------

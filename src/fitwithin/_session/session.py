@@ -1,108 +1,88 @@
-"""The one loop: a teacher asks, a learner answers, until the budget is spent."""
+"""The only loop: a teacher asks, a runner answers, until the budget is spent."""
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.cost import CostModel
+from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfTime
 from fitwithin._core.records import Answers, Estimate, Exam, Lesson, OnRound, Round, Rows, StopReason
-from fitwithin._core.scoring import accuracy_interval
 from fitwithin._core.target import Labels
-from fitwithin._session.result import Outcome, nothing_to_show
-from fitwithin._session.round_tracker import RoundTracker
-from fitwithin._session.selection import is_worse, prefers
-from fitwithin.backends import ExamReport, Runner, SavedModel
+from fitwithin._session.result import SessionResult, no_model_error
+from fitwithin._session.round_tracker import OpenRound, RoundTracker
+from fitwithin._session.selection import Candidate, ModelSelector
+from fitwithin.backends import Runner
 from fitwithin.teachers import Deck, Requests, Teacher
 
+# A teacher may take this many times its slowest choice so far before the new model must be safe.
+_CHOICE_FACTOR = 3
 
-class Watcher(Protocol):
-    """Somebody who is told what goes on, such as a progress display."""
 
-    def doing(self, activity: str, rows: int) -> None:
-        """What the learner begins to do, and with how many rows."""
+class Listener(Protocol):
+    """Is told what a session does; a progress display, for example."""
+
+    def on_activity(self, activity: str, rows: int) -> None:
+        """Note that the learner begins an activity with this number of rows."""
         ...
 
-    def round_over(self, finished: Round) -> None:
-        """A round is over."""
+    def on_round(self, finished: Round) -> None:
+        """Note that a round is over."""
         ...
-
-
-@dataclass(frozen=True, eq=False)
-class _Best:
-    model: SavedModel
-    rows: int
-    by_class: Rows | None
-    estimate: Estimate | None
-    fresh: Estimate | None
-
-
-@dataclass(frozen=True, eq=False)
-class _Settled:
-    """A round's model that became the best one, and when."""
-
-    model: SavedModel
-    elapsed: float
 
 
 class Session:
-    """One teacher, one learner, one budget; remembers the best model.
+    """One teacher, one learner, one budget.
 
     Parameters
     ----------
     teacher : Teacher
-        Says what to teach and what to examine.
+        Says what to train on and what to examine.
     runner : Runner
-        Where the learner sits.
+        Carries out lessons and exams; prepared for the learner.
+    deck : Deck
+        The rows of the pool.
     budget : Budget
-        The seconds that are left.
-    cost : CostModel
-        Learns what rounds take.
-    watchers : sequence of Watcher
-        Told what goes on.
+        The time limit.
+    outlook : Outlook
+        Predicts lessons and exams, and learns from them.
+    labels : Labels, optional
+        The class of each row, to count the classes that a model was trained on; teachers do not see it.
+    listeners : sequence of Listener
+        Told what the session does.
     on_round : callable, optional
         Called with each finished `Round`; stops the session by returning True.
-    scored : bool, default=False
-        Whether the learner's runner computes the score; otherwise it is the accuracy, which the answers tell.
     """
 
     def __init__(
         self,
         teacher: Teacher,
         runner: Runner,
+        deck: Deck,
         budget: Budget,
-        cost: CostModel,
-        watchers: tuple[Watcher, ...] = (),
+        outlook: Outlook,
+        *,
+        labels: Labels | None = None,
+        listeners: Sequence[Listener] = (),
         on_round: OnRound | None = None,
-        scored: bool = False,
     ) -> None:
         self.teacher = teacher
         self.runner = runner
+        self.deck = deck
         self.budget = budget
-        self.cost = cost
-        self.watchers = watchers
+        self.outlook = outlook
+        self.listeners = listeners
         self.on_round = on_round
-        self.scored = scored
-        self.history: list[Round] = []
-        self._best: _Best | None = None
-        self._settled: _Settled | None = None
-        self._judged: Estimate | None = None
-        self._at = self._doing = "getting ready"
+        self._tracker = RoundTracker(deck.size, budget.clock, labels)
+        self._selector = ModelSelector(teacher.returns)
+        self._activity = "getting ready"
+        self._failure: str | None = None
 
-    def run(self, deck: Deck, labels: Labels | None = None) -> Outcome:
-        """Teach until the time is up or there is nothing left to teach; the best model.
-
-        Parameters
-        ----------
-        deck : Deck
-            The rows of the pool.
-        labels : Labels or None
-            The class of each row, to count what is taught; teachers do not see it.
+    def run(self) -> SessionResult:
+        """Teach until the time is up or nothing is left to teach, and return the best model.
 
         Raises
         ------
@@ -111,199 +91,185 @@ class Session:
         LearnerFailed
             If the learner's process died before the first model.
         """
-        self._tracker = RoundTracker(deck.size, self.budget.clock, labels)
-        self._graceful = deck.outlook.can_stop_early
         try:
-            return self._outcome(self._teach_until_the_end(deck))
+            return self._result(self._teach_until_stopped())
         finally:
-            if self._best is not None:
-                self._best.model.discard()
+            self._selector.close()
 
-    def _teach_until_the_end(self, deck: Deck) -> StopReason:
+    def _teach_until_stopped(self) -> StopReason:
+        reason: StopReason
         try:
-            return self._follow(self.teacher.teach(deck))
-        except OutOfTime as end:
-            self._doing = str(end) or self._doing
-            reason: StopReason = "time"
+            return self._follow(self.teacher.teach(self.deck))
+        except OutOfTime as error:
+            self._activity = str(error) or f"the learner was still {self._activity}"
+            reason = "time"
         except KeyboardInterrupt:
-            if self._best is None:
+            if self._selector.best is None:
                 raise
             reason = "interrupted"
-        except (LearnerRaised, LearnerDied) as trouble:
-            reason = self._after(trouble)
-        if self._settled is not None:
-            # The round did not end, and its model is safe all the same.
-            self._close_round(self._judged, None)
+        except (LearnerRaised, LearnerDied) as failure:
+            self._failure = self._describe(failure)
+            reason = "learner failed"
+        current = self._tracker.current
+        if current is not None and current.saved is not None:
+            # The round did not end, but its model is saved.
+            self._close_round(current, current.validation_estimate, None)
         return reason
 
     def _follow(self, requests: Requests) -> StopReason:
         answers: Answers | None = None
         while True:
-            if self._tracker.was_examined and self.budget.remaining() < 3 * self._tracker.slowest_choice:
-                # In a very large pool choosing takes its time, and the new model is not safe yet.
+            if self._must_save_now():
                 return "on_round" if self._finish_round() else "time"
             try:
-                with self._tracker.choosing():
+                with self._tracker.timing_choice():
                     request = requests.send(answers)
             except StopIteration as end:
-                stop = self._finish_round()
-                return "on_round" if stop else end.value or "all rows"
-            rows = self._tracker.checked(request)
+                return "on_round" if self._finish_round() else end.value or "all rows"
+            rows = self._tracker.validate(request)
             if isinstance(request, Exam):
                 answers = self._examine(rows, request)
                 continue
             if self._finish_round():
                 return "on_round"
-            if not (self._stops_by_itself(request) or self._has_a_chance(len(rows))):
+            if not self._may_begin(request, len(rows)):
                 return "time"
             self._teach(rows, request)
             answers = None
 
-    def _stops_by_itself(self, lesson: Lesson) -> bool:
-        return self._graceful and lesson.within is not None
+    def _must_save_now(self) -> bool:
+        """Whether the teacher's next choice might outlast the budget, with the new model not saved yet.
 
-    def _has_a_chance(self, rows: int) -> bool:
-        """Whether a lesson of so many rows may end in time.
-
-        A lesson that can be stopped costs nothing but time that nobody else wants, so it is begun if
-        it might end in time; one that cannot be stopped only if it nearly surely will.
+        In a very large pool choosing rows takes seconds.
         """
-        prediction = self.cost.predict(rows)
-        if prediction is None:
-            return True
-        needed = prediction.soonest if self.runner.killable else prediction.latest
-        return needed <= self.budget.remaining()
+        current = self._tracker.current
+        is_examined = current is not None and current.is_examined
+        return is_examined and self.budget.remaining() < _CHOICE_FACTOR * self._tracker.slowest_choice
+
+    def _may_begin(self, lesson: Lesson, rows: int) -> bool:
+        stops_itself = self.outlook.can_stop_early and lesson.within is not None
+        return stops_itself or self.outlook.may_finish(rows)
 
     def _teach(self, rows: Rows, lesson: Lesson) -> None:
         self._announce("training on", len(rows))
-        prediction = self.cost.predict(len(rows))
-        self._tracker.begin(rows, None if prediction is None else prediction.fit, goes_on=lesson.batch is not None)
-        taught = self.runner.fit(rows, lesson.batch, lesson.within)
-        self._tracker.taught(taught)
-        self.cost.taught(len(rows), taught.fit_seconds + taught.skipped_seconds)
-        if self.teacher.returns == "last":
-            # It is the one to be returned, whatever its exams say and however long they take.
-            self._settled = _Settled(self._keep(None, None), self.budget.elapsed())
+        prediction = self.outlook.cost.predict(len(rows))
+        predicted = None if prediction is None else prediction.fit_seconds
+        current = self._tracker.begin(rows, predicted, continues=lesson.batch is not None)
+        report = self.runner.fit(rows, lesson.batch, lesson.within)
+        current.add_fit(report)
+        self.outlook.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds)
+        if self._selector.accepts_every_model:
+            # Save it before its exams, which may take long.
+            self._save(current)
 
     def _examine(self, rows: Rows, exam: Exam) -> Answers:
         self._announce("being examined on", len(rows))
-        examined = self.runner.examine(rows, exam.margins)
-        self._tracker.examined(rows, examined, exam.purpose)
-        self.cost.examined(len(rows), examined.handover_seconds + examined.exam_seconds)
-        score = self._score(rows, examined) if exam.purpose in ("score", "validation") else None
+        report = self.runner.examine(rows, exam.margins)
+        self._tracker.add_exam(rows, report, exam.purpose)
+        self.outlook.cost.observe_exam(len(rows), report.handover_seconds + report.exam_seconds)
+        score = self._score(len(rows)) if exam.purpose in ("score", "validation") else None
         if exam.purpose == "validation" and score is not None:
-            self._judge(score)
-        wrong = np.zeros_like(examined.wrong) if exam.purpose == "holdout" else examined.wrong
-        return Answers(rows, wrong, examined.margins, score)
+            self._validate(score)
+        wrong = np.zeros_like(report.wrong) if exam.purpose == "holdout" else report.wrong
+        return Answers(rows, wrong, report.margins, score)
 
-    def _score(self, rows: Rows, examined: ExamReport) -> Estimate | None:
-        """The user's score over the exam that was just sat."""
-        if not self.scored:
-            return accuracy_interval(len(rows) - int(np.count_nonzero(examined.wrong)), len(rows))
-        before = len(self._tracker.fresh) - len(rows)
-        report = self.runner.score(np.arange(before + len(rows)) >= before)
-        self._tracker.scored(report)
+    def _score(self, rows: int) -> Estimate | None:
+        """Return the user's score over the last exam."""
+        current = self._current()
+        examined = len(current.fresh)
+        report = self.runner.score(np.arange(examined) >= examined - rows)
+        current.add_score(report)
         return report.fresh
 
-    def _judge(self, estimate: Estimate) -> None:
-        """Choose between the new model and the best one, and make the winner safe at once."""
-        self._judged = estimate
-        if self._settled is not None:
-            # Judged once more: it is the best model, and its score is the last one that it got.
-            return
-        best = None if self._best is None else self._best.estimate
-        if best is None or self._tracker.whole or not is_worse(estimate, best):
-            self._settled = _Settled(self._keep(estimate, None), self.budget.elapsed())
+    def _validate(self, estimate: Estimate) -> None:
+        """Choose between the new model and the best one, and save the winner at once."""
+        current = self._current()
+        current.validation_estimate = estimate
+        # A model that is validated again stays the best one, with its last score.
+        if current.saved is None and self._selector.prefers(
+            estimate, validated=True, has_every_row=current.has_every_row
+        ):
+            self._save(current, estimate)
 
     def _finish_round(self) -> bool:
-        """Choose between the new model and the best one, note the round; True if the user says stop."""
-        if not self._tracker.open:
+        """Choose between the new model and the best one, and note the round; True if the user says stop."""
+        current = self._tracker.current
+        if current is None:
             return False
-        estimate, fresh = self._estimates()
-        if self._judged is not None:
-            estimate = self._judged
-        elif self._settled is None and self._wins(estimate):
-            self._settled = _Settled(self._keep(estimate, fresh), self.budget.elapsed())
-        return self._close_round(estimate, fresh)
+        estimate, fresh = self._estimates(current)
+        if current.validation_estimate is not None:
+            estimate = current.validation_estimate
+        elif current.saved is None and self._selector.prefers(estimate, has_every_row=current.has_every_row):
+            self._save(current, estimate, fresh)
+        return self._close_round(current, estimate, fresh)
 
-    def _wins(self, estimate: Estimate | None) -> bool:
-        best = None if self._best is None else self._best.estimate
-        return prefers(self.teacher.returns, estimate, best, whole=self._tracker.whole)
-
-    def _close_round(self, estimate: Estimate | None, fresh: Estimate | None) -> bool:
-        """Note the round, and whether its model is the best now; True if the user says stop."""
-        settled, self._settled, self._judged = self._settled, None, None
-        model = None if settled is None else settled.model
-        if model is not None and self._best is not None:
-            self._best = replace(self._best, estimate=estimate, fresh=fresh)
-        finished = self._tracker.close(
-            estimate=estimate,
-            best=model is not None,
-            store=0.0 if model is None else model.save_seconds,
-            elapsed=self.budget.elapsed() if settled is None else settled.elapsed,
-        )
-        self.history.append(finished)
-        self.cost.observe(finished, load=0.0 if model is None else model.load_seconds)
-        for watcher in self.watchers:
-            watcher.round_over(finished)
-        return self.on_round is not None and bool(self.on_round(finished))
-
-    def _estimates(self) -> tuple[Estimate | None, Estimate | None]:
-        """The new model's score over all rows that it was examined on, and over the fresh ones."""
-        if not self.scored or not len(self._tracker.fresh):
-            return self._tracker.estimate(), self._tracker.fresh_estimate()
-        self._announce("being scored on", len(self._tracker.fresh))
-        report = self.runner.score(self._tracker.fresh)
-        self._tracker.scored(report)
+    def _estimates(self, current: OpenRound) -> tuple[Estimate | None, Estimate | None]:
+        """Return the new model's score over all rows of its exams, and over the fresh ones."""
+        if not current.is_examined:
+            return None, None
+        report = self.runner.score(current.fresh)
+        current.add_score(report)
         return report.overall, report.fresh
 
-    def _keep(self, estimate: Estimate | None, fresh: Estimate | None) -> SavedModel:
-        """Make the new model the best one, if it can still be brought back in time."""
-        self._announce("storing the model of", self._tracker.behind)
+    def _save(self, current: OpenRound, estimate: Estimate | None = None, fresh: Estimate | None = None) -> None:
+        """Make the new model the best one, if it can still be loaded in time."""
+        self._announce("saving the model of", current.n_rows_trained)
         model = self.runner.save()
         if self.budget.seconds - self.budget.elapsed() < model.load_seconds:
             model.discard()
             raise OutOfTime
         self.budget.reserved = model.load_seconds
-        former, self._best = self._best, self._candidate(model, estimate, fresh)
-        if former is not None:
-            former.model.discard()
-        return model
+        self._selector.replace_best(Candidate(model, current.n_rows_trained, current.class_counts, estimate, fresh))
+        current.saved, current.saved_at = model, self.budget.elapsed()
 
-    def _candidate(self, model: SavedModel, estimate: Estimate | None, fresh: Estimate | None) -> _Best:
-        return _Best(model, self._tracker.behind, self._tracker.behind_by_class, estimate, fresh)
+    def _close_round(self, current: OpenRound, estimate: Estimate | None, fresh: Estimate | None) -> bool:
+        """Note the round, and tell everyone; True if the user says stop."""
+        if current.saved is not None:
+            self._selector.update_best(estimate, fresh)
+        finished = self._tracker.close(current, estimate, self.budget.elapsed())
+        load_seconds = 0.0 if current.saved is None else current.saved.load_seconds
+        self.outlook.cost.observe_round(finished, load_seconds)
+        for listener in self.listeners:
+            listener.on_round(finished)
+        return self.on_round is not None and bool(self.on_round(finished))
+
+    def _current(self) -> OpenRound:
+        if self._tracker.current is None:
+            raise RuntimeError("No round is under way; a teacher must yield a Lesson before its first Exam.")
+        return self._tracker.current
 
     def _announce(self, activity: str, rows: int) -> None:
-        self._at = f"{activity} {rows:,} rows"
-        self._doing = f"the learner was still {self._at}"
-        for watcher in self.watchers:
-            watcher.doing(activity, rows)
+        self._activity = f"{activity} {rows:,} rows"
+        for listener in self.listeners:
+            listener.on_activity(activity, rows)
 
-    def _after(self, trouble: LearnerRaised | LearnerDied) -> StopReason:
-        """With a model in hand a failing learner is worth a warning; without one, an error."""
-        where = f"in round {len(self.history) + 1}, {self._at}"
-        if isinstance(trouble, LearnerRaised):
-            story = trouble.traceback
-            if self._best is None:
-                trouble.error.add_note(f"Raised by the learner {where}.\n{story}")
-                raise trouble.error from trouble.error.__cause__
+    def _describe(self, failure: LearnerRaised | LearnerDied) -> str:
+        """Return a warning about a learner that failed; without a model in hand, raise its error."""
+        where = f"in round {len(self._tracker.history) + 1}, {self._activity}"
+        has_model = self._selector.best is not None
+        if isinstance(failure, LearnerRaised):
+            if not has_model:
+                failure.error.add_note(f"Raised by the learner {where}.\n{failure.traceback}")
+                raise failure.error from failure.error.__cause__
+            cause = failure.traceback
         else:
-            story = f"The learner's process died: {trouble}."
-            if self._best is None:
-                raise LearnerFailed(f"The learner's process died {where}: {trouble}.") from None
-        warnings.warn(
-            f"The learner failed {where}; the best model so far is returned.\n{story}", RuntimeWarning, stacklevel=5
-        )
-        return "learner failed"
+            if not has_model:
+                raise LearnerFailed(f"The learner's process died {where}: {failure}.") from None
+            cause = f"The learner's process died: {failure}."
+        return f"The learner failed {where}; the best model so far is returned.\n{cause}"
 
-    def _outcome(self, reason: StopReason) -> Outcome:
-        if self._best is None:
-            raise nothing_to_show(self.budget, len(self.history), self._doing)
-        best = self._best
+    def _result(self, reason: StopReason) -> SessionResult:
+        best = self._selector.best
+        if best is None:
+            raise no_model_error(self.budget, len(self._tracker.history), self._activity)
         try:
             model = best.model.load()
         except KeyboardInterrupt:
             if reason == "interrupted":
                 raise
             reason, model = "interrupted", best.model.load()
-        return Outcome(model, self.history, reason, best.rows, best.fresh, best.by_class)
+        return self._summary(best, model, reason)
+
+    def _summary(self, best: Candidate, model: Any, reason: StopReason) -> SessionResult:
+        history, counts = self._tracker.history, best.class_counts
+        return SessionResult(model, history, reason, best.n_rows, best.fresh_estimate, counts, self._failure)

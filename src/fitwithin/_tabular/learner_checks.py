@@ -13,7 +13,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils.metaestimators import available_if
 
 from fitwithin._core.exceptions import UserInputError, closest_match, join_names
-from fitwithin._estimator import TEACHERS, refuse_unfit_teacher
+from fitwithin._estimator import TEACHERS, validate_teacher
 from fitwithin._tabular.columns import Column
 from fitwithin._tabular.files import DataFile
 from fitwithin._tabular.target_column import Goal
@@ -36,7 +36,7 @@ def refuse_misfits(learner: Any, teacher: str, X: Any, goal: Goal) -> None:
             f"Choose another --learner, or say --task {kinds[2]}.",
         )
     try:
-        refuse_unfit_teacher(TEACHERS[teacher](), learner, regression=goal.is_regression)
+        validate_teacher(TEACHERS[teacher](), learner, regression=goal.is_regression)
     except (TypeError, ValueError) as error:
         raise UserInputError(str(error)) from error
     # By its name: older versions of scikit-learn do not say which of its learners take sparse rows.

@@ -16,7 +16,7 @@ from fitwithin._core.budget import Budget, Clock
 from fitwithin._core.exceptions import LearnerRaised, OutOfTime
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import LabeledRows, Pool
-from fitwithin.backends._base import ExamReport, FitReport, ScoreReport, FitSettings
+from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._early_stopping import StopSignal
 from fitwithin.backends._model_runner import ModelRunner, repeat
 

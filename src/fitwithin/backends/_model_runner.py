@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fitwithin._core.records import Estimate, Margins, Mask
-from fitwithin._core.scoring import Exams, Scoring
+from fitwithin._core.scoring import ExamLog, Scoring
 from fitwithin._core.target import Array
 from fitwithin._pools import LabeledRows
 from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal
@@ -56,7 +56,7 @@ class ModelRunner:
     >>> from fitwithin._core.scoring import Scoring
     >>> from fitwithin._pools import LabeledRows
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> pupil = ModelRunner(DecisionTreeClassifier(), Scoring(None))
+    >>> pupil = ModelRunner(DecisionTreeClassifier(), Scoring())
     >>> pupil.learn(LabeledRows(np.array([[0.0], [1.0]]), np.array(["a", "b"])), {})
     >>> pupil.sit([LabeledRows(np.array([[0.0], [1.0]]), np.array(["a", "a"]))]).wrong
     array([False,  True])
@@ -65,7 +65,7 @@ class ModelRunner:
     def __init__(self, learner: Any, scoring: Scoring) -> None:
         self.model = learner
         self._grading = scoring
-        self._exams = Exams(learner, scoring.regression)
+        self._exams = ExamLog(learner, scoring)
         self.warnings: list[warnings.WarningMessage] = []
         self.seconds = 0.0
         self.goes_on = False
@@ -99,7 +99,7 @@ class ModelRunner:
             self.seconds += time.monotonic() - start
         self.goes_on = True
         self.warnings = caught
-        self._exams = Exams(self.model, self._grading.regression)
+        self._exams = ExamLog(self.model, self._grading)
 
     def sit(self, portions: Iterable[LabeledRows], margins: bool = False) -> Sat:
         """Sit an exam, in as many portions as it comes."""
@@ -115,13 +115,11 @@ class ModelRunner:
             warnings.simplefilter("ignore")
             start = time.monotonic()
             probabilities = np.asarray(self.model.predict_proba(portion.X)) if margins else None
+            known = None
             if probabilities is not None and self._predicts_the_likeliest:
-                predicted = self.model.classes_[probabilities.argmax(axis=1)]
-            else:
-                predicted = self._exams.sit(portion.X, portion.y, portion.weights, self._grading.scorer).ravel()
+                known = self.model.classes_[probabilities.argmax(axis=1)]
+            predicted = self._exams.predict(portion.X, portion.y, portion.weights, known)
             self.seconds += time.monotonic() - start
-        if predicted.shape != portion.y.shape:
-            raise ValueError(f"predict returned {predicted.shape[0]} answers for {portion.y.shape[0]} rows.")
         return predicted, None if probabilities is None else _gaps(probabilities)
 
     @property

@@ -19,7 +19,7 @@ from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfTime
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels
 from fitwithin._pools import TablePool
-from fitwithin.backends import Backend, Runner, SavedModel, FitSettings
+from fitwithin.backends import Backend, FitSettings, Runner, SavedModel
 from fitwithin.testing._clock import FakeClock
 from fitwithin.testing._learners import AwkwardClassifier
 

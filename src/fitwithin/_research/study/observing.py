@@ -12,7 +12,7 @@ import numpy as np
 from fitwithin._core.budget import Budget, Clock
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import Pool, TablePool
-from fitwithin.backends import Backend, ExamReport, FitReport, Runner, SavedModel, ScoreReport, FitSettings
+from fitwithin.backends import Backend, ExamReport, FitReport, FitSettings, Runner, SavedModel, ScoreReport
 
 
 class PausableClock:

@@ -22,7 +22,7 @@ from fitwithin._core.budget import Budget, Clock
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfTime
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import Pool
-from fitwithin.backends._base import ExamReport, FitReport, ScoreReport, FitSettings
+from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._model_runner import repeat
 from fitwithin.backends._process.fork_host import ForkedHost
 from fitwithin.backends._process.protocol import Classify, Done, Fit, Introduction, Raised, Score, Store
