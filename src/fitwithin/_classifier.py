@@ -1,4 +1,4 @@
-"""The classifier."""
+"""TimeConstrainedClassifier."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def _learner_has(method: str) -> Callable[[TimeConstrainedClassifier], bool]:
 
 
 class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # type: ignore[misc]  # no types in scikit-learn
-    """The most accurate classifier that a learner can build from the data by a deadline.
+    """Fit the best classifier that a learner can build from the data by a deadline.
 
     Parameters
     ----------
     estimator : classifier or str, default=None
-        Any scikit-learn style classifier; or the name of one, such as "random-forest" (an unknown name lists the
-        others); None stands for `HistGradientBoostingClassifier`.
+        Any scikit-learn style classifier, or a name such as "random-forest"; an unknown name lists the known ones.
+        None is `HistGradientBoostingClassifier`.
     time_limit : int, float, timedelta or str, default=60
         Seconds, a `timedelta`, or text such as ``"90s"``, ``"15m"``, ``"1h30m"``. It covers the
         whole of `fit`.
     teacher : str or Teacher, default="auto"
-        Which rows to teach: "auto", "tct", "double", "osct", "tct_al", "sgd", "full", or an object of
-        `fitwithin.teachers`.
+        The rule that chooses the training rows: "auto", "tct", "double", "osct", "tct_al", "sgd", "full", or an
+        object of `fitwithin.teachers`.
     scoring : str, callable or None, default=None
-        What "most accurate" means: the name of a scikit-learn scorer, a scorer, or any
-        callable(estimator, X, y); None is accuracy.
+        The metric to maximise: the name of a scikit-learn scorer, a scorer, or any callable(estimator, X, y). None
+        is accuracy.
     backend : {"process", "inline"} or Backend, default="process"
         Where the learner runs. Only "process" can stop a running fit.
     progress : "auto" or bool, default="auto"
@@ -47,13 +47,13 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
     on_round : callable, optional
         Called with each finished `Round`; returning True stops early and keeps the best model.
     random_state : int, RandomState or None, default=None
-        Seed of every choice of rows. If it is set, it also fills in whatever `random_state` the
-        learner leaves at None.
+        Seed of every choice of rows. If it is set, it also sets every `random_state` that the learner leaves at
+        None.
 
     Attributes
     ----------
     best_estimator_ : classifier
-        The fitted learner itself.
+        The fitted learner itself, free of our code.
     history_ : list of Round
         Every finished round; a notebook shows it as a table.
     stop_reason_ : str
@@ -63,16 +63,16 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
     time_used_ : float
         Seconds from the first line of `fit` to its return.
     n_rows_taught_ : int
-        Rows behind `best_estimator_`.
+        Rows that `best_estimator_` was trained on.
     n_rows_in_ : int
-        Rows in the pool.
+        Rows in X.
     score_estimate_ : tuple of float or None
-        (estimate, low, high) of its score, from rows that were never taught and never examined
-        before; None if it sat no such exam.
+        Estimate of its score with a 95 % interval (estimate, low, high), from rows that had no part in training or
+        choosing it. None where there are no such rows.
     classes_ : array
         The labels, sorted.
     class_count_, class_count_taught_ : array of int
-        For each of them the rows in the pool, and those behind `best_estimator_`.
+        For each label, the rows in X and those that `best_estimator_` was trained on.
     n_features_in_ : int
         Features seen in `fit`.
     feature_names_in_ : array of str
@@ -108,7 +108,7 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
 
     @available_if(_learner_has("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities, one column for each of `classes_`, if the learner gives any.
+        """Predict probabilities, with one column for each of `classes_`.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
 
     @available_if(_learner_has("predict_log_proba"))  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of the probabilities, if the learner gives any.
+        """Predict the logarithms of the probabilities.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
 
     @available_if(_learner_has("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def decision_function(self, X: Any) -> Array:
-        """The learner's scores, if it has any.
+        """Return the learner's decision function.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
         return self._call_best("decision_function", X)
 
     def _expand_classes(self, answer: Array, absent: float) -> Array:
-        """One column for each of `classes_`, also for those that the best model was never taught."""
+        """Add a column for each of `classes_` that the best model was not trained on."""
         known = getattr(self.best_estimator_, "classes_", self.classes_)
         if len(known) == len(self.classes_):
             return answer
@@ -149,7 +149,7 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
         return columns
 
     def __sklearn_tags__(self) -> Tags:
-        """The learner's own abilities, as far as they come through."""
+        """Return the learner's own tags, as far as they apply."""
         tags = super().__sklearn_tags__()
         if hasattr(self._learner_or_default(), "__sklearn_tags__"):
             learner = get_tags(self._learner_or_default()).classifier_tags

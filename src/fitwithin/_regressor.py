@@ -1,4 +1,4 @@
-"""The regressor."""
+"""TimeConstrainedRegressor."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from fitwithin._estimator import TimeConstrainedEstimator
 
 
 class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # type: ignore[misc]  # no types in scikit-learn
-    """The best regressor that a learner can build from the data by a deadline.
+    """Fit the best regressor that a learner can build from the data by a deadline.
 
-    Parameters and attributes are those of `TimeConstrainedClassifier`; the score is R2 unless
-    `scoring` says otherwise. When rows are chosen, the fifth of an exam's rows with the largest
-    absolute errors counts as wrong.
+    Attributes are those of `TimeConstrainedClassifier`; the score is R2 unless `scoring` says otherwise. Where
+    training rows are chosen by mistakes, the fifth of the predicted rows with the largest absolute errors counts.
 
     Parameters
     ----------
     estimator : regressor or str, default=None
-        Any scikit-learn style regressor; or the name of one, such as "random-forest" (an unknown name lists the
-        others); None stands for `HistGradientBoostingRegressor`.
+        Any scikit-learn style regressor, or a name such as "random-forest"; an unknown name lists the known ones.
+        None is `HistGradientBoostingRegressor`.
     time_limit : int, float, timedelta or str, default=60
         Seconds, a `timedelta`, or text such as ``"90s"``, ``"15m"``, ``"1h30m"``.
     teacher : str or Teacher, default="auto"
-        Which rows to teach: "auto", "tct", "double", "sgd", "full", or an object of `fitwithin.teachers`.
+        The rule that chooses the training rows: "auto", "tct", "double", "sgd", "full", or an object of
+        `fitwithin.teachers`.
     scoring : str, callable or None, default=None
-        The name of a scikit-learn scorer, a scorer, or any callable(estimator, X, y); None is R2.
+        The metric to maximise: the name of a scikit-learn scorer, a scorer, or any callable(estimator, X, y). None
+        is R2.
     backend : {"process", "inline"} or Backend, default="process"
         Where the learner runs. Only "process" can stop a running fit.
     progress : "auto" or bool, default="auto"
@@ -37,7 +38,8 @@ class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # typ
     on_round : callable, optional
         Called with each finished `Round`; returning True stops early and keeps the best model.
     random_state : int, RandomState or None, default=None
-        Seed of every choice of rows, and of the learner where it has none of its own.
+        Seed of every choice of rows. If it is set, it also sets every `random_state` that the learner leaves at
+        None.
 
     Examples
     --------
@@ -63,7 +65,7 @@ class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # typ
         return Values.read(y)
 
     def __sklearn_tags__(self) -> Tags:
-        """The learner's own abilities, as far as they come through."""
+        """Return the learner's own tags, as far as they apply."""
         tags = super().__sklearn_tags__()
         if hasattr(self._learner_or_default(), "__sklearn_tags__"):
             learner = get_tags(self._learner_or_default()).regressor_tags

@@ -1,4 +1,4 @@
-"""The seconds that are left, read off one injectable clock."""
+"""The time limit: text to seconds, and the seconds that are left by one injectable clock."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from datetime import timedelta
 from numbers import Real
 
 Clock = Callable[[], float]
-"""Anything that returns seconds and never goes back: `time.monotonic`, a `FakeClock`."""
+"""A callable that returns seconds and never goes back: `time.monotonic`, a `FakeClock`."""
 
 
 class Budget:
-    """A number of seconds, spent from the moment it is made.
+    """A number of seconds that begins to run when the object is made.
 
     Parameters
     ----------
     seconds : float
         The limit.
     clock : callable, default=time.monotonic
-        Read for the time; no decision depends on another clock.
+        The only clock that decisions depend on.
 
     Attributes
     ----------
     reserved : float
-        Seconds at the end that are promised to something that cannot be interrupted,
-        such as loading the best model. `remaining` does not count them.
+        Seconds at the end that are kept for work that cannot be interrupted, such as
+        loading the best model. `remaining` does not count them.
 
     Examples
     --------
@@ -49,11 +49,11 @@ class Budget:
         self._start = clock()
 
     def elapsed(self) -> float:
-        """Seconds since the budget was made."""
+        """Return the seconds since the budget began."""
         return self.clock() - self._start
 
     def remaining(self) -> float:
-        """Seconds until the deadline less the reserved ones; never below zero."""
+        """Return the seconds until the deadline, less the reserved ones; never below zero."""
         return max(0.0, self.seconds - self.reserved - self.elapsed())
 
     @property
@@ -76,7 +76,7 @@ _ACCEPTED = 'seconds (60, 2.5), a datetime.timedelta, or text such as "90s", "15
 
 
 def parse_time_limit(time_limit: TimeLimit) -> float:
-    """Seconds in a time limit.
+    """Return the seconds of a time limit.
 
     Parameters
     ----------

@@ -1,16 +1,16 @@
-"""Every exception of the package.
+"""Every exception of the package, and helpers to word them.
 
 ::
 
     FitwithinError
-    ├── NoModelInTime      nothing could be trained by the deadline
+    ├── NoModelInTime      no model could be trained by the deadline
     ├── LearnerFailed      the learner's process died without an exception
-    └── UserInputError           a file, a column or an option that nothing can be done with, and what would do
+    └── UserInputError     a file, column or option that cannot be used, and what to do instead
 
-    Signals between backend and session, never seen by a user:
+    Raised by a runner, handled by the session; public for backends of one's own:
     OutOfTime              the deadline came while the learner was at work
-    LearnerRaised          the learner raised; carries the exception itself
-    LearnerDied            the learner's process ended without a word
+    LearnerRaised          the learner raised an exception, which it carries
+    LearnerDied            the learner's process ended without an exception
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from collections.abc import Iterable
 
 
 class FitwithinError(Exception):
-    """Base of the errors that are this package's own."""
+    """Base of the package's own errors."""
 
 
 class NoModelInTime(FitwithinError, TimeoutError):
     """No model could be trained by the deadline.
 
-    The message says what was tried, how long it took and what limit would do.
+    The message says what was tried, how long it took and which limit to try.
 
     Parameters
     ----------
     sentence : str
-        That.
+        The message.
     advice : str, default=""
         What else can be done about it in Python.
     """
@@ -42,14 +42,14 @@ class NoModelInTime(FitwithinError, TimeoutError):
 
 
 class LearnerFailed(FitwithinError, RuntimeError):
-    """The learner's process died (a signal, an exit) before the first model was there.
+    """The learner's process died (a signal, an exit) before the first model.
 
-    An exception that the learner raises comes out as itself instead.
+    An exception that the learner raises is raised as it is instead.
     """
 
 
 class UserInputError(FitwithinError, ValueError):
-    """A file, a column or an option that nothing can be done with.
+    """A file, a column or an option that cannot be used.
 
     Parameters
     ----------
@@ -71,19 +71,21 @@ class UserInputError(FitwithinError, ValueError):
 
 
 class OutOfTime(Exception):
-    """The deadline came; whatever the learner was doing has been stopped.
+    """The deadline came, and the learner was stopped.
 
-    Its text, if any, says what was going on instead of the learner's work.
+    Raised by a `Runner`. Its text, if any, says what was going on besides the learner's own work.
     """
 
 
 class LearnerRaised(Exception):
-    """The learner raised an exception of its own.
+    """The learner raised an exception.
+
+    Raised by a `Runner`.
 
     Parameters
     ----------
     error : BaseException
-        The learner's exception, as it was raised.
+        The learner's exception.
     traceback : str
         Its traceback as text; frames do not travel between processes.
     """
@@ -95,11 +97,14 @@ class LearnerRaised(Exception):
 
 
 class LearnerDied(Exception):
-    """The learner's process ended without an exception; the text says how."""
+    """The learner's process ended without an exception; the text says how.
+
+    Raised by a `Runner`.
+    """
 
 
 def join_names(names: Iterable[object], most: int) -> str:
-    """The first names, and how many more there are.
+    """Join the first names with commas, and count the others.
 
     Examples
     --------
@@ -111,7 +116,7 @@ def join_names(names: Iterable[object], most: int) -> str:
 
 
 def closest_match(word: str, known: Iterable[str]) -> str | None:
-    """The known word that was probably meant, whatever its capitals.
+    """Return the known word that was probably meant, whatever its case; None if none is close.
 
     Examples
     --------
@@ -119,5 +124,5 @@ def closest_match(word: str, known: Iterable[str]) -> str | None:
     'LightGBM'
     """
     words = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), words, n=1, cutoff=0.6)
-    return words[near[0]] if near else None
+    matches = difflib.get_close_matches(word.lower(), words, n=1, cutoff=0.6)
+    return words[matches[0]] if matches else None
