@@ -18,9 +18,9 @@ from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.cost import GROWTH, CostModel, Outlook
 from fitwithin._core.records import OnRound
 from fitwithin._core.scoring import Scorer, Scoring, is_made
-from fitwithin._core.tables import as_learned, is_frame
+from fitwithin._core.tables import convert_arrow, is_frame
 from fitwithin._core.target import Array, Labels, Target
-from fitwithin._pools import TablePool, by_rows
+from fitwithin._pools import TablePool, split_fit_params
 from fitwithin._presets import preset
 from fitwithin._session.progress import ShowProgress, display
 from fitwithin._session.result import Outcome
@@ -131,7 +131,7 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
         refuse_unfit_teacher(teacher, learner, regression=self._regression)
         features = self._features(X, y)
         target = self._target(y)
-        extras, options = by_rows(params, len(target.column))
+        extras, options = split_fit_params(params, len(target.column))
         if options and "partial_fit" in getattr(teacher, "needs", ()):
             raise ValueError(
                 f"{', '.join(options)}: arguments of fit that do not go by rows have no place in partial_fit."
@@ -265,7 +265,7 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
 
     def _ask(self, method: str, X: Any) -> Array:
         check_is_fitted(self)
-        answer: Array = getattr(self.best_estimator_, method)(as_learned(self._features(X)))
+        answer: Array = getattr(self.best_estimator_, method)(convert_arrow(self._features(X)))
         return answer
 
     def get_metadata_routing(self) -> MetadataRouter:

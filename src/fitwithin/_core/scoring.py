@@ -15,7 +15,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import Tags, get_tags
 
 from fitwithin._core.records import Estimate, Mask, Z
-from fitwithin._core.tables import concatenate, take
+from fitwithin._core.tables import concatenate, take_rows
 from fitwithin._core.target import Array
 
 
@@ -217,7 +217,7 @@ class Paper:
     def score(self, scorer: Scorer, rows: Array) -> float:
         """The score over these rows."""
         if not is_made(scorer):
-            return float(scorer(self.model, take(self.X, rows), self.y[rows]))
+            return float(scorer(self.model, take_rows(self.X, rows), self.y[rows]))
         replay = _Answering(self.model, self.regression, None, self.y, self.answers)
         options = {} if self.weights is None else {"sample_weight": self.weights[rows]}
         return float(scorer(replay, rows[:, None], self.y[rows], **options))
