@@ -21,7 +21,7 @@ from fitwithin._core.scoring import Scorer, Scoring, is_made
 from fitwithin._core.tables import convert_arrow, is_frame
 from fitwithin._core.target import Array, Labels, Target
 from fitwithin._pools import TablePool, split_fit_params
-from fitwithin._presets import preset
+from fitwithin._presets import make_preset
 from fitwithin._session.progress import ShowProgress, display
 from fitwithin._session.result import Outcome
 from fitwithin._session.session import Session
@@ -177,7 +177,7 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
     def _learner(self) -> Any:
         """The user's learner, or the one that its name stands for."""
         if isinstance(self.estimator, str):
-            return preset(self.estimator, regression=self._regression)
+            return make_preset(self.estimator, regression=self._regression)
         return self._default_learner() if self.estimator is None else self.estimator
 
     def _shown_learner(self) -> Any:
