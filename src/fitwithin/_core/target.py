@@ -14,7 +14,7 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 Array = npt.NDArray[Any]
 
 
-# Width of the range of integer labels, in integers, up to which a count per integer replaces sorting: 512 KiB of counts.
+# Range of integer labels up to which counting replaces sorting, in integers: at most 512 KiB of counts.
 _MAX_LABEL_RANGE = 1 << 16
 
 
