@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from fitwithin import TimeConstrainedClassifier, teachers
-from fitwithin._presets import preset
+from fitwithin._presets import make_preset
 from fitwithin._research.study.plan import Job, can_teach
 from fitwithin._research.study.running import Rows
 from fitwithin.teachers import Answers, Deck, Lesson, Requests, TBatch, Teacher
@@ -61,7 +61,7 @@ def _xgboost() -> Any:
 
 _PRESETS = ("lightgbm", "random-forest", "decision-tree", "linear-svm", "logistic-regression")
 LEARNERS: Mapping[str, Callable[[], Any]] = {
-    **{name: lambda name=name: preset(name) for name in _PRESETS},
+    **{name: lambda name=name: make_preset(name) for name in _PRESETS},
     "xgboost": _xgboost,
     "hist-gradient-boosting": HistGradientBoostingClassifier,
 }

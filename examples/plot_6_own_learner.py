@@ -1,9 +1,10 @@
 """
-Your own learner, asked to stop
-===============================
+Stop your own learner early
+===========================
 
-Any object with `fit` and `predict` is a learner. One that goes step by step can be asked to stop with what it has: tell
-the library how, by :func:`~fitwithin.backends.register_early_stopping`. A lesson at the end of the time is then not lost.
+Any object with `fit` and `predict` is a learner. One that is trained step by step can stop early and keep its steps:
+register a function with :func:`~fitwithin.backends.register_early_stopping`. Its last fit is then not lost at the
+deadline.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +16,7 @@ from fitwithin.backends import register_early_stopping
 
 
 class GradientDescent(ClassifierMixin, BaseEstimator):
-    """Logistic regression by plain steps, for two classes."""
+    """Logistic regression by gradient descent, for two classes."""
 
     def __init__(self, steps=1_000):
         self.steps = steps
@@ -39,32 +40,32 @@ class GradientDescent(ClassifierMixin, BaseEstimator):
         return self.classes_[(X @ self.coef_ > 0).astype(int)]
 
 
-def fit_while_there_is_time(learner, X, y, stop_signal, params):  # noqa: ARG001  # this fit takes no others
-    """At least one step, at most as many as in a plain fit, none when the time is over."""
+def fit_gradient_descent(learner, X, y, stop_signal, params):  # noqa: ARG001  # `fit` of this learner takes no others
+    """Take at least one step, and stop when the time is up."""
     codes = learner.begin(X, y)
     for _ in stop_signal.steps(learner.steps):
         learner.step(X, codes)
 
 
-register_early_stopping(GradientDescent, fit_while_there_is_time)
+register_early_stopping(GradientDescent, fit_gradient_descent)
 
 # %%
-# With four limits. A lesson that takes too long is cut short, and its model counts.
+# Train it under four time limits. A fit that takes too long is stopped, and its model is kept.
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(100_000, 200)).astype(np.float32)
 y = (X @ rng.normal(size=200) + 10 * rng.normal(size=len(X)) > 0).astype(int)
 limits = (0.5, 1, 2, 4)
 _, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
-for place, limit in enumerate(limits):
+for position, limit in enumerate(limits):
     clf = TimeConstrainedClassifier(GradientDescent(), time_limit=limit, backend="inline", random_state=0)
     clf.fit(X[:80_000], y[:80_000])
     score, steps = clf.score(X[80_000:], y[80_000:]), clf.best_estimator_.steps_taken_
-    words = f"{clf.n_rows_taught_:,} rows, {steps:,} of 1,000 steps: {score:.3f}"
-    print(f"limit {limit} s, used {clf.time_used_:.2f} s: {words}")
-    ax.barh(place, clf.time_used_, color="C0", alpha=0.4)
-    ax.vlines(limit, place - 0.4, place + 0.4, color="C3")
-    ax.text(limit + 0.08, place, words, va="center", fontsize="small")
+    summary = f"{clf.n_rows_taught_:,} rows, {steps:,} of 1,000 steps: {score:.3f}"
+    print(f"limit {limit} s, used {clf.time_used_:.2f} s: {summary}")
+    ax.barh(position, clf.time_used_, color="C0", alpha=0.4)
+    ax.vlines(limit, position - 0.4, position + 0.4, color="C3")
+    ax.text(limit + 0.08, position, summary, va="center", fontsize="small")
 ax.set_yticks(range(len(limits)), [f"{limit} s" for limit in limits])
 ax.set(xlabel="seconds used, with the limit in red", ylabel="limit", xlim=(0, 7))
 ax.set_title("Rows, steps, and accuracy on held-out rows")

@@ -21,10 +21,10 @@ from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.cost import DEFAULT_GROWTH, CostModel, Outlook
 from fitwithin._core.records import OnRound
 from fitwithin._core.scoring import Scorer, make_scoring
-from fitwithin._core.tables import as_learned, is_frame
+from fitwithin._core.tables import convert_arrow, is_frame
 from fitwithin._core.target import Array, Labels, Target
-from fitwithin._pools import TablePool, by_rows
-from fitwithin._presets import preset
+from fitwithin._pools import TablePool, split_fit_params
+from fitwithin._presets import make_preset
 from fitwithin._session.progress import ProgressDisplay
 from fitwithin._session.result import SessionResult
 from fitwithin._session.session import Session
@@ -162,7 +162,7 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
         validate_teacher(teacher, learner, regression=self._regression)
         features = self._check_features(X, y)
         target = self._check_target(y)
-        row_params, fit_params = by_rows(params, len(target.column))
+        row_params, fit_params = split_fit_params(params, len(target.column))
         if fit_params and "partial_fit" in getattr(teacher, "needs", ()):
             raise ValueError(
                 f"{', '.join(fit_params)}: got arguments of fit without one entry for each row, which partial_fit "
@@ -211,7 +211,7 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
     def _make_learner(self) -> Any:
         """Return the user's learner, or the one of that name."""
         if isinstance(self.estimator, str):
-            return preset(self.estimator, regression=self._regression)
+            return make_preset(self.estimator, regression=self._regression)
         return self._default_learner() if self.estimator is None else self.estimator
 
     def _learner_or_default(self) -> Any:
@@ -275,7 +275,7 @@ class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  #
 
     def _call_best(self, method: str, X: Any) -> Array:
         check_is_fitted(self)
-        answer: Array = getattr(self.best_estimator_, method)(as_learned(self._check_features(X)))
+        answer: Array = getattr(self.best_estimator_, method)(convert_arrow(self._check_features(X)))
         return answer
 
     def get_metadata_routing(self) -> MetadataRouter:

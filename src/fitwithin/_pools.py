@@ -1,4 +1,4 @@
-"""The labelled rows that are at hand, by row number."""
+"""Training rows by number, and the arguments of `fit` that belong to them."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from fitwithin._core.records import Rows
-from fitwithin._core.tables import owned, take
+from fitwithin._core.tables import copy_if_view, take_rows
 from fitwithin._core.target import Array, Target
 
 
 @dataclass(frozen=True, eq=False)
 class LabeledRows:
-    """Some rows of a pool, as the learner wants them.
+    """Some rows of a pool, in the form that learners accept.
 
     Parameters
     ----------
     X : array, sparse matrix or frame
-        Their features.
+        Features.
     y : array
-        Their labels or values, as the user gave them.
+        Labels or values, as the user gave them.
     extras : dict of array
-        What else goes with each row into `fit`, such as its weight.
+        Other arguments of `fit` with one entry for each row, such as `sample_weight`.
     """
 
     X: Any
@@ -37,43 +37,41 @@ class LabeledRows:
         return len(self.y)
 
     def split(self, size: int) -> Iterator[LabeledRows]:
-        """The same rows in their order, so many at a time."""
+        """Yield the same rows in order, `size` at a time."""
         for start in range(0, len(self), size):
             rows = np.arange(start, min(start + size, len(self)))
             extras = {name: column[rows] for name, column in self.extras.items()}
-            yield LabeledRows(take(self.X, rows), self.y[rows], extras)
+            yield LabeledRows(take_rows(self.X, rows), self.y[rows], extras)
 
     @property
     def weights(self) -> Array | None:
-        """The rows' weights, if they have any."""
+        """`sample_weight` of these rows, or None."""
         return self.extras.get("sample_weight")
 
 
 class Pool(Protocol):
-    """Rows by number. A pool hands out copies of the rows that are asked for and nothing else."""
+    """Rows that are read by number, as copies."""
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         ...
 
     def read(self, rows: Rows) -> LabeledRows:
-        """These rows, as the learner wants them."""
+        """Return these rows in the form that learners accept."""
         ...
 
 
 class TablePool:
-    """Rows of a table in memory: an array, a `numpy.memmap`, a sparse matrix, a frame.
+    """Rows of a table: an array, a `numpy.memmap`, a sparse matrix or a frame.
 
     Parameters
     ----------
     X : array, CSR matrix or frame of n_rows
-        The features; never copied whole.
+        Features; never copied as a whole.
     y : Labels or Values
-        What is to be learned.
+        Target.
     extras : dict of array, optional
-        What else goes with each row into `fit`, such as its weight.
-    held_out : int, default=0
-        How many of the last rows are examined and never taught, such as a test set.
+        Other arguments of `fit` with one entry for each row, such as `sample_weight`.
 
     Examples
     --------
@@ -87,8 +85,7 @@ class TablePool:
     array([5, 6])
     """
 
-    def __init__(self, X: Any, y: Target, extras: Mapping[str, Array] | None = None, held_out: int = 0) -> None:
-        self.held_out = held_out
+    def __init__(self, X: Any, y: Target, extras: Mapping[str, Array] | None = None) -> None:
         self.X = X
         self.y = y
         self.extras = dict(extras or {})
@@ -97,49 +94,65 @@ class TablePool:
         return len(self.y.column)
 
     def read(self, rows: Rows) -> LabeledRows:
-        """These rows, as a copy."""
+        """Return a copy of these rows."""
         extras = {name: column[rows] for name, column in self.extras.items()}
-        return LabeledRows(owned(take(self.X, rows)), self.y.decode(self.y.column[rows]), extras)
+        return LabeledRows(copy_if_view(take_rows(self.X, rows)), self.y.decode(self.y.column[rows]), extras)
 
 
-def by_rows(params: Mapping[str, Any], rows: int) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Which arguments go with their rows, and which go as they are.
+def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Split the arguments of `fit` into those with one entry for each row and all others.
+
+    Returns
+    -------
+    extras : dict of array
+        Arguments with one entry for each row.
+    options : dict
+        All other arguments, unchanged.
 
     Raises
     ------
-    ValueError, TypeError
-        If weights are not finite numbers, one for each row, or something that goes with rows holds objects.
+    ValueError
+        If `sample_weight` does not hold one finite number for each row, or sums to zero or less.
+    TypeError
+        If another argument with one entry for each row holds Python objects.
 
     Examples
     --------
-    >>> by_rows({"groups": ["a", "b"], "verbose": True}, 2)
+    >>> split_fit_params({"groups": ["a", "b"], "verbose": True}, 2)
     ({'groups': array(['a', 'b'], dtype='<U1')}, {'verbose': True})
     """
     extras: dict[str, Array] = {}
     options: dict[str, Any] = {}
     for name, value in params.items():
         if name == "sample_weight":
-            extras[name] = _weights(value, rows)
-        elif isinstance(value, list | tuple | np.ndarray) and len(value) == rows:
-            extras[name] = _plain_column(name, value)
+            extras[name] = _validate_weights(value, n_rows)
+        elif isinstance(value, list | tuple | np.ndarray) and len(value) == n_rows:
+            extras[name] = _validate_extra(name, value)
         else:
             options[name] = value
     return extras, options
 
 
-def _plain_column(name: str, value: Any) -> Array:
+def _validate_extra(name: str, value: Any) -> Array:
     column = np.asarray(value)
     if column.dtype.hasobject:
-        raise TypeError(f"{name} goes with the rows, so it must hold numbers or text of one type; got objects.")
+        raise TypeError(
+            f"{name} holds Python objects; an argument with one entry for each row must hold numbers, or text only. "
+            f"Convert it to an array of one type."
+        )
     return column
 
 
-def _weights(sample_weight: Any, rows: int) -> Array:
-    one_for_all = isinstance(sample_weight, Real)
-    weights = np.full(rows, float(sample_weight)) if one_for_all else column_or_1d(sample_weight)
-    if len(weights) != rows:
-        raise ValueError(f"sample_weight must have one entry for each row: {rows} rows, {len(weights)} weights.")
+def _validate_weights(sample_weight: Any, n_rows: int) -> Array:
+    is_number = isinstance(sample_weight, Real)
+    weights = np.full(n_rows, float(sample_weight)) if is_number else column_or_1d(sample_weight)
+    if len(weights) != n_rows:
+        raise ValueError(
+            f"sample_weight has {len(weights)} entries for {n_rows} rows; it must have one entry for each row."
+        )
     weights = weights.astype(np.float64, copy=False)
     if not np.isfinite(weights).all() or weights.sum() <= 0:
-        raise ValueError(f"sample_weight must be finite, and not all zero; its sum is {weights.sum()}.")
+        raise ValueError(
+            f"sample_weight sums to {weights.sum()}; weights must be finite numbers with a sum greater than zero."
+        )
     return weights

@@ -1,4 +1,4 @@
-"""Rows of whatever holds rows."""
+"""Rows are selected and joined alike in arrays, sparse matrices and frames."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,14 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from fitwithin._core.tables import as_learned, concatenate, is_frame, is_plain, take
+from fitwithin._core.tables import (
+    concatenate,
+    convert_arrow,
+    has_fixed_row_size,
+    is_contiguous,
+    is_frame,
+    take_rows,
+)
 
 NUMBERS = np.arange(12.0).reshape(6, 2)
 FRAME = pd.DataFrame(
@@ -30,8 +37,8 @@ TABLES = {
 }
 
 
-def plain(X):
-    X = as_learned(X)
+def as_lists(X):
+    X = convert_arrow(X)
     if sparse.issparse(X):
         return X.toarray().tolist()
     if isinstance(X, pl.DataFrame):
@@ -41,38 +48,54 @@ def plain(X):
 
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("rows", [[4, 0, 2], [1, 2, 3], [5], [3, 3]])
-def test_take_gives_these_rows_in_their_order(name, rows):
+def test_rows_are_taken_in_the_order_given(name, rows):
     table = TABLES[name]
 
-    taken = take(table, np.array(rows, dtype=np.int32))
+    taken = take_rows(table, np.array(rows, dtype=np.int32))
 
-    whole = plain(table)
-    assert plain(taken) == [whole[row] for row in rows]
+    whole = as_lists(table)
+    assert as_lists(taken) == [whole[row] for row in rows]
 
 
 @pytest.mark.parametrize("name", [name for name in TABLES if name != "arrow"])
-def test_parts_put_together_are_the_whole(name):
+def test_concatenated_parts_equal_the_whole_table(name):
     table = TABLES[name]
-    parts = [take(table, np.array(rows)) for rows in ([0, 1], [2, 3, 4], [5])]
+    parts = [take_rows(table, np.array(rows)) for rows in ([0, 1], [2, 3, 4], [5])]
 
     whole = concatenate(parts)
 
     assert type(whole) is type(table)
-    assert plain(whole) == plain(table)
+    assert as_lists(whole) == as_lists(table)
 
 
-def test_types_survive_taking_and_putting_together():
-    parts = [take(FRAME, np.array([0, 2])), take(FRAME, np.array([5]))]
+def test_column_types_survive_selecting_and_concatenating():
+    parts = [take_rows(FRAME, np.array([0, 2])), take_rows(FRAME, np.array([5]))]
 
     assert concatenate(parts).dtypes.equals(FRAME.dtypes)
 
 
-def test_side_by_side_rows_of_a_frame_are_not_copied():
+def test_contiguous_rows_of_a_pandas_frame_are_not_copied():
     frame = pd.DataFrame(np.zeros((10, 2)))
 
-    assert np.shares_memory(take(frame, np.arange(2, 7)).values, frame.values)
+    assert np.shares_memory(take_rows(frame, np.arange(2, 7)).values, frame.values)
 
 
-def test_kinds_are_told_apart():
+def test_frames_and_arrays_with_a_fixed_row_size_are_recognized():
     assert [is_frame(table) for table in TABLES.values()] == [False, False, False, False, True, True, True]
-    assert [is_plain(table) for table in TABLES.values()] == [True, *[False] * 6]
+    assert [has_fixed_row_size(table) for table in TABLES.values()] == [True, *[False] * 6]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([3, 4, 5], True),
+        ([7], True),
+        ([0, 2], False),
+        ([2, 1], False),
+        ([0, 2, 1, 3], False),
+        ([4, 4], False),
+        ([], False),
+    ],
+)
+def test_rows_are_contiguous_if_each_number_is_one_more_than_the_last(rows, expected):
+    assert is_contiguous(np.array(rows, dtype=np.int32)) is expected

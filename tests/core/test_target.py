@@ -1,4 +1,4 @@
-"""Labels and rows by number."""
+"""Targets are encoded, and unusable ones refused."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from sklearn.exceptions import DataConversionWarning
 from fitwithin._core.target import Labels, Values
 
 
-def decoded(labels):
+def decode_all(labels):
     return labels.classes[labels.codes]
 
 
@@ -50,12 +50,12 @@ def test_labels_are_encoded_as_sorted_classes_codes_and_counts(y):
 
 
 @pytest.mark.parametrize(("classes", "dtype"), [(2, np.uint8), (256, np.uint8), (257, np.uint16), (70_000, np.uint32)])
-def test_codes_are_as_small_as_the_number_of_classes_allows(classes, dtype):
+def test_codes_use_the_smallest_type_that_holds_all_classes(classes, dtype):
     assert Labels.encode(np.arange(classes)).codes.dtype == dtype
 
 
 @pytest.mark.parametrize("y", [[1, 1, 1], ["a", "a"], [2.0, 2.0], [True], np.zeros(4, dtype=np.uint8)])
-def test_one_class_only_is_refused_by_name(y):
+def test_a_single_class_is_refused_by_name(y):
     with pytest.raises(ValueError, match="class") as caught:
         Labels.encode(y)
 
@@ -63,7 +63,7 @@ def test_one_class_only_is_refused_by_name(y):
 
 
 @pytest.mark.parametrize("y", [[], np.array([], dtype=int), np.array([], dtype="U1")], ids=["list", "int", "str"])
-def test_no_labels_at_all_are_refused(y):
+def test_empty_labels_are_refused(y):
     with pytest.raises(ValueError, match="class"):
         Labels.encode(y)
 
@@ -95,7 +95,7 @@ def test_no_labels_at_all_are_refused(y):
         "pandas categories",
     ],
 )
-def test_gaps_are_refused(y):
+def test_missing_values_are_refused(y):
     with pytest.raises(ValueError, match=r"NaN|None|missing"):
         Labels.encode(y)
 
@@ -117,13 +117,13 @@ def test_labels_of_mixed_types_are_refused(y):
         Labels.encode(y)
 
 
-def test_strings_of_python_and_of_numpy_are_one_type():
+def test_python_and_numpy_strings_count_as_one_type():
     labels = Labels.encode(np.array(["a", np.str_("b"), "a"], dtype=object))
 
     assert labels.codes.tolist() == [0, 1, 0]
 
 
-@pytest.mark.parametrize("y", [[0.5, 1.0, 2.25], np.linspace(0, 1, 20)], ids=["a few", "a line"])
+@pytest.mark.parametrize("y", [[0.5, 1.0, 2.25], np.linspace(0, 1, 20)], ids=["a few", "evenly spaced"])
 def test_continuous_values_are_refused(y):
     with pytest.raises(ValueError, match="continuous"):
         Labels.encode(y)
@@ -151,7 +151,7 @@ integer_dtypes = st.sampled_from([np.int8, np.uint8, np.int16, np.uint16, np.int
 
 @st.composite
 def integer_columns(draw):
-    """Integers of any type, clustered somewhere in its range or all over it."""
+    """Integers of any type, from a narrow or the full range of that type."""
     dtype = draw(integer_dtypes)
     limits = np.iinfo(dtype)
     low = draw(st.integers(limits.min, limits.max))
@@ -163,7 +163,7 @@ columns = st.one_of(
     integer_columns(),
     st.lists(st.booleans(), min_size=2).map(np.array),
     st.lists(st.text(alphabet="abcé", max_size=3), min_size=2).map(np.array),
-    # Twice over: scikit-learn warns of objects and floats that hardly ever repeat.
+    # Each label comes twice: scikit-learn warns if most labels are unique.
     st.lists(st.text(alphabet="abcé", max_size=3), min_size=1).map(lambda y: np.array(2 * y, dtype=object)),
     st.lists(st.integers(-5, 5).map(float), min_size=1).map(lambda y: np.array(2 * y)),
 )
@@ -181,7 +181,7 @@ def test_encoding_agrees_with_numpys_unique(column):
 
     assert labels.classes.tolist() == classes.tolist()
     assert labels.codes.tolist() == codes.tolist()
-    assert decoded(labels).tolist() == column.tolist()
+    assert decode_all(labels).tolist() == column.tolist()
 
 
 def test_values_are_read_as_numbers():
@@ -191,11 +191,11 @@ def test_values_are_read_as_numbers():
 
 
 @pytest.mark.parametrize("y", [[1.0, np.nan], [np.inf, 1.0], ["a", "b"], []])
-def test_what_is_no_number_is_refused(y):
+def test_values_that_are_not_finite_numbers_are_refused(y):
     with pytest.raises(ValueError, match=r"NaN|infinity|could not convert|no values"):
         Values.read(y)
 
 
-def test_a_target_travels_without_its_rows():
+def test_a_target_without_rows_still_decodes():
     assert Labels.encode(["a", "b"]).without_rows().decode(np.array([1, 0])).tolist() == ["b", "a"]
     assert Values.read([1.0, 2.0]).without_rows().decode(np.array([5.0])).tolist() == [5.0]

@@ -233,7 +233,11 @@ def test_with_weights_the_estimate_is_weighted(backend):
 
 @pytest.mark.parametrize(
     ("weights", "message"),
-    [(np.ones(3), "1500 rows, 3 weights"), (np.full(ROWS, np.nan), "finite"), (np.zeros(ROWS), "not all zero")],
+    [
+        (np.ones(3), "3 entries for 1500 rows"),
+        (np.full(ROWS, np.nan), "finite"),
+        (np.zeros(ROWS), "sum greater than zero"),
+    ],
 )
 def test_weights_that_make_no_sense_are_refused(weights, message):
     with pytest.raises(ValueError, match=message):
@@ -392,7 +396,7 @@ def test_arguments_and_metrics_that_cannot_work_are_refused_first():
                 return super().fit(X, y, sample_weight, mood=mood)
 
         classifier = TimeConstrainedClassifier(Routed().set_fit_request(mood=True))
-        with pytest.raises(TypeError, match="mood goes with the rows"):
+        with pytest.raises(TypeError, match="mood holds Python objects"):
             classifier.fit(NUMBERS, LABELS, mood=np.array([{}] * ROWS, dtype=object))
 
 

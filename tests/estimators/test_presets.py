@@ -1,4 +1,4 @@
-"""Learners by name have the paper's settings, on the command line and in the estimators alike."""
+"""Learners by name have the settings of the paper."""
 
 import sys
 
@@ -8,7 +8,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.datasets import make_classification, make_regression
 
 from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor
-from fitwithin._presets import CLASSIFIERS, REGRESSORS, preset
+from fitwithin._presets import CLASSIFIERS, REGRESSORS, make_preset
 from fitwithin.backends import Inline
 
 
@@ -25,24 +25,24 @@ from fitwithin.backends import Inline
         ("sgd-log", {"loss": "log_loss"}),
     ],
 )
-def test_a_learner_has_the_settings_of_the_paper(name, settings):
-    parameters = preset(name).get_params()
+def test_a_preset_has_the_settings_of_the_paper(name, settings):
+    parameters = make_preset(name).get_params()
 
     assert {setting: parameters[setting] for setting in settings} == settings
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_every_name_of_a_classifier_gives_a_new_classifier(name):
-    assert is_classifier(preset(name))
-    assert preset(name) is not preset(name)
+def test_every_classifier_name_makes_a_new_classifier(name):
+    assert is_classifier(make_preset(name))
+    assert make_preset(name) is not make_preset(name)
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
-def test_every_name_of_a_regressor_gives_a_regressor(name):
-    assert is_regressor(preset(name, regression=True))
+def test_every_regressor_name_makes_a_regressor(name):
+    assert is_regressor(make_preset(name, regression=True))
 
 
-def test_an_estimator_takes_a_name():
+def test_a_classifier_accepts_a_name():
     X, y = make_classification(2000, random_state=0)
 
     model = TimeConstrainedClassifier("decision-tree", time_limit=20, backend=Inline(), random_state=0).fit(X, y)
@@ -52,7 +52,7 @@ def test_an_estimator_takes_a_name():
     assert model.get_params()["estimator"] == "decision-tree"
 
 
-def test_a_regressor_takes_a_name_too():
+def test_a_regressor_accepts_a_name():
     X, y = make_regression(2000, random_state=0)
 
     model = TimeConstrainedRegressor("decision-tree", time_limit=20, backend=Inline(), random_state=0).fit(X, y)
@@ -67,15 +67,15 @@ def test_an_unknown_name_lists_the_known_ones():
         TimeConstrainedRegressor("logistic-regression").fit([[0], [1]], [0.0, 1.0])
 
 
-def test_an_object_with_an_unknown_name_can_be_looked_at_before_it_is_refused():
+def test_an_estimator_with_an_unknown_name_can_be_displayed_before_fit():
     model = TimeConstrainedClassifier("forest")
 
     assert "forest" in model._repr_html_()
     assert hasattr(model, "predict_proba")
 
 
-def test_a_missing_booster_is_named_with_the_command_that_installs_it(monkeypatch):
+def test_a_missing_booster_is_reported_with_the_command_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "xgboost", None)
 
     with pytest.raises(ImportError, match=r"XGBoost is not installed: pip install 'fitwithin\[boosters\]'"):
-        preset("xgboost")
+        make_preset("xgboost")

@@ -15,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._presets import CLASSIFIERS, REGRESSORS, preset
+from fitwithin._presets import CLASSIFIERS, REGRESSORS, make_preset
 from fitwithin._tabular import model_file
 from fitwithin._tabular.columns import Column
 from fitwithin._tabular.model_card import About
@@ -83,7 +83,7 @@ def few(learner):
 @pytest.mark.filterwarnings("ignore:Maximum number of iteration")  # the same
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_every_classifier_by_name_comes_back_as_it_was(path, name):
-    model = pipeline(few(preset(name)))
+    model = pipeline(few(make_preset(name)))
 
     about = write_model(path, model, ABOUT)
     again = read_model(path)
@@ -94,7 +94,7 @@ def test_every_classifier_by_name_comes_back_as_it_was(path, name):
 
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_every_regressor_by_name_comes_back_as_it_was(path, name):
-    model = pipeline(few(preset(name, regression=True)), X[:, 0])
+    model = pipeline(few(make_preset(name, regression=True)), X[:, 0])
 
     write_model(path, model, ABOUT)
 

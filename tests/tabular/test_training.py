@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._presets import CLASSIFIERS, preset
+from fitwithin._presets import CLASSIFIERS, make_preset
 from fitwithin._tabular.columns import Column
 from fitwithin._tabular.files import Part
 from fitwithin._tabular.target_column import read_goal
@@ -25,7 +25,7 @@ def understood(part=None):
 def test_linear_learners_get_one_hot_columns_and_all_others_numbers(name):
     is_linear = name.startswith(("linear", "logistic", "sgd"))
 
-    assert encoding_for(preset(name)) == ("one-hot" if is_linear else "ordinal")
+    assert encoding_for(make_preset(name)) == ("one-hot" if is_linear else "ordinal")
 
 
 def test_a_learner_that_says_nothing_gets_no_gaps():

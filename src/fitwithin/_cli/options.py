@@ -14,7 +14,7 @@ import typer
 
 from fitwithin._core.budget import parse_time_limit
 from fitwithin._core.exceptions import UserInputError, closest_match
-from fitwithin._presets import CLASSIFIERS, REGRESSORS, preset
+from fitwithin._presets import CLASSIFIERS, REGRESSORS, make_preset
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 
@@ -117,7 +117,7 @@ def learner_of(name: str, *, regression: bool, jobs: int = -1) -> Any:
     if regression:
         one_of("For values, --learner", name, REGRESSORS)
     try:
-        learner = preset(name, regression=regression)
+        learner = make_preset(name, regression=regression)
     except ImportError as error:
         sentence, _, command = str(error).partition(": ")
         raise UserInputError(f"{sentence}.", command) from error

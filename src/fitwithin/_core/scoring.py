@@ -15,7 +15,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import Tags, get_tags
 
 from fitwithin._core.records import Z_95, Estimate, Mask
-from fitwithin._core.tables import concatenate, take
+from fitwithin._core.tables import concatenate, take_rows
 from fitwithin._core.target import Array
 
 Scorer = Callable[..., float]
@@ -304,7 +304,7 @@ class ExamAnswers:
 
     def _call(self, scorer: Scorer, rows: Array, y: Array) -> float:
         if not is_sklearn_scorer(scorer):
-            return float(scorer(self.model, take(self.X, rows), y[rows]))
+            return float(scorer(self.model, take_rows(self.X, rows), y[rows]))
         responder = _Responder(self.model, self.regression, None, y, self.by_method)
         options = {} if self.weights is None else {"sample_weight": self.weights[rows]}
         return float(scorer(responder, rows[:, None], y[rows], **options))

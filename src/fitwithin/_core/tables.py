@@ -1,4 +1,4 @@
-"""Rows of whatever holds rows: arrays, sparse matrices, frames of pandas, polars and arrow."""
+"""Select and join rows of arrays, sparse matrices, and frames of pandas, polars and arrow."""
 
 from __future__ import annotations
 
@@ -13,55 +13,72 @@ from fitwithin._core.records import Rows
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a frame of pandas, polars or arrow; none of them is imported for the question.
+    """Return whether X is a frame of pandas, polars or arrow, without importing any of them.
 
     Examples
     --------
     >>> is_frame([[1, 2]])
     False
     """
-    return _kind(X) in ("pandas", "polars", "pyarrow")
+    return _library_of(X) in ("pandas", "polars", "pyarrow")
 
 
-def is_plain(X: Any) -> bool:
-    """Whether X is an array of numbers, whose rows are all of one size in memory."""
+def has_fixed_row_size(X: Any) -> bool:
+    """Return whether X is a NumPy array whose rows all take the same number of bytes."""
     return isinstance(X, np.ndarray) and not X.dtype.hasobject
 
 
-def take(X: Any, rows: Rows) -> Any:
-    """These rows of X, as the learner wants them: arrow tables become frames of pandas.
+def is_contiguous(rows: Rows) -> bool:
+    """Return whether each row number is one more than the number before it; False for no rows.
+
+    Examples
+    --------
+    >>> is_contiguous(np.array([3, 4, 5])), is_contiguous(np.array([3, 5, 4]))
+    (True, False)
+    """
+    # The ends alone rule out most selections, without a pass over all numbers.
+    return bool(len(rows)) and bool(rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all())
+
+
+def take_rows(X: Any, rows: Rows) -> Any:
+    """Return these rows of X in a form that learners accept: arrow tables become pandas frames.
 
     Examples
     --------
     >>> import numpy as np
-    >>> take(np.array([[1], [2], [3]]), np.array([2, 0]))
+    >>> take_rows(np.array([[1], [2], [3]]), np.array([2, 0]))
     array([[3],
            [1]])
     """
-    match _kind(X):
+    match _library_of(X):
         case "pandas":
-            return X.iloc[_slice(rows)]
+            # pandas does not copy a slice.
+            return X.iloc[slice(int(rows[0]), int(rows[-1]) + 1) if is_contiguous(rows) else rows]
         case "pyarrow":
             return X.take(rows).to_pandas()
         case _:
             return X[rows]
 
 
-def owned(X: Any) -> Any:
-    """X, safe to be written to: before its version 3 a slice of a pandas frame writes through."""
-    return X.copy() if _kind(X) == "pandas" and int(sys.modules["pandas"].__version__.split(".")[0]) < 3 else X
+def copy_if_view(X: Any) -> Any:
+    """Return X, copied if writing to it could change the table that it was taken from.
+
+    Before pandas 3 a slice of a frame writes through to that frame.
+    """
+    is_view = _library_of(X) == "pandas" and int(sys.modules["pandas"].__version__.split(".")[0]) < 3
+    return X.copy() if is_view else X
 
 
-def as_learned(X: Any) -> Any:
-    """X as a learner is given it: arrow tables as frames of pandas."""
-    return X.to_pandas() if _kind(X) == "pyarrow" else X
+def convert_arrow(X: Any) -> Any:
+    """Return an arrow table as a pandas frame, and anything else unchanged."""
+    return X.to_pandas() if _library_of(X) == "pyarrow" else X
 
 
 def concatenate(parts: Sequence[Any]) -> Any:
-    """Parts of one table, one below the other."""
+    """Join the rows of several tables of one type."""
     if len(parts) == 1:
         return parts[0]
-    match _kind(parts[0]):
+    match _library_of(parts[0]):
         case "pandas":
             return sys.modules["pandas"].concat(parts)
         case "polars":
@@ -72,17 +89,10 @@ def concatenate(parts: Sequence[Any]) -> Any:
             return np.concatenate(parts)
 
 
-def _kind(X: Any) -> str:
+def _library_of(X: Any) -> str:
     if sparse.issparse(X):
         return "sparse"
     for library, name in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
         if library in sys.modules and isinstance(X, getattr(sys.modules[library], name)):
             return library
     return "array"
-
-
-def _slice(rows: Rows) -> Rows | slice:
-    """A slice where the rows are side by side, for which a frame copies nothing."""
-    if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and bool((np.diff(rows) == 1).all()):
-        return slice(int(rows[0]), int(rows[-1]) + 1)
-    return rows

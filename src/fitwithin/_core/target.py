@@ -1,4 +1,4 @@
-"""What is to be learned: class labels as small numbers, or values as they are."""
+"""The target: class labels encoded as small integers, or numeric values."""
 
 from __future__ import annotations
 
@@ -14,35 +14,39 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 Array = npt.NDArray[Any]
 
 
+# Range of integer labels up to which counting replaces sorting, in integers: at most 512 KiB of counts.
+_MAX_LABEL_RANGE = 1 << 16
+
+
 class Target(Protocol):
-    """A column of y, and how to read it."""
+    """An encoded target column that can be decoded."""
 
     @property
     def column(self) -> Array:
-        """What travels: one number for each row."""
+        """One number for each row, to be sent to the learner's process."""
         ...
 
     def decode(self, column: Array) -> Array:
-        """The user's y, from a part of the column."""
+        """Return y as the user gave it, for a part of the column."""
         ...
 
     def without_rows(self) -> Target:
-        """The same without its rows: how to decode, to be sent elsewhere."""
+        """Return a target that decodes alike but has no rows."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Class labels as small numbers.
+    """Class labels encoded as small integers.
 
     Parameters
     ----------
     classes : array
         The distinct labels, sorted.
     codes : array of unsigned int
-        For each row the position of its label in `classes`.
+        Position in `classes` of each row's label.
     counts : array of int
-        Rows of each class.
+        Number of rows of each class.
 
     Examples
     --------
@@ -61,47 +65,49 @@ class Labels:
 
     @property
     def column(self) -> Array:
-        """What travels: a small number for each row."""
+        """Codes of all rows."""
         return self.codes
 
     def decode(self, column: Array) -> Array:
-        """The user's labels, from a part of the column."""
+        """Return the labels of these codes."""
         return self.classes[column]
 
     def without_rows(self) -> Labels:
-        """The classes alone."""
+        """Return the classes without any rows."""
         return Labels(self.classes, self.codes[:0], np.zeros_like(self.counts))
 
     @classmethod
     def encode(cls, y: Any) -> Labels:
-        """Read a user's labels.
+        """Encode labels as the user gave them.
 
         Raises
         ------
         ValueError
-            If there are gaps, continuous values, labels of mixed types, or one class only.
+            If y holds missing values, continuous values, labels of mixed types, or only one class.
         """
         if isinstance(y, list | tuple):
-            # In an array of both, numbers beside text turn into text, and gaps into the word "nan".
-            _check_objects(y)
-        column = _checked(column_or_1d(y, warn=True))
-        classes, codes, counts = _small_integers(column) or np.unique(column, return_inverse=True, return_counts=True)
+            # In one array with text, numbers become text and missing values become the word "nan".
+            _check_label_types(y)
+        column = column_or_1d(y, warn=True)
+        _check_labels(column)
+        encoded = _encode_integers(column) or np.unique(column, return_inverse=True, return_counts=True)
+        classes, codes, counts = encoded
         if len(classes) < 2:
             raise ValueError(
-                f"A classifier needs rows of at least 2 classes; y holds only one class, {classes[0]!r}, "
-                f"in all of its {len(column)} rows."
+                f"y holds only one class, {classes[0]!r}, in all of its {len(column)} rows; "
+                f"a classifier needs at least 2 classes."
             )
         return cls(classes, codes.astype(np.min_scalar_type(len(classes) - 1), copy=False), counts)
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Numbers to be predicted.
+    """Numeric target values.
 
     Parameters
     ----------
     column : array of float
-        One for each row.
+        One value for each row.
 
     Examples
     --------
@@ -113,67 +119,73 @@ class Values:
 
     @classmethod
     def read(cls, y: Any) -> Values:
-        """Read a user's values.
+        """Convert values as the user gave them to an array of numbers.
 
         Raises
         ------
         ValueError
-            If there are gaps, or anything but numbers.
+            If y is empty, or holds missing values or anything that is not a number.
         """
         column = column_or_1d(y, warn=True)
         if column.dtype.kind not in "fiub":
             column = column.astype(np.float64)
         assert_all_finite(column, input_name="y")
         if not len(column):
-            raise ValueError("y holds no values: a regressor needs rows to learn from.")
+            raise ValueError("y holds no values; a regressor needs at least one training row.")
         return cls(column)
 
     def decode(self, column: Array) -> Array:
-        """The values, as they are."""
+        """Return the values unchanged."""
         return column
 
     def without_rows(self) -> Values:
-        """Nothing but the type."""
+        """Return no values, with the same type."""
         return Values(self.column[:0])
 
 
-def _checked(column: Array) -> Array:
+def _check_labels(column: Array) -> None:
     if not len(column):
-        raise ValueError("y holds no labels: a classifier needs rows to learn from.")
+        raise ValueError("y holds no labels; a classifier needs training rows of at least 2 classes.")
     if column.dtype.kind == "O":
-        _check_objects(column)
+        _check_label_types(column)
     if column.dtype.kind in "fO":
         assert_all_finite(column, input_name="y")
         check_classification_targets(column)
-    return column
 
 
-def _check_objects(labels: Iterable[Any]) -> None:
-    kinds = {"str" if isinstance(label, str) else type(label).__name__ for label in labels}
-    if any(_is_gap(label) for label in labels):
-        raise ValueError("Input y contains NaN or None: drop these rows, or give them a label of their own.")
-    if "str" in kinds and len(kinds) > 1:
-        raise ValueError(f"The labels in y are of mixed types: {', '.join(sorted(kinds))}; make them all of one type.")
+def _check_label_types(labels: Iterable[Any]) -> None:
+    types = {"str" if isinstance(label, str) else type(label).__name__ for label in labels}
+    if any(_is_missing(label) for label in labels):
+        raise ValueError(
+            "Input y contains NaN or None; every row needs a label. "
+            "Drop the rows with missing labels, or give them a label of their own."
+        )
+    if "str" in types and len(types) > 1:
+        raise ValueError(
+            f"The labels in y are of mixed types: {', '.join(sorted(types))}; all labels must be of one type. "
+            f"Convert them, for example to text."
+        )
 
 
-def _is_gap(label: Any) -> bool:
-    """Whether a label is None, NaN, NaT or NA, which is not even comparable with itself."""
+def _is_missing(label: Any) -> bool:
+    """Return whether a label is None, NaN, NaT or NA."""
     differs = label is None or label != label
+    # Comparing NA with itself gives NA, which is not a boolean.
     return bool(differs) if isinstance(differs, bool | np.bool_) else np.ndim(label) == 0
 
 
-def _small_integers(column: Array) -> tuple[Array, Array, Array] | None:
-    """Classes, codes and counts in two linear passes, where labels are integers in a narrow range."""
+def _encode_integers(column: Array) -> tuple[Array, Array, Array] | None:
+    """Return classes, codes and counts of integers in a narrow range, in two linear passes; None for other labels."""
     if column.dtype.kind not in "iu" or not len(column):
         return None
     low, high = int(column.min()), int(column.max())
-    if high - low >= 1 << 16:
+    if high - low >= _MAX_LABEL_RANGE:
         return None
     least = column.dtype.type(low)
     offsets = np.subtract(column, least, dtype=np.uint64 if column.dtype.kind == "u" else np.int64) if low else column
     offsets = offsets.astype(np.intp, copy=False)
     counts = np.bincount(offsets, minlength=high - low + 1)
-    present = counts > 0
-    table = np.cumsum(present, dtype=np.uint32) - 1
-    # Narrow integers may wrap around here, and come out right.
-    return np.flatnonzero(present).astype(column.dtype) + least, table[offsets], counts[present]
+    is_present = counts > 0
+    code_of_offset = np.cumsum(is_present, dtype=np.uint32) - 1
+    # Narrow integer types may overflow in this sum, and wrap around to the right class.
+    return np.flatnonzero(is_present).astype(column.dtype) + least, code_of_offset[offsets], counts[is_present]

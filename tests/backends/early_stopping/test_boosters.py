@@ -1,4 +1,4 @@
-"""Boosters that are stopped keep what their users set up: early stopping, callbacks, a monitor."""
+"""Boosters that are stopped keep the user's early stopping, callbacks and monitor."""
 
 import numpy as np
 import pytest
@@ -15,68 +15,70 @@ from ticking import questions
 
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),
-    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),  # LightGBM 4.6 says so of any array
-    pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated"),  # the other way came with LightGBM 4.7
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),  # LightGBM 4.6 warns for any array
+    pytest.mark.filterwarnings(
+        "ignore:The argument 'eval_set' is deprecated"
+    ),  # its replacement came with LightGBM 4.7
 ]
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 4))
-# Noisy enough for the score of other rows to get worse soon.
+# Noisy enough for the validation score to get worse soon.
 Y = np.where(X[:, 0] + 2 * RNG.normal(size=len(X)) > 0, 1, 0)
-OTHER = RNG.normal(size=(200, 4))
-OTHER_Y = np.where(OTHER[:, 0] + 2 * RNG.normal(size=len(OTHER)) > 0, 1, 0)
-EVALUATED = {"eval_set": [(OTHER, OTHER_Y)]}
+X_VALIDATION = RNG.normal(size=(200, 4))
+Y_VALIDATION = np.where(X_VALIDATION[:, 0] + 2 * RNG.normal(size=len(X_VALIDATION)) > 0, 1, 0)
+VALIDATION = {"eval_set": [(X_VALIDATION, Y_VALIDATION)]}
 ENOUGH = 1e6
 
 
-def fitted(learner, stop_signal, **params):
+def fit_clone(learner, stop_signal, **params):
     model = clone(learner)
     find_early_stopping(model)(model, X, Y, stop_signal, params)
     return model
 
 
-LIGHT = LGBMClassifier(n_estimators=60, min_child_samples=5, n_jobs=1, verbose=-1)
+LIGHTGBM = LGBMClassifier(n_estimators=60, min_child_samples=5, n_jobs=1, verbose=-1)
 
 
 @pytest.mark.parametrize("seconds", [3, 9, 20, ENOUGH])
 @pytest.mark.parametrize("by_callback", [True, False])
 def test_early_stopping_of_lightgbm_finds_the_best_iteration_so_far(seconds, by_callback):
-    learner = LIGHT if by_callback else clone(LIGHT).set_params(early_stopping_round=15)
+    learner = LIGHTGBM if by_callback else clone(LIGHTGBM).set_params(early_stopping_round=15)
 
     def params():
-        return EVALUATED | ({"callbacks": [early_stopping(15, verbose=False)]} if by_callback else {})
+        return VALIDATION | ({"callbacks": [early_stopping(15, verbose=False)]} if by_callback else {})
 
-    model = fitted(learner, questions(seconds), **params())
+    model = fit_clone(learner, questions(seconds), **params())
 
-    # What stopped at its time is what would have stopped at that number of trees.
+    # The fit that was stopped equals one with that number of trees.
     tried = len(model.evals_result_["valid_0"]["binary_logloss"])
     plain = clone(learner).set_params(n_estimators=tried).fit(X, Y, **params())
     assert model.best_iteration_ == plain.best_iteration_
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
 
 
-def test_early_stopping_of_lightgbm_goes_by_the_settings_of_its_callback():
-    params = {"eval_metric": ["binary_error", "auc"], **EVALUATED}
+def test_early_stopping_of_lightgbm_uses_the_settings_of_its_callback():
+    params = {"eval_metric": ["binary_error", "auc"], **VALIDATION}
 
     def callbacks():
         return [early_stopping(15, first_metric_only=True, verbose=False, min_delta=0.01)]
 
-    model = fitted(LIGHT, questions(20), callbacks=callbacks(), **params)
+    model = fit_clone(LIGHTGBM, questions(20), callbacks=callbacks(), **params)
 
     tried = len(model.evals_result_["valid_0"]["auc"])
-    plain = clone(LIGHT).set_params(n_estimators=tried).fit(X, Y, callbacks=callbacks(), **params)
+    plain = clone(LIGHTGBM).set_params(n_estimators=tried).fit(X, Y, callbacks=callbacks(), **params)
     assert model.best_iteration_ == plain.best_iteration_
 
 
-def test_callbacks_of_lightgbm_see_every_iteration_and_the_last():
+def test_callbacks_of_lightgbm_see_every_iteration_including_the_last():
     seen = {}
 
-    model = fitted(LIGHT, questions(9), callbacks=[record_evaluation(seen)], **EVALUATED)
+    model = fit_clone(LIGHTGBM, questions(9), callbacks=[record_evaluation(seen)], **VALIDATION)
 
     assert len(seen["valid_0"]["binary_logloss"]) == model.booster_.current_iteration() == 8
 
 
-XG = XGBClassifier(n_estimators=60, n_jobs=1, max_depth=3)
+XGBOOST = XGBClassifier(n_estimators=60, n_jobs=1, max_depth=3)
 
 
 @pytest.mark.parametrize("seconds", [0, 3, 9, ENOUGH])
@@ -86,18 +88,18 @@ def test_early_stopping_of_xgboost_finds_the_best_iteration_so_far(seconds, by_c
         settings = (
             {"callbacks": [EarlyStopping(rounds=15, save_best=True)]} if by_callback else {"early_stopping_rounds": 15}
         )
-        return clone(XG).set_params(**settings)
+        return clone(XGBOOST).set_params(**settings)
 
     model = learner()
-    find_early_stopping(model)(model, X, Y, questions(seconds), EVALUATED | {"verbose": False})
+    find_early_stopping(model)(model, X, Y, questions(seconds), VALIDATION | {"verbose": False})
 
     tried = len(model.evals_result()["validation_0"]["logloss"])
-    plain = learner().set_params(n_estimators=tried).fit(X, Y, verbose=False, **EVALUATED)
+    plain = learner().set_params(n_estimators=tried).fit(X, Y, verbose=False, **VALIDATION)
     assert model.best_iteration == plain.best_iteration
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
 
 
-def test_callbacks_of_xgboost_are_called_and_stay_the_users():
+def test_callbacks_of_xgboost_are_called_and_kept():
     class Count(TrainingCallback):
         iterations = 0
 
@@ -106,7 +108,7 @@ def test_callbacks_of_xgboost_are_called_and_stay_the_users():
             return False
 
     count = Count()
-    learner = clone(XG).set_params(callbacks=[count])
+    learner = clone(XGBOOST).set_params(callbacks=[count])
 
     find_early_stopping(learner)(learner, X, Y, questions(9), {})
 
@@ -114,12 +116,12 @@ def test_callbacks_of_xgboost_are_called_and_stay_the_users():
     assert count.iterations == learner.get_booster().num_boosted_rounds() == 8
 
 
-CAT = CatBoostClassifier(iterations=60, thread_count=1, verbose=0, allow_writing_files=False, learning_rate=0.3)
+CATBOOST = CatBoostClassifier(iterations=60, thread_count=1, verbose=0, allow_writing_files=False, learning_rate=0.3)
 
 
 @pytest.mark.parametrize("seconds", [0, 9, ENOUGH])
-def test_catboost_keeps_the_best_of_the_trees_that_there_are(seconds):
-    model = fitted(CAT, questions(seconds), early_stopping_rounds=15, eval_set=(OTHER, OTHER_Y))
+def test_catboost_keeps_the_best_iteration_so_far(seconds):
+    model = fit_clone(CATBOOST, questions(seconds), early_stopping_rounds=15, eval_set=(X_VALIDATION, Y_VALIDATION))
 
     scores = model.get_evals_result()["validation"]["Logloss"]
     assert len(scores) <= max(1, seconds)
@@ -127,16 +129,16 @@ def test_catboost_keeps_the_best_of_the_trees_that_there_are(seconds):
     assert model.tree_count_ == model.best_iteration_ + 1
 
 
-def test_callbacks_of_catboost_are_called_and_can_stop_it_too():
+def test_callbacks_of_catboost_are_called_and_can_stop_it():
     class AtFive:
         def after_iteration(self, info):
             return info.iteration < 5
 
-    assert fitted(CAT, questions(ENOUGH), callbacks=[AtFive()]).tree_count_ == 5
-    assert fitted(CAT, questions(4), callbacks=[AtFive()]).tree_count_ == 3
+    assert fit_clone(CATBOOST, questions(ENOUGH), callbacks=[AtFive()]).tree_count_ == 5
+    assert fit_clone(CATBOOST, questions(4), callbacks=[AtFive()]).tree_count_ == 3
 
 
-def test_a_monitor_of_the_users_is_called_and_can_stop_gradient_boosting_too():
+def test_the_users_monitor_is_called_and_can_stop_gradient_boosting():
     stages = []
 
     def monitor(stage, model, local):
@@ -145,8 +147,8 @@ def test_a_monitor_of_the_users_is_called_and_can_stop_gradient_boosting_too():
 
     learner = GradientBoostingClassifier(n_estimators=30, random_state=0)
 
-    assert fitted(learner, questions(ENOUGH), monitor=monitor).n_estimators_ == 5
-    assert fitted(learner, questions(4), monitor=monitor).n_estimators_ == 3
+    assert fit_clone(learner, questions(ENOUGH), monitor=monitor).n_estimators_ == 5
+    assert fit_clone(learner, questions(4), monitor=monitor).n_estimators_ == 3
     assert stages == [0, 1, 2, 3, 4, 0, 1, 2]
 
 
@@ -154,10 +156,10 @@ def test_gradient_boosting_stops_early_by_its_own_rule():
     learner = GradientBoostingClassifier(n_estimators=60, n_iter_no_change=3, random_state=0)
     plain = clone(learner).fit(X, Y)
 
-    model = fitted(learner, questions(ENOUGH))
+    model = fit_clone(learner, questions(ENOUGH))
 
     assert model.n_estimators_ == plain.n_estimators_ < 60
-    assert fitted(learner, questions(4)).n_estimators_ == 3
+    assert fit_clone(learner, questions(4)).n_estimators_ == 3
 
 
 HIST = HistGradientBoostingClassifier(max_iter=60, min_samples_leaf=5, random_state=0)
@@ -168,7 +170,7 @@ def test_histogram_boosting_stops_early_by_its_own_rule(settings):
     learner = clone(HIST).set_params(early_stopping=True, n_iter_no_change=4, **settings)
     plain = clone(learner).fit(X, Y)
 
-    model = fitted(learner, questions(ENOUGH))
+    model = fit_clone(learner, questions(ENOUGH))
 
     assert model.n_iter_ == plain.n_iter_ < 60
     np.testing.assert_array_equal(model.train_score_, plain.train_score_)
@@ -176,7 +178,7 @@ def test_histogram_boosting_stops_early_by_its_own_rule(settings):
 
 
 @pytest.mark.parametrize("rows", [10_000, 10_001])
-def test_histogram_boosting_with_many_rows_stops_early_if_nobody_says_whether_it_should(rows):
+def test_automatic_early_stopping_of_histogram_boosting_depends_on_the_number_of_rows(rows):
     many = np.random.default_rng(0).random((rows, 1), dtype=np.float32)
     y = many[:, 0] > 0.5
     learner = clone(HIST).set_params(max_iter=3)
@@ -188,28 +190,28 @@ def test_histogram_boosting_with_many_rows_stops_early_if_nobody_says_whether_it
     np.testing.assert_array_equal(learner.predict_proba(many), plain.predict_proba(many))
 
 
-def test_histogram_boosting_that_does_not_stop_early_has_no_scores():
+def test_histogram_boosting_without_early_stopping_records_no_scores():
     for seconds in (5, ENOUGH):
-        model = fitted(HIST, questions(seconds))
+        model = fit_clone(HIST, questions(seconds))
 
         assert model.train_score_.shape == model.validation_score_.shape == (0,)
         assert model.do_early_stopping_ is False
 
 
 @pytest.mark.skipif(not has_fit_parameter(HIST, "X_val"), reason="came with scikit-learn 1.7")
-def test_histogram_boosting_takes_rows_for_validation():
-    params = {"X_val": OTHER, "y_val": OTHER_Y}
+def test_histogram_boosting_accepts_validation_rows():
+    params = {"X_val": X_VALIDATION, "y_val": Y_VALIDATION}
     learner = clone(HIST).set_params(early_stopping=True)
 
-    model = fitted(learner, questions(ENOUGH), **params)
+    model = fit_clone(learner, questions(ENOUGH), **params)
 
     np.testing.assert_array_equal(model.validation_score_, clone(learner).fit(X, Y, **params).validation_score_)
-    assert 1 < fitted(learner, questions(5), **params).n_iter_ < 5
+    assert 1 < fit_clone(learner, questions(5), **params).n_iter_ < 5
     with pytest.raises(ValueError, match="early_stopping"):
-        fitted(clone(HIST).set_params(early_stopping=False), questions(ENOUGH), **params)
+        fit_clone(clone(HIST).set_params(early_stopping=False), questions(ENOUGH), **params)
 
 
-def test_histogram_boosting_goes_on_from_an_earlier_fit_of_the_users():
+def test_histogram_boosting_continues_the_users_earlier_fit():
     learner = clone(HIST).set_params(warm_start=True, max_iter=5).fit(X, Y).set_params(max_iter=10)
 
     find_early_stopping(learner)(learner, X, Y, questions(ENOUGH), {})
@@ -220,7 +222,7 @@ def test_histogram_boosting_goes_on_from_an_earlier_fit_of_the_users():
     )
 
 
-def test_histogram_boosting_of_another_make_is_a_black_box(monkeypatch):
+def test_histogram_boosting_without_the_overridden_method_cannot_be_stopped(monkeypatch):
     monkeypatch.delattr(HistGradientBoostingClassifier.__mro__[2], "_should_stop")
 
     assert find_early_stopping(clone(HIST)) is None

@@ -1,4 +1,4 @@
-"""Forests and bagging that are stopped: the same members as in one go, whatever they are drawn by."""
+"""Forests and bagging that are stopped have the members of a plain fit."""
 
 import warnings
 
@@ -30,7 +30,7 @@ def fit(learner, stop_signal, y=Y, **params):
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier])
-def test_a_generator_of_the_users_draws_the_same_members_and_ends_in_the_same_state(kind):
+def test_the_users_generator_draws_the_same_members_and_ends_in_the_same_state(kind):
     ours, plain = np.random.RandomState(0), np.random.RandomState(0)
 
     model = fit(kind(n_estimators=9, random_state=ours), questions(ENOUGH))
@@ -54,7 +54,7 @@ def test_the_global_random_state_draws_the_same_members():
 
 
 @pytest.mark.parametrize("oob_score", [True, lambda y, predicted: 0.25])
-def test_a_forest_has_its_out_of_bag_score(oob_score):
+def test_a_forest_has_the_out_of_bag_score_of_a_plain_fit(oob_score):
     learner = RandomForestClassifier(40, oob_score=oob_score, random_state=0)
     plain = clone(learner).fit(X, Y)
 
@@ -64,7 +64,7 @@ def test_a_forest_has_its_out_of_bag_score(oob_score):
     np.testing.assert_array_equal(model.oob_decision_function_, plain.oob_decision_function_)
 
 
-def test_the_out_of_bag_score_of_a_forest_cut_short_is_that_of_its_trees():
+def test_a_stopped_forest_has_the_out_of_bag_score_of_its_trees():
     learner = RandomForestRegressor(200, oob_score=True, random_state=0)
 
     with pytest.warns(UserWarning, match="too few trees"):
@@ -75,31 +75,31 @@ def test_the_out_of_bag_score_of_a_forest_cut_short_is_that_of_its_trees():
     assert model.oob_score_ == plain.oob_score_
 
 
-def test_every_job_has_a_tree_in_the_first_call():
+def test_the_first_call_fits_one_tree_per_job():
     model = fit(RandomForestClassifier(20, n_jobs=3, random_state=0), StopSignal(0))
 
     assert len(model.estimators_) == 3
 
 
-def test_jobs_make_no_difference_to_the_trees():
+def test_the_number_of_jobs_does_not_change_the_trees():
     model = fit(RandomForestClassifier(10, n_jobs=3, random_state=0), questions(ENOUGH))
 
     plain = RandomForestClassifier(10, n_jobs=1, random_state=0).fit(X, Y)
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
 
 
-def test_more_jobs_than_trees_are_no_more_trees():
+def test_more_jobs_than_trees_add_no_trees():
     assert len(fit(RandomForestClassifier(2, n_jobs=3, random_state=0), questions(ENOUGH)).estimators_) == 2
 
 
-def test_a_forest_of_several_outputs_can_be_stopped():
+def test_a_forest_with_several_outputs_can_be_stopped():
     model = fit(RandomForestClassifier(20, random_state=0), questions(6), y=np.column_stack([Y, Y]))
 
     assert model.predict(X).shape == (len(X), 2)
     assert 1 < len(model.estimators_) < 20
 
 
-def test_a_user_can_go_on_with_a_forest_that_was_stopped():
+def test_the_user_can_continue_a_stopped_forest():
     learner = RandomForestClassifier(12, random_state=0)
     fit(learner, questions(6))
 
@@ -111,7 +111,7 @@ def test_a_user_can_go_on_with_a_forest_that_was_stopped():
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, BaggingClassifier])
-def test_a_fit_that_goes_on_from_an_earlier_one_is_left_alone(kind):
+def test_a_fit_that_continues_an_earlier_one_is_not_stopped(kind):
     learner = kind(n_estimators=5, warm_start=True, random_state=0).fit(X, Y).set_params(n_estimators=9)
 
     fit(learner, StopSignal(0))
@@ -119,14 +119,14 @@ def test_a_fit_that_goes_on_from_an_earlier_one_is_left_alone(kind):
     assert len(learner.estimators_) == 9
 
 
-def test_a_warning_comes_once():
+def test_a_warning_is_shown_once():
     with pytest.warns(DataConversionWarning) as seen:
         fit(RandomForestClassifier(9, random_state=0), questions(ENOUGH), y=Y.reshape(-1, 1))
 
     assert len(seen) == 1
 
 
-def test_balanced_classes_do_not_warn_of_a_warm_start_that_the_user_did_not_ask_for():
+def test_balanced_class_weights_do_not_warn_about_our_warm_start():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit(RandomForestClassifier(9, class_weight="balanced", random_state=0), questions(ENOUGH))
@@ -142,7 +142,7 @@ def test_bagging_knows_the_rows_of_each_member(seconds):
         np.testing.assert_array_equal(ours, other)
 
 
-def test_bagging_cut_short_predicts_the_mean_of_its_members():
+def test_stopped_bagging_predicts_the_mean_of_its_members():
     model = fit(BaggingRegressor(n_estimators=12, random_state=0), questions(6), y=X[:, 0] + 10)
 
     members = [member.predict(X) for member in model.estimators_]
@@ -150,8 +150,8 @@ def test_bagging_cut_short_predicts_the_mean_of_its_members():
     np.testing.assert_allclose(model.predict(X), np.mean(members, axis=0))
 
 
-class FailsLater(ClassifierMixin, BaseEstimator):
-    """A member of which the third is one too many."""
+class FailsAtThirdFit(ClassifierMixin, BaseEstimator):
+    """A member whose third fit fails."""
 
     fits = 0
 
@@ -159,8 +159,8 @@ class FailsLater(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y, sample_weight=None):
-        FailsLater.fits += 1
-        if FailsLater.fits == 3:
+        FailsAtThirdFit.fits += 1
+        if FailsAtThirdFit.fits == 3:
             raise RuntimeError("one too many")
         self.tree_ = DecisionTreeClassifier().fit(X, y)
         return self
@@ -169,9 +169,9 @@ class FailsLater(ClassifierMixin, BaseEstimator):
         return self.tree_.predict(X)
 
 
-def test_a_member_that_fails_leaves_the_parameters_as_they_were():
-    FailsLater.fits = 0
-    learner = BaggingClassifier(FailsLater(), n_estimators=9, random_state=0)
+def test_parameters_are_restored_after_a_member_fails():
+    FailsAtThirdFit.fits = 0
+    learner = BaggingClassifier(FailsAtThirdFit(), n_estimators=9, random_state=0)
 
     with pytest.raises(RuntimeError, match="one too many"):
         fit(learner, questions(ENOUGH))
@@ -180,6 +180,6 @@ def test_a_member_that_fails_leaves_the_parameters_as_they_were():
 
 
 @pytest.mark.parametrize("members", ["many", 0, 2.5])
-def test_a_number_of_members_that_is_none_is_refused_as_always(members):
+def test_an_invalid_number_of_members_raises_scikit_learns_error(members):
     with pytest.raises(ValueError, match="n_estimators"):
         fit(RandomForestClassifier(members), questions(ENOUGH))

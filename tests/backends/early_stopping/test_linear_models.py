@@ -1,4 +1,4 @@
-"""Linear models that are stopped: their own stopping rule, their own warnings, and parts that do no harm."""
+"""Linear models that are stopped keep their own stopping rule and warnings."""
 
 import warnings
 
@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
 from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
-from fitwithin.backends._early_stopping.linear_models import fit_in_parts, warmly
+from fitwithin.backends._early_stopping.linear_models import continue_with_warm_start, fit_in_several_calls
 from ticking import questions
 
 RNG = np.random.default_rng(0)
@@ -20,7 +20,7 @@ X = RNG.normal(size=(500, 6))
 Y = np.where(X[:, 0] + X[:, 1] + RNG.normal(size=len(X)) > 0, "yes", "no")
 ENOUGH = 1e6
 LBFGS = LogisticRegression(tol=1e-9)
-calls_back = pytest.mark.skipif(not hasattr(LBFGS, "set_callbacks"), reason="came with scikit-learn 1.9")
+needs_callbacks = pytest.mark.skipif(not hasattr(LBFGS, "set_callbacks"), reason="came with scikit-learn 1.9")
 
 
 def fit(learner, stop_signal, **params):
@@ -28,8 +28,8 @@ def fit(learner, stop_signal, **params):
     return learner
 
 
-@calls_back
-def test_lbfgs_is_asked_in_every_iteration():
+@needs_callbacks
+def test_lbfgs_checks_the_time_in_every_iteration():
     model = fit(clone(LBFGS), questions(6))
 
     assert model.n_iter_ == [5]
@@ -38,17 +38,17 @@ def test_lbfgs_is_asked_in_every_iteration():
     np.testing.assert_array_equal(model.coef_, plain.coef_)
 
 
-@calls_back
+@needs_callbacks
 @pytest.mark.parametrize("seconds", range(1, 15))
-def test_lbfgs_ends_well_whenever_its_time_is_up(seconds):
+def test_lbfgs_can_be_stopped_at_any_iteration(seconds):
     for learner in (clone(LBFGS), make_pipeline(clone(LBFGS))):
         fit(learner, questions(seconds))
 
         assert set(learner.predict(X)) == {"yes", "no"}
 
 
-@calls_back
-def test_callbacks_of_the_users_are_called_and_stay():
+@needs_callbacks
+def test_the_users_callbacks_are_called_and_kept():
     class Count:
         begun = 0
 
@@ -75,7 +75,7 @@ def test_callbacks_of_the_users_are_called_and_stay():
 
 @pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "newton-cholesky", "sag", "saga"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_more_time_is_a_better_model(solver):
+def test_more_time_gives_a_better_model(solver):
     learner = LogisticRegression(solver=solver, tol=1e-9, max_iter=50, random_state=0)
     best = log_loss(Y, clone(learner).fit(X, Y).predict_proba(X))
 
@@ -87,7 +87,7 @@ def test_more_time_is_a_better_model(solver):
 
 @pytest.mark.parametrize("solver", ["newton-cg", "sag", "saga"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_solver_that_was_cut_short_tells_what_it_left_undone_also_if_it_has_no_way_to_go_on(solver):
+def test_a_stopped_solver_estimates_its_skipped_seconds(solver):
     stop_signal = questions(4)
 
     model = fit(LogisticRegression(solver=solver, tol=1e-12, max_iter=50, random_state=0), stop_signal)
@@ -96,7 +96,7 @@ def test_a_solver_that_was_cut_short_tells_what_it_left_undone_also_if_it_has_no
     assert stop_signal.skipped_seconds > 0
 
 
-def test_a_solver_that_came_to_its_end_left_nothing_undone():
+def test_a_solver_that_converged_skipped_nothing():
     stop_signal = StopSignal(ENOUGH)
 
     fit(LogisticRegression(solver="saga", max_iter=500, random_state=0), stop_signal)
@@ -105,14 +105,14 @@ def test_a_solver_that_came_to_its_end_left_nothing_undone():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_an_lbfgs_without_callbacks_goes_on_in_parts_to_a_model_as_good():
+def test_lbfgs_without_callbacks_reaches_an_equally_good_model_in_several_calls():
     learner = clone(LBFGS).set_params(max_iter=30)
     best = log_loss(Y, clone(learner).fit(X, Y).predict_proba(X))
 
     def plain_fit():
         learner.fit(X, Y)
 
-    fit_in_parts(learner, plain_fit, questions(10), warmly(learner, plain_fit))
+    fit_in_several_calls(learner, plain_fit, questions(10), continue_with_warm_start(learner, plain_fit))
 
     assert 3 < learner.n_iter_[0] <= 30
     assert log_loss(Y, learner.predict_proba(X)) == pytest.approx(best, rel=0.01)
@@ -120,7 +120,7 @@ def test_an_lbfgs_without_callbacks_goes_on_in_parts_to_a_model_as_good():
 
 
 @pytest.mark.parametrize("solver", ["sag", "saga"])
-def test_a_solver_that_would_forget_starts_anew_and_never_goes_on(solver):
+def test_a_solver_that_would_lose_its_state_only_starts_anew(solver):
     learner = LogisticRegression(solver=solver, max_iter=80, tol=1e-9, random_state=0)
 
     model = fit(clone(learner), questions(30))
@@ -135,7 +135,7 @@ SGD = SGDClassifier(random_state=0, loss="log_loss")
 
 
 @pytest.mark.parametrize("settings", [{}, {"early_stopping": True}, {"learning_rate": "adaptive", "eta0": 0.1}])
-def test_sgd_ends_by_its_own_rule(settings):
+def test_sgd_stops_by_its_own_rule(settings):
     learner = clone(SGD).set_params(**settings)
     plain = clone(learner).fit(X, Y)
 
@@ -147,7 +147,7 @@ def test_sgd_ends_by_its_own_rule(settings):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_sgd_cut_short_goes_on_epoch_by_epoch_to_a_model_as_good():
+def test_stopped_sgd_reaches_an_equally_good_model_epoch_by_epoch():
     learner = clone(SGD).set_params(max_iter=40)
     best = clone(learner).fit(X, Y).score(X, Y)
 
@@ -159,7 +159,7 @@ def test_sgd_cut_short_goes_on_epoch_by_epoch_to_a_model_as_good():
 
 
 @pytest.mark.parametrize("learner", [SGD, LogisticRegression(solver="saga", tol=1e-3)])
-def test_a_generator_of_the_users_gives_the_same_model(learner):
+def test_the_users_generator_gives_the_same_model(learner):
     ours, plain = np.random.RandomState(0), np.random.RandomState(0)
 
     model = fit(clone(learner).set_params(random_state=ours), StopSignal(ENOUGH))
@@ -170,7 +170,7 @@ def test_a_generator_of_the_users_gives_the_same_model(learner):
     assert ours.randint(10**9) == plain.randint(10**9)
 
 
-def test_sgd_starts_from_the_coefficients_of_the_users():
+def test_sgd_starts_from_the_users_coefficients():
     start = RNG.normal(size=(1, X.shape[1]))
 
     model = fit(clone(SGD), StopSignal(ENOUGH), coef_init=start.copy())
@@ -178,7 +178,7 @@ def test_sgd_starts_from_the_coefficients_of_the_users():
     np.testing.assert_array_equal(model.coef_, clone(SGD).fit(X, Y, coef_init=start.copy()).coef_)
 
 
-def test_a_fit_that_goes_on_from_an_earlier_one_is_left_alone():
+def test_a_fit_that_continues_an_earlier_one_is_not_stopped():
     learner = clone(SGD).set_params(warm_start=True).fit(X, Y)
     plain = clone(SGD).set_params(warm_start=True).fit(X, Y).fit(X, Y)
 
@@ -187,18 +187,18 @@ def test_a_fit_that_goes_on_from_an_earlier_one_is_left_alone():
     np.testing.assert_array_equal(learner.coef_, plain.coef_)
 
 
-CUT_SHORT = [LBFGS, LogisticRegression(solver="saga", tol=1e-9, random_state=0), clone(SGD).set_params(tol=1e-12)]
+UNCONVERGED = [LBFGS, LogisticRegression(solver="saga", tol=1e-9, random_state=0), clone(SGD).set_params(tol=1e-12)]
 
 
-@pytest.mark.parametrize("learner", CUT_SHORT)
-def test_the_end_of_the_time_is_no_warning_of_the_learners(learner):
+@pytest.mark.parametrize("learner", UNCONVERGED)
+def test_stopping_early_shows_no_warning(learner):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit(clone(learner), questions(6))
 
 
-@pytest.mark.parametrize("learner", CUT_SHORT)
-def test_the_end_of_the_iterations_is_one(learner):
+@pytest.mark.parametrize("learner", UNCONVERGED)
+def test_too_few_iterations_show_one_warning(learner):
     with pytest.warns(ConvergenceWarning) as seen:
         fit(clone(learner).set_params(max_iter=4), StopSignal(ENOUGH))
 
@@ -209,7 +209,7 @@ def test_the_end_of_the_iterations_is_one(learner):
     not hasattr(sklearn.linear_model, "PassiveAggressiveClassifier"), reason="gone in scikit-learn 1.10"
 )
 @pytest.mark.filterwarnings("ignore:.*deprecated:FutureWarning")
-def test_passive_aggressive_learners_are_of_the_same_kind():
+def test_passive_aggressive_learners_can_be_stopped():
     learner = sklearn.linear_model.PassiveAggressiveClassifier(random_state=0, max_iter=60)
 
     model = fit(clone(learner), StopSignal(ENOUGH))
@@ -221,7 +221,7 @@ def test_passive_aggressive_learners_are_of_the_same_kind():
     np.testing.assert_array_equal(regressor.coef_, clone(regressor).fit(X, X[:, 0]).coef_)
 
 
-def test_a_regressor_of_this_kind_is_as_good_when_it_is_cut_short():
+def test_a_stopped_sgd_regressor_is_still_good():
     learner = SGDRegressor(random_state=0, max_iter=100, tol=1e-6)
     y = X @ np.arange(1, 7) + 0.1 * RNG.normal(size=len(X))
 

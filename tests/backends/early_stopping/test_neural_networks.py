@@ -1,4 +1,4 @@
-"""Networks that are stopped: within an epoch, but not within the first one."""
+"""Neural networks are stopped within an epoch, but not within the first."""
 
 import warnings
 
@@ -21,8 +21,8 @@ def fit(learner, stop_signal):
     return learner
 
 
-def test_it_is_asked_at_every_batch_from_the_second_epoch_on():
-    # Ten batches in an epoch: it ends at the fifth of the third.
+def test_the_time_is_checked_at_every_batch_from_the_second_epoch_on():
+    # An epoch has ten batches: the fit stops in the third epoch.
     model = fit(clone(NETWORK), questions(17))
 
     assert model.n_iter_ == len(model.loss_curve_) == 2
@@ -30,21 +30,21 @@ def test_it_is_asked_at_every_batch_from_the_second_epoch_on():
     assert np.isfinite(model.loss_)
 
 
-def test_what_was_learned_in_the_last_epoch_counts():
-    ends = [fit(clone(NETWORK), questions(seconds)) for seconds in (15, 16)]
+def test_weights_of_an_unfinished_epoch_are_kept():
+    models = [fit(clone(NETWORK), questions(seconds)) for seconds in (15, 16)]
 
-    assert ends[0].n_iter_ == ends[1].n_iter_
-    assert not np.array_equal(ends[0].coefs_[0], ends[1].coefs_[0])
+    assert models[0].n_iter_ == models[1].n_iter_
+    assert not np.array_equal(models[0].coefs_[0], models[1].coefs_[0])
 
 
 @pytest.mark.parametrize("seconds", [0, 6, 17])
-def test_the_end_of_the_time_is_no_warning(seconds):
+def test_stopping_early_shows_no_warning(seconds):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit(clone(NETWORK), questions(seconds))
 
 
-def test_the_end_of_the_iterations_is_one():
+def test_too_few_iterations_show_a_warning():
     with pytest.warns(ConvergenceWarning, match="Maximum iterations"):
         fit(clone(NETWORK).set_params(max_iter=3), StopSignal(1e6))
 
@@ -56,7 +56,7 @@ def test_with_early_stopping_the_best_epoch_is_kept():
     assert len(model.validation_scores_) == model.n_iter_ < 50
 
 
-def test_an_interrupt_of_the_users_is_still_one():
+def test_an_interrupt_by_the_user_still_warns():
     class Interrupted(StopSignal):
         def seconds_left(self):
             raise KeyboardInterrupt
@@ -65,7 +65,7 @@ def test_an_interrupt_of_the_users_is_still_one():
         fit(clone(NETWORK), Interrupted(0))
 
 
-def test_lbfgs_ends_by_its_own_rule():
+def test_lbfgs_stops_by_its_own_rule():
     learner = clone(NETWORK).set_params(solver="lbfgs", tol=0.01, max_iter=200)
     plain = clone(learner).fit(X, Y)
 
@@ -75,7 +75,7 @@ def test_lbfgs_ends_by_its_own_rule():
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
 
 
-def test_a_network_of_another_make_is_a_black_box(monkeypatch):
+def test_a_network_without_the_overridden_method_cannot_be_stopped(monkeypatch):
     monkeypatch.delattr(next(kind for kind in MLPClassifier.__mro__ if "_backprop" in vars(kind)), "_backprop")
 
     assert find_early_stopping(clone(NETWORK)) is None

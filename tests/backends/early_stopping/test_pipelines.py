@@ -1,4 +1,4 @@
-"""A pipeline is stopped in its last step, and is a pipeline in all else."""
+"""A pipeline is stopped in its last step, and otherwise fits as usual."""
 
 import pickle
 
@@ -20,15 +20,15 @@ X = np.random.default_rng(0).normal(size=(200, 4))
 Y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, "yes", "no")
 WEIGHTS = np.where(X[:, 0] > 0, 5.0, 1.0)
 ENOUGH = 1e6
-ENDS = {
+LAST_STEPS = {
     "forest": RandomForestClassifier(15, random_state=0),
     "gradient boosting": GradientBoostingClassifier(n_estimators=15, random_state=0),
     "histogram boosting": HistGradientBoostingClassifier(max_iter=15, random_state=0),
     "LightGBM": LGBMClassifier(n_estimators=15, n_jobs=1, verbose=-1),
     "SGD": SGDClassifier(random_state=0, loss="log_loss"),
 }
-EVERY_END = pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
-# LightGBM 4.6 says so of any array.
+EVERY_LAST_STEP = pytest.mark.parametrize("last_step", LAST_STEPS.values(), ids=LAST_STEPS.keys())
+# LightGBM 4.6 warns for any array.
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),
     pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
@@ -40,10 +40,10 @@ def fit(learner, stop_signal, **params):
     return learner
 
 
-@EVERY_END
+@EVERY_LAST_STEP
 @pytest.mark.parametrize("nested", [False, True])
-def test_with_time_enough_it_is_the_pipeline_of_a_plain_fit(end, nested):
-    pipeline = make_pipeline(StandardScaler(), clone(end))
+def test_with_enough_time_the_pipeline_equals_that_of_a_plain_fit(last_step, nested):
+    pipeline = make_pipeline(StandardScaler(), clone(last_step))
     pipeline = make_pipeline(StandardScaler(), pipeline) if nested else pipeline
     plain = clone(pipeline).fit(X, Y)
 
@@ -56,8 +56,8 @@ def test_with_time_enough_it_is_the_pipeline_of_a_plain_fit(end, nested):
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_its_last_step_is_stopped(nested):
-    pipeline = make_pipeline(StandardScaler(), clone(ENDS["gradient boosting"]))
+def test_the_last_step_is_stopped(nested):
+    pipeline = make_pipeline(StandardScaler(), clone(LAST_STEPS["gradient boosting"]))
     pipeline = make_pipeline(StandardScaler(), pipeline) if nested else pipeline
 
     model = fit(pipeline, questions(6))
@@ -67,8 +67,8 @@ def test_its_last_step_is_stopped(nested):
     assert set(model.predict(X)) == {"yes", "no"}
 
 
-def test_arguments_for_its_steps_reach_them():
-    pipeline = Pipeline([("scale", StandardScaler()), ("forest", clone(ENDS["forest"]))])
+def test_arguments_for_steps_reach_them():
+    pipeline = Pipeline([("scale", StandardScaler()), ("forest", clone(LAST_STEPS["forest"]))])
 
     model = fit(clone(pipeline), StopSignal(ENOUGH), forest__sample_weight=WEIGHTS, scale__sample_weight=WEIGHTS)
 
@@ -79,7 +79,7 @@ def test_arguments_for_its_steps_reach_them():
 
 def test_metadata_is_routed():
     with config_context(enable_metadata_routing=True):
-        forest = clone(ENDS["forest"]).set_fit_request(sample_weight=True)
+        forest = clone(LAST_STEPS["forest"]).set_fit_request(sample_weight=True)
         scaler = StandardScaler().set_fit_request(sample_weight=False)
         pipeline = make_pipeline(scaler, make_pipeline(forest))
 
@@ -89,8 +89,8 @@ def test_metadata_is_routed():
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
 
 
-def test_its_cache_works(tmp_path):
-    pipeline = make_pipeline(StandardScaler(), clone(ENDS["gradient boosting"]), memory=str(tmp_path))
+def test_the_cache_works(tmp_path):
+    pipeline = make_pipeline(StandardScaler(), clone(LAST_STEPS["gradient boosting"]), memory=str(tmp_path))
 
     models = [fit(clone(pipeline), questions(seconds)) for seconds in (6, ENOUGH)]
 
@@ -99,29 +99,31 @@ def test_its_cache_works(tmp_path):
     assert any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("trouble", ["before the last step", "in the last step"])
-def test_a_fit_that_fails_leaves_the_pipeline_as_it_was(trouble):
-    pipeline = make_pipeline(StandardScaler(), clone(ENDS["forest"]))
-    y = Y if trouble == "before the last step" else Y[:-1]
-    rows = X.astype(str) if trouble == "before the last step" else X
-    rows[0, 0] = "many" if trouble == "before the last step" else 0
+@pytest.mark.parametrize("failure", ["before the last step", "in the last step"])
+def test_a_fit_that_fails_leaves_the_pipeline_unchanged(failure):
+    pipeline = make_pipeline(StandardScaler(), clone(LAST_STEPS["forest"]))
+    y = Y if failure == "before the last step" else Y[:-1]
+    rows = X.astype(str) if failure == "before the last step" else X
+    rows[0, 0] = "many" if failure == "before the last step" else 0
 
     with pytest.raises(ValueError, match=r"could not convert|inconsistent numbers"):
         find_early_stopping(pipeline)(pipeline, rows, y, StopSignal(ENOUGH), {})
 
     assert "fit" not in vars(pipeline[-1])
-    assert repr(pipeline.get_params()) == repr(make_pipeline(StandardScaler(), clone(ENDS["forest"])).get_params())
+    assert repr(pipeline.get_params()) == repr(
+        make_pipeline(StandardScaler(), clone(LAST_STEPS["forest"])).get_params()
+    )
 
 
-def test_a_pipeline_that_ends_in_a_black_box_is_one():
+def test_a_pipeline_cannot_be_stopped_if_its_last_step_cannot():
     assert find_early_stopping(make_pipeline(StandardScaler(), SVC())) is None
     assert find_early_stopping(make_pipeline(StandardScaler(), make_pipeline(SVC()))) is None
     assert find_early_stopping(Pipeline([("scale", StandardScaler()), ("nothing", None)])) is None
 
 
-def test_a_pipeline_with_a_fit_of_the_users_own_is_left_alone():
+def test_a_pipeline_class_with_its_own_fit_is_not_stopped():
     class Mine(Pipeline):
         def fit(self, X, y=None, **params):
             return super().fit(X, y, **params)
 
-    assert find_early_stopping(Mine([("forest", clone(ENDS["forest"]))])) is None
+    assert find_early_stopping(Mine([("forest", clone(LAST_STEPS["forest"]))])) is None

@@ -1,4 +1,4 @@
-"""Which learners can be stopped: known ones, a user's, and never one whose fit is the user's own."""
+"""Known and registered learners can be stopped, but none with a `fit` of the user."""
 
 import subprocess
 import sys
@@ -28,8 +28,8 @@ from fitwithin.backends._early_stopping import StopSignal, base, find_early_stop
 
 
 @pytest.fixture(autouse=True)
-def registry_as_before(monkeypatch):
-    monkeypatch.setattr(base, "_ADDED", dict(base._ADDED))
+def restore_registry(monkeypatch):
+    monkeypatch.setattr(base, "_REGISTERED", dict(base._REGISTERED))
 
 
 class Stepwise(BaseEstimator):
@@ -38,13 +38,13 @@ class Stepwise(BaseEstimator):
         return self
 
 
-def step_by_step(learner, X, y, stop_signal, params):
+def fit_step_by_step(learner, X, y, stop_signal, params):
     learner.steps_ = 1
     while learner.steps_ < 1000 and not stop_signal.is_set():
         learner.steps_ += 1
 
 
-BLACK_BOXES = [
+NOT_STOPPABLE = [
     DecisionTreeClassifier(),
     SVC(),
     LogisticRegression(solver="liblinear"),
@@ -65,13 +65,13 @@ BLACK_BOXES = [
 ]
 
 
-@pytest.mark.parametrize("learner", BLACK_BOXES, ids=lambda learner: type(learner).__name__)
-def test_what_cannot_be_stopped_is_a_black_box(learner):
+@pytest.mark.parametrize("learner", NOT_STOPPABLE, ids=lambda learner: type(learner).__name__)
+def test_other_learners_cannot_be_stopped(learner):
     assert find_early_stopping(learner) is None
 
 
-def test_a_user_adds_a_learner():
-    register_early_stopping(Stepwise, step_by_step)
+def test_a_registered_learner_is_stopped():
+    register_early_stopping(Stepwise, fit_step_by_step)
     learner = Stepwise()
 
     find_early_stopping(learner)(learner, None, None, StopSignal(0), {})
@@ -79,40 +79,40 @@ def test_a_user_adds_a_learner():
     assert learner.steps_ == 1
 
 
-def test_a_subclass_is_found():
+def test_a_subclass_of_a_registered_class_is_found():
     class Sub(Stepwise):
         pass
 
-    register_early_stopping(Stepwise, step_by_step)
+    register_early_stopping(Stepwise, fit_step_by_step)
 
-    assert find_early_stopping(Sub()) is step_by_step
-
-
-def test_a_users_way_goes_before_ours():
-    register_early_stopping(RandomForestClassifier, step_by_step)
-
-    assert find_early_stopping(RandomForestClassifier()) is step_by_step
-    assert find_early_stopping(RandomForestRegressor()) is not step_by_step
+    assert find_early_stopping(Sub()) is fit_step_by_step
 
 
-def test_a_users_way_for_a_base_class_goes_before_ours_for_the_class_itself():
-    base = next(kind for kind in RandomForestClassifier.__mro__ if "fit" in vars(kind))
-    register_early_stopping(base, step_by_step)
+def test_a_registered_class_takes_precedence_over_a_known_one():
+    register_early_stopping(RandomForestClassifier, fit_step_by_step)
 
-    assert find_early_stopping(RandomForestClassifier()) is step_by_step
+    assert find_early_stopping(RandomForestClassifier()) is fit_step_by_step
+    assert find_early_stopping(RandomForestRegressor()) is not fit_step_by_step
 
 
-def test_the_nearest_of_two_ways_of_the_users_is_taken():
+def test_a_registered_base_class_takes_precedence_over_a_known_class():
+    base_class = next(kind for kind in RandomForestClassifier.__mro__ if "fit" in vars(kind))
+    register_early_stopping(base_class, fit_step_by_step)
+
+    assert find_early_stopping(RandomForestClassifier()) is fit_step_by_step
+
+
+def test_the_nearest_of_two_registered_classes_is_used():
     class Sub(Stepwise):
         pass
 
-    register_early_stopping(Sub, step_by_step)
+    register_early_stopping(Sub, fit_step_by_step)
     register_early_stopping(Stepwise, lambda *_: None)
 
-    assert find_early_stopping(Sub()) is step_by_step
+    assert find_early_stopping(Sub()) is fit_step_by_step
 
 
-def test_a_subclass_of_a_known_class_is_stopped_like_it():
+def test_a_subclass_of_a_known_class_is_found():
     class Mine(RandomForestClassifier):
         pass
 
@@ -135,35 +135,35 @@ class StepwiseWithItsOwnFit(Stepwise):
 
 
 @pytest.mark.parametrize("kind", [WithItsOwnFit, BoosterWithItsOwnFit, StepwiseWithItsOwnFit])
-def test_a_fit_of_the_users_own_is_left_alone(kind):
-    register_early_stopping(Stepwise, step_by_step)
+def test_a_class_with_its_own_fit_is_not_stopped(kind):
+    register_early_stopping(Stepwise, fit_step_by_step)
 
     assert find_early_stopping(kind()) is None
     assert find_early_stopping(make_pipeline(kind())) is None
 
 
-def test_a_fit_of_the_users_own_in_one_object_is_left_alone():
+def test_an_object_with_its_own_fit_is_not_stopped():
     forest = RandomForestClassifier()
     forest.fit = lambda X, y: forest
 
     assert find_early_stopping(forest) is None
 
 
-def test_a_user_can_add_a_class_with_its_own_fit():
-    register_early_stopping(WithItsOwnFit, step_by_step)
+def test_a_class_with_its_own_fit_can_be_registered():
+    register_early_stopping(WithItsOwnFit, fit_step_by_step)
 
-    assert find_early_stopping(WithItsOwnFit()) is step_by_step
+    assert find_early_stopping(WithItsOwnFit()) is fit_step_by_step
 
 
 class OnlyDepth(RandomForestClassifier):
-    """A subclass that hides most parameters, as the documentation of scikit-learn allows."""
+    """A subclass that hides most parameters, as scikit-learn's documentation allows."""
 
     def __init__(self, depth=2):
         super().__init__(n_estimators=5, max_depth=depth, random_state=0)
         self.depth = depth
 
 
-def test_a_subclass_that_hides_its_parameters_can_be_stopped():
+def test_a_subclass_that_hides_parameters_can_be_stopped():
     X, y = np.random.default_rng(0).random((50, 3)), np.arange(50) % 2
     learner = OnlyDepth()
 
@@ -174,15 +174,22 @@ def test_a_subclass_that_hides_its_parameters_can_be_stopped():
 
 
 @pytest.mark.parametrize(
-    ("kind", "stopping"), [(Stepwise(), step_by_step), (Stepwise, "fit"), ("Stepwise", step_by_step)]
+    ("learner_class", "early_stopping"),
+    [(Stepwise(), fit_step_by_step), (Stepwise, "fit"), ("Stepwise", fit_step_by_step)],
 )
-def test_anything_but_a_class_and_a_callable_is_refused(kind, stopping):
+def test_only_a_class_and_a_callable_can_be_registered(learner_class, early_stopping):
     with pytest.raises(TypeError, match="takes a class and a callable"):
-        register_early_stopping(kind, stopping)
+        register_early_stopping(learner_class, early_stopping)
 
 
-@pytest.mark.parametrize("learner", ["sklearn.ensemble.RandomForestClassifier", "sklearn.dummy.DummyClassifier"])
-def test_no_booster_is_imported_for_a_learner_of_another_library(learner):
+@pytest.mark.parametrize(
+    "learner",
+    [
+        "sklearn.ensemble.RandomForestClassifier",
+        pytest.param("sklearn.dummy.DummyClassifier", marks=pytest.mark.slow),
+    ],
+)
+def test_no_booster_is_imported_for_learners_of_other_libraries(learner):
     module, _, name = learner.rpartition(".")
     code = (
         f"import sys; from {module} import {name}; from fitwithin.backends._early_stopping import find_early_stopping;"

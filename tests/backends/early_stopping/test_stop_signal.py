@@ -1,4 +1,4 @@
-"""StopSignal is read off one clock."""
+"""A stop signal counts down on its clock and limits the steps of a fit."""
 
 import math
 
@@ -8,7 +8,7 @@ from fitwithin.backends._early_stopping import StopSignal
 from fitwithin.testing import FakeClock
 
 
-def test_it_runs_out_by_the_clock_that_it_is_given():
+def test_the_signal_is_set_when_its_seconds_have_passed_on_its_clock():
     clock = FakeClock(100)
     stop_signal = StopSignal(2.5, clock=clock)
     clock.advance(2)
@@ -22,11 +22,11 @@ def test_it_runs_out_by_the_clock_that_it_is_given():
 
 
 @pytest.mark.parametrize("seconds", [0, -3])
-def test_it_can_be_over_from_the_start(seconds):
+def test_the_signal_is_set_from_the_start_without_time(seconds):
     assert StopSignal(seconds).is_set()
 
 
-def test_two_answers_of_an_endless_one_have_a_difference():
+def test_differences_of_seconds_left_are_finite_without_a_limit():
     clock = FakeClock()
     stop_signal = StopSignal(math.inf, clock=clock)
     before = stop_signal.seconds_left()
@@ -36,12 +36,12 @@ def test_two_answers_of_an_endless_one_have_a_difference():
     assert not stop_signal.is_set()
 
 
-def stepped(seconds, most, cost=1.0):
-    """How many steps of a second there are, and what is said to be skipped_seconds."""
+def take_steps(seconds, max_steps, cost=1.0):
+    """Return the number of steps taken and `skipped_seconds`."""
     clock = FakeClock()
     stop_signal = StopSignal(seconds, clock=clock)
     done = 0
-    for number in stop_signal.steps(most):
+    for number in stop_signal.steps(max_steps):
         assert number == done
         clock.advance(cost)
         done += 1
@@ -51,11 +51,11 @@ def stepped(seconds, most, cost=1.0):
 @pytest.mark.parametrize(
     ("seconds", "done", "skipped_seconds"), [(math.inf, 9, 0), (9, 9, 0), (4.5, 5, 4), (0, 1, 8), (-3, 1, 8)]
 )
-def test_there_are_as_many_steps_as_there_is_time_for_and_the_others_have_a_price(seconds, done, skipped_seconds):
-    assert stepped(seconds, most=9) == (done, skipped_seconds)
+def test_steps_end_when_the_time_is_up_and_the_skipped_seconds_are_estimated(seconds, done, skipped_seconds):
+    assert take_steps(seconds, max_steps=9) == (done, skipped_seconds)
 
 
-def test_a_fit_that_is_content_before_leaves_nothing_undone():
+def test_a_loop_that_breaks_by_itself_skips_nothing():
     clock = FakeClock()
     stop_signal = StopSignal(10, clock=clock)
     for _ in stop_signal.steps(1000):
@@ -65,5 +65,5 @@ def test_a_fit_that_is_content_before_leaves_nothing_undone():
     assert stop_signal.skipped_seconds == 0
 
 
-def test_no_steps_are_no_steps():
-    assert stepped(10, most=0) == (0, 0)
+def test_zero_steps_yield_nothing():
+    assert take_steps(10, max_steps=0) == (0, 0)

@@ -67,32 +67,15 @@ def test_a_growing_lesson_moves_only_what_is_new():
 
 
 @given(st.lists(st.lists(st.integers(0, 29), min_size=1, max_size=30, unique=True), min_size=1, max_size=5))
-def test_rows_that_are_held_out_have_their_own_places_and_no_lesson_moves_them(lessons):
+def test_exam_rows_stay_readable_while_lessons_move_them(lessons):
     pool = a_pool(40)
-    pool.held_out = 10
-    shared, held_out = RowMap(pool, Budget(60)), np.arange(30, 40)
+    shared, exam = RowMap(pool, Budget(60)), np.arange(30, 40)
     for numbers in lessons:
         rows = np.array(numbers)
 
         check(pool, reader_of(shared), shared.lesson(rows), rows)
-        place = shared.exam(held_out)
-
-        assert (place.start, place.stop) == (30, 40)
-        check(pool, reader_of(shared), place, held_out)
-    assert shared.length == len({number for numbers in lessons for number in numbers})
-    shared.close()
-
-
-def test_a_lesson_that_grows_at_random_moves_nothing_although_rows_are_held_out(monkeypatch):
-    pool = a_pool(40)
-    pool.held_out = 10
-    shared = RowMap(pool, Budget(60))
-    shared.lesson(np.arange(5))
-    shared.exam(np.arange(30, 40))
-    monkeypatch.setattr(shared, "_swap_in", lambda rows, start: pytest.fail(f"{len(rows)} rows are moved"))
-
-    shared.lesson(np.arange(20))
-
+        check(pool, reader_of(shared), shared.exam(exam), exam)
+    assert shared.length == 10 + len({number for numbers in lessons for number in numbers})
     shared.close()
 
 

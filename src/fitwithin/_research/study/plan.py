@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from fitwithin import teachers
-from fitwithin._presets import preset
+from fitwithin._presets import make_preset
 from fitwithin.teachers import OSCT, SGD, TCT, Teacher
 
 LEARNERS = ("lightgbm", "random-forest", "decision-tree", "linear-svm", "logistic-regression")
@@ -59,9 +59,9 @@ class Job:
     def cast(self) -> tuple[Any, Teacher]:
         """The learner and the teacher themselves."""
         if not self.teacher.startswith("sgd"):
-            return preset(self.learner), TEACHERS[self.teacher]()
+            return make_preset(self.learner), TEACHERS[self.teacher]()
         name, batch = _BY_BATCHES[self.learner]
-        return preset(name), SGD(batch=batch) if self.teacher == "sgd" else TEACHERS[self.teacher]()
+        return make_preset(name), SGD(batch=batch) if self.teacher == "sgd" else TEACHERS[self.teacher]()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from fitwithin._classifier import TimeConstrainedClassifier
 from fitwithin._core.records import Round
-from fitwithin._core.tables import concatenate, take
+from fitwithin._core.tables import concatenate, take_rows
 from fitwithin._core.target import Labels
 from fitwithin._pools import TablePool
 from fitwithin._research.study.observing import Observing, PausableClock
@@ -50,7 +50,7 @@ class Rows:
         X, y = prepared.X_train, prepared.y_train
         if train is not None and train < len(y):
             chosen = Deck(len(y), np.random.default_rng(0), Labels.encode(y).codes).opening(train)
-            X, y = take(X, chosen), y[chosen]
+            X, y = take_rows(X, chosen), y[chosen]
         X_test, y_test = prepared.X_test[:test], prepared.y_test[:test]
         return cls(concatenate([X, X_test]), np.concatenate([y, y_test]), len(y))
 

@@ -1,4 +1,4 @@
-"""Fits that can be asked to stop, and end with what they have."""
+"""Fits that stop early, when a stop signal says so."""
 
 from fitwithin.backends._early_stopping.base import (
     EarlyStoppingFit,

@@ -1,165 +1,39 @@
-"""Which learners can be asked to stop, and how."""
+"""The stop signal, the registry of learners that can be stopped early, and the known learners."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
-
-class EarlyStoppingFit(Protocol):
-    """A fit that ends when its time is up, with what it has by then.
-
-    It leaves an ordinary fitted learner, with the parameters that the user set, and with at most as many steps. It
-    takes at least one step, however late it is. With time enough it is the learner of a plain fit.
-    """
-
-    def __call__(self, learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-        """Fit the learner in place; `params` are the other arguments of its fit."""
-        ...
-
-
-# By the names of a library and of a class in it, so that none is imported for a learner that is not there: the module
-# of the function may import it.
-_KNOWN: dict[str, str] = {
-    "lightgbm.LGBMClassifier": "boosters.fit_lightgbm",
-    "lightgbm.LGBMRanker": "boosters.fit_lightgbm",
-    "lightgbm.LGBMRegressor": "boosters.fit_lightgbm",
-    "xgboost.XGBClassifier": "boosters.fit_xgboost",
-    "xgboost.XGBRanker": "boosters.fit_xgboost",
-    "xgboost.XGBRegressor": "boosters.fit_xgboost",
-    "catboost.CatBoost": "boosters.fit_catboost",
-    "catboost.CatBoostClassifier": "boosters.fit_catboost",
-    "catboost.CatBoostRanker": "boosters.fit_catboost",
-    "catboost.CatBoostRegressor": "boosters.fit_catboost",
-    "sklearn.GradientBoostingClassifier": "boosters.fit_gradient_boosting",
-    "sklearn.GradientBoostingRegressor": "boosters.fit_gradient_boosting",
-    "sklearn.HistGradientBoostingClassifier": "boosters.fit_hist_gradient_boosting",
-    "sklearn.HistGradientBoostingRegressor": "boosters.fit_hist_gradient_boosting",
-    "sklearn.RandomForestClassifier": "ensembles.fit_forest",
-    "sklearn.RandomForestRegressor": "ensembles.fit_forest",
-    "sklearn.ExtraTreesClassifier": "ensembles.fit_forest",
-    "sklearn.ExtraTreesRegressor": "ensembles.fit_forest",
-    "sklearn.BaggingClassifier": "ensembles.fit_bagging",
-    "sklearn.BaggingRegressor": "ensembles.fit_bagging",
-    "sklearn.LogisticRegression": "linear_models.fit_logistic_regression",
-    "sklearn.SGDClassifier": "linear_models.fit_sgd",
-    "sklearn.SGDRegressor": "linear_models.fit_sgd",
-    "sklearn.Perceptron": "linear_models.fit_sgd",
-    "sklearn.PassiveAggressiveClassifier": "linear_models.fit_sgd",
-    "sklearn.PassiveAggressiveRegressor": "linear_models.fit_sgd",
-    "sklearn.MLPClassifier": "neural_networks.fit_network",
-    "sklearn.MLPRegressor": "neural_networks.fit_network",
-    "sklearn.Pipeline": "wrappers.fit_pipeline",
-    "fitwithin.LabelEncodedClassifier": "wrappers.fit_any_labels",
-}
-
-
-# Those that can with some settings only.
-_IF: dict[str, str] = {
-    "boosters.fit_catboost": "boosters.is_on_the_processor",
-    "boosters.fit_hist_gradient_boosting": "boosters.asks_itself",
-    "neural_networks.fit_network": "neural_networks.goes_by_batches",
-    "ensembles.fit_bagging": "ensembles.has_no_oob_score",
-    "linear_models.fit_logistic_regression": "linear_models.can_go_on",
-    "wrappers.fit_pipeline": "wrappers.can_stop_at_the_end",
-    "wrappers.fit_any_labels": "wrappers.can_stop_inside",
-}
-
-
-_ADDED: dict[type, EarlyStoppingFit] = {}
-
-
-def register_early_stopping(kind: type, stopping: EarlyStoppingFit) -> None:
-    """Teach the library how to stop a kind of learner.
-
-    Parameters
-    ----------
-    kind : type
-        The learner's class. Its subclasses are stopped in the same way, but for those with a `fit` of their own. It
-        goes before what the library knows of that class.
-    stopping : callable(learner, X, y, stop_signal, params)
-        Fits the learner in place, and ends when the time is up: `stop_signal.steps(most)` yields the steps that there is
-        time for; `stop_signal.is_set()` and `stop_signal.seconds_left()` are for learners without a number of steps. `params` are the
-        other arguments of the learner's fit, such as `sample_weight`. To be used in another process it must be
-        picklable by cloudpickle, like the learner.
-
-    Examples
-    --------
-    >>> from fitwithin.backends._early_stopping import StopSignal, register_early_stopping, find_early_stopping
-    >>> class Counter:
-    ...     def fit(self, X, y):
-    ...         self.steps_ = 1000
-    >>> def fit(learner, X, y, stop_signal, params):
-    ...     for step in stop_signal.steps(1000):
-    ...         learner.steps_ = step + 1
-    >>> register_early_stopping(Counter, fit)
-    >>> counter = Counter()
-    >>> find_early_stopping(counter)(counter, None, None, StopSignal(0), {})
-    >>> counter.steps_
-    1
-    """
-    if not isinstance(kind, type) or not callable(stopping):
-        raise TypeError(f"register_early_stopping takes a class and a callable; got {kind!r} and {stopping!r}.")
-    _ADDED[kind] = stopping
-
-
-def find_early_stopping(learner: Any) -> EarlyStoppingFit | None:
-    """How to fit this learner so that it ends when its time is up; None for a black box.
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> find_early_stopping(RandomForestClassifier()) is None
-    False
-    >>> find_early_stopping(DecisionTreeClassifier()) is None
-    True
-    """
-    kinds = [kind for kind in type(learner).__mro__ if _fits_like(learner, kind)]
-    for kind in kinds:
-        if kind in _ADDED:
-            return _ADDED[kind]
-    for kind in kinds:
-        name = _KNOWN.get(f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}")
-        if name is not None and (name not in _IF or _load(_IF[name])(learner)):
-            stopping: EarlyStoppingFit = _load(name)
-            return stopping
-    return None
-
-
-def _fits_like(learner: Any, kind: type) -> bool:
-    """Whether the learner has the `fit` of this class; one that a user wrote may do anything, and is left alone."""
-    return "fit" not in getattr(learner, "__dict__", {}) and getattr(type(learner), "fit", None) is getattr(
-        kind, "fit", None
-    )
-
-
-def _load(name: str) -> Callable[..., Any]:
-    module, _, function = name.partition(".")
-    loaded: Callable[..., Any] = getattr(import_module(f".{module}", __package__), function)
-    return loaded
-
-
-# So that the difference of two answers is a number even where there is no limit; thirty years.
-_FOREVER = 1e9
+# Longest time of a stop signal in seconds, about thirty years; keeps differences of `seconds_left` finite.
+_MAX_SECONDS = 1e9
 
 
 class StopSignal:
-    """What a fit looks at to know when to end.
+    """Tells a running fit when to stop.
+
+    An early-stopping fit receives a stop signal and looks at it between two steps. A fit with a known number of steps
+    loops over `steps`. Any other fit calls `is_set` after each step.
 
     Parameters
     ----------
     seconds : float
-        How long it has from now on.
+        Time for the fit, counted from now.
     clock : callable, default=time.monotonic
-        Read for the time, and for nothing else.
+        Returns the current time in seconds. Pass a fake clock in tests.
 
     Attributes
     ----------
     skipped_seconds : float
-        Seconds that the steps would have taken which a fit left out, told by the fit; for the price of a whole one.
+        Estimated time of the steps that the fit skipped; 0 for a complete fit. `steps` sets it. A fit that does not use
+        `steps` sets it itself. It is used to predict the time of a complete fit.
+
+    See Also
+    --------
+    register_early_stopping : Let fitwithin stop your own learner.
 
     Examples
     --------
@@ -177,28 +51,28 @@ class StopSignal:
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.skipped_seconds = 0.0
         self._clock = clock
-        self._end = clock() + min(float(seconds), _FOREVER)
+        self._end = clock() + min(float(seconds), _MAX_SECONDS)
 
     def seconds_left(self) -> float:
-        """Seconds until the fit should have ended; below zero if it should have by now."""
+        """Return the seconds until the fit should stop; negative if it is late."""
         return self._end - self._clock()
 
     def is_set(self) -> bool:
-        """Whether the fit should end; cheap, to be asked between any two steps."""
+        """Return whether the fit should stop now; cheap enough to be called after every step."""
         return self.seconds_left() <= 0.0
 
-    def steps(self, most: int) -> Iterator[int]:
-        """Numbers of steps, as many as there is time for: at least one; tells `skipped_seconds` of those that it leaves out.
+    def steps(self, max_steps: int) -> Iterator[int]:
+        """Yield step numbers until the time is up, and set `skipped_seconds` for the remaining steps.
 
         Parameters
         ----------
-        most : int
-            Steps of a whole fit.
+        max_steps : int
+            Number of steps of a complete fit.
 
         Yields
         ------
         int
-            The number of a step, from 0 on.
+            Number of the next step, starting at 0. Step 0 is yielded even if the time is up.
 
         Examples
         --------
@@ -210,9 +84,203 @@ class StopSignal:
         >>> step, stop_signal.skipped_seconds
         (2, 388.0)
         """
-        before = self.seconds_left()
-        for number in range(most):
+        start = self.seconds_left()
+        for number in range(max_steps):
             if number and self.is_set():
-                self.skipped_seconds = (most - number) * (before - self.seconds_left()) / number
+                self.skipped_seconds = (max_steps - number) * (start - self.seconds_left()) / number
                 return
             yield number
+
+
+class EarlyStoppingFit(Protocol):
+    """A function that fits a learner and stops when its stop signal says so.
+
+    It takes at least one step, even if the time is up. It leaves an ordinary fitted learner with the user's parameters.
+    With enough time the result equals that of the learner's own `fit`.
+    """
+
+    def __call__(self, learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
+        """Fit the learner in place; `params` holds the other arguments of its `fit`."""
+        ...
+
+
+_REGISTERED: dict[type, EarlyStoppingFit] = {}
+
+
+def register_early_stopping(learner_class: type, early_stopping: EarlyStoppingFit) -> None:
+    """Let fitwithin stop learners of this class early.
+
+    Parameters
+    ----------
+    learner_class : type
+        Class of the learner. Subclasses are included, except those that define their own `fit`. A registered class
+        takes precedence over the learners that fitwithin knows.
+    early_stopping : callable(learner, X, y, stop_signal, params)
+        Fits the learner in place and stops when the time is up; see `StopSignal`. `params` holds the other arguments of
+        the learner's `fit`, such as `sample_weight`. The process backend pickles this function with cloudpickle.
+
+    Raises
+    ------
+    TypeError
+        If `learner_class` is not a class, or `early_stopping` cannot be called.
+
+    Examples
+    --------
+    >>> from fitwithin.backends import StopSignal, register_early_stopping
+    >>> class Counter:
+    ...     def fit(self, X, y):
+    ...         self.steps_ = 1000
+    >>> def fit_counter(learner, X, y, stop_signal, params):
+    ...     for step in stop_signal.steps(1000):
+    ...         learner.steps_ = step + 1
+    >>> register_early_stopping(Counter, fit_counter)
+    >>> counter = Counter()
+    >>> fit_counter(counter, None, None, StopSignal(0), {})
+    >>> counter.steps_
+    1
+    """
+    if not isinstance(learner_class, type) or not callable(early_stopping):
+        raise TypeError(
+            f"Got {learner_class!r} and {early_stopping!r}; register_early_stopping takes a class and a callable."
+        )
+    _REGISTERED[learner_class] = early_stopping
+
+
+def find_early_stopping(learner: Any) -> EarlyStoppingFit | None:
+    """Return the function that fits this learner and can stop early; None if there is none.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> find_early_stopping(RandomForestClassifier()) is None
+    False
+    >>> find_early_stopping(DecisionTreeClassifier()) is None
+    True
+    """
+    classes = [cls for cls in type(learner).__mro__ if _uses_fit_of(learner, cls)]
+    for cls in classes:
+        if cls in _REGISTERED:
+            return _REGISTERED[cls]
+    for cls in classes:
+        known = _KNOWN_BY_CLASS.get(f"{cls.__module__.partition('.')[0]}.{cls.__qualname__}")
+        if known is not None and known.can_stop(learner):
+            return known.load_fit()
+    return None
+
+
+def _uses_fit_of(learner: Any, cls: type) -> bool:
+    """Return whether the learner has the `fit` of this class; a `fit` that the user wrote may do anything."""
+    has_own_fit = "fit" in getattr(learner, "__dict__", {})
+    return not has_own_fit and getattr(type(learner), "fit", None) is getattr(cls, "fit", None)
+
+
+@dataclass(frozen=True)
+class _KnownLearner:
+    """Learner classes and the functions that stop them.
+
+    All are names, to import neither a learner's library nor our function before a learner needs it.
+
+    Parameters
+    ----------
+    classes : tuple of str
+        "library.Class" of each learner.
+    fit : str
+        "module.function" of an early-stopping fit in this package.
+    condition : str or None
+        "module.function" in this package that returns whether a learner's settings allow it; None if all do.
+    """
+
+    classes: tuple[str, ...]
+    fit: str
+    condition: str | None = None
+
+    def can_stop(self, learner: Any) -> bool:
+        return self.condition is None or bool(_import_function(self.condition)(learner))
+
+    def load_fit(self) -> EarlyStoppingFit:
+        return _import_function(self.fit)
+
+
+def _import_function(name: str) -> Callable[..., Any]:
+    module, _, function = name.partition(".")
+    imported: Callable[..., Any] = getattr(import_module(f".{module}", __package__), function)
+    return imported
+
+
+_KNOWN_LEARNERS = (
+    _KnownLearner(
+        ("lightgbm.LGBMClassifier", "lightgbm.LGBMRanker", "lightgbm.LGBMRegressor"),
+        fit="boosters.fit_lightgbm",
+    ),
+    _KnownLearner(
+        ("xgboost.XGBClassifier", "xgboost.XGBRanker", "xgboost.XGBRegressor"),
+        fit="boosters.fit_xgboost",
+    ),
+    _KnownLearner(
+        (
+            "catboost.CatBoost",
+            "catboost.CatBoostClassifier",
+            "catboost.CatBoostRanker",
+            "catboost.CatBoostRegressor",
+        ),
+        fit="boosters.fit_catboost",
+        condition="boosters.can_stop_catboost",
+    ),
+    _KnownLearner(
+        ("sklearn.GradientBoostingClassifier", "sklearn.GradientBoostingRegressor"),
+        fit="boosters.fit_gradient_boosting",
+    ),
+    _KnownLearner(
+        ("sklearn.HistGradientBoostingClassifier", "sklearn.HistGradientBoostingRegressor"),
+        fit="boosters.fit_hist_gradient_boosting",
+        condition="boosters.can_stop_hist_gradient_boosting",
+    ),
+    _KnownLearner(
+        (
+            "sklearn.RandomForestClassifier",
+            "sklearn.RandomForestRegressor",
+            "sklearn.ExtraTreesClassifier",
+            "sklearn.ExtraTreesRegressor",
+        ),
+        fit="ensembles.fit_forest",
+    ),
+    _KnownLearner(
+        ("sklearn.BaggingClassifier", "sklearn.BaggingRegressor"),
+        fit="ensembles.fit_bagging",
+        condition="ensembles.can_stop_bagging",
+    ),
+    _KnownLearner(
+        ("sklearn.LogisticRegression",),
+        fit="linear_models.fit_logistic_regression",
+        condition="linear_models.can_stop_logistic_regression",
+    ),
+    _KnownLearner(
+        (
+            "sklearn.SGDClassifier",
+            "sklearn.SGDRegressor",
+            "sklearn.Perceptron",
+            "sklearn.PassiveAggressiveClassifier",
+            "sklearn.PassiveAggressiveRegressor",
+        ),
+        fit="linear_models.fit_sgd",
+    ),
+    _KnownLearner(
+        ("sklearn.MLPClassifier", "sklearn.MLPRegressor"),
+        fit="neural_networks.fit_neural_network",
+        condition="neural_networks.can_stop_neural_network",
+    ),
+    _KnownLearner(
+        ("sklearn.Pipeline",),
+        fit="wrappers.fit_pipeline",
+        condition="wrappers.can_stop_pipeline",
+    ),
+    _KnownLearner(
+        ("fitwithin.LabelEncodedClassifier",),
+        fit="wrappers.fit_label_encoded_classifier",
+        condition="wrappers.can_stop_label_encoded_classifier",
+    ),
+)
+
+
+_KNOWN_BY_CLASS = {name: known for known in _KNOWN_LEARNERS for name in known.classes}

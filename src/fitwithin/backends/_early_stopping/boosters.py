@@ -1,4 +1,4 @@
-"""Boosters that tell of every tree: callbacks, a monitor, a method of their own."""
+"""Stop boosters through their callbacks, a monitor or an overridden method."""
 
 from __future__ import annotations
 
@@ -9,111 +9,124 @@ from typing import Any
 import numpy as np
 
 from fitwithin.backends._early_stopping.base import StopSignal
-from fitwithin.backends._early_stopping.steps import OneMore, kept, replaced
+from fitwithin.backends._early_stopping.steps import StepTimer, override_method, preserve_attributes
 
-# From how many rows on histogram boosting stops early by itself, if nobody says whether it should; documented.
-_MANY_ROWS = 10_000
-
-
-_NEVER = 1 << 30
+# Rows above which `early_stopping="auto"` of histogram boosting is on; from scikit-learn's documentation.
+_AUTO_EARLY_STOPPING_ROWS = 10_000
 
 
-# Documented default.
-_CATBOOST_ITERATIONS = 1000
+# Rounds without improvement that LightGBM never reaches.
+_UNLIMITED_ROUNDS = 1 << 30
+
+
+# Iterations of CatBoost if the user sets none; from its documentation.
+_CATBOOST_DEFAULT_ITERATIONS = 1000
+
+
+# Position of our LightGBM callback, after the user's; LightGBM's own callbacks have at most 30.
+_LIGHTGBM_CALLBACK_ORDER = 100
 
 
 def fit_lightgbm(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """LightGBM: asked after every iteration, ends as if `n_estimators` had been reached.
+    """Fit LightGBM and stop after an iteration, as if `n_estimators` had been reached.
 
-    The same model as without us if there is time enough.
+    With enough time the model equals that of a plain fit.
     """
     from lightgbm.callback import EarlyStopException
 
     others = dict(params)
     callbacks = list(others.pop("callbacks", None) or [])
-    one_more = OneMore(stop_signal, learner.get_params()["n_estimators"])
-    judge: Any = None
+    timer = StepTimer(stop_signal, learner.get_params()["n_estimators"])
+    find_best_iteration: Any = None
 
-    def stop(env: Any) -> None:
-        nonlocal judge
+    def stop_in_time(env: Any) -> None:
+        nonlocal find_best_iteration
         if env.iteration == env.begin_iteration:
-            judge = _judge(env, callbacks)
-        is_last = not one_more()
-        if judge is not None:
-            judge(dataclasses.replace(env, end_iteration=env.iteration + 1) if is_last else env)
+            find_best_iteration = _make_best_iteration_callback(env, callbacks)
+        is_last = not timer.has_time_for_step()
+        if find_best_iteration is not None:
+            find_best_iteration(dataclasses.replace(env, end_iteration=env.iteration + 1) if is_last else env)
         if is_last:
             raise EarlyStopException(env.iteration, env.evaluation_result_list or [])
 
-    # After the user's own, and after early stopping.
-    stop.order = 100  # type: ignore[attr-defined]  # it is how LightGBM orders callbacks
-    learner.fit(X, y, callbacks=[*callbacks, stop], **others)
+    stop_in_time.order = _LIGHTGBM_CALLBACK_ORDER  # type: ignore[attr-defined]  # LightGBM reads it from the function
+    learner.fit(X, y, callbacks=[*callbacks, stop_in_time], **others)
 
 
-def _judge(env: Any, callbacks: Sequence[Any]) -> Any:
-    """LightGBM's own early stopping once more, if the user wants it, for the best iteration at the end of the time.
+def _make_best_iteration_callback(env: Any, callbacks: Sequence[Any]) -> Any:
+    """Return a callback that finds the best iteration so far, if the user asked for early stopping; None if not.
 
-    With a stop_signal that has no end; the user's ends the fit as always.
+    It is LightGBM's own early stopping with unlimited patience. The user's callback still ends the fit by its own rule.
     """
     from lightgbm import early_stopping
 
-    kind = type(early_stopping(_NEVER, verbose=False))
+    callback_class = type(early_stopping(_UNLIMITED_ROUNDS, verbose=False))
     for callback in callbacks:
-        if isinstance(callback, kind):
-            return early_stopping(_NEVER, callback.first_metric_only, verbose=False, min_delta=callback.min_delta)
+        if isinstance(callback, callback_class):
+            return early_stopping(
+                _UNLIMITED_ROUNDS, callback.first_metric_only, verbose=False, min_delta=callback.min_delta
+            )
     if env.params.get("early_stopping_round", 0) > 0:
-        first_only, delta = env.params.get("first_metric_only", False), env.params.get("early_stopping_min_delta", 0.0)
-        return early_stopping(_NEVER, first_only, verbose=False, min_delta=delta)
+        first_metric_only = env.params.get("first_metric_only", False)
+        min_delta = env.params.get("early_stopping_min_delta", 0.0)
+        return early_stopping(_UNLIMITED_ROUNDS, first_metric_only, verbose=False, min_delta=min_delta)
     return None
 
 
 def fit_xgboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """XGBoost: asked before every iteration but the first.
+    """Fit XGBoost and check the time before every iteration but the first.
 
-    The same model as without us if there is time enough. Before, not after: the callbacks that XGBoost adds by itself,
-    such as early stopping, come after ours, and would not see the last iteration.
+    With enough time the model equals that of a plain fit. The check comes before an iteration because XGBoost appends
+    its own callbacks, such as early stopping, after ours. They would miss the last iteration if ours stopped after it.
     """
     from xgboost.callback import TrainingCallback
 
-    one_more = OneMore(stop_signal, learner.get_num_boosting_rounds())
+    timer = StepTimer(stop_signal, learner.get_num_boosting_rounds())
 
-    class Stop(TrainingCallback):
-        started = False
+    class StopXGBoost(TrainingCallback):
+        has_started = False
 
         def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-            started, self.started = self.started, True
-            return started and not one_more()
+            had_started, self.has_started = self.has_started, True
+            return had_started and not timer.has_time_for_step()
 
-    with kept(learner, "callbacks"):
-        learner.callbacks = [*(learner.callbacks or []), Stop()]
+    with preserve_attributes(learner, "callbacks"):
+        learner.callbacks = [*(learner.callbacks or []), StopXGBoost()]
         learner.fit(X, y, **params)
 
 
 def fit_catboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """CatBoost: asked after every iteration; the same model as without us if there is time enough."""
-    one_more = OneMore(stop_signal, learner.get_param("iterations") or _CATBOOST_ITERATIONS)
+    """Fit CatBoost and check the time after every iteration.
 
-    class Stop:
+    With enough time the model equals that of a plain fit.
+    """
+    timer = StepTimer(stop_signal, learner.get_param("iterations") or _CATBOOST_DEFAULT_ITERATIONS)
+
+    class StopCatBoost:
         def after_iteration(self, info: Any) -> bool:
-            return one_more()
+            return timer.has_time_for_step()
 
     others = dict(params)
-    learner.fit(X, y, callbacks=[*(others.pop("callbacks", None) or []), Stop()], **others)
+    learner.fit(X, y, callbacks=[*(others.pop("callbacks", None) or []), StopCatBoost()], **others)
 
 
-def is_on_the_processor(learner: Any) -> bool:
-    """Whether CatBoost calls back, as it does not from a graphics card."""
+def can_stop_catboost(learner: Any) -> bool:
+    """Return whether CatBoost trains on the CPU; on a GPU it calls no callbacks."""
     return str(learner.get_params().get("task_type", "CPU")).upper() == "CPU"
 
 
 def fit_gradient_boosting(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """Gradient boosting: its monitor is asked after every stage; the same model if there is time enough."""
-    others = dict(params)
-    users = others.pop("monitor", None)
-    one_more = OneMore(stop_signal, learner.n_estimators)
+    """Fit gradient boosting and check the time in its monitor after every stage.
 
-    def monitor(stage: int, model: Any, local: Any) -> bool:
-        wants_to_stop = users is not None and bool(users(stage, model, local))
-        return wants_to_stop or not one_more()
+    With enough time the model equals that of a plain fit.
+    """
+    others = dict(params)
+    user_monitor = others.pop("monitor", None)
+    timer = StepTimer(stop_signal, learner.n_estimators)
+
+    def monitor(stage: int, model: Any, local_variables: Any) -> bool:
+        user_stops = user_monitor is not None and bool(user_monitor(stage, model, local_variables))
+        return user_stops or not timer.has_time_for_step()
 
     learner.fit(X, y, monitor=monitor, **others)
 
@@ -121,44 +134,46 @@ def fit_gradient_boosting(learner: Any, X: Any, y: Any, stop_signal: StopSignal,
 def fit_hist_gradient_boosting(
     learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]
 ) -> None:
-    """Histogram boosting: asked after every iteration; the same model as without us if there is time enough.
+    """Fit histogram boosting and check the time after every iteration.
 
-    By its own early stopping, of which one method has a second opinion for the time of the fit. A few calls with
-    `warm_start` would need no private name, but each bins all rows again: a third of a whole fit for 100,000 rows of
-    50 numbers. scikit-learn's callbacks will do once they have come to it.
+    With enough time the model equals that of a plain fit. Its own early stopping calls a private method, which is
+    overridden during the fit. A few calls with `warm_start` would need no private name, but each call bins all rows
+    again: a third of a complete fit on 100,000 rows of 50 numbers. Callbacks of scikit-learn 1.9 do not cover this
+    learner yet.
     """
-    one_more = OneMore(stop_signal, learner.max_iter)
-    stops_early = _stops_early(learner, X, params)
-    own = learner._should_stop
+    timer = StepTimer(stop_signal, learner.max_iter)
+    uses_early_stopping = _uses_own_early_stopping(learner, X, params)
+    own_should_stop = learner._should_stop
 
     def should_stop(scores: Any) -> bool:
-        wants_to_stop = stops_early and bool(own(scores))
-        return wants_to_stop or not one_more()
+        learner_stops = uses_early_stopping and bool(own_should_stop(scores))
+        return learner_stops or not timer.has_time_for_step()
 
     with (
-        kept(learner, "early_stopping", "validation_fraction", "scoring"),
-        replaced(learner, "_should_stop", should_stop),
+        preserve_attributes(learner, "early_stopping", "validation_fraction", "scoring"),
+        override_method(learner, "_should_stop", should_stop),
     ):
-        if not stops_early:
-            # All rows stay in training, and the loss, which is looked at by nobody, is the cheapest score.
+        if not uses_early_stopping:
+            # All rows stay in training. The loss is the cheapest score, and its value is not used.
             learner.early_stopping, learner.validation_fraction, learner.scoring = True, None, "loss"
         learner.fit(X, y, **params)
-    if not stops_early:
+    if not uses_early_stopping:
         learner.do_early_stopping_, learner.train_score_ = False, np.array([])
 
 
-def _stops_early(learner: Any, X: Any, params: Mapping[str, Any]) -> bool:
-    """Whether it will stop early by itself, or complain that it cannot.
+def can_stop_hist_gradient_boosting(learner: Any) -> bool:
+    """Return whether this version of scikit-learn has the private method that the fit overrides."""
+    return hasattr(learner, "_should_stop")
 
-    With rows to validate on nobody but scikit-learn knows: 1.9 does other than its documentation says.
+
+def _uses_own_early_stopping(learner: Any, X: Any, params: Mapping[str, Any]) -> bool:
+    """Return whether histogram boosting stops early by its own rule.
+
+    With validation rows it is left to scikit-learn, which may refuse them: version 1.9 differs from its documentation.
     """
     if params.get("X_val") is not None or params.get("y_val") is not None:
         return True
     if learner.early_stopping == "auto":
-        return int(X.shape[0] if hasattr(X, "shape") else len(X)) > _MANY_ROWS
+        n_rows = int(X.shape[0] if hasattr(X, "shape") else len(X))
+        return n_rows > _AUTO_EARLY_STOPPING_ROWS
     return bool(learner.early_stopping)
-
-
-def asks_itself(learner: Any) -> bool:
-    """Whether this scikit-learn has the method that we need."""
-    return hasattr(learner, "_should_stop")

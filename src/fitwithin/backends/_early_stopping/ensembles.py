@@ -1,4 +1,4 @@
-"""Ensembles of members that know nothing of each other: a few more at a time, with `warm_start`."""
+"""Stop forests and bagging: add members over several calls with `warm_start`."""
 
 from __future__ import annotations
 
@@ -10,28 +10,34 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from fitwithin.backends._early_stopping.base import StopSignal
-from fitwithin.backends._early_stopping.steps import LastWarned, advance_until, in_one_go, kept, rewinding
+from fitwithin.backends._early_stopping.steps import (
+    WarningRecorder,
+    advance_until,
+    must_fit_in_one_call,
+    preserve_attributes,
+    save_random_state,
+)
 
 
 def fit_forest(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """A forest: the same trees as without us, fewer if the time is up.
+    """Fit a forest in several calls; it has the trees of a plain fit, or the first of them.
 
-    Asked between calls: after the first tree (one for each job), then at the latest when half of the time that was left
-    has gone by, since every call looks at all rows before it starts. A call within that half cannot be stopped.
+    The first call fits one tree per job. Each later call takes up to half of the time left, because every call checks
+    all rows again. A running call cannot be stopped.
     """
-    if in_one_go(learner, learner.n_estimators):
+    if must_fit_in_one_call(learner, learner.n_estimators):
         learner.fit(X, y, **params)
         return
-    with kept(learner, "n_estimators", "warm_start"):
-        _grow(learner, stop_signal, lambda: learner.fit(X, y, **params))
+    with preserve_attributes(learner, "n_estimators", "warm_start"):
+        _add_members(learner, stop_signal, lambda: learner.fit(X, y, **params))
 
 
 def fit_bagging(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """Bagging: asked like a forest; the same members as without us, fewer if the time is up.
+    """Fit bagging in several calls, like a forest; it has the members of a plain fit, or the first of them.
 
-    Then `n_estimators` is their number, since bagging divides by it when it predicts.
+    `n_estimators` becomes the number of members, because `predict` divides by it.
     """
-    if in_one_go(learner, learner.n_estimators):
+    if must_fit_in_one_call(learner, learner.n_estimators):
         learner.fit(X, y, **params)
         return
     seeds: list[int] = []
@@ -40,36 +46,41 @@ def fit_bagging(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: M
         learner.fit(X, y, **params)
         seeds.extend(getattr(learner, "_seeds", ()))
 
-    with kept(learner, "n_estimators", "warm_start"):
-        _grow(learner, stop_signal, fit)
+    with preserve_attributes(learner, "n_estimators", "warm_start"):
+        _add_members(learner, stop_signal, fit)
     learner.n_estimators = len(learner.estimators_)
     if seeds:
-        # A call leaves its own seeds only, by which `estimators_samples_` tells the rows of each member.
+        # `estimators_samples_` draws the rows of each member from this private attribute. A call leaves only the seeds
+        # of the members that it added.
         learner._seeds = np.array(seeds)
 
 
-def _grow(learner: Any, stop_signal: StopSignal, fit: Callable[[], object]) -> None:
-    """Fit with more and more members; the caller gives the parameters back."""
-    rewind = rewinding(learner.random_state)
-    calls = LastWarned()
-    most = learner.n_estimators
+def can_stop_bagging(learner: Any) -> bool:
+    """Return whether bagging accepts `warm_start`; it refuses it together with an out-of-bag score."""
+    return not learner.oob_score
 
-    def advance(members: int) -> bool:
-        rewind()
-        learner.n_estimators = members
-        calls(fit)
+
+def _add_members(learner: Any, stop_signal: StopSignal, fit: Callable[[], object]) -> None:
+    """Fit with more and more members; the caller restores the parameters."""
+    restore_random_state = save_random_state(learner.random_state)
+    recorder = WarningRecorder()
+    max_members = learner.n_estimators
+
+    def advance_to(n_members: int) -> bool:
+        restore_random_state()
+        learner.n_estimators = n_members
+        recorder.record(fit)
         learner.warm_start = True
         return True
 
-    advance_until(stop_signal, most, advance, first=effective_n_jobs(learner.n_jobs))
-    calls.repeat(unless=_is_about_warm_start)
+    advance_until(stop_signal, max_members, advance_to, first_steps=effective_n_jobs(learner.n_jobs))
+    recorder.show(unless=_is_about_warm_start)
 
 
 def _is_about_warm_start(warning: warnings.WarningMessage) -> bool:
-    """Whether it is about what we do: balanced class weights warn that every call needs all rows, as it gets them."""
+    """Return whether a warning is about `warm_start`, which the user did not set.
+
+    Balanced class weights warn that every call needs all rows, and every call gets them. scikit-learn has no category
+    of its own for this warning, so its text must tell.
+    """
     return "warm_start" in str(warning.message)
-
-
-def has_no_oob_score(learner: Any) -> bool:
-    """Whether bagging takes `warm_start`, as it does not together with an out-of-bag score."""
-    return not learner.oob_score

@@ -1,4 +1,4 @@
-"""Linear models that go over the rows again and again, and have to be told beforehand how often."""
+"""Stop linear models, most of them by fitting in several calls with a given number of iterations."""
 
 from __future__ import annotations
 
@@ -11,204 +11,228 @@ from sklearn.utils import check_random_state
 
 from fitwithin.backends._early_stopping.base import StopSignal
 from fitwithin.backends._early_stopping.steps import (
-    ENDLESS,
-    LastWarned,
-    OneMore,
+    UNLIMITED,
+    StepTimer,
+    WarningRecorder,
     advance_until,
-    in_one_go,
-    kept,
-    rewinding,
+    must_fit_in_one_call,
+    preserve_attributes,
+    save_random_state,
 )
 
-Fit = Callable[[], object]
-"""Fit the learner as it is."""
+FitCall = Callable[[], object]
+"""Fit the learner with its current parameters."""
 
 
-GoOn = Callable[[int], object]
-"""So many iterations more, from where the last ones led."""
+ContinueFit = Callable[[int], object]
+"""Add this many iterations to the last fit."""
 
 
-_SHARE, _LAST_SHARE = 1 / 2, 2 / 3
+# Share of the time left for a call that others can continue; it may be twice as slow as expected.
+_TIME_SHARE = 1 / 2
+
+
+# Share of the time left for a call that no other can continue, so that less time stays unused.
+_LAST_CALL_TIME_SHARE = 2 / 3
+
+
+# Largest ratio of the iterations of a call to all before it for newton-cg, whose iterations get slower.
+_NEWTON_CG_MAX_GROWTH = 3
 
 
 def fit_logistic_regression(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """Logistic regression, each solver in its own way; the same model as without us if there is time enough.
+    """Fit logistic regression in the way that suits its solver.
 
-    `lbfgs` calls back after every iteration, from scikit-learn 1.9 on; before that it is fitted in parts, see
-    `fit_in_parts`, and so are the others. `sag` and `saga` do not go on from a part, since they would forget the
-    gradients of all rows: one more iteration of `saga` undoes ten. Nor does `newton-cholesky`, which gets lost with
-    more than two classes in scikit-learn 1.6. `newton-cg` remembers nothing from one iteration to the next, so that
-    none is repeated; since they get slower, a part is at most three times as long as all before it. Each starts its
-    line search anew, which may show in the last digits.
+    With enough time the model equals that of a plain fit.
+
+    - `lbfgs` has a callback after every iteration from scikit-learn 1.9 on. Before that it is fitted in several calls,
+      see `fit_in_several_calls`, like the other solvers.
+    - `sag` and `saga` start anew in every call. Continuing would lose the gradients of all rows: one more iteration of
+      `saga` undoes ten.
+    - `newton-cholesky` starts anew too. In scikit-learn 1.6 it diverges if it continues with more than two classes.
+    - `newton-cg` keeps no state between iterations, so that none is repeated. Each call starts its line search anew,
+      which may change the last digits.
     """
 
     def fit() -> None:
         learner.fit(X, y, **params)
 
+    continue_fit = continue_with_warm_start(learner, fit)
     if learner.solver == "lbfgs" and hasattr(learner, "set_callbacks"):
-        _fit_calling_back(learner, fit, stop_signal)
+        _fit_with_callback(learner, fit, stop_signal)
+    elif learner.solver == "lbfgs":
+        fit_in_several_calls(learner, fit, stop_signal, continue_fit)
     elif learner.solver == "newton-cg":
-        fit_in_parts(learner, fit, stop_signal, warmly(learner, fit), fresh=1, growth=3)
+        fit_in_several_calls(learner, fit, stop_signal, continue_fit, n_fresh_calls=1, max_growth=_NEWTON_CG_MAX_GROWTH)
     else:
-        fit_in_parts(learner, fit, stop_signal, warmly(learner, fit) if learner.solver == "lbfgs" else None)
+        fit_in_several_calls(learner, fit, stop_signal, None)
 
 
-def warmly(learner: Any, fit: Fit) -> GoOn:
-    """A way to go on for a learner whose `warm_start` keeps what there is."""
-
-    def go_on(iterations: int) -> None:
-        learner.warm_start, learner.max_iter = True, iterations
-        fit()
-
-    return go_on
-
-
-def can_go_on(learner: Any) -> bool:
-    """Whether the solver takes the coefficients of a fit before, as liblinear does not."""
+def can_stop_logistic_regression(learner: Any) -> bool:
+    """Return whether the solver can be stopped; `liblinear` cannot, because it ignores `warm_start`."""
     return bool(learner.solver != "liblinear")
 
 
 def fit_sgd(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """Stochastic gradient descent in parts, see `fit_in_parts`, for the sake of its own stopping rule.
+    """Fit stochastic gradient descent in several calls, which keep its own stopping rule.
 
-    What `partial_fit` adds in the end, epoch by epoch, has no rule but the time. It would start with the first learning
-    rate again where that is adaptive, and so is left out there.
+    Epochs that `partial_fit` adds at the end have no stopping rule but the time. `partial_fit` resets an adaptive
+    learning rate, so that no epochs are added there.
     """
     if "coef_init" in params or "intercept_init" in params:
-        # The learner changes these in place, so it can start from them only once.
+        # The learner changes these arrays in place, so that only one call can start from them.
         learner.fit(X, y, **params)
         return
     weights = {name: value for name, value in params.items() if name == "sample_weight"}
 
-    def go_on(epochs: int) -> None:
-        for _ in range(epochs):
+    def add_epochs(n_epochs: int) -> None:
+        for _ in range(n_epochs):
             learner.partial_fit(X, y, **weights)
-        learner.n_iter_ = epochs
+        learner.n_iter_ = n_epochs
 
-    adaptive = getattr(learner, "learning_rate", None) == "adaptive"
-    fit_in_parts(learner, lambda: learner.fit(X, y, **params), stop_signal, None if adaptive else go_on)
+    is_adaptive = getattr(learner, "learning_rate", None) == "adaptive"
+    continue_fit = None if is_adaptive else add_epochs
+    fit_in_several_calls(learner, lambda: learner.fit(X, y, **params), stop_signal, continue_fit)
 
 
-def fit_in_parts(
-    learner: Any, fit: Fit, stop_signal: StopSignal, go_on: GoOn | None, *, fresh: int = 2, growth: int = ENDLESS
+def continue_with_warm_start(learner: Any, fit: FitCall) -> ContinueFit:
+    """Return a function that adds iterations by `warm_start`."""
+
+    def add_iterations(n_iterations: int) -> None:
+        learner.warm_start, learner.max_iter = True, n_iterations
+        fit()
+
+    return add_iterations
+
+
+def fit_in_several_calls(
+    learner: Any,
+    fit: FitCall,
+    stop_signal: StopSignal,
+    continue_fit: ContinueFit | None,
+    *,
+    n_fresh_calls: int = 2,
+    max_growth: int = UNLIMITED,
 ) -> None:
-    """Fit for one iteration, for its price; then from the start again, for as many as half of the time allows; go on.
+    """Fit one iteration to measure its time; start anew with as many as half of the time allows; then continue.
 
-    A fit from the start keeps all that the solver remembers, and its own test for the end: with time enough it gives
-    the same model as without us. It is the only one then, but for the first iteration, which it repeats. Where it is
-    cut short, others follow that go on from there, each for half of the time that is left; or none, if there is no way
-    to go on, and it gets two thirds.
+    A call from scratch keeps the solver's whole state and its own stopping rule. With enough time the second call is
+    therefore the last, and gives the model of a plain fit. If it stops before convergence, more calls continue from
+    there, each for half of the time left. If the fit cannot be continued, the second call gets two thirds.
 
     Parameters
     ----------
     learner : estimator
-        With `max_iter`, `warm_start`, `random_state` and `n_iter_`.
+        Has `max_iter`, `warm_start`, `random_state` and `n_iter_`.
     fit : callable
-        Fits it as it is.
+        Fits the learner with its current parameters.
     stop_signal : StopSignal
-        What is left.
-    go_on : callable or None
-        Adds iterations; None if there is no way.
-    fresh : int, default=2
-        How many calls begin from the start.
-    growth : int, optional
+        Time left.
+    continue_fit : callable or None
+        Adds iterations to the last call; None if that is impossible.
+    n_fresh_calls : int, default=2
+        Number of calls that start from scratch.
+    max_growth : int, optional
         See `advance_until`.
     """
-    if in_one_go(learner, learner.max_iter):
+    if must_fit_in_one_call(learner, learner.max_iter):
         fit()
         return
-    parts = _Parts(learner, fit, go_on, fresh)
-    most, share = learner.max_iter, _SHARE if go_on is not None else _LAST_SHARE
-    with kept(learner, "max_iter", "warm_start", "random_state"):
-        iteration = advance_until(stop_signal, most, parts.advance, share=share, growth=growth)
-    # Where there is no way to go on, nobody else knows that more was wanted.
-    stop_signal.skipped_seconds = parts.end() * iteration
+    iterative_fit = _IterativeFit(learner, fit, continue_fit, n_fresh_calls)
+    time_share = _TIME_SHARE if continue_fit is not None else _LAST_CALL_TIME_SHARE
+    with preserve_attributes(learner, "max_iter", "warm_start", "random_state"):
+        iteration_seconds = advance_until(
+            stop_signal, learner.max_iter, iterative_fit.advance_to, time_share=time_share, max_growth=max_growth
+        )
+    # `advance_until` takes a fit that cannot be continued for a complete one.
+    stop_signal.skipped_seconds = iterative_fit.finish() * iteration_seconds
 
 
-class _Parts:
-    """The calls of a fit in parts, and the iterations of all of them."""
+class _IterativeFit:
+    """A fit in several calls, and the iterations of all of them."""
 
-    def __init__(self, learner: Any, fit: Fit, go_on: GoOn | None, fresh: int) -> None:
-        self._learner, self._fit, self._go_on, self._fresh = learner, fit, go_on, fresh
-        self._most = learner.max_iter
-        self._rewind = rewinding(learner.random_state)
-        self._calls = LastWarned()
-        self._done = 0
-        self._converged = False
+    def __init__(self, learner: Any, fit: FitCall, continue_fit: ContinueFit | None, n_fresh_calls: int) -> None:
+        self._learner = learner
+        self._fit = fit
+        self._continue_fit = continue_fit
+        self._fresh_calls_left = n_fresh_calls
+        self._max_iterations = learner.max_iter
+        self._restore_random_state = save_random_state(learner.random_state)
+        self._recorder = WarningRecorder()
+        self._n_iterations = 0
+        self._has_converged = False
 
-    def advance(self, iterations: int) -> bool:
-        """Go on to so many; whether more would be of use, and can be had."""
-        if self._fresh > 0:
-            self._start(iterations)
-        else:
-            self._add(iterations - self._done)
-        self._converged = self._done < iterations
-        return not self._converged and (self._fresh > 0 or self._go_on is not None)
+    def advance_to(self, n_iterations: int) -> bool:
+        """Advance to a total number of iterations; return whether more would help and are possible."""
+        if self._fresh_calls_left > 0:
+            self._start_anew(n_iterations)
+        elif self._continue_fit is not None:
+            self._add_iterations(self._continue_fit, n_iterations - self._n_iterations)
+        self._has_converged = self._n_iterations < n_iterations
+        return not self._has_converged and (self._fresh_calls_left > 0 or self._continue_fit is not None)
 
-    def _start(self, iterations: int) -> None:
-        self._fresh -= 1
-        self._rewind()
-        self._learner.warm_start, self._learner.max_iter = False, iterations
-        self._calls(self._fit)
-        self._done = iterations_of(self._learner)
+    def _start_anew(self, n_iterations: int) -> None:
+        self._fresh_calls_left -= 1
+        self._restore_random_state()
+        self._learner.warm_start, self._learner.max_iter = False, n_iterations
+        self._recorder.record(self._fit)
+        self._n_iterations = _count_iterations(self._learner)
 
-    def _add(self, iterations: int) -> None:
-        go_on = self._go_on
-        assert go_on is not None
-        # With a number it would meet the rows in the same order every time.
+    def _add_iterations(self, continue_fit: ContinueFit, n_iterations: int) -> None:
+        # An integer would shuffle the rows into the same order in every call.
         self._learner.random_state = check_random_state(self._learner.random_state)
-        self._calls(lambda: go_on(iterations))
-        self._done += min(iterations, iterations_of(self._learner))
+        self._recorder.record(lambda: continue_fit(n_iterations))
+        self._n_iterations += min(n_iterations, _count_iterations(self._learner))
 
-    def end(self) -> int:
-        """Write down all iterations; repeat the warnings, but that the fit did not converge if we ended it.
+    def finish(self) -> int:
+        """Set `n_iter_`, show the warnings, and return the number of skipped iterations.
 
-        The iterations that were left out then.
+        A fit that we stopped does not warn that it has not converged.
         """
-        learner = self._learner
-        learner.n_iter_ = np.full_like(learner.n_iter_, self._done) if np.ndim(learner.n_iter_) else self._done
-        cut = not self._converged and self._done < self._most
-        self._calls.repeat(unless=lambda warning: cut and issubclass(warning.category, ConvergenceWarning))
-        return self._most - self._done if cut else 0
+        learner, done = self._learner, self._n_iterations
+        learner.n_iter_ = np.full_like(learner.n_iter_, done) if np.ndim(learner.n_iter_) else done
+        was_stopped = not self._has_converged and done < self._max_iterations
+        self._recorder.show(unless=lambda warning: was_stopped and issubclass(warning.category, ConvergenceWarning))
+        return self._max_iterations - done if was_stopped else 0
 
 
-def iterations_of(learner: Any) -> int:
-    """Iterations of the last call, of the slowest of several classes."""
+def _count_iterations(learner: Any) -> int:
+    """Return the iterations of the last call; the largest number if each class has its own."""
     return int(np.max(learner.n_iter_))
 
 
-class _Stop:
-    """Ends L-BFGS between two iterations; one of scikit-learn's callbacks."""
+class _StopLbfgs:
+    """A scikit-learn callback that ends L-BFGS between two iterations."""
 
-    def __init__(self, stop_signal: StopSignal, most: int) -> None:
-        self._one_more = OneMore(stop_signal, most)
-        self.is_over = False
+    def __init__(self, stop_signal: StopSignal, max_iterations: int) -> None:
+        self._timer = StepTimer(stop_signal, max_iterations)
+        self.was_stopped = False
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Nothing to prepare."""
+        """Do nothing; the protocol asks for this method."""
 
     def teardown(self, estimator: Any, context: Any) -> None:
-        """Nothing to tidy up."""
+        """Do nothing; the protocol asks for this method."""
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Before an iteration that is not the first: scikit-learn 1.9 lets through what scipy takes for a stop."""
+        """Stop before any iteration but the first; scikit-learn 1.9 passes `StopIteration` on to scipy."""
         is_iteration = context.max_subtasks == 0
-        if is_iteration and context.task_id > 0 and not self._one_more():
-            self.is_over = True
+        if is_iteration and context.task_id > 0 and not self._timer.has_time_for_step():
+            self.was_stopped = True
             raise StopIteration
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
-        """Not here: it is called once more after the last iteration, when scipy does not listen."""
+        """Do nothing; it is also called after the last iteration, when scipy does not catch `StopIteration`."""
 
 
-def _fit_calling_back(learner: Any, fit: Fit, stop_signal: StopSignal) -> None:
-    stop = _Stop(stop_signal, learner.max_iter)
-    # There is no public way to ask for the user's.
-    users = getattr(learner, "_skl_callbacks", [])
-    calls = LastWarned()
-    learner.set_callbacks(*users, stop)
+def _fit_with_callback(learner: Any, fit: FitCall, stop_signal: StopSignal) -> None:
+    stop = _StopLbfgs(stop_signal, learner.max_iter)
+    # scikit-learn 1.9 has no public way to read the callbacks that the user set.
+    user_callbacks = getattr(learner, "_skl_callbacks", [])
+    recorder = WarningRecorder()
+    learner.set_callbacks(*user_callbacks, stop)
     try:
-        calls(fit)
+        recorder.record(fit)
     finally:
-        learner.set_callbacks(*users)
-    calls.repeat(unless=lambda warning: stop.is_over and issubclass(warning.category, ConvergenceWarning))
+        learner.set_callbacks(*user_callbacks)
+    recorder.show(unless=lambda warning: stop.was_stopped and issubclass(warning.category, ConvergenceWarning))

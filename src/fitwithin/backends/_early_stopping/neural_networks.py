@@ -1,4 +1,4 @@
-"""Neural networks of scikit-learn."""
+"""Stop scikit-learn's neural networks between two batches."""
 
 from __future__ import annotations
 
@@ -7,48 +7,50 @@ from contextlib import suppress
 from typing import Any
 
 from fitwithin.backends._early_stopping.base import StopSignal
-from fitwithin.backends._early_stopping.linear_models import Fit, fit_in_parts, warmly
-from fitwithin.backends._early_stopping.steps import LastWarned, OneMore, replaced
+from fitwithin.backends._early_stopping.linear_models import FitCall, continue_with_warm_start, fit_in_several_calls
+from fitwithin.backends._early_stopping.steps import StepTimer, WarningRecorder, override_method
 
 
-class _Enough(KeyboardInterrupt):
-    """Ends the fit of a network, which takes Ctrl-C for a wish to stop and to keep what there is."""
+class _StopTraining(KeyboardInterrupt):
+    """Ends the fit of a network, which keeps its weights after a `KeyboardInterrupt`."""
 
 
-def fit_network(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """A network: asked at every batch, from the second epoch on; the same model if there is time enough.
+def fit_neural_network(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
+    """Fit a network and check the time before every batch from the second epoch on.
 
-    It may end within an epoch, which then counts for its weights but not among its iterations. `lbfgs` has no batches,
-    and is fitted in parts like a linear model, see `fit_in_parts`.
+    With enough time the model equals that of a plain fit. A fit that stops within an epoch keeps its weights but does
+    not count the epoch in `n_iter_`. The solver `lbfgs` has no batches; see `fit_in_several_calls`.
     """
 
     def fit() -> None:
         learner.fit(X, y, **params)
 
     if learner.solver == "lbfgs":
-        fit_in_parts(learner, fit, stop_signal, warmly(learner, fit))
+        fit_in_several_calls(learner, fit, stop_signal, continue_with_warm_start(learner, fit))
     else:
-        _fit_batch_by_batch(learner, fit, stop_signal)
+        _fit_by_batches(learner, fit, stop_signal)
 
 
-def _fit_batch_by_batch(learner: Any, fit: Fit, stop_signal: StopSignal) -> None:
-    one_more = OneMore(stop_signal)
-    backprop = learner._backprop
-    is_over = False
-
-    def ask_and_backprop(*batch: Any, **more: Any) -> Any:
-        nonlocal is_over
-        if learner.n_iter_ >= 1 and not one_more():
-            is_over = True
-            raise _Enough
-        return backprop(*batch, **more)
-
-    calls = LastWarned()
-    with replaced(learner, "_backprop", ask_and_backprop), suppress(_Enough):
-        calls(fit)
-    calls.repeat(unless=lambda warning: is_over and "interrupted by user" in str(warning.message))
-
-
-def goes_by_batches(learner: Any) -> bool:
-    """Whether this scikit-learn has the method that we need."""
+def can_stop_neural_network(learner: Any) -> bool:
+    """Return whether this version of scikit-learn has the private method that `_fit_by_batches` overrides."""
     return learner.solver == "lbfgs" or hasattr(learner, "_backprop")
+
+
+def _fit_by_batches(learner: Any, fit: FitCall, stop_signal: StopSignal) -> None:
+    timer = StepTimer(stop_signal)
+    # Networks have no callbacks; this private method is called once for every batch.
+    backprop = learner._backprop
+    was_stopped = False
+
+    def check_time_and_backprop(*batch: Any, **others: Any) -> Any:
+        nonlocal was_stopped
+        if learner.n_iter_ >= 1 and not timer.has_time_for_step():
+            was_stopped = True
+            raise _StopTraining
+        return backprop(*batch, **others)
+
+    recorder = WarningRecorder()
+    with override_method(learner, "_backprop", check_time_and_backprop), suppress(_StopTraining):
+        recorder.record(fit)
+    # scikit-learn has no category of its own for this warning, so its text must tell.
+    recorder.show(unless=lambda warning: was_stopped and "interrupted by user" in str(warning.message))

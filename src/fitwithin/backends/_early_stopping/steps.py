@@ -1,4 +1,4 @@
-"""Steps of a fit, as many as there is time for."""
+"""Spread the steps of a fit over the time, and change a learner only while it is fitted."""
 
 from __future__ import annotations
 
@@ -12,131 +12,134 @@ from sklearn.utils import check_random_state
 
 from fitwithin.backends._early_stopping.base import StopSignal
 
-Advance = Callable[[int], bool]
-"""Go on to so many steps in all; whether there is any use in going on after that."""
+AdvanceTo = Callable[[int], bool]
+"""Advance a fit to this total number of steps; return whether more steps would improve it."""
 
 
-ENDLESS = 1 << 62
-"""More steps than anyone asks for."""
+UNLIMITED = 1 << 62
+"""More steps than any fit takes."""
 
 
-class OneMore:
-    """Whether there is time for one more step, if it takes as long as the last one did.
+class StepTimer:
+    """Decides after each step whether there is time for another one, as long as the last.
 
-    To be asked after every step. The first one is not a measure, since what comes before it counts too.
+    The first step is not timed, because the setup of the fit counts towards it.
 
     Parameters
     ----------
     stop_signal : StopSignal
-        What is left; told of the steps that are left out.
-    most : int, default=0
-        Steps that the user asked for; 0 if nobody can tell.
+        Time left. Its `skipped_seconds` are set when there is no time for another step.
+    max_steps : int, default=0
+        Steps of a complete fit; 0 if the number is unknown.
 
     Examples
     --------
     >>> from fitwithin.testing import FakeClock
     >>> clock = FakeClock()
-    >>> one_more = OneMore(StopSignal(10, clock=clock))
+    >>> timer = StepTimer(StopSignal(10, clock=clock))
     >>> clock.advance(5)
-    >>> one_more()
+    >>> timer.has_time_for_step()
     True
     >>> clock.advance(3)
-    >>> one_more()
+    >>> timer.has_time_for_step()
     False
     """
 
-    def __init__(self, stop_signal: StopSignal, most: int = 0) -> None:
-        self._patience = stop_signal
-        self._most = most
-        self._steps = 0
-        self._first = self._left = 0.0
+    def __init__(self, stop_signal: StopSignal, max_steps: int = 0) -> None:
+        self._stop_signal = stop_signal
+        self._max_steps = max_steps
+        self._n_steps = 0
+        self._left_after_first = 0.0
+        self._left_before = 0.0
 
-    def __call__(self) -> bool:
-        """Whether to go on."""
-        left = self._patience.seconds_left()
-        if self._steps == 0:
-            last, self._first = 0.0, left
+    def has_time_for_step(self) -> bool:
+        """Return whether another step would end in time; call it once after every step."""
+        left = self._stop_signal.seconds_left()
+        if self._n_steps == 0:
+            last_step_seconds, self._left_after_first = 0.0, left
         else:
-            last = self._left - left
-        self._left = left
-        self._steps += 1
-        goes_on = left > last
-        if not goes_on and self._steps > 1:
-            step = (self._first - left) / (self._steps - 1)
-            self._patience.skipped_seconds = max(0, self._most - self._steps) * step
-        return goes_on
+            last_step_seconds = self._left_before - left
+        self._left_before = left
+        self._n_steps += 1
+        has_time = left > last_step_seconds
+        if not has_time and self._n_steps > 1:
+            mean_step_seconds = (self._left_after_first - left) / (self._n_steps - 1)
+            self._stop_signal.skipped_seconds = max(0, self._max_steps - self._n_steps) * mean_step_seconds
+        return has_time
 
 
-class _Price:
-    """What a call costs: so much for its start, so much for every step.
+class _CallCost:
+    """Seconds of a call: a fixed part for its setup, and a part for each step.
 
-    Both are upper bounds where steps are alike. The start of the first call cannot be told from its steps.
+    Both are upper bounds if all steps take equally long. One call alone does not tell its setup from its steps.
     """
 
-    def __init__(self, steps: int, seconds: float) -> None:
-        self._first = (steps, seconds)
-        self.start = seconds
-        self.step = seconds / steps
+    def __init__(self, n_steps: int, seconds: float) -> None:
+        self._first_call = (n_steps, seconds)
+        self.setup_seconds = seconds
+        self.step_seconds = seconds / n_steps
 
-    def update(self, steps: int, seconds: float) -> None:
-        """Learn from one more call; a longer one tells the start from the steps."""
-        few, short = self._first
-        if steps > few:
-            self.start = min(short, max(0.0, short - few * (seconds - short) / (steps - few)))
-        self.step = seconds / steps
+    def update(self, n_steps: int, seconds: float) -> None:
+        """Learn from another call; a longer one than the first separates the setup from the steps."""
+        first_steps, first_seconds = self._first_call
+        if n_steps > first_steps:
+            setup = first_seconds - first_steps * (seconds - first_seconds) / (n_steps - first_steps)
+            self.setup_seconds = min(first_seconds, max(0.0, setup))
+        self.step_seconds = seconds / n_steps
 
-    def steps(self, left: float, share: float, unit: int) -> int:
-        """Steps for a share of what is left, in units; one unit if it is late, none if it is too late for that."""
-        if left <= self.start + self.step * unit:
+    def affordable_steps(self, seconds_left: float, time_share: float, multiple_of: int) -> int:
+        """Return the steps that fit into a share of the time left; one multiple if only that fits, 0 if it does not."""
+        if seconds_left <= self.setup_seconds + self.step_seconds * multiple_of:
             return 0
-        if self.step <= 0.0:
-            return ENDLESS
-        return max(1, int((share * left - self.start) / (self.step * unit))) * unit
+        if self.step_seconds <= 0.0:
+            return UNLIMITED
+        multiples = int((time_share * seconds_left - self.setup_seconds) / (self.step_seconds * multiple_of))
+        return max(1, multiples) * multiple_of
 
 
 def advance_until(
     stop_signal: StopSignal,
-    most: int,
-    advance: Advance,
+    max_steps: int,
+    advance_to: AdvanceTo,
     *,
-    first: int = 1,
-    share: float = 0.5,
-    growth: int = ENDLESS,
+    first_steps: int = 1,
+    time_share: float = 0.5,
+    max_growth: int = UNLIMITED,
 ) -> float:
-    """Call `advance` with more and more steps, as long as there is time.
+    """Call `advance_to` with a growing number of steps until the time is up.
 
-    The first calls tell what a call and a step cost. Where there is plenty of time there are two calls, otherwise each
-    takes a share of what is left: it cannot be stopped, and may be slower than the one before.
+    The first calls measure the cost of a call and of a step. With plenty of time there are two calls. Otherwise each
+    call takes a share of the time left, because a call cannot be stopped and may be slower than the last.
 
     Parameters
     ----------
     stop_signal : StopSignal
-        What is left; told of the steps that are left out.
-    most : int
-        Steps that the user asked for.
-    advance : callable
-        Goes on to so many steps in all.
-    first : int, default=1
-        Steps of the first call, which comes however late it is; later ones take a multiple of it.
-    share : float, default=0.5
-        What a call may take of the time that is left: with a half it may be twice as slow as expected.
-    growth : int, optional
-        A call takes at most so many times the steps that there are: for steps that are not alike.
+        Time left. Its `skipped_seconds` are set if the time ends before the steps do.
+    max_steps : int
+        Steps of a complete fit.
+    advance_to : callable
+        Advances the fit to a total number of steps.
+    first_steps : int, default=1
+        Steps of the first call, which is made even if the time is up. Later calls take a multiple of it.
+    time_share : float, default=0.5
+        Share of the time left that a call may take. With 0.5 it may be twice as slow as expected.
+    max_growth : int, optional
+        Largest ratio of the steps of a call to all steps before it, for steps that differ in cost.
 
     Returns
     -------
     float
-        Seconds that a step of the last call took.
+        Seconds per step of the last call.
 
     Examples
     --------
     >>> from fitwithin.testing import FakeClock
     >>> def run(seconds):
     ...     clock, calls = FakeClock(), [0]
-    ...     def advance(steps):
-    ...         clock.advance(0.5 + 0.1 * (steps - calls[-1]))
-    ...         return calls.append(steps) is None
-    ...     advance_until(StopSignal(seconds, clock=clock), 100, advance)
+    ...     def advance_to(n_steps):
+    ...         clock.advance(0.5 + 0.1 * (n_steps - calls[-1]))
+    ...         return calls.append(n_steps) is None
+    ...     advance_until(StopSignal(seconds, clock=clock), 100, advance_to)
     ...     return calls[1:]
     >>> run(1000)
     [1, 100]
@@ -145,36 +148,37 @@ def advance_until(
     >>> run(0)
     [1]
     """
-    done, steps = 0, min(first, most)
+    done, n_steps = 0, min(first_steps, max_steps)
     left = stop_signal.seconds_left()
-    price: _Price | None = None
+    cost: _CallCost | None = None
     while True:
-        useful = advance(done + steps)
+        is_improving = advance_to(done + n_steps)
         before, left = left, stop_signal.seconds_left()
-        if price is None:
-            price = _Price(steps, before - left)
+        if cost is None:
+            cost = _CallCost(n_steps, before - left)
         else:
-            price.update(steps, before - left)
-        done += steps
-        if not useful or done >= most:
-            return price.step
-        steps = min(price.steps(left, share, first), max(first, growth * done), most - done)
-        if steps == 0:
-            stop_signal.skipped_seconds = (most - done) * price.step
-            return price.step
+            cost.update(n_steps, before - left)
+        done += n_steps
+        if not is_improving or done >= max_steps:
+            return cost.step_seconds
+        affordable = cost.affordable_steps(left, time_share, first_steps)
+        n_steps = min(affordable, max(first_steps, max_growth * done), max_steps - done)
+        if n_steps == 0:
+            stop_signal.skipped_seconds = (max_steps - done) * cost.step_seconds
+            return cost.step_seconds
 
 
 @contextmanager
-def kept(learner: Any, *names: str) -> Iterator[None]:
-    """Give these parameters back at the end, whatever happens.
+def preserve_attributes(learner: Any, *names: str) -> Iterator[None]:
+    """Restore these attributes of the learner at the end, also after an error.
 
-    By attribute, since a user's subclass need not have them all in its `get_params`.
+    They are read as attributes because `get_params` of a user's subclass may not list all of them.
 
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> forest = RandomForestClassifier(7)
-    >>> with kept(forest, "n_estimators"):
+    >>> with preserve_attributes(forest, "n_estimators"):
     ...     forest.n_estimators = 1
     >>> forest.n_estimators
     7
@@ -188,86 +192,87 @@ def kept(learner: Any, *names: str) -> Iterator[None]:
 
 
 @contextmanager
-def replaced(owner: Any, method: str, stand_in: Callable[..., Any]) -> Iterator[None]:
-    """Let this one object have another method for a while; its class stays as it is.
+def override_method(owner: Any, method: str, replacement: Callable[..., Any]) -> Iterator[None]:
+    """Replace a method of one object until the end of the block; its class does not change.
 
     Examples
     --------
     >>> from sklearn.dummy import DummyClassifier
     >>> learner = DummyClassifier()
-    >>> with replaced(learner, "fit", lambda X, y: "not now"):
+    >>> with override_method(learner, "fit", lambda X, y: "not fitted"):
     ...     learner.fit([[0]], [0])
-    'not now'
+    'not fitted'
     >>> learner.fit([[0]], [0])
     DummyClassifier()
     """
-    setattr(owner, method, stand_in)
+    setattr(owner, method, replacement)
     try:
         yield
     finally:
         vars(owner).pop(method, None)
 
 
-def rewinding(random_state: Any) -> Callable[[], None]:
-    """A way back to the random state of now, so that each of several fits starts from the same one.
+def save_random_state(random_state: Any) -> Callable[[], None]:
+    """Save the random state and return a function that restores it, so that several fits start from the same state.
 
-    An integer does so by itself; a generator of the user's, or numpy's own for None, ends as after the last fit alone.
+    An integer needs no restoring. A generator of the user, or NumPy's global one for None, ends in the state of a
+    single fit.
 
     Examples
     --------
     >>> import numpy as np
-    >>> state = np.random.RandomState(0)
-    >>> rewind = rewinding(state)
-    >>> first = state.randint(1000)
-    >>> rewind()
-    >>> state.randint(1000) == first
+    >>> generator = np.random.RandomState(0)
+    >>> restore = save_random_state(generator)
+    >>> first = generator.randint(1000)
+    >>> restore()
+    >>> generator.randint(1000) == first
     True
     """
     if isinstance(random_state, numbers.Integral):
         return lambda: None
     generator = check_random_state(random_state)
-    start = generator.get_state(legacy=False)
-    return lambda: generator.set_state(start)
+    saved = generator.get_state(legacy=False)
+    return lambda: generator.set_state(saved)
 
 
-class LastWarned:
-    """The warnings of the last of several calls, for the user to see once.
+class WarningRecorder:
+    """Records the warnings of several calls and shows those of the last call, once.
 
     Examples
     --------
-    >>> calls = LastWarned()
-    >>> calls(lambda: warnings.warn("one member is few", UserWarning, 2))
-    >>> calls(lambda: None)
-    >>> calls.repeat()
+    >>> recorder = WarningRecorder()
+    >>> recorder.record(lambda: warnings.warn("too few trees", UserWarning, 2))
+    >>> recorder.record(lambda: None)
+    >>> recorder.show()
     """
 
     def __init__(self) -> None:
-        self._caught: list[warnings.WarningMessage] = []
+        self._recorded: list[warnings.WarningMessage] = []
 
-    def __call__(self, call: Callable[[], object]) -> None:
-        """Make the call; forget what the one before warned of."""
-        with warnings.catch_warnings(record=True) as self._caught:
+    def record(self, call: Callable[[], object]) -> None:
+        """Make a call and record its warnings in place of those of the call before."""
+        with warnings.catch_warnings(record=True) as self._recorded:
             warnings.simplefilter("always")
             call()
 
-    def repeat(self, unless: Callable[[warnings.WarningMessage], bool] = lambda _: False) -> None:
-        """Warn of what the last call warned of, unless it is about something that the user did not do."""
-        for warning in self._caught:
+    def show(self, unless: Callable[[warnings.WarningMessage], bool] = lambda _: False) -> None:
+        """Issue the warnings of the last call, except those for which `unless` returns True."""
+        for warning in self._recorded:
             if not unless(warning):
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
-def in_one_go(learner: Any, steps: Any) -> bool:
-    """Whether a fit is not ours to do in parts.
+def must_fit_in_one_call(learner: Any, n_steps: Any) -> bool:
+    """Return whether a fit cannot be split into several calls.
 
-    One that goes on from an earlier fit of the user's, one of a single step, and one of a number of steps that is none,
-    of which scikit-learn complains best.
+    It cannot if it continues an earlier fit of the user, or has a single step. A number of steps that is invalid is
+    left to scikit-learn, which has its own error for it.
 
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> in_one_go(RandomForestClassifier(), 100), in_one_go(RandomForestClassifier(), "many")
+    >>> must_fit_in_one_call(RandomForestClassifier(), 100), must_fit_in_one_call(RandomForestClassifier(), "many")
     (False, True)
     """
-    goes_on = getattr(learner, "warm_start", False) and hasattr(learner, "n_features_in_")
-    return bool(goes_on) or not isinstance(steps, numbers.Integral) or int(steps) <= 1
+    continues_earlier_fit = getattr(learner, "warm_start", False) and hasattr(learner, "n_features_in_")
+    return bool(continues_earlier_fit) or not isinstance(n_steps, numbers.Integral) or int(n_steps) <= 1

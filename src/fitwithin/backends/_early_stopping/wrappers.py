@@ -1,4 +1,4 @@
-"""A pipeline whose last step can be stopped."""
+"""Stop the learner inside a pipeline or a label-encoded classifier."""
 
 from __future__ import annotations
 
@@ -7,42 +7,48 @@ from collections.abc import Mapping
 from typing import Any
 
 from fitwithin.backends._early_stopping.base import StopSignal, find_early_stopping
-from fitwithin.backends._early_stopping.steps import replaced
+from fitwithin.backends._early_stopping.steps import override_method
 
 
 def fit_pipeline(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """Fit the pipeline as always, but for its last step, which is stopped as it would be alone.
+    """Fit the pipeline by its own `fit`, and stop its last step as if it stood alone.
 
-    So its cache, its routing of metadata and its callbacks work as they do. The steps before cannot be stopped.
+    Caching, metadata routing and callbacks work as in a plain fit. The steps before the last cannot be stopped.
     """
     last = learner.steps[-1][1]
-    stopping = find_early_stopping(last)
-    assert stopping is not None
 
     @functools.wraps(last.fit)
-    def fit(X: Any, y: Any = None, **others: Any) -> Any:
-        # From now on its own fit is wanted again.
+    def fit_last_step(X: Any, y: Any = None, **others: Any) -> Any:
+        # The call below needs the method that this function replaces.
         del last.fit
-        stopping(last, X, y, stop_signal, others)
+        _fit_inner_learner(last, X, y, stop_signal, others)
         return last
 
-    with replaced(last, "fit", fit):
+    with override_method(last, "fit", fit_last_step):
         learner.fit(X, y, **params)
 
 
-def can_stop_at_the_end(learner: Any) -> bool:
-    """Whether the last step can be stopped."""
+def can_stop_pipeline(learner: Any) -> bool:
+    """Return whether the last step can be stopped."""
     return bool(learner.steps) and find_early_stopping(learner.steps[-1][1]) is not None
 
 
-def fit_any_labels(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """Number the labels as always, and stop the classifier inside as it would be alone."""
+def fit_label_encoded_classifier(
+    learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]
+) -> None:
+    """Encode the labels, and stop the inner classifier as if it stood alone."""
     codes = learner.encode_labels(y)
-    stopping = find_early_stopping(learner.estimator_)
-    assert stopping is not None
-    stopping(learner.estimator_, X, codes, stop_signal, params)
+    _fit_inner_learner(learner.estimator_, X, codes, stop_signal, params)
 
 
-def can_stop_inside(learner: Any) -> bool:
-    """Whether the classifier inside can be stopped."""
+def can_stop_label_encoded_classifier(learner: Any) -> bool:
+    """Return whether the inner classifier can be stopped."""
     return find_early_stopping(learner.estimator) is not None
+
+
+def _fit_inner_learner(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
+    early_stopping = find_early_stopping(learner)
+    if early_stopping is None:
+        learner.fit(X, y, **params)
+    else:
+        early_stopping(learner, X, y, stop_signal, params)

@@ -19,7 +19,7 @@ import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Rows
-from fitwithin._core.tables import concatenate, is_plain, take
+from fitwithin._core.tables import concatenate, has_fixed_row_size, take_rows
 from fitwithin._core.target import Array, Target
 from fitwithin._pools import LabeledRows, Pool, TablePool
 from fitwithin.backends._process.shared_memory import SharedFile, load, private_view, store
@@ -50,7 +50,7 @@ def share(pool: Pool, budget: Budget, folder: str | None = None) -> SharedRows:
     """The right way to bring this pool's rows to another process."""
     if not isinstance(pool, TablePool):
         raise TypeError(f"The process backend reads tables; got {type(pool).__name__}. Use backend='inline'.")
-    source = mapped_file(pool.X) if is_plain(pool.X) else None
+    source = mapped_file(pool.X) if has_fixed_row_size(pool.X) else None
     return FileRows(pool, source, folder) if source is not None else RowMap(pool, budget, folder)
 
 
@@ -59,7 +59,7 @@ class RowMap:
 
     def __init__(self, pool: TablePool, budget: Budget, folder: str | None = None) -> None:
         self._budget = budget
-        self._blocks = None if is_plain(pool.X) else _BlockFile(pool.X, budget, folder)
+        self._blocks = None if has_fixed_row_size(pool.X) else _BlockFile(pool.X, budget, folder)
         self._sources = (pool.y.column, *pool.extras.values(), *(() if self._blocks else (pool.X,)))
         columns = tuple(map(Column.of, self._sources))
         self.layout = Layout(columns, pool.y.without_rows(), tuple(pool.extras))
@@ -72,7 +72,6 @@ class RowMap:
         # One more than the position in the map, so that memory which nobody wrote means "not there".
         self._spot: Rows = np.zeros(len(pool), dtype=np.int32 if len(pool) < 2**31 - 1 else np.int64)
         self._row: Rows = np.zeros(len(pool), dtype=self._spot.dtype)
-        self._held_out = pool.held_out
         self.length = 0
 
     def lesson(self, rows: Rows) -> Place:
@@ -117,18 +116,10 @@ class RowMap:
     def _append(self, rows: Rows) -> None:
         if self._repeat_themselves(rows):
             rows = np.unique(rows)
-        if self._blocks is None and self._are_held_out(rows):
-            # They have their own places at the end of the map, where no lesson has to move them.
-            self._write(rows, int(rows[0]))
-            return
         if self._blocks is not None and len(rows):
             self._blocks.append(rows, self.length)
         first, self.length = self.length, self.length + len(rows)
         self._write(rows, first)
-
-    def _are_held_out(self, rows: Rows) -> bool:
-        """Whether these are all the rows that no lesson will hold, in their order."""
-        return 0 < self._held_out == len(rows) and bool((np.diff(rows) == 1).all() and rows[-1] == len(self._spot) - 1)
 
     def _write(self, rows: Rows, first: int) -> None:
         """Write rows into the map, from this place on."""
@@ -178,7 +169,7 @@ class _BlockFile:
 
     def append(self, rows: Rows, first: int) -> None:
         self._check_time()
-        part = take(self._X, rows)
+        part = take_rows(self._X, rows)
         self._check_time()
         offset = self._end
         self._end, _ = store(part, self.file.fd, offset, self._check_time)
@@ -386,13 +377,13 @@ class RowReader:
                 order.append(here)
         where = np.concatenate(order)
         whole = concatenate(parts)
-        return whole if bool((np.diff(where) == 1).all()) else take(whole, np.argsort(where))
+        return whole if bool((np.diff(where) == 1).all()) else take_rows(whole, np.argsort(where))
 
     def _part(self, block: Block, rows: Rows) -> Any:
         if block.offset not in self._loaded:
             self._loaded[block.offset] = load(self._files[-1], block.offset)
         table = self._loaded[block.offset]
-        return table if np.array_equal(rows, np.arange(block.rows)) else take(table, rows)
+        return table if np.array_equal(rows, np.arange(block.rows)) else take_rows(table, rows)
 
 
 def _selection(place: Place) -> slice | Rows:
