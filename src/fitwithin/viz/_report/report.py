@@ -104,7 +104,7 @@ def _note(history: Sequence[Round]) -> str:
 
 
 def _parts(estimator: Any) -> list[Part]:
-    here = Environment.here()
+    here = Environment.current()
     shown, left_out = ends(estimator.history_, _MOST_ROUNDS)
     words = "Every finished round, times in seconds. Click a heading to sort; point at it to see what it means."
     if left_out:
