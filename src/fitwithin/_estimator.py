@@ -29,7 +29,7 @@ from fitwithin.backends import Backend, Inline, Process, Runner, FitSettings
 from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.teachers import Deck, Teacher
 from fitwithin.viz._history import History
-from fitwithin.viz._report import Reporting
+from fitwithin.viz._report import ReportMixin
 
 TEACHERS: Mapping[str, Callable[[], Teacher]] = {
     "auto": teachers.Auto,
@@ -49,7 +49,7 @@ _BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": 
 _LEAST_OF_A_CLASS = 20
 
 
-class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """What classifier and regressor have in common."""
 
     _regression: bool
