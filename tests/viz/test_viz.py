@@ -84,9 +84,8 @@ def test_each_raises_an_error_before_fit(picture):
 
 @all_pictures
 def test_other_estimators_raise_an_error(picture):
-    with pytest.raises(
-        TypeError, match="Got GaussianNB; expected a fitted TimeConstrainedClassifier or TimeConstrainedReg"
-    ):
+    message = "Got GaussianNB; expected a fitted TimeConstrainedClassifier or TimeConstrainedRegressor."
+    with pytest.raises(TypeError, match=message):
         picture(GaussianNB(), axes())
 
 
