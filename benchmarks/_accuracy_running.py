@@ -159,7 +159,7 @@ def _start(plan: Plan, rivals: Mapping[str, Rival]) -> dict[str, Any]:
     """On what, and with what, the lines that follow were measured."""
     return {
         "kind": "start",
-        "machine": asdict(Environment.here()),
+        "machine": asdict(Environment.current()),
         "code": code_mark(),
         "halves": sorted({pair.half for pair in plan.pairs}),
         "rivals": [rival for rival in plan.rivals if rival in rivals],

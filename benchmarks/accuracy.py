@@ -132,7 +132,7 @@ def _add_pictures(wanted: Sequence[tuple[Findings, float]], folder: Path, name: 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run what is left of the plan and sum up; 1 if a goal is missed."""
-    arguments, machine = _arguments(argv), Environment.here()
+    arguments, machine = _arguments(argv), Environment.current()
     plan = _plan(arguments)
     if arguments.dry_run:
         show_plan(plan)

@@ -195,7 +195,7 @@ def _read(data: Path, rows: int | None) -> pd.DataFrame:
 
 def main() -> int:
     """Run every seed; 1 if a goal is missed."""
-    arguments, machine = _arguments(), Environment.here()
+    arguments, machine = _arguments(), Environment.current()
     frame = _read(arguments.data, arguments.rows)
     results = [one for seed in range(arguments.seeds) for one in run_seed(frame, seed)]
     figures = {"results": [asdict(one) for one in results]}

@@ -182,7 +182,7 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> int:
     """Run every case; 1 if a goal is missed."""
-    arguments, machine = _arguments(), Environment.here()
+    arguments, machine = _arguments(), Environment.current()
     # What learners warn of is their trouble, and it is in the stop reason.
     warnings.simplefilter("ignore")
     cold = cold_starts(arguments.cold_runs)

@@ -75,7 +75,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
-    arguments, machine = parser.parse_args(), Environment.here()
+    arguments, machine = parser.parse_args(), Environment.current()
     X = make_frame(arguments.rows)
     y = np.arange(arguments.rows) % 2
     runs = [measure(X, y) for _ in range(arguments.runs)]

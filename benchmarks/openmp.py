@@ -63,7 +63,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--longest", type=float, default=20.0, help="seconds after which a run is given up")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
-    arguments, machine = parser.parse_args(), Environment.here()
+    arguments, machine = parser.parse_args(), Environment.current()
     cores = os.cpu_count() or 1
     found: dict[tuple[int, str], list[float]] = {
         (others, name): [] for others in (0, cores // 2, cores) for name in WAYS

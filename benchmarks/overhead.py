@@ -196,7 +196,7 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> int:
     """Measure everything; 1 if a goal is missed."""
-    arguments, machine = _arguments(), Environment.here()
+    arguments, machine = _arguments(), Environment.current()
     sizes = Sizes(arguments.rows, arguments.columns, arguments.seconds, arguments.pool_seconds, arguments.first)
     timed, memory, pools = measure_time(sizes), measure_memory(sizes), measure_pools(sizes)
     tables = [

@@ -1,26 +1,26 @@
-"""A page as a browser would read it."""
+"""The parsed HTML of a page, for tests."""
 
 from html.parser import HTMLParser
 
 
-class Page(HTMLParser):
-    """Tags with their attributes, and text."""
+class ParsedPage(HTMLParser):
+    """The tags of a page with their attributes, and its text."""
 
     def __init__(self, source):
         super().__init__()
         self.source = source
-        self.tags, self.words = [], []
+        self.tags, self.texts = [], []
         self.feed(source)
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
 
     def handle_data(self, data):
-        self.words.append(data)
+        self.texts.append(data)
 
     @property
     def text(self):
-        return " ".join(self.words)
+        return " ".join(self.texts)
 
     def attributes(self, tag):
         return [attributes for found, attributes in self.tags if found == tag]

@@ -10,7 +10,8 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from fitwithin.viz._style import BLUE, GREEN, GREY, ORANGE, house_style, svg_of
+from fitwithin.viz._palette import BLUE, GREEN, GREY, ORANGE
+from fitwithin.viz._style import figure_to_svg, picture_style
 
 HERE = Path(__file__).parent
 PYPROJECT = HERE.parents[1] / "pyproject.toml"
@@ -82,8 +83,8 @@ def _arrow(
 
 
 if __name__ == "__main__":
-    with house_style():
+    with picture_style():
         for name, draw in {"layers": draw_layers, "processes": draw_processes}.items():
             picture = draw()
-            (HERE / f"{name}.svg").write_bytes(svg_of(picture))
+            (HERE / f"{name}.svg").write_bytes(figure_to_svg(picture))
             plt.close(picture)

@@ -18,7 +18,8 @@ from fitwithin._core.cost import CostModel
 from fitwithin.backends import Inline, Seat
 from fitwithin.teachers import TCT, Answers, Auto, Deck, Exam, Lesson, Requests
 from fitwithin.testing import FakeClock
-from fitwithin.viz._style import BLUE, EDGE, GREEN, GREY, ORANGE, PINK, house_style, svg_of
+from fitwithin.viz._palette import BLUE, EDGE, GREEN, GREY, ORANGE, PINK
+from fitwithin.viz._style import figure_to_svg, picture_style
 
 HERE = Path(__file__).parent
 LIMIT = 60.0
@@ -29,7 +30,7 @@ MEASURED = {2_033: 0.81, 8_134: 1.09, 32_536: 2.71, 65_073: 3.6, 130_146: 8.7, 2
 
 def save(figure: plt.Figure, name: str) -> None:
     """As a file beside this one."""
-    (HERE / f"{name}.svg").write_bytes(svg_of(figure))
+    (HERE / f"{name}.svg").write_bytes(figure_to_svg(figure))
     plt.close(figure)
 
 
@@ -286,7 +287,7 @@ def draw_estimates() -> None:
 
 
 if __name__ == "__main__":
-    with house_style():
+    with picture_style():
         draw_tct()
         draw_deadline()
         draw_cost()

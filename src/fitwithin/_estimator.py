@@ -32,7 +32,7 @@ from fitwithin.backends import Backend, FitSettings, Inline, Process
 from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.teachers import Deck, Teacher
 from fitwithin.viz._history import History
-from fitwithin.viz._report import Reporting
+from fitwithin.viz._report import ReportMixin
 
 TEACHERS: Mapping[str, Callable[[], Teacher]] = {
     "auto": teachers.Auto,
@@ -79,7 +79,7 @@ class _FitInputs:
     rng: np.random.Generator
 
 
-class TimeConstrainedEstimator(Reporting, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Base of classifier and regressor."""
 
     _regression: bool

@@ -387,7 +387,7 @@ def test_the_summary_is_written_with_pictures(tmp_path, capsys):
     start = {"kind": "start", "machine": {"date": "today"}, "halves": ["tune"], "code": "abc"}
     lines = [start, a_pair(), a_fit("full", 0.9), a_fit("auto", 0.8), a_fit("double", 0.7)]
 
-    missed = accuracy.sum_up(lines, Environment.here(), tmp_path, "accuracy")
+    missed = accuracy.sum_up(lines, Environment.current(), tmp_path, "accuracy")
 
     assert missed == 1
     assert {file.name for file in tmp_path.iterdir()} == {

@@ -1,4 +1,4 @@
-"""The history of a fit: a list, and a table in a notebook."""
+"""The history of a fit: a list that a notebook shows as a table."""
 
 import copy
 import pickle
@@ -12,30 +12,30 @@ from fitwithin.viz._history import History
 from made_up import a_round
 
 
-class Cells(HTMLParser):
-    """The cells of the first table in a text, line by line."""
+class TableCells(HTMLParser):
+    """The text of each cell of a table, row by row."""
 
     def __init__(self, text):
         super().__init__()
-        self.lines = []
+        self.rows = []
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         if tag == "tr":
-            self.lines.append([])
+            self.rows.append([])
         if tag in ("th", "td"):
-            self.lines[-1].append("")
+            self.rows[-1].append("")
 
     def handle_data(self, data):
-        if self.lines and self.lines[-1]:
-            self.lines[-1][-1] += data
+        if self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data
 
 
 def a_history(rounds=3):
     return History([a_round(number) for number in range(1, rounds + 1)])
 
 
-def test_it_is_a_list():
+def test_the_history_is_a_list():
     rounds = [a_round(1), a_round(2)]
     history = History(rounds)
 
@@ -49,7 +49,7 @@ def test_it_is_a_list():
 
 
 @pytest.mark.parametrize("copied", [lambda h: pickle.loads(pickle.dumps(h)), copy.deepcopy, copy.copy])
-def test_copies_are_equal_and_of_its_kind(copied):
+def test_a_copy_is_an_equal_history(copied):
     again = copied(a_history())
 
     assert again == a_history()
@@ -57,38 +57,36 @@ def test_copies_are_equal_and_of_its_kind(copied):
     assert joblib.hash(again) == joblib.hash(a_history())
 
 
-def test_a_notebook_shows_a_line_for_each_round():
-    head, *lines = Cells(a_history()._repr_html_()).lines
+def test_a_notebook_shows_one_table_row_for_each_round():
+    head, *rows = TableCells(a_history()._repr_html_()).rows
 
-    assert head[:4] == ["round", "rows", "new", "mistakes"]
-    assert [line[:4] for line in lines] == [
-        [str(n), str(100 * 2**n), str(50 * 2**n), str(10 * 2**n)] for n in (1, 2, 3)
-    ]
-    assert [line[head.index("best")] for line in lines] == ["yes", "", "yes"]
-    assert [line[head.index("predicted")] for line in lines] == ["", "0.90", "0.90"]
+    assert head[:4] == ["round", "training rows", "new", "mistakes"]
+    assert [row[:4] for row in rows] == [[str(n), str(100 * 2**n), str(50 * 2**n), str(10 * 2**n)] for n in (1, 2, 3)]
+    assert [row[head.index("best")] for row in rows] == ["yes", "", "yes"]
+    assert [row[head.index("predicted fit")] for row in rows] == ["", "0.90", "0.90"]
 
 
 @pytest.mark.parametrize(
-    ("rounds", "words"),
+    ("rounds", "caption"),
     [
         ((1, 2, 3), "3 rounds; the model of round 3 is the best; times in seconds"),
         ((1, 2), "2 rounds; the model of round 1 is the best; times in seconds"),
         ((2,), "1 round; times in seconds"),
     ],
 )
-def test_it_says_which_model_is_the_best(rounds, words):
-    assert f"<caption>{words}</caption>" in History([a_round(number) for number in rounds])._repr_html_()
+def test_the_caption_names_the_best_model(rounds, caption):
+    assert f"<caption>{caption}</caption>" in History([a_round(number) for number in rounds])._repr_html_()
 
 
-def test_of_many_rounds_it_shows_the_first_and_the_last():
+def test_a_long_history_shows_the_first_and_the_last_rounds():
     text = a_history(5000)._repr_html_()
 
-    shown = [int(line[0].replace(",", "")) for line in Cells(text).lines[1:]]
+    shown = [int(row[0].replace(",", "")) for row in TableCells(text).rows[1:]]
     assert shown == [*range(1, 11), *range(4991, 5001)]
-    assert "5000 rounds, 4980 between the first and the last of them not shown" in text
+    assert "5000 rounds, 4980 in the middle not shown" in text
 
 
-def test_it_holds_no_script_and_asks_for_nothing():
+def test_the_table_has_no_script_and_loads_nothing():
     text = a_history()._repr_html_()
 
     assert "<script" not in text

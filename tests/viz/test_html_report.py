@@ -1,4 +1,4 @@
-"""The report of a fit: what it says, that it needs nothing, and what a real browser makes of it."""
+"""The report of a fit: its content, that it is self-contained, and how a real browser shows it."""
 
 import os
 import pickle
@@ -17,40 +17,40 @@ from sklearn.preprocessing import StandardScaler
 import browser
 from fitwithin import TimeConstrainedClassifier
 from made_up import a_fit, a_round
-from pages import Page
+from pages import ParsedPage
 
 matplotlib = pytest.importorskip("matplotlib")
 
-EVIL = "<script>alert(1)</script>"
-in_a_browser = pytest.mark.skipif(browser.FOUND is None, reason="a page is opened in Chromium, which is not installed")
+SCRIPT_TAG = "<script>alert(1)</script>"
+in_a_browser = pytest.mark.skipif(browser.CHROMIUM is None, reason="Chromium is not installed")
 
 
-def answer_of(page):
-    """What stands above the contents."""
+def summary_of(page):
+    """Return the text above the table of contents."""
     return page.text[: page.text.index("Pictures")]
 
 
 def page_of(fit, folder):
-    return Page(fit.report(folder / "report.html").read_text(encoding="utf-8"))
+    return ParsedPage(fit.report(folder / "report.html").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "expected"),
     [
-        ({}, "Accuracy 0.7500; with 95 % confidence between 0.7000 and 0.8000."),
+        ({}, "Accuracy 0.7500, 95 % interval 0.7000 to 0.8000."),
         ({"scoring": "f1_macro"}, "F1 macro 0.7500"),
         ({"regressor": True}, "R² 0.7500"),
-        ({"estimate": None}, "Accuracy not known: the model was not examined on rows that were new to it."),
-        ({"estimate": None, "taught": (900, 100)}, "Accuracy not known: the model was taught every row"),
-        ({"used": 9.0}, "The limit was kept: 9.00 s of 10 s."),
-        ({"used": 10.5}, "The limit was missed by 0.50 s: 10.50 s, and 10 s were allowed."),
-        ({"time_limit": "1m"}, "The limit was kept: 9.00 s of 60 s."),
-        ({}, "The returned model, that of round 3, was taught 400 of 1,000 rows. There were 3 rounds;"),
+        ({"estimate": None}, "Accuracy not known: the model made no predictions for rows that were new to it."),
+        ({"estimate": None, "taught": (900, 100)}, "Accuracy not known: the model was trained on every row"),
+        ({"used": 9.0}, "The time limit was kept: 9.00 s of 10 s."),
+        ({"used": 10.5}, "The time limit of 10 s was missed by 0.50 s: the fit took 10.50 s."),
+        ({"time_limit": "1m"}, "The time limit was kept: 9.00 s of 60 s."),
+        ({}, "The returned model, from round 3, was trained on 400 of 1,000 rows. There were 3 rounds;"),
         ({"rounds": [a_round(1)]}, "There was 1 round; the fit ended because the time was up"),
     ],
 )
-def test_the_page_begins_with_the_answer(tmp_path, changes, words):
-    assert words in answer_of(page_of(a_fit(**changes), tmp_path))
+def test_the_page_begins_with_a_summary(tmp_path, changes, expected):
+    assert expected in summary_of(page_of(a_fit(**changes), tmp_path))
 
 
 def test_rounds_settings_machine_and_versions_are_on_the_page(tmp_path):
@@ -64,17 +64,17 @@ def test_rounds_settings_machine_and_versions_are_on_the_page(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "judged", "flattered"),
+    ("changes", "has_validation_note", "has_too_high_note"),
     [({}, False, False), ({"validation_rows": 50, "fresh": 20}, True, False), ({"fresh": 20}, False, True)],
 )
-def test_scores_of_rounds_are_explained_where_they_are_not_plain(tmp_path, changes, judged, flattered):
+def test_notes_say_how_to_read_the_scores_of_rounds(tmp_path, changes, has_validation_note, has_too_high_note):
     text = page_of(a_fit([a_round(1, **changes)]), tmp_path).text
 
-    assert ("come from the validation rows" in text) is judged
-    assert ("without validation rows is too high" in text) is flattered
+    assert ("come from the validation rows" in text) is has_validation_note
+    assert ("without validation rows is too high" in text) is has_too_high_note
 
 
-def test_a_learner_is_known_by_its_last_step_and_its_libraries_by_their_versions(tmp_path):
+def test_a_pipeline_is_named_by_its_last_step_and_its_libraries_are_listed(tmp_path):
     lightgbm = pytest.importorskip("lightgbm")
     fit = a_fit()
     fit.best_estimator_ = make_pipeline(StandardScaler(), lightgbm.LGBMClassifier())
@@ -85,7 +85,7 @@ def test_a_learner_is_known_by_its_last_step_and_its_libraries_by_their_versions
     assert re.search(rf"lightgbm +{re.escape(lightgbm.__version__)}", page.text)
 
 
-def test_the_page_needs_nothing_but_itself(tmp_path):
+def test_the_page_loads_nothing(tmp_path):
     page = page_of(a_fit(), tmp_path)
 
     assert {"link", "img", "iframe", "object", "image", "form"}.isdisjoint(tag for tag, _ in page.tags)
@@ -102,7 +102,7 @@ def test_every_picture_is_in_the_page_and_described(tmp_path):
     assert all(picture["role"] == "img" and len(picture["aria-label"]) > 30 for picture in pictures)
 
 
-def test_names_inside_the_page_are_used_once_and_found(tmp_path):
+def test_ids_in_the_page_are_unique_and_every_reference_has_its_target(tmp_path):
     page = page_of(a_fit(), tmp_path)
     names = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     used = {attributes["href"][1:] for _, attributes in page.tags if "href" in attributes}
@@ -115,18 +115,18 @@ def test_names_inside_the_page_are_used_once_and_found(tmp_path):
 def test_a_regressor_has_a_report_without_classes(tmp_path):
     page = page_of(a_fit(regressor=True), tmp_path)
 
-    assert "Classes taught" not in page.text
+    assert "Class shares" not in page.text
     assert len(page.attributes("svg")) == 4
 
 
-def test_without_a_finished_round_it_says_so(tmp_path):
+def test_the_report_of_a_fit_without_a_finished_round_says_so(tmp_path):
     page = page_of(a_fit([], estimate=None), tmp_path)
 
     assert "No round was finished." in page.text
     assert len(page.attributes("svg")) == 2, "time and classes"
 
 
-def test_pictures_without_anything_to_show_are_left_out(tmp_path):
+def test_pictures_with_nothing_to_show_are_left_out(tmp_path):
     unexamined = a_round(1, estimate=None, low=None, high=None, examined=0, fresh=0)
 
     page = page_of(a_fit([unexamined], estimate=None), tmp_path)
@@ -137,29 +137,29 @@ def test_pictures_without_anything_to_show_are_left_out(tmp_path):
 def test_of_thousands_of_rounds_the_first_and_the_last_are_shown(tmp_path):
     page = page_of(a_fit([a_round(number) for number in range(1, 1502)]), tmp_path)
 
-    assert "Of 1,501 rounds the first and the last are shown, 501 are left out." in page.text
+    assert "The table omits 501 of 1,501 rounds, in the middle." in page.text
     assert page.source.count("<tr><td data-value") == 1000
 
 
-def test_names_are_text_whatever_is_in_them(tmp_path):
+def test_names_are_shown_as_text_whatever_they_contain(tmp_path):
     def scoring(estimator, X, y):
         raise NotImplementedError
 
-    scoring.__name__ = scoring.__qualname__ = f'"${EVIL}$'
-    classes = np.array([EVIL, "$x^{$", "\x00\x1b\ud800", "&lt; 'so' \"so\"", "-->]]></svg>"], dtype=object)
+    scoring.__name__ = scoring.__qualname__ = f'"${SCRIPT_TAG}$'
+    classes = np.array([SCRIPT_TAG, "$x^{$", "\x00\x1b\ud800", "&lt; 'so' \"so\"", "-->]]></svg>"], dtype=object)
     fit = a_fit(classes=classes, pool=range(5, 0, -1), taught=range(1, 6), scoring=scoring, on_round=scoring)
 
     page = page_of(fit, tmp_path)
 
     assert len(page.attributes("script")) == 1
     assert len(page.attributes("svg")) == 5
-    assert f'"${EVIL}$' in page.text, "the score"
+    assert f'"${SCRIPT_TAG}$' in page.text, "the score"
     assert "<script>alert(1)</scr…" in page.text, "the class"
     assert "-->]]></svg>" in page.text
     assert "���" in page.text
 
 
-def test_a_page_that_is_there_is_replaced(tmp_path):
+def test_an_existing_page_is_replaced(tmp_path):
     path = tmp_path / "report.html"
     path.write_text("an old one")
 
@@ -183,16 +183,16 @@ def test_a_crash_leaves_the_old_page_and_nothing_else(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
-def test_a_page_is_as_open_as_any_other_new_file(tmp_path):
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no POSIX permissions")
+def test_a_page_has_the_permissions_of_any_new_file(tmp_path):
     other = tmp_path / "other"
     other.touch()
 
     assert stat.S_IMODE(a_fit().report(tmp_path / "report.html").stat().st_mode) == stat.S_IMODE(other.stat().st_mode)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has links for administrators only")
-def test_a_link_is_followed(tmp_path):
+@pytest.mark.skipif(os.name == "nt", reason="Windows lets only administrators create links")
+def test_a_symbolic_link_is_followed(tmp_path):
     link = tmp_path / "report.html"
     link.symlink_to(tmp_path / "page.html")
 
@@ -202,12 +202,12 @@ def test_a_link_is_followed(tmp_path):
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path):
+def test_the_error_names_a_missing_folder(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         a_fit().report(tmp_path / "nowhere" / "report.html")
 
 
-def test_before_fit_there_is_nothing_to_report(tmp_path):
+def test_report_raises_an_error_before_fit(tmp_path):
     with pytest.raises(NotFittedError):
         TimeConstrainedClassifier().report(tmp_path / "report.html")
 
@@ -223,7 +223,7 @@ def test_without_matplotlib_it_says_what_to_install(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_pyplot_and_the_readers_own_settings_are_neither_used_nor_changed(tmp_path, monkeypatch):
+def test_pyplot_and_the_users_matplotlib_settings_are_neither_used_nor_changed(tmp_path, monkeypatch):
     matplotlib.use("agg")
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     usual = a_fit().report(tmp_path / "usual.html").read_text(encoding="utf-8")
@@ -237,16 +237,16 @@ def test_pyplot_and_the_readers_own_settings_are_neither_used_nor_changed(tmp_pa
     assert date.sub("", usual) == date.sub("", changed)
 
 
-def test_what_is_changed_after_the_fit_does_not_change_what_was(tmp_path):
+def test_parameters_changed_after_fit_do_not_change_the_report(tmp_path):
     fit = a_fit(used=9.0).set_params(time_limit=0.001)
 
-    assert "The limit was kept: 9.00 s of 10 s." in answer_of(page_of(fit, tmp_path))
+    assert "The time limit was kept: 9.00 s of 10 s." in summary_of(page_of(fit, tmp_path))
 
 
-def test_a_model_that_was_stored_has_a_report_too(tmp_path):
+def test_an_unpickled_estimator_can_write_a_report(tmp_path):
     random = np.random.default_rng(0)
     X = random.random((2000, 3))
-    y = np.where(X[:, 0] > 0.9, EVIL, "usual")
+    y = np.where(X[:, 0] > 0.9, SCRIPT_TAG, "usual")
     fit = TimeConstrainedClassifier(LogisticRegression(), backend="inline", random_state=0).fit(X, y)
 
     page = page_of(pickle.loads(pickle.dumps(fit)), tmp_path)
@@ -256,14 +256,14 @@ def test_a_model_that_was_stored_has_a_report_too(tmp_path):
 
 @pytest.fixture(scope="module")
 def tab():
-    with browser.opened() as one:
-        yield one
+    with browser.open_browser() as tab:
+        yield tab
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory) -> Path:
     rounds = [a_round(1, predicted_fit=None), a_round(2, predicted_fit=30.0), a_round(3, predicted_fit=4.0)]
-    fit = a_fit([*rounds, a_round(4, predicted_fit=200.0)], classes=[EVIL, "usual"])
+    fit = a_fit([*rounds, a_round(4, predicted_fit=200.0)], classes=[SCRIPT_TAG, "usual"])
     return fit.report(tmp_path_factory.mktemp("report") / "report.html")
 
 
@@ -274,17 +274,17 @@ def column(tab, place):
 @in_a_browser
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1000, 400])
-def test_it_opens_without_a_complaint_and_asks_for_nothing(tab, report, width, dark):
+def test_the_page_opens_without_errors_and_loads_nothing(tab, report, width, dark):
     tab.open(report, width=width, dark=dark)
 
-    assert tab.complaints() == []
+    assert tab.console_messages() == []
     assert tab.requests() == [report.as_uri()]
 
 
 @in_a_browser
-def test_a_click_on_a_heading_sorts_the_rounds_as_numbers_and_gaps_come_last(tab, report):
+def test_a_click_on_a_heading_sorts_the_rounds_by_number_with_empty_cells_last(tab, report):
     tab.open(report)
-    place = tab.run("[...document.querySelectorAll('.sortable th')].map(th => th.innerText).indexOf('predicted')")
+    place = tab.run("[...document.querySelectorAll('.sortable th')].map(th => th.innerText).indexOf('predicted fit')")
     heading = f".sortable th:nth-child({place + 1})"
     assert column(tab, place) == ["", "30.00", "4.00", "200.00"]
 
@@ -299,20 +299,20 @@ def test_a_click_on_a_heading_sorts_the_rounds_as_numbers_and_gaps_come_last(tab
 
     tab.click(".sortable th:nth-child(1) button")
     assert column(tab, 0) == ["1", "2", "3", "4"]
-    assert tab.complaints() == []
+    assert tab.console_messages() == []
 
 
 @in_a_browser
-def test_a_class_called_script_stays_text(tab, report):
+def test_a_class_named_like_a_script_tag_stays_text(tab, report):
     tab.open(report)
 
     assert tab.run("document.scripts.length") == 1
     assert tab.run("[...document.querySelectorAll('svg text')].some(text => text.textContent.includes('<script>'))")
-    assert tab.complaints() == [], "no dialog either"
+    assert tab.console_messages() == [], "no dialog either"
 
 
 @in_a_browser
-def test_a_script_that_got_in_all_the_same_would_not_run(tab, report):
+def test_an_injected_script_does_not_run(tab, report):
     tab.open(report)
 
     tab.run("document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))")
@@ -329,7 +329,7 @@ def test_on_a_phone_the_page_does_not_scroll_sideways(tab, report):
 
 
 @in_a_browser
-def test_in_the_dark_the_pictures_are_light_on_dark_and_on_paper_dark_on_light(tab, report):
+def test_pictures_are_light_on_dark_in_dark_mode_and_dark_on_light_on_paper(tab, report):
     seen = {}
     for name, how in (("light", {}), ("dark", {"dark": True}), ("paper", {"dark": True, "medium": "print"})):
         tab.open(report, **how)
@@ -343,10 +343,10 @@ def test_in_the_dark_the_pictures_are_light_on_dark_and_on_paper_dark_on_light(t
 
 
 @in_a_browser
-def test_it_can_be_printed(tab, report):
+def test_the_page_can_be_printed(tab, report):
     tab.open(report)
 
-    printed = tab.printed()
+    printed = tab.print_to_pdf()
 
     assert printed.startswith(b"%PDF")
     assert 1 < len(re.findall(rb"/Type\s*/Page\b", printed)) < 8

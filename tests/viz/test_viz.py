@@ -26,12 +26,12 @@ def legend_of(ax):
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
-def words_in(ax):
+def texts_in(ax):
     return [text.get_text() for text in ax.texts]
 
 
 def points(ax, colour=None, filled=None):
-    """Where the markers are that have no line, of that colour, filled or not."""
+    """Return the positions of markers without a line, by colour and by whether they are filled."""
     found = []
     for line in ax.lines:
         is_filled = line.get_markerfacecolor() != "none"
@@ -41,7 +41,7 @@ def points(ax, colour=None, filled=None):
 
 
 @all_pictures
-def test_each_draws_on_the_axes_it_is_given_and_returns_them(picture):
+def test_each_draws_on_the_given_axes_and_returns_them(picture):
     ax = axes()
 
     assert picture(a_fit(), ax) is ax
@@ -50,7 +50,7 @@ def test_each_draws_on_the_axes_it_is_given_and_returns_them(picture):
 
 
 @all_pictures
-def test_each_makes_axes_if_it_is_given_none(picture):
+def test_each_creates_axes_if_none_are_given(picture):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     with matplotlib.rc_context({"backend": "agg"}):
         ax = picture(a_fit())
@@ -61,7 +61,7 @@ def test_each_makes_axes_if_it_is_given_none(picture):
 
 
 @all_pictures
-def test_none_needs_pyplot_for_axes_that_are_there(picture, monkeypatch):
+def test_none_imports_pyplot_if_axes_are_given(picture, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
 
     picture(a_fit(), axes())
@@ -77,14 +77,15 @@ def test_none_changes_the_settings_of_matplotlib(picture):
 
 
 @all_pictures
-def test_before_fit_there_is_nothing_to_draw(picture):
+def test_each_raises_an_error_before_fit(picture):
     with pytest.raises(NotFittedError):
         picture(TimeConstrainedClassifier(), axes())
 
 
 @all_pictures
-def test_other_estimators_are_refused(picture):
-    with pytest.raises(TypeError, match="fitted TimeConstrainedClassifier or TimeConstrainedRegressor; got GaussianNB"):
+def test_other_estimators_raise_an_error(picture):
+    message = "Got GaussianNB; expected a fitted TimeConstrainedClassifier or TimeConstrainedRegressor."
+    with pytest.raises(TypeError, match=message):
         picture(GaussianNB(), axes())
 
 
@@ -115,7 +116,7 @@ def test_a_real_fit_can_be_drawn(picture):
     assert picture(fit, axes()).has_data()
 
 
-def test_the_moments_at_which_a_model_became_the_best_are_filled():
+def test_the_point_of_a_model_that_became_the_best_is_filled():
     ax = viz.learning_curve(a_fit(estimate=None), axes())
 
     assert points(ax, "#0072b2", filled=True) == [(2.0, 0.65), (6.0, 0.75)]
@@ -129,14 +130,14 @@ def test_the_interval_is_a_band():
     assert {(2.0, 0.6), (2.0, 0.7), (6.0, 0.7), (6.0, 0.8)} <= {tuple(corner.round(6).tolist()) for corner in corners}
 
 
-def test_the_returned_score_is_a_diamond_at_its_models_moment():
+def test_the_score_estimate_is_a_diamond_at_the_time_of_its_model():
     ax = viz.learning_curve(a_fit(estimate=(0.72, 0.7, 0.74)), axes())
 
     assert points(ax, "#007a5a") == [(6.0, 0.72)]
     assert "returned: 0.7200" in legend_of(ax)
 
 
-def test_scores_from_rows_that_were_examined_before_stand_apart():
+def test_scores_that_are_too_high_have_another_colour():
     fit = a_fit([a_round(1), a_round(2), a_round(3, fresh=150)])
 
     ax = viz.learning_curve(fit, axes())
@@ -146,24 +147,24 @@ def test_scores_from_rows_that_were_examined_before_stand_apart():
     assert "too high: rows seen before" in legend_of(ax)
 
 
-def test_a_model_without_an_exam_is_a_stroke_at_the_bottom():
+def test_a_model_without_a_score_is_a_stroke_at_the_bottom():
     ax = viz.learning_curve(a_fit([a_round(1), a_round(2, estimate=None, low=None, high=None, examined=0)]), axes())
 
     assert points(ax, "#555555", filled=True)[-1] == (4.0, 0.02)
-    assert "a model without an exam" in legend_of(ax)
+    assert "model without a score" in legend_of(ax)
 
 
-def test_without_any_exam_the_learning_curve_says_so():
+def test_without_any_score_the_learning_curve_says_so():
     ax = viz.learning_curve(a_fit([a_round(1, estimate=None, low=None, high=None)], estimate=None), axes())
 
-    assert words_in(ax) == ["No model sat an exam,\nso there is no score to draw."]
+    assert texts_in(ax) == ["No model has a score,\nso there is nothing to draw."]
 
 
 @pytest.mark.parametrize(("limit", "shown"), [(10, True), ("18s", True), (60, False)])
-def test_a_limit_is_drawn_if_it_is_near(limit, shown):
+def test_a_time_limit_is_drawn_if_it_is_near(limit, shown):
     fit = a_fit(time_limit=limit, used=9.0)
 
-    assert (len(words_in(viz.time_spent(fit, axes()))) == 1) is shown
+    assert (len(texts_in(viz.time_spent(fit, axes()))) == 1) is shown
     assert any("limit" in entry for entry in legend_of(viz.learning_curve(fit, axes()))) is shown
 
 
@@ -177,45 +178,45 @@ def test_a_limit_is_drawn_if_it_is_near(limit, shown):
         (make_scorer(fbeta_score, beta=2), False, str(make_scorer(fbeta_score, beta=2))),
     ],
 )
-def test_the_score_goes_by_its_name(scoring, regressor, name):
+def test_the_axis_shows_the_name_of_the_score(scoring, regressor, name):
     assert viz.learning_curve(a_fit(scoring=scoring, regressor=regressor), axes()).get_ylabel() == name
 
 
-def test_the_parts_of_the_time_add_up_to_all_of_it():
+def test_the_activities_add_up_to_the_time_used():
     ax = viz.time_spent(a_fit(used=9.0), axes())
 
     widths = [patch.get_width() for patch in ax.patches]
     assert widths == pytest.approx([3.0, 0.75, 1.5, 0.1875, 0.375, 3.0, 0.1875])
     assert legend_of(ax) == [
         "fit 3.00 s, 33 %",
-        "exam 0.75 s, 8 %",
-        "hand-over 1.50 s, 17 %",
-        "choosing 0.19 s, 2 %",
-        "storing 0.38 s, 4 %",
-        "at the end 3.00 s, 33 %",
-        "waiting 0.19 s, 2 %",
+        "predict 0.75 s, 8 %",
+        "transfer 1.50 s, 17 %",
+        "choose rows 0.19 s, 2 %",
+        "save model 0.38 s, 4 %",
+        "after the last round 3.00 s, 33 %",
+        "other 0.19 s, 2 %",
     ]
     assert [patch.get_x() for patch in ax.patches[1:]] == pytest.approx(np.cumsum(widths)[:-1])
 
 
-def test_rounds_that_took_longer_than_the_fit_leave_nothing_to_wait_for():
-    """With a clock of its own a backend may count more than passed here."""
+def test_rounds_that_took_longer_than_the_fit_leave_no_other_time():
+    """A backend with its own clock may count more seconds than passed here."""
     ax = viz.time_spent(a_fit(used=1.0), axes())
 
     assert [patch.get_width() for patch in ax.patches][-2:] == [0.0, 0.0]
 
 
-def test_predicted_times_are_compared_with_real_ones():
+def test_predicted_fit_times_are_drawn_against_actual_ones():
     second, third = a_round(2, predicted_fit=0.5, seconds_fit=0.6), a_round(3, predicted_fit=2.0, seconds_fit=1.5)
 
     ax = viz.fit_times(a_fit([a_round(1), second, third]), axes())
 
     assert points(ax) == [(0.5, 0.6), (2.0, 1.5)]
-    assert words_in(ax) == ["2", "3"]
+    assert texts_in(ax) == ["2", "3"]
     assert (ax.get_xscale(), ax.get_xlim()) == ("log", ax.get_ylim())
 
 
-def test_a_time_of_nought_is_no_logarithm():
+def test_a_fit_time_of_zero_makes_the_scale_linear():
     ax = viz.fit_times(a_fit([a_round(2, predicted_fit=0.0, seconds_fit=0.0)]), axes())
 
     assert ax.get_xscale() == "linear"
@@ -223,19 +224,19 @@ def test_a_time_of_nought_is_no_logarithm():
 
 
 def test_the_first_round_has_no_prediction():
-    assert words_in(viz.fit_times(a_fit([a_round(1)]), axes()))[0].startswith("No fit time was predicted")
+    assert texts_in(viz.fit_times(a_fit([a_round(1)]), axes()))[0].startswith("No fit time was predicted")
 
 
-def test_lessons_are_stacked_from_old_rows_mistakes_and_random_ones():
+def test_training_rows_are_stacked_from_used_rows_mistakes_and_random_ones():
     rounds = [a_round(1, rows=10, new_rows=10, new_mistakes=0), a_round(2, rows=30, new_rows=20, new_mistakes=8)]
 
     ax = viz.rows_taught(a_fit(rounds), axes())
 
     tops = {patch.get_label(): patch.get_data().values[::2].tolist() for patch in ax.patches}
-    assert tops == {"taught before": [0, 10], "new, mistakes of the model before": [0, 18], "new, random": [10, 30]}
+    assert tops == {"used before": [0, 10], "new, mistakes of the previous model": [0, 18], "new, random": [10, 30]}
 
 
-def test_classes_are_shown_with_their_shares_of_the_pool_and_of_the_lesson():
+def test_classes_are_drawn_with_their_shares_of_all_rows_and_of_the_training_rows():
     ax = viz.classes_taught(a_fit(classes=("ham", "spam"), pool=(900, 100), taught=(300, 100)), axes())
 
     assert [label.get_text() for label in ax.get_yticklabels()] == ["spam", "ham"]
@@ -243,14 +244,14 @@ def test_classes_are_shown_with_their_shares_of_the_pool_and_of_the_lesson():
     assert points(ax, "#0072b2") == [(25.0, 0.0), (75.0, 1.0)]
 
 
-def test_a_class_that_was_not_taught_is_crossed():
+def test_a_class_without_training_rows_is_a_cross():
     ax = viz.classes_taught(a_fit(pool=(900, 100), taught=(300, 0)), axes())
 
     assert points(ax, "#b84a00") == [(5.0, 0.0)]
-    assert "not taught" in legend_of(ax)
+    assert "no training rows" in legend_of(ax)
 
 
-def test_of_many_classes_those_are_shown_that_changed_most():
+def test_of_many_classes_those_that_changed_most_are_drawn():
     pool = np.full(1000, 50)
     taught = np.full(1000, 5)
     taught[[7, 400, 999]] = 50, 0, 25
@@ -273,7 +274,7 @@ def test_of_many_classes_those_are_shown_that_changed_most():
         ("two\nlines", "two lines"),
     ],
 )
-def test_names_of_classes_are_text_whatever_is_in_them(name, shown):
+def test_class_names_are_drawn_as_text_whatever_they_contain(name, shown):
     ax = viz.classes_taught(a_fit(classes=np.array([name, "zz"], dtype=object)), axes())
 
     ax.figure.draw_without_rendering()
@@ -281,5 +282,7 @@ def test_names_of_classes_are_text_whatever_is_in_them(name, shown):
 
 
 def test_a_regressor_has_no_classes():
-    with pytest.raises(TypeError, match="Only a classifier has classes that were taught; got TimeConstrainedRegressor"):
+    with pytest.raises(
+        TypeError, match="Got TimeConstrainedRegressor; classes_taught expects a fitted TimeConstrainedClassifier"
+    ):
         viz.classes_taught(a_fit(regressor=True), axes())

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from fitwithin.viz._html import printable
+from fitwithin.viz._html import replace_unprintable
 
 # Ends of lines, and signs that turn the direction of writing: with them a text could pretend to be another one.
 _MISLEADING = re.compile("[\\t\\n\\r\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]")
@@ -26,7 +26,7 @@ def one_line(text: object) -> str:
     >>> one_line("a" + chr(27) + "[2Jb")
     'a�[2Jb'
     """
-    return _MISLEADING.sub("\N{REPLACEMENT CHARACTER}", printable(str(text)))
+    return _MISLEADING.sub("\N{REPLACEMENT CHARACTER}", replace_unprintable(str(text)))
 
 
 def say(console: Console, text: str) -> None:

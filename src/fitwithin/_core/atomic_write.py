@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all: written beside, then renamed."""
+"""Atomic file writes: to a temporary file in the same folder, then renamed."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from secrets import token_hex
 
 
 def temporary_sibling(path: Path) -> Path:
-    """A new name in the same folder, so that renaming it is one step; hidden, and unlike any other."""
+    """Return a unique hidden path in the same folder, where a rename is atomic."""
     return path.with_name(f".{path.name}.{token_hex(4)}.part")
 
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """A path to write to, which becomes the wanted one if all goes well and vanishes if not.
+    """Yield a temporary path that replaces `path` on success and is removed on failure.
 
     Parameters
     ----------
     path : Path
-        The wanted one; a link is followed.
+        The file to write. A symbolic link is followed.
 
     Raises
     ------
     FileExistsError
-        If it is a pipe, a device or a folder.
+        If `path` is a pipe, a device or a folder.
 
     Examples
     --------
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
-    >>> with atomic_write(Path(folder.name) / "a.txt") as written:
-    ...     _ = written.write_text("whole")
+    >>> with atomic_write(Path(folder.name) / "a.txt") as temporary_path:
+    ...     _ = temporary_path.write_text("whole")
     >>> os.listdir(folder.name)
     ['a.txt']
     >>> folder.cleanup()
     """
     target = path.resolve()
     if target.exists() and not target.is_file():
-        raise FileExistsError(errno.EEXIST, "It is no ordinary file, and would be replaced by one", str(path))
-    written = temporary_sibling(target)
+        raise FileExistsError(errno.EEXIST, "The path is no ordinary file and would be replaced", str(path))
+    temporary_path = temporary_sibling(target)
     try:
-        yield written
-        with written.open("rb+") as file:
-            # A rename that outlives a crash of the machine must not come before the bytes.
+        yield temporary_path
+        with temporary_path.open("rb+") as file:
+            # After a power failure the rename must not be on disk without the content.
             os.fsync(file.fileno())
-        os.replace(written, target)
+        os.replace(temporary_path, target)
     finally:
-        written.unlink(missing_ok=True)
+        temporary_path.unlink(missing_ok=True)

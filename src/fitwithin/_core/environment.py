@@ -1,4 +1,4 @@
-"""On what a figure was measured."""
+"""The machine and the library versions behind a measurement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-_LIBRARIES = (
+_REPORTED_LIBRARIES = (
     "fitwithin",
     "numpy",
     "scipy",
@@ -29,20 +29,26 @@ _LIBRARIES = (
 
 @dataclass(frozen=True)
 class Environment:
-    """What a figure depends on besides the code.
+    """The machine and the library versions behind a measurement.
 
     Parameters
     ----------
     date : str
-        When it was looked at, in UTC.
-    processor, cores, memory_gb : str, int, float
-        What it is.
-    kernel, python : str
-        Of the system and of the interpreter.
+        Date and time in UTC.
+    processor : str
+        Model name of the processor; may be empty.
+    cores : int
+        Number of logical cores.
+    memory_gb : float
+        Total memory in GiB.
+    kernel : str
+        Name and release of the operating system.
+    python : str
+        Version of Python.
     libraries : dict
-        Versions of the packages that matter.
+        Versions of the installed packages that affect results, by name.
     load : tuple of float
-        Load average over 1, 5 and 15 minutes; empty where the system does not tell.
+        Load average over 1, 5 and 15 minutes; empty if the system has none.
     """
 
     date: str
@@ -55,16 +61,16 @@ class Environment:
     load: tuple[float, ...]
 
     @classmethod
-    def here(cls) -> Environment:
-        """The machine that this runs on, now."""
+    def current(cls) -> Environment:
+        """Return the environment of this process."""
         return cls(
             date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            processor=_processor(),
+            processor=_processor_name(),
             cores=os.cpu_count() or 0,
             memory_gb=round(psutil.virtual_memory().total / 2**30, 1),
             kernel=f"{platform.system()} {platform.release()}",
             python=platform.python_version(),
-            libraries={name: found for name in _LIBRARIES if (found := _version(name))},
+            libraries={name: found for name in _REPORTED_LIBRARIES if (found := _installed_version(name))},
             load=os.getloadavg() if hasattr(os, "getloadavg") else (),
         )
 
@@ -78,7 +84,7 @@ class Environment:
 
 
 def library_versions(model: Any) -> dict[str, str]:
-    """Versions of the libraries that a model and its parts come from, apart from scikit-learn's own.
+    """Return the versions of the libraries that a model and its parts come from, except scikit-learn.
 
     Examples
     --------
@@ -89,19 +95,19 @@ def library_versions(model: Any) -> dict[str, str]:
     parts = model.get_params(deep=True).values() if hasattr(model, "get_params") else ()
     packages = {type(part).__module__.partition(".")[0] for part in (model, *parts)}
     names = sorted(packages - {"builtins", "numpy", "sklearn", "__main__"})
-    # Of the module, not of what was installed: that may have another name, such as xgboost-cpu.
+    # The module has the version; the installed package may have another name, such as xgboost-cpu.
     found = {name: getattr(sys.modules.get(name), "__version__", None) for name in names}
     return {name: str(version) for name, version in found.items() if version is not None}
 
 
-def _version(name: str) -> str | None:
+def _installed_version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:
         return None
 
 
-def _processor() -> str:
+def _processor_name() -> str:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

@@ -249,7 +249,7 @@ def about(model: Any, encoded: Encoded, understood: Understood, **more: Any) -> 
     **more : dict
         Other fields of `About`; `training` is added to what the model says of it.
     """
-    goal, machine = understood.goal, Environment.here()
+    goal, machine = understood.goal, Environment.current()
     estimate = model.score_estimate_
     if estimate is not None and not np.isfinite(estimate).all():
         estimate = None

@@ -1,7 +1,7 @@
-"""Pictures of a fit: how the score grew, where the time went, what was taught.
+"""Pictures of a fit: the score over time, where the time went, which rows and classes the models were trained on.
 
-Each takes a fitted estimator and, if you like, the `Axes` to draw on, and returns the `Axes`. They need
-matplotlib: ``pip install 'fitwithin[plots]'``.
+Each function takes a fitted estimator and, optionally, the `Axes` to draw on. It returns the `Axes`. The pictures
+need matplotlib: ``pip install 'fitwithin[plots]'``.
 """
 
 from fitwithin.viz._classes_taught import classes_taught

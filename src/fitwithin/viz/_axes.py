@@ -1,10 +1,10 @@
-"""Where pictures are drawn: on the user's axes, or on new ones."""
+"""Axes for the pictures: the user's or new ones, with legends and scales in one style."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fitwithin.viz._fitted import Fitted, check_fitted
+from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted
 from fitwithin.viz._style import require_matplotlib
 
 if TYPE_CHECKING:
@@ -12,19 +12,21 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 
-# A limit that is much further away than the end would press a picture against its left side.
-_FAR = 2.0
+# Multiple of the time used. A time limit beyond it is not drawn: it would squeeze the picture to the left.
+_MAX_LIMIT_RATIO = 2.0
 
 
-def axes_for(estimator: Fitted, ax: Axes | None, size: tuple[float, float] = (6.4, 4.0)) -> Axes:
-    """The user's axes; or new ones of that size, in inches, which a notebook shows by itself.
+def get_axes(estimator: FittedEstimator, ax: Axes | None, size_inches: tuple[float, float] = (6.4, 4.0)) -> Axes:
+    """Return the user's axes, or new ones of that size, which a notebook shows by itself.
 
     Raises
     ------
     ImportError
-        Without matplotlib; the message says what to install.
-    TypeError, NotFittedError
-        If there is nothing to draw.
+        If matplotlib is missing; the message says what to install.
+    TypeError
+        If the estimator is not a `TimeConstrainedClassifier` or `TimeConstrainedRegressor`.
+    NotFittedError
+        If the estimator is not fitted.
     """
     check_fitted(estimator)
     require_matplotlib()
@@ -32,35 +34,35 @@ def axes_for(estimator: Fitted, ax: Axes | None, size: tuple[float, float] = (6.
         return ax
     from matplotlib import pyplot
 
-    return pyplot.subplots(figsize=size, layout="constrained")[1]
+    return pyplot.subplots(figsize=size_inches, layout="constrained")[1]
 
 
-def say(ax: Axes, words: str) -> Axes:
-    """A sentence in the place of a picture that has nothing to show."""
-    ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", wrap=True)
+def show_message(ax: Axes, message: str) -> Axes:
+    """Show a message in place of a picture that has nothing to show."""
+    ax.text(0.5, 0.5, message, transform=ax.transAxes, ha="center", va="center", wrap=True)
     ax.grid(False)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     return ax
 
 
-def limit_near(estimator: Fitted) -> float | None:
-    """The limit in seconds, if it is near enough to be drawn."""
+def visible_time_limit(estimator: FittedEstimator) -> float | None:
+    """Return the time limit in seconds, or None if it is too far away to be drawn."""
     limit = estimator.time_limit_
-    return limit if limit <= _FAR * estimator.time_used_ else None
+    return limit if limit <= _MAX_LIMIT_RATIO * estimator.time_used_ else None
 
 
-def legend_above(ax: Axes) -> None:
-    """A legend above the picture, where it hides nothing."""
-    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.03), "borderaxespad": 0}
-    legend = ax.legend(ncols=2, fontsize="small", frameon=False, columnspacing=1.2, **place)
+def add_legend_above(ax: Axes) -> None:
+    """Add a legend above the picture, where it hides nothing."""
+    position: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.03), "borderaxespad": 0}
+    legend = ax.legend(ncols=2, fontsize="small", frameon=False, columnspacing=1.2, **position)
     for text in legend.get_texts():
-        # The name of a score is a name, even with dollars in it.
+        # A score's name may hold dollar signs, which are not mathematics here.
         text.set_parse_math(False)
 
 
-def plain_log(axis: Axis) -> None:
-    """Numbers without powers on a logarithmic axis, and between the tens only where these are few."""
+def format_log_axis(axis: Axis) -> None:
+    """Write plain numbers on a logarithmic axis: powers of ten, on a short axis also 2 and 5 times these."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     low, high = axis.get_view_interval()

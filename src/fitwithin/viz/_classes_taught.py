@@ -1,4 +1,4 @@
-"""Which classes were taught."""
+"""The picture of the class shares."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fitwithin.viz._axes import axes_for, legend_above, plain_log
-from fitwithin.viz._fitted import Fitted, check_fitted
-from fitwithin.viz._html import printable
-from fitwithin.viz._style import BLUE, EDGE, GREY, ORANGE
+from fitwithin.viz._axes import add_legend_above, format_log_axis, get_axes
+from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted
+from fitwithin.viz._html import replace_unprintable
+from fitwithin.viz._palette import BLUE, EDGE, GREY, ORANGE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_MOST = 14
+# More classes than this would not fit the height of the picture.
+_MAX_CLASSES = 14
 
 
-_LONGEST = 22
+# Characters of a class name; longer names would leave no width for the picture.
+_MAX_NAME_LENGTH = 22
 
 
-class FittedClassifier(Fitted, Protocol):
+class FittedClassifier(FittedEstimator, Protocol):
     """A fitted `TimeConstrainedClassifier`."""
 
     classes_: npt.NDArray[Any]
@@ -31,27 +33,27 @@ class FittedClassifier(Fitted, Protocol):
 
 
 def classes_taught(estimator: FittedClassifier, ax: Axes | None = None) -> Axes:
-    """Draw the share of each class in the pool and among the rows behind the best model.
+    """Draw the share of each class in the data and in the training rows of the returned model.
 
-    The scale is logarithmic, so that rare classes are seen as well. Of many classes those are drawn whose share changed
-    most.
+    The scale is logarithmic, so that rare classes are visible too. With many classes, only those whose share changed
+    most are drawn.
 
     Parameters
     ----------
     estimator : TimeConstrainedClassifier
-        A fitted one.
+        The fitted classifier.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; on new axes by default.
+        The axes to draw on; new ones by default.
 
     Returns
     -------
     matplotlib.axes.Axes
-        With the picture.
+        The axes with the picture.
 
     Raises
     ------
     TypeError
-        If it is a regressor.
+        If the estimator is a regressor.
 
     Examples
     --------
@@ -66,42 +68,44 @@ def classes_taught(estimator: FittedClassifier, ax: Axes | None = None) -> Axes:
     """
     check_fitted(estimator)
     if not hasattr(estimator, "class_count_taught_"):
-        raise TypeError(f"Only a classifier has classes that were taught; got {type(estimator).__name__}.")
-    ax = axes_for(estimator, ax)
-    pool = 100 * estimator.class_count_ / estimator.class_count_.sum()
-    taught = 100 * estimator.class_count_taught_ / estimator.class_count_taught_.sum()
-    least = 0.5 * float(np.concatenate([pool, taught[taught > 0]]).min())
-    shown = _shown(pool, np.maximum(taught, least))
-    names = [_short(estimator.classes_[place]) for place in shown]
-    _draw(ax, pool[shown], taught[shown], least)
-    ax.set_yticks(range(len(shown)), names)
+        raise TypeError(f"Got {type(estimator).__name__}; classes_taught expects a fitted TimeConstrainedClassifier.")
+    ax = get_axes(estimator, ax)
+    in_data = 100 * estimator.class_count_ / estimator.class_count_.sum()
+    in_training = 100 * estimator.class_count_taught_ / estimator.class_count_taught_.sum()
+    # A share of zero has no place on a logarithmic scale; it is drawn below the smallest one.
+    floor = 0.5 * float(np.concatenate([in_data, in_training[in_training > 0]]).min())
+    shown = _select_classes(in_data, np.maximum(in_training, floor))
+    _draw_shares(ax, in_data[shown], in_training[shown], floor)
+    ax.set_yticks(range(len(shown)), [_shorten_name(estimator.classes_[index]) for index in shown])
     for label in ax.get_yticklabels():
         label.set_parse_math(False)
-    few = f"; {len(shown)} of {len(pool):,} classes, those that changed most" if len(shown) < len(pool) else ""
-    ax.set_xlabel(f"% of the rows{few}")
-    legend_above(ax)
+    selection = (
+        f"; {len(shown)} of {len(in_data):,} classes, those that changed most" if len(shown) < len(in_data) else ""
+    )
+    ax.set_xlabel(f"% of the rows{selection}")
+    add_legend_above(ax)
     return ax
 
 
-def _shown(pool: npt.NDArray[Any], taught: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
-    """The places of the classes to be drawn, the most frequent one last, which is on top."""
-    changed = np.argsort(-np.abs(np.log(taught / pool)), kind="stable")[:_MOST]
-    # Of classes that are as frequent the first stays at the bottom.
-    ordered: npt.NDArray[np.intp] = np.sort(changed)[np.argsort(pool[np.sort(changed)], kind="stable")]
+def _select_classes(in_data: npt.NDArray[Any], in_training: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Return the indices of the classes to draw, from the bottom up: the most frequent class is last."""
+    most_changed = np.sort(np.argsort(-np.abs(np.log(in_training / in_data)), kind="stable")[:_MAX_CLASSES])
+    ordered: npt.NDArray[np.intp] = most_changed[np.argsort(in_data[most_changed], kind="stable")]
     return ordered
 
 
-def _draw(ax: Axes, pool: npt.NDArray[Any], taught: npt.NDArray[Any], least: float) -> None:
-    places, there = np.arange(len(pool)), taught > 0
-    ax.hlines(places, pool, np.maximum(taught, least), color=EDGE, linewidth=2, zorder=1.5)
-    ax.plot(pool, places, "o", color=GREY, markerfacecolor="none", label="in the pool")
-    ax.plot(taught[there], places[there], "o", color=BLUE, label="taught")
-    if not there.all():
-        ax.plot(np.full(np.count_nonzero(~there), least), places[~there], "x", color=ORANGE, label="not taught")
-    ax.set(xscale="log", ylim=(-0.6, len(pool) - 0.4))
-    plain_log(ax.xaxis)
+def _draw_shares(ax: Axes, in_data: npt.NDArray[Any], in_training: npt.NDArray[Any], floor: float) -> None:
+    heights, is_trained = np.arange(len(in_data)), in_training > 0
+    ax.hlines(heights, in_data, np.maximum(in_training, floor), color=EDGE, linewidth=2, zorder=1.5)
+    ax.plot(in_data, heights, "o", color=GREY, markerfacecolor="none", label="all rows")
+    ax.plot(in_training[is_trained], heights[is_trained], "o", color=BLUE, label="training rows")
+    if not is_trained.all():
+        n_missing = np.count_nonzero(~is_trained)
+        ax.plot(np.full(n_missing, floor), heights[~is_trained], "x", color=ORANGE, label="no training rows")
+    ax.set(xscale="log", ylim=(-0.6, len(in_data) - 0.4))
+    format_log_axis(ax.xaxis)
 
 
-def _short(name: object) -> str:
-    text = printable(str(name)).replace("\n", " ")
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+def _shorten_name(name: object) -> str:
+    text = replace_unprintable(str(name)).replace("\n", " ")
+    return text if len(text) <= _MAX_NAME_LENGTH else f"{text[: _MAX_NAME_LENGTH - 1]}…"

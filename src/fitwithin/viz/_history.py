@@ -1,4 +1,4 @@
-"""Every finished round: a list, and a table where a notebook shows it."""
+"""The finished rounds of a fit: a list, shown as a table in a notebook."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from fitwithin._core.records import Round
-from fitwithin.viz._html import Column, table
+from fitwithin.viz._html import HtmlColumn, html_table
 
-_SHOWN = 20
+# Rows of the table in a notebook; more would push the next cell off the screen.
+_MAX_ROUNDS_IN_NOTEBOOK = 20
 
 
 class History(list[Round]):
-    """The rounds of a session: a list in every respect, and in a notebook a table.
+    """The finished rounds of a fit: a plain list that a notebook shows as a table.
 
     Examples
     --------
@@ -24,78 +25,83 @@ class History(list[Round]):
     """
 
     def _repr_html_(self) -> str:
-        """The rounds as HTML; of many the first and the last."""
+        """Return the rounds as an HTML table; a long history is cut in the middle."""
         if not self:
             return "<p>No round was finished.</p>"
-        shown, left_out = ends(self, _SHOWN)
-        best = max((one.number for one in self if one.best), default=None)
-        words = f"{len(self)} rounds" if len(self) > 1 else "1 round"
-        if left_out:
-            words += f", {left_out} between the first and the last of them not shown"
+        shown, n_omitted = first_and_last(self, _MAX_ROUNDS_IN_NOTEBOOK)
+        best = max((finished.number for finished in self if finished.best), default=None)
+        caption = f"{len(self)} rounds" if len(self) > 1 else "1 round"
+        if n_omitted:
+            caption += f", {n_omitted} in the middle not shown"
         if best is not None:
-            words += f"; the model of round {best} is the best"
-        words += "; times in seconds"
-        return table(COLUMNS, shown, caption=words)
+            caption += f"; the model of round {best} is the best"
+        caption += "; times in seconds"
+        return html_table(HISTORY_COLUMNS, shown, caption=caption)
 
 
-def _count(value: float) -> str:
+def _format_count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _score(value: float) -> str:
+def _format_score(value: float) -> str:
     return f"{value:.4f}"
 
 
-def _seconds(value: float) -> str:
-    """Two decimals, or as many as it takes for a first figure.
+def _format_seconds(value: float) -> str:
+    """Write seconds with two decimals; a small value with one significant digit.
 
     Examples
     --------
-    >>> _seconds(12.345), _seconds(0.00123), _seconds(0.0)
+    >>> _format_seconds(12.345), _format_seconds(0.00123), _format_seconds(0.0)
     ('12.35', '0.001', '0')
     """
     return f"{value:.2f}" if value >= 0.1 else f"{value:.1g}"
 
 
-def _best(value: float) -> str:
+def _format_best(value: float) -> str:
     return "yes" if value else ""
 
 
-COLUMNS: tuple[Column[Round], ...] = tuple(
-    Column(heading, meaning, attrgetter(field), write)
-    for field, heading, meaning, write in (
-        ("number", "round", "1 for the first", _count),
-        ("rows", "rows", "rows of the lesson", _count),
-        ("new_rows", "new", "rows that no earlier lesson held", _count),
-        ("new_mistakes", "mistakes", "new rows that the model before this one got wrong", _count),
-        ("examined", "examined", "rows that this model was examined on", _count),
-        ("fresh", "fresh", "examined rows that were never taught and never examined before", _count),
-        ("validation_rows", "validation", "examined rows that are validation rows, the same for every model", _count),
-        ("estimate", "score", "over the validation rows, or without any over all examined rows", _score),
-        ("low", "from", "lower end of the 95 % interval of the score", _score),
-        ("high", "to", "upper end of the 95 % interval of the score", _score),
-        ("best", "best", "whether this model became the one to be returned", _best),
-        ("elapsed", "at", "seconds since the start when the model became the best, or the round was over", _seconds),
-        ("seconds_fit", "fit", "seconds of training", _seconds),
-        ("predicted_fit", "predicted", "seconds that training was expected to take", _seconds),
-        ("seconds_exam", "exam", "seconds of classifying", _seconds),
-        ("seconds_handover", "hand-over", "seconds of bringing rows to the learner", _seconds),
-        ("seconds_choose", "choosing", "seconds of the teacher's own choosing of rows", _seconds),
-        ("seconds_model", "storing", "seconds of storing the model", _seconds),
+HISTORY_COLUMNS: tuple[HtmlColumn[Round], ...] = tuple(
+    HtmlColumn(heading, meaning, attrgetter(field), format_value)
+    for field, heading, meaning, format_value in (
+        ("number", "round", "number of the round, from 1", _format_count),
+        ("rows", "training rows", "rows that the model was fitted on", _format_count),
+        ("new_rows", "new", "training rows that no earlier round used", _format_count),
+        ("new_mistakes", "mistakes", "new training rows that the previous model got wrong", _format_count),
+        ("examined", "checked rows", "rows on which the model's predictions were checked", _format_count),
+        ("fresh", "fresh", "checked rows that no earlier model was fitted or checked on", _format_count),
+        ("validation_rows", "validation rows", "checked rows that are validation rows", _format_count),
+        ("estimate", "score", "score on the validation rows, or without any on all checked rows", _format_score),
+        ("low", "low", "lower end of the score's 95 % interval", _format_score),
+        ("high", "high", "upper end of the score's 95 % interval", _format_score),
+        ("best", "best", "whether the model became the best so far", _format_best),
+        (
+            "elapsed",
+            "elapsed",
+            "seconds from the start of fit until the model became the best, or until the round ended",
+            _format_seconds,
+        ),
+        ("seconds_fit", "fit", "seconds to fit the model", _format_seconds),
+        ("predicted_fit", "predicted fit", "seconds that the fit was expected to take", _format_seconds),
+        ("seconds_exam", "predict", "seconds to predict the checked rows", _format_seconds),
+        ("seconds_handover", "transfer", "seconds to bring rows to the learner", _format_seconds),
+        ("seconds_choose", "choose rows", "seconds to choose the rows", _format_seconds),
+        ("seconds_model", "save model", "seconds to save the model", _format_seconds),
     )
 )
-"""What is shown of a round."""
+"""The columns of the table of rounds."""
 
 
-def ends(rounds: Sequence[Round], most: int) -> tuple[Sequence[Round], int]:
-    """The rounds, or of more than so many the first and the last, and how many are left out between them.
+def first_and_last(rounds: Sequence[Round], n_shown: int) -> tuple[Sequence[Round], int]:
+    """Return the first and the last rounds, `n_shown` in all, and the number omitted between them.
 
     Examples
     --------
-    >>> ends("abcdefg", 4)
+    >>> first_and_last("abcdefg", 4)
     (['a', 'b', 'f', 'g'], 3)
     """
-    left_out = len(rounds) - most
-    if left_out <= 0:
+    n_omitted = len(rounds) - n_shown
+    if n_omitted <= 0:
         return rounds, 0
-    return [*rounds[: most // 2], *rounds[-(most - most // 2) :]], left_out
+    return [*rounds[: n_shown // 2], *rounds[-(n_shown - n_shown // 2) :]], n_omitted

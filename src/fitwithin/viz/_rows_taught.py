@@ -1,4 +1,4 @@
-"""What was taught, round by round."""
+"""The picture of the training rows of each round."""
 
 from __future__ import annotations
 
@@ -7,31 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fitwithin.viz._axes import axes_for, legend_above, say
-from fitwithin.viz._fitted import Fitted
-from fitwithin.viz._style import BLUE, EDGE, ORANGE
+from fitwithin.viz._axes import add_legend_above, get_axes, show_message
+from fitwithin.viz._fitted_estimator import FittedEstimator
+from fitwithin.viz._palette import BLUE, EDGE, ORANGE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_GAP = 0.1
+# Gap on each side of a bar, in rounds.
+_BAR_GAP = 0.1
 
 
-def rows_taught(estimator: Fitted, ax: Axes | None = None) -> Axes:
-    """Draw the rows of each lesson: those of earlier lessons, new mistakes of the model before, and new random rows.
+def rows_taught(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
+    """Draw the training rows of each round: rows used before, new mistakes of the previous model, new random rows.
 
     Parameters
     ----------
     estimator : TimeConstrainedClassifier or TimeConstrainedRegressor
-        A fitted one.
+        The fitted estimator.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; on new axes by default.
+        The axes to draw on; new ones by default.
 
     Returns
     -------
     matplotlib.axes.Axes
-        With the picture.
+        The axes with the picture.
 
     Examples
     --------
@@ -42,32 +43,32 @@ def rows_taught(estimator: Fitted, ax: Axes | None = None) -> Axes:
     >>> clf = TimeConstrainedClassifier(GaussianNB(), backend="inline", random_state=0)
     >>> ax = viz.rows_taught(clf.fit(*make_classification(5_000, random_state=0)), Figure().subplots())
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['new, random', 'new, mistakes of the model before', 'taught before']
+    ['new, random', 'new, mistakes of the previous model', 'used before']
     """
     from matplotlib.ticker import MaxNLocator
 
-    ax = axes_for(estimator, ax)
+    ax = get_axes(estimator, ax)
     rounds = estimator.history_
     if not rounds:
-        return say(ax, "No round was finished.")
-    numbers = [one.number for one in rounds]
+        return show_message(ax, "No round was finished.")
+    numbers = [finished.number for finished in rounds]
     before = np.array([one.rows - one.new_rows for one in rounds], dtype=float)
     mistakes = np.array([one.new_mistakes for one in rounds], dtype=float)
     random = np.array([one.new_rows - one.new_mistakes for one in rounds], dtype=float)
-    _bars(ax, numbers, before + mistakes, before + mistakes + random, BLUE, "new, random")
-    _bars(ax, numbers, before, before + mistakes, ORANGE, "new, mistakes of the model before")
-    _bars(ax, numbers, np.zeros_like(before), before, EDGE, "taught before")
+    _draw_bars(ax, numbers, before + mistakes, before + mistakes + random, BLUE, "new, random")
+    _draw_bars(ax, numbers, before, before + mistakes, ORANGE, "new, mistakes of the previous model")
+    _draw_bars(ax, numbers, np.zeros_like(before), before, EDGE, "used before")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    ax.set(xlabel="round", ylabel="rows of the lesson", xlim=(numbers[0] - 0.6, numbers[-1] + 0.6))
+    ax.set(xlabel="round", ylabel="training rows", xlim=(numbers[0] - 0.6, numbers[-1] + 0.6))
     ax.set_ylim(bottom=0)
-    legend_above(ax)
+    add_legend_above(ax)
     return ax
 
 
-def _bars(ax: Axes, numbers: Sequence[int], low: Any, high: Any, colour: str, label: str) -> None:
-    # One outline with gaps instead of a rectangle a round: a teacher of mini-batches has thousands.
-    sides = np.array([(number - 0.5 + _GAP, number + 0.5 - _GAP) for number in numbers]).ravel()
+def _draw_bars(ax: Axes, numbers: Sequence[int], low: Any, high: Any, colour: str, label: str) -> None:
+    # One outline with gaps instead of a rectangle per round: mini-batch teachers have thousands of rounds.
+    sides = np.array([(number - 0.5 + _BAR_GAP, number + 0.5 - _BAR_GAP) for number in numbers]).ravel()
     gaps = np.full(len(numbers) - 1, np.nan)
     tops, bottoms = (np.insert(values, np.arange(1, len(numbers)), gaps) for values in (high, low))
     ax.stairs(tops, sides, baseline=bottoms, fill=True, color=colour, label=label, linewidth=0)

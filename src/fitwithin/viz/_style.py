@@ -1,25 +1,17 @@
-"""Pictures in one style, as files that are the same every time."""
+"""One style for all pictures, and reproducible image files."""
 
 from __future__ import annotations
 
 import io
 from typing import TYPE_CHECKING, Any
 
+from fitwithin.viz._palette import EDGE, GRID, TICKS
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Okabe and Ito's colours, which colour-blind readers tell apart, darkened until they can be read as text on white.
-BLUE, ORANGE, GREEN, PINK, BROWN, GREY, BLACK = COLOURS = (
-    *("#0072b2", "#b84a00", "#007a5a", "#a0457e"),
-    *("#8a6100", "#555555", "#222222"),
-)
-
-
-GRID, EDGE, TICKS = "#e4e4e4", "#888888", "#444444"
-
-
-_STYLE = {
+_PICTURE_STYLE = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
     "axes.spines.top": False,
@@ -35,36 +27,36 @@ _STYLE = {
 
 
 def require_matplotlib() -> None:
-    """Raise an ImportError that says what to install, if matplotlib is not there."""
+    """Raise an ImportError that says what to install if matplotlib is missing."""
     try:
-        import matplotlib.style as _style  # noqa: F401  # only whether it is there
+        import matplotlib.style as _style  # noqa: F401  # only to see whether it can be imported
     except ImportError as error:
         raise ImportError("The pictures need matplotlib: pip install 'fitwithin[plots]'") from error
 
 
-def house_style(**changes: Any) -> Any:
-    """A context in which pictures look like ours, whatever the reader's own settings are."""
+def picture_style(**changes: Any) -> Any:
+    """Return a context manager that sets the style of our pictures, whatever the user's own settings are."""
     require_matplotlib()
     import matplotlib.style
 
-    return matplotlib.style.context(["default", _STYLE | changes])
+    return matplotlib.style.context(["default", _PICTURE_STYLE | changes])
 
 
-def svg_of(figure: Figure) -> bytes:
-    """The figure as SVG, without dates and versions."""
+def figure_to_svg(figure: Figure) -> bytes:
+    """Return the figure as SVG, without dates and versions."""
     import matplotlib as mpl
 
     svg = io.BytesIO()
-    # The salt makes the SVG's ids the same each time; the context puts the setting back.
+    # The salt makes the SVG's ids reproducible; the context restores the user's setting.
     with mpl.rc_context({"svg.hashsalt": "fitwithin"}):
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     return svg.getvalue()
 
 
-def rendered(figure: Figure, *, dpi: float) -> tuple[bytes, bytes]:
-    """The figure as SVG and as PNG, without dates and versions."""
-    svg, png = svg_of(figure), io.BytesIO()
-    # The panels have found their places; to look for them again takes as long as to draw.
+def figure_to_svg_and_png(figure: Figure, *, dpi: float) -> tuple[bytes, bytes]:
+    """Return the figure as SVG and as PNG, without dates and versions."""
+    svg, png = figure_to_svg(figure), io.BytesIO()
+    # The SVG has laid out the panels; a second layout would take as long as drawing.
     figure.set_layout_engine("none")
     figure.savefig(png, format="png", dpi=dpi, metadata={"Software": None})
     return svg, png.getvalue()

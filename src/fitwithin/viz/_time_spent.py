@@ -1,46 +1,46 @@
-"""Where the time went."""
+"""The picture of the time by activity."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fitwithin.viz._axes import axes_for, legend_above, limit_near
-from fitwithin.viz._fitted import Fitted, check_fitted
-from fitwithin.viz._style import BLACK, BLUE, BROWN, EDGE, GREEN, GREY, ORANGE, PINK
+from fitwithin.viz._axes import add_legend_above, get_axes, visible_time_limit
+from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted
+from fitwithin.viz._palette import BLUE, BROWN, EDGE, GREEN, GREY, INK, ORANGE, PINK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_COLOURS = {
+_ACTIVITY_COLOURS = {
     "fit": BLUE,
-    "exam": GREEN,
-    "hand-over": BROWN,
-    "choosing": PINK,
-    "storing": ORANGE,
-    "at the end": EDGE,
-    "waiting": GREY,
+    "predict": GREEN,
+    "transfer": BROWN,
+    "choose rows": PINK,
+    "save model": ORANGE,
+    "after the last round": EDGE,
+    "other": GREY,
 }
 
 
-def time_spent(estimator: Fitted, ax: Axes | None = None) -> Axes:
-    """Draw the time of a fit as one bar, and the limit as a line.
+def time_spent(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
+    """Draw the time of a fit as one bar, and the time limit as a line.
 
-    Fit, exam, hand-over of rows (in the first round with the start of a process), choosing rows and storing models add
-    up over the finished rounds. At the end a lesson may have been cut off by the deadline, and the model was brought
-    back. What is left is waiting: checking the input, and whatever goes on between the others.
+    The activities fit, predict, transfer, choose rows and save model are sums over the finished rounds. Transfer
+    brings rows to the learner and includes the start of its process. After the last round the deadline may have cut
+    off another fit, and the best model was loaded. The rest, such as checks of the input, is other.
 
     Parameters
     ----------
     estimator : TimeConstrainedClassifier or TimeConstrainedRegressor
-        A fitted one.
+        The fitted estimator.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; on new axes by default.
+        The axes to draw on; new ones by default.
 
     Returns
     -------
     matplotlib.axes.Axes
-        With the picture.
+        The axes with the picture.
 
     Examples
     --------
@@ -53,34 +53,34 @@ def time_spent(estimator: Fitted, ax: Axes | None = None) -> Axes:
     >>> bool(abs(sum(bar.get_width() for bar in ax.patches) - clf.time_used_) < 1e-6)
     True
     """
-    ax = axes_for(estimator, ax, (6.4, 2.2))
+    ax = get_axes(estimator, ax, (6.4, 2.2))
     start = 0.0
-    for name, seconds in parts_of_time(estimator).items():
-        share = 100 * seconds / max(estimator.time_used_, 1e-9)
-        label = f"{name} {seconds:.2f} s, {share:.0f} %"
-        ax.barh(0, seconds, left=start, color=_COLOURS[name], label=label)
+    for activity, seconds in seconds_by_activity(estimator).items():
+        percent = 100 * seconds / max(estimator.time_used_, 1e-9)
+        label = f"{activity} {seconds:.2f} s, {percent:.0f} %"
+        ax.barh(0, seconds, left=start, color=_ACTIVITY_COLOURS[activity], label=label)
         start += seconds
-    limit = limit_near(estimator)
+    limit = visible_time_limit(estimator)
     if limit is not None:
-        ax.axvline(limit, color=BLACK, linestyle="--", linewidth=1.2)
-        ax.text(limit, 0.52, "limit", ha="right", va="bottom", fontsize="small")
+        ax.axvline(limit, color=INK, linestyle="--", linewidth=1.2)
+        ax.text(limit, 0.52, "time limit", ha="right", va="bottom", fontsize="small")
     ax.set(xlabel="seconds", xlim=(0, 1.01 * max(limit or 0.0, estimator.time_used_)), yticks=[], ylim=(-0.5, 0.5))
     ax.spines[["left", "top", "right"]].set_visible(False)
-    legend_above(ax)
+    add_legend_above(ax)
     return ax
 
 
-def parts_of_time(estimator: Fitted) -> dict[str, float]:
-    """The seconds of a fit by what they were spent on; they add up to `time_used_`."""
+def seconds_by_activity(estimator: FittedEstimator) -> dict[str, float]:
+    """Return the seconds of a fit by activity; they add up to `time_used_`."""
     check_fitted(estimator)
     rounds = estimator.history_
-    parts = {
-        "fit": sum(one.seconds_fit for one in rounds),
-        "exam": sum(one.seconds_exam for one in rounds),
-        "hand-over": sum(one.seconds_handover for one in rounds),
-        "choosing": sum(one.seconds_choose for one in rounds),
-        "storing": sum(one.seconds_model for one in rounds),
+    seconds = {
+        "fit": sum(finished.seconds_fit for finished in rounds),
+        "predict": sum(finished.seconds_exam for finished in rounds),
+        "transfer": sum(finished.seconds_handover for finished in rounds),
+        "choose rows": sum(finished.seconds_choose for finished in rounds),
+        "save model": sum(finished.seconds_model for finished in rounds),
     }
-    rest = max(0.0, estimator.time_used_ - sum(parts.values()))
-    after = min(rest, max(0.0, estimator.time_used_ - rounds[-1].elapsed)) if rounds else 0.0
-    return parts | {"at the end": after, "waiting": rest - after}
+    rest = max(0.0, estimator.time_used_ - sum(seconds.values()))
+    after_last = min(rest, max(0.0, estimator.time_used_ - rounds[-1].elapsed)) if rounds else 0.0
+    return seconds | {"after the last round": after_last, "other": rest - after_last}

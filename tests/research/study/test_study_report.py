@@ -10,7 +10,7 @@ import pytest
 
 from fitwithin._research.study.paper import ALPHA_TEACHERS, Paper, paper_sizes
 from fitwithin._research.study.report import write_report
-from pages import Page
+from pages import ParsedPage
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -102,7 +102,7 @@ def rows_of(report, name):
 
 
 def page_of(report):
-    return Page((report / "index.html").read_text(encoding="utf-8"))
+    return ParsedPage((report / "index.html").read_text(encoding="utf-8"))
 
 
 def row(rows, **fields):
@@ -182,7 +182,7 @@ def test_a_direction_that_is_not_the_papers_is_marked(tmp_path, tct, ours, mark)
     assert (found["tct_vs_double"], found["paper_tct_vs_double"], found["double_differs"]) == (ours, "win", mark)
     in_wins = row(rows_of(tmp_path, "wins"), learner="LGBM", basis="this study, shared sets")
     assert in_wins["double_differs"] == mark
-    marks = Page(page.read_text(encoding="utf-8")).attributes("abbr")
+    marks = ParsedPage(page.read_text(encoding="utf-8")).attributes("abbr")
     assert len(marks) == (0 if mark == "same" else 4), "LGBM and overall in the wins, the pair, and alpha"
 
 
@@ -266,7 +266,7 @@ def test_a_smaller_training_set_than_the_papers_is_said_to_be_smaller(tmp_path, 
     data = a_data_set("covtype")
     lines = [data, {**data, **change}, a_run("covtype", "lightgbm", "tct", 0, accuracy=0.8)]
 
-    page = Page(write_report(lines, tmp_path).read_text(encoding="utf-8"))
+    page = ParsedPage(write_report(lines, tmp_path).read_text(encoding="utf-8"))
 
     assert f"1 of them the paper's and {as_large} of these with as many training rows as there" in page.text
 
@@ -295,7 +295,7 @@ def test_names_are_text_whatever_is_in_them(tmp_path):
     lines = a_study({"lightgbm": (name, "covtype")}, teachers=("full", "tct", "double"), seeds=(0,))
     lines.append({"v": 1, "kind": "missing", "dataset": "<b>", "why": "<img src=x onerror=alert(1)>"})
 
-    page = Page(write_report(lines, tmp_path).read_text(encoding="utf-8"))
+    page = ParsedPage(write_report(lines, tmp_path).read_text(encoding="utf-8"))
 
     assert page.attributes("script") == page.attributes("b") == []
     assert all("onerror" not in image for image in page.attributes("img"))

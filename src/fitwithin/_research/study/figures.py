@@ -13,20 +13,8 @@ from fitwithin._research.study.measured import Measured
 from fitwithin._research.study.paper import Paper, in_order, name_of
 from fitwithin._research.study.statistics import directions
 from fitwithin._research.study.tables import alpha_table
-from fitwithin.viz._style import (
-    BLACK,
-    BLUE,
-    BROWN,
-    COLOURS,
-    EDGE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PINK,
-    TICKS,
-    house_style,
-    rendered,
-)
+from fitwithin.viz._palette import BLUE, BROWN, COLOUR_CYCLE, EDGE, GREEN, GREY, INK, ORANGE, PINK, TICKS
+from fitwithin.viz._style import figure_to_svg_and_png, picture_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,13 +81,13 @@ def time_picture(study: Measured, paper: Paper, learner: str, teachers: Sequence
         return None
     title = f"{name_of(learner)}: {listing([name_of(curve.teacher) for curve in found.curves])}"
     ends = found.ends(paper)
-    with house_style():
+    with picture_style():
         figure = _figure(5.3, 3.6)
         axes = _axes(figure, left=0.65, bottom=0.55, width=3.1, height=2.25)
         _draw_curves(axes, found.curves, ends, named=True)
         axes.set(xlabel="time, as a share of training on all rows", ylabel="accuracy on the test set, %")
         _head(figure, title, [found.basis, "◇ the paper's end, same data sets" if ends else ""])
-        svg, png = rendered(figure, dpi=_DPI)
+        svg, png = figure_to_svg_and_png(figure, dpi=_DPI)
     reached = listing([f"{name_of(curve.teacher)} {100 * curve.end:.1f} %" for curve in found.curves])
     alt = f"Average accuracy over normalised time for {title}. At the end: {reached}."
     return Picture(f"time-{name}-{learner}", title, ends_beside(study, paper, found), alt, svg, png)
@@ -117,7 +105,7 @@ def data_sets_picture(study: Measured, paper: Paper, learner: str) -> Picture | 
         return None
     width, height = 0.5 + 3.0 * min(3, len(panels)), 0.95 + 1.95 * -(-len(panels) // 3)
     title = f"{name_of(learner)}, data set by data set"
-    with house_style():
+    with picture_style():
         figure = _figure(max(width, 5.3), height)
         for place, (dataset, curves) in enumerate(panels.items()):
             bottom = height - 0.95 - 1.6 - 1.95 * (place // 3)
@@ -128,7 +116,7 @@ def data_sets_picture(study: Measured, paper: Paper, learner: str) -> Picture | 
             axes.set_title(name, loc="left", fontsize=9.5, parse_math=False)
         _head(figure, title, ["accuracy on the test set, %, over time as a share of training on all rows"])
         _legend(figure, teachers)
-        svg, png = rendered(figure, dpi=_DPI)
+        svg, png = figure_to_svg_and_png(figure, dpi=_DPI)
     caption = "Accuracy on the test set in % over the share of the time for training on all rows, mean over the seeds."
     alt = f"Small line charts of accuracy over normalised time for {listing(list(panels))}."
     return Picture(f"data-sets-{learner}", title, caption, alt, svg, png, wide=len(panels) > 2)
@@ -141,7 +129,7 @@ def alpha_picture(study: Measured) -> Picture | None:
     columns: dict[str, Any] = dict(zip(names, zip(*table.rows, strict=True), strict=False))
     if len(table.rows) < 2 or not all(columns["pairs"]):
         return None
-    with house_style():
+    with picture_style():
         figure = _figure(5.3, 5.4)
         upper = _axes(figure, left=0.75, bottom=2.75, width=3.1, height=1.95)
         lower = _axes(figure, left=0.75, bottom=0.55, width=3.1, height=1.7)
@@ -149,7 +137,7 @@ def alpha_picture(study: Measured) -> Picture | None:
         series = []
         for whose, style in (("", "-"), ("paper_", ":")):
             pairs = np.array(columns[f"{whose}pairs"], dtype=float)
-            for what, colour in (("wins", COLOURS[0]), ("losses", COLOURS[1])):
+            for what, colour in (("wins", COLOUR_CYCLE[0]), ("losses", COLOUR_CYCLE[1])):
                 share = 100 * np.array(columns[f"{whose}{what}"], dtype=float) / pairs
                 series.append((f"{what}, paper" if whose else f"{what}, here", share, colour, style))
         _draw_series(upper, alphas, series)
@@ -158,11 +146,11 @@ def alpha_picture(study: Measured) -> Picture | None:
         for whose, name, style in (("here", "accuracy_pct", "-"), ("paper", "paper_accuracy_pct", ":")):
             if None not in columns[name]:
                 accuracies = 100 * np.array(columns[name], dtype=float)
-                series.append((whose, accuracies - accuracies.max(), COLOURS[0], style))
+                series.append((whose, accuracies - accuracies.max(), COLOUR_CYCLE[0], style))
         _draw_series(lower, alphas, series)
         lower.set(xlabel="alpha", ylabel="points below the best")
         _head(figure, "Sensitivity to alpha", ["above: wins and losses against Double; below: average accuracy"])
-        svg, png = rendered(figure, dpi=_DPI)
+        svg, png = figure_to_svg_and_png(figure, dpi=_DPI)
     alt = "Two line charts over alpha: shares of pairs won and lost against Double, and the average accuracy."
     return Picture("alpha", "Sensitivity to alpha", "The paper's figures are dotted.", alt, svg, png)
 
@@ -181,7 +169,7 @@ def agreement_picture(study: Measured, paper: Paper) -> Picture | None:
     if not leads:
         return None
     agreed, total = (sum(count(same) for _, same in leads.values()) for count in (np.count_nonzero, len))
-    with house_style():
+    with picture_style():
         figure = _figure(5.3, 5.2)
         axes = _axes(figure, left=0.75, bottom=0.55, width=4.35, height=3.95)
         for place, (learner, (points, same)) in enumerate(leads.items()):
@@ -189,7 +177,7 @@ def agreement_picture(study: Measured, paper: Paper) -> Picture | None:
         _cross(axes)
         said = f"Directions (win, tie, loss) agree on {agreed} of {total} pairs"
         _head(figure, "TCT minus Double, in points of accuracy", [f"{said}; hollow where they differ"])
-        svg, png = rendered(figure, dpi=_DPI)
+        svg, png = figure_to_svg_and_png(figure, dpi=_DPI)
     caption = f"{said}. On the dashed line the lead is the same in both; the scales are logarithmic beyond 1 point."
     return Picture("agreement", "This study against the paper", caption, f"Scatter plot. {said}.", svg, png)
 
@@ -257,14 +245,14 @@ def _legend(figure: Figure, teachers: Sequence[str]) -> None:
     from matplotlib.lines import Line2D
 
     lines = [Line2D([], [], color=_LINES[t][0], linestyle=_LINES[t][1], label=name_of(t)) for t in teachers]
-    lines += [Line2D([], [], color=BLACK, marker="D", linestyle="", mfc="none", label="the paper's end")]
+    lines += [Line2D([], [], color=INK, marker="D", linestyle="", mfc="none", label="the paper's end")]
     place = 0.1 / figure.get_figwidth(), 1 - 0.56 / figure.get_figheight()
     spaces = {"borderpad": 0, "borderaxespad": 0, "handlelength": 1.6, "columnspacing": 1.4}
     figure.legend(handles=lines, loc="upper left", bbox_to_anchor=place, ncols=4, frameon=False, **spaces)
 
 
 def _scatter(axes: Axes, points: Any, same: Any, place: int, name: str) -> None:
-    marker, colour = _MARKERS[place % len(_MARKERS)], COLOURS[place % len(COLOURS)]
+    marker, colour = _MARKERS[place % len(_MARKERS)], COLOUR_CYCLE[place % len(COLOUR_CYCLE)]
     for chosen, fill in ((same, colour), (~same, "white")):
         axes.plot(*points[chosen].T, marker, mec=colour, mfc=fill, ms=7, mew=1.4, alpha=0.85, zorder=3)
     axes.plot([], [], marker, mec=colour, mfc=colour, ms=7, label=name)

@@ -9,8 +9,7 @@ from itertools import groupby
 
 from fitwithin._research.study.figures import Picture
 from fitwithin._research.study.table import Cell, Column, Table
-from fitwithin.viz._html import Part, figure, plain, scrolling
-from fitwithin.viz._html import render_page as render_parts
+from fitwithin.viz._html import PageSection, escape_text, html_figure, make_scrollable, render_html_page
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,8 @@ def render_page(title: str, answer: Sequence[str], sections: Sequence[Section]) 
     >>> "<h1>A &lt;study&gt;</h1>" in page, "<script" in page, "://" in page
     (True, False, False)
     """
-    parts = [Part(section.title, section.words, _body_of(section)) for section in sections]
-    return render_parts(title, answer, parts, style=_STYLE)
+    parts = [PageSection(section.title, section.words, _body_of(section)) for section in sections]
+    return render_html_page(title, answer, parts, style=_STYLE)
 
 
 def _body_of(section: Section) -> str:
@@ -62,43 +61,43 @@ def _body_of(section: Section) -> str:
 def _picture(picture: Picture) -> str:
     # As an image of its own: the names inside one SVG would clash with those of the next in the same document.
     source = f"data:image/svg+xml;base64,{b64encode(picture.svg).decode('ascii')}"
-    image = f'<img src="{source}" alt="{plain(picture.alt)}">'
-    return figure(image, title=picture.title, caption=picture.caption, wide=picture.wide)
+    image = f'<img src="{source}" alt="{escape_text(picture.alt)}">'
+    return html_figure(image, title=picture.title, caption=picture.caption, wide=picture.wide)
 
 
 def _table(table: Table) -> str:
-    title, note = plain(table.title), plain(table.note)
+    title, note = escape_text(table.title), escape_text(table.note)
     if not table.rows:
-        return f'<h3>{title}</h3><p class="note">{plain(table.empty)}</p>'
+        return f'<h3>{title}</h3><p class="note">{escape_text(table.empty)}</p>'
     # The first column becomes a line above the rows that share it: a column less to scroll past on a phone.
     shown = [(place, column) for place, column in enumerate(table.columns) if not column.beside][table.grouped :]
     body = "".join(_body(table, shown, list(rows)) for _, rows in groupby(table.rows, key=lambda row: row[0]))
     shell = f"<table><thead>{_head([column for _, column in shown])}</thead>{body}</table>"
     return (
-        f"<h3>{title}</h3>{scrolling(shell, table.title)}"
-        f'<p class="note">{note} <span class="file">tables/{plain(table.name)}.csv</span></p>'
+        f"<h3>{title}</h3>{make_scrollable(shell, table.title)}"
+        f'<p class="note">{note} <span class="file">tables/{escape_text(table.name)}.csv</span></p>'
     )
 
 
 def _head(columns: Sequence[Column]) -> str:
-    headings = "".join(f'<th scope="col" class="{one.style}">{plain(one.heading)}</th>' for one in columns)
+    headings = "".join(f'<th scope="col" class="{one.style}">{escape_text(one.heading)}</th>' for one in columns)
     if not any(column.group for column in columns):
         return f"<tr>{headings}</tr>"
     groups = []
     for group, members in groupby(columns, key=lambda column: column.group):
         kind = f'th scope="colgroup" colspan="{len(list(members))}"'
-        groups.append(f'<{kind} class="group">{plain(group)}</th>' if group else f"<{kind}></th>")
+        groups.append(f'<{kind} class="group">{escape_text(group)}</th>' if group else f"<{kind}></th>")
     return f"<tr>{''.join(groups)}</tr><tr>{headings}</tr>"
 
 
 def _body(table: Table, shown: Sequence[tuple[int, Column]], rows: Sequence[Sequence[Cell]]) -> str:
     lines = []
     if table.grouped:
-        above = plain(table.columns[0].text(rows[0][0]))
+        above = escape_text(table.columns[0].text(rows[0][0]))
         lines.append(f'<tr><th scope="rowgroup" class="learner" colspan="{len(shown)}">{above}</th></tr>')
     for row in rows:
         (first, column), *others = shown
-        heading = f'<th scope="row">{plain(column.text(row[first]))}</th>'
+        heading = f'<th scope="row">{escape_text(column.text(row[first]))}</th>'
         lines.append(f"<tr>{heading}{''.join(_cell(table, row, place) for place, _ in others)}</tr>")
     return f"<tbody>{''.join(lines)}</tbody>"
 
@@ -118,7 +117,7 @@ def _cell(table: Table, row: Sequence[Cell], place: int) -> str:
 
 def _readable(column: Column, value: Cell) -> str:
     text = column.text(value, decimals=1)
-    return f"{int(text):,}" if column.style == "count" and text else plain(text)
+    return f"{int(text):,}" if column.style == "count" and text else escape_text(text)
 
 
 _MARK = '<abbr title="not the paper\'s direction">≠</abbr>'
@@ -133,7 +132,7 @@ img { display: block; width: 100%; height: auto; } .wide img { min-width: 42rem;
 th.group { text-align: center; } th.learner { font-weight: 600; background: var(--band); }
 tbody th[scope="row"] { position: sticky; left: 0; background: var(--paper); min-width: 8rem; max-width: 17rem; }
 .count, .percent, .seconds { text-align: right; }
-td small { display: block; color: var(--quiet); font-size: .8em; }
+td small { display: block; color: var(--grey); font-size: .8em; }
 .win { color: var(--win); } .loss { color: var(--loss); }
 .mark { font-weight: 700; padding-left: 0; } abbr { text-decoration: none; }
 @media (max-width: 30rem) { tbody th[scope="row"] { max-width: 10rem; } }

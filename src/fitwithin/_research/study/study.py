@@ -146,7 +146,7 @@ def _fingerprint(prepared: Prepared) -> str:
 
 def _start(plan: Plan) -> Line:
     """On what the lines that follow were measured."""
-    here = Environment.here()
+    here = Environment.current()
     return {
         "kind": "start",
         "when": here.date,

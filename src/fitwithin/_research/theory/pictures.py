@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fitwithin.viz._style import rendered, require_matplotlib
+from fitwithin.viz._style import figure_to_svg_and_png, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,6 +62,6 @@ def legend(ax: Axes, place: Literal["upper left", "upper right"]) -> None:
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write the figure as SVG and PNG, without dates or versions, and return the paths."""
     paths = [folder / f"{name}.svg", folder / f"{name}.png"]
-    for path, body in zip(paths, rendered(figure, dpi=_DPI), strict=True):
+    for path, body in zip(paths, figure_to_svg_and_png(figure, dpi=_DPI), strict=True):
         path.write_bytes(body)
     return paths

@@ -1,5 +1,5 @@
-"""The report of a fit: one page with everything in it."""
+"""The HTML report of a fit."""
 
-from fitwithin.viz._report.report import Reporting
+from fitwithin.viz._report.report import ReportMixin
 
-__all__ = ["Reporting"]
+__all__ = ["ReportMixin"]

@@ -1,4 +1,4 @@
-"""The report, written."""
+"""The `report` method of the estimators, and the sections of its page."""
 
 from __future__ import annotations
 
@@ -9,57 +9,64 @@ from typing import Any
 
 from fitwithin._core.environment import Environment
 from fitwithin._core.records import Round
-from fitwithin.viz._fitted import check_fitted
-from fitwithin.viz._history import COLUMNS, ends
-from fitwithin.viz._html import SORTING, Part, render_page, scrolling, table, write_whole
-from fitwithin.viz._report.figures import STYLE, pictures
-from fitwithin.viz._report.summary import answer, data, facts, machine, settings, versions
+from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted
+from fitwithin.viz._history import HISTORY_COLUMNS, first_and_last
+from fitwithin.viz._html import SORT_SCRIPT, PageSection, html_table, make_scrollable, render_html_page, save_page
+from fitwithin.viz._report.pictures import PICTURES_CSS, render_pictures
+from fitwithin.viz._report.summary import (
+    data_facts,
+    facts_table,
+    machine_facts,
+    setting_facts,
+    summarize_fit,
+    version_facts,
+)
 from fitwithin.viz._style import require_matplotlib
 
 # A teacher of mini-batches may have thousands of rounds, and a page with all of them is slow to sort.
-_MOST_ROUNDS = 1000
+_MAX_ROUNDS_IN_REPORT = 1000
 
 
-_SORTABLE = """
-.sortable td, .sortable th { text-align: right; white-space: nowrap; }
+_TABLES_CSS = """
+.sortable td, .sortable th { text-align: right; } .sortable td { white-space: nowrap; }
 .sortable :is(td, th):first-child { position: sticky; left: 0; background: var(--paper); }
 .sortable button { all: unset; cursor: pointer; font-weight: 600; }
 .sortable button:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
-.sortable button::after { content: "\\2195"; color: var(--quiet); opacity: .55; padding-left: .2em; font-weight: 400; }
+.sortable button::after { content: "\\2195"; color: var(--grey); opacity: .55; padding-left: .2em; font-weight: 400; }
 [aria-sort] button::after { color: var(--link); opacity: 1; }
 [aria-sort="ascending"] button::after { content: "\\2191"; }
 [aria-sort="descending"] button::after { content: "\\2193"; }
-.facts td { overflow-wrap: anywhere; white-space: pre-wrap; } .facts th { color: var(--quiet); white-space: nowrap; }
+.facts td { overflow-wrap: anywhere; white-space: pre-wrap; } .facts th { color: var(--grey); white-space: nowrap; }
 @media print { .sortable { font-size: 6.5pt; } .sortable th, .sortable td { padding: .15rem .25rem; }
   .sortable button::after { content: ""; padding: 0; } }
 """
 
 
-class Reporting:
-    """What can be reported about: a fitted `TimeConstrainedClassifier` or `TimeConstrainedRegressor`."""
+class ReportMixin:
+    """The `report` method of `TimeConstrainedClassifier` and `TimeConstrainedRegressor`."""
 
     def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write one page about the fit: score, limit, pictures, rounds, settings, machine.
+        """Write an HTML report of the fit: score, time limit, pictures, rounds, settings, machine.
 
-        The page holds everything it needs, and opens without a network. It takes matplotlib:
+        The page needs no other file and no network. Writing it needs matplotlib:
         ``pip install 'fitwithin[plots]'``.
 
         Parameters
         ----------
         path : str or path
-            Of the page, such as ``"report.html"``. A file that is there is replaced, by the whole page or not at all.
+            File to write, such as ``"report.html"``. An existing file is replaced once the page is complete.
 
         Returns
         -------
         Path
-            The page.
+            The file.
 
         Raises
         ------
         NotFittedError
-            Before `fit`.
+            If `fit` was not called.
         ImportError
-            Without matplotlib.
+            If matplotlib is missing.
 
         Examples
         --------
@@ -70,53 +77,65 @@ class Reporting:
         >>> clf = TimeConstrainedClassifier(GaussianNB(), backend="inline", random_state=0)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     page = clf.fit(*make_classification(5_000, random_state=0)).report(f"{folder}/report.html")
-        ...     print(page.name, "The limit was kept" in page.read_text(encoding="utf-8"))
+        ...     print(page.name, "The time limit was kept" in page.read_text(encoding="utf-8"))
         report.html True
         """
         page = Path(path)
-        write_whole(page, _text(self))
+        save_page(page, _render_report(self))
         return page
 
 
-def _text(estimator: Any) -> str:
+def _render_report(estimator: Any) -> str:
     check_fitted(estimator)
     require_matplotlib()
-    title = f"{_name(estimator.best_estimator_)}, fitted within {estimator.time_limit_:g} s"
-    return render_page(title, answer(estimator), _parts(estimator), style=STYLE + _SORTABLE, script=SORTING)
+    title = f"{_learner_name(estimator.best_estimator_)}, fitted within {estimator.time_limit_:g} s"
+    sections = [_pictures_section(estimator), _rounds_section(estimator.history_), *_facts_sections(estimator)]
+    return render_html_page(
+        title, summarize_fit(estimator), sections, style=PICTURES_CSS + _TABLES_CSS, script=SORT_SCRIPT
+    )
 
 
-def _name(model: Any) -> str:
-    """The learner's name; a pipeline is known by its last step."""
+def _learner_name(model: Any) -> str:
+    """Return the name of the learner's class; for a pipeline, that of its last step."""
     steps = getattr(model, "steps", None)
     return type(steps[-1][1] if steps else model).__name__
 
 
-def _note(history: Sequence[Round]) -> str:
-    """How the scores of the rounds are to be read."""
+def _pictures_section(estimator: FittedEstimator) -> PageSection:
+    introduction = "How the score grew, where the time went, and what the models were trained on."
+    return PageSection("Pictures", introduction, render_pictures(estimator))
+
+
+def _rounds_section(history: Sequence[Round]) -> PageSection:
+    if not history:
+        return PageSection("Rounds", "No round was finished.")
+    introduction = "Every finished round, times in seconds. Click a heading to sort; point at it for its meaning."
+    shown, n_omitted = first_and_last(history, _MAX_ROUNDS_IN_REPORT)
+    if n_omitted:
+        introduction += f" The table omits {n_omitted:,} of {len(history):,} rounds, in the middle."
+    table = make_scrollable(html_table(HISTORY_COLUMNS, shown, sortable=True), "Rounds")
+    return PageSection("Rounds", introduction, table + _score_note(history))
+
+
+def _score_note(history: Sequence[Round]) -> str:
+    """Return a note, as HTML, on how to read the scores of the rounds."""
     notes = []
     if any(finished.validation_rows for finished in history):
         notes.append(
-            "Scores of rounds come from the validation rows, which chose the model; the score at the top does not."
+            "The scores of the rounds come from the validation rows, which also chose the model. "
+            "The estimate at the top comes from other rows."
         )
     if any(finished.is_flattered for finished in history):
-        notes.append("A score without validation rows is too high where fewer rows are fresh than were examined.")
+        notes.append("A score without validation rows is too high if some of its checked rows are not fresh.")
     return f'<p class="note">{" ".join(notes)}</p>' if notes else ""
 
 
-def _parts(estimator: Any) -> list[Part]:
-    here = Environment.here()
-    shown, left_out = ends(estimator.history_, _MOST_ROUNDS)
-    words = "Every finished round, times in seconds. Click a heading to sort; point at it to see what it means."
-    if left_out:
-        words += f" Of {len(estimator.history_):,} rounds the first and the last are shown, {left_out:,} are left out."
-    if not shown:
-        words = "No round was finished."
-    rounds = scrolling(table(COLUMNS, shown, sortable=True), "Rounds") + _note(estimator.history_) if shown else ""
-    settled = facts("Settings", settings(estimator)) + facts("Data", data(estimator))
-    where = facts("Environment", machine(here)) + facts("Versions", versions(here, estimator.best_estimator_))
+def _facts_sections(estimator: Any) -> list[PageSection]:
+    environment = Environment.current()
+    settings = facts_table("Settings", setting_facts(estimator)) + facts_table("Data", data_facts(estimator))
+    machine = facts_table("Machine", machine_facts(environment))
+    versions = facts_table("Versions", version_facts(environment, estimator.best_estimator_))
     return [
-        Part("Pictures", "How the score grew, where the time went, and what was taught.", pictures(estimator)),
-        Part("Rounds", words, rounds),
-        Part("Settings and data", "What the fit was asked to do.", settled),
-        Part("Environment and versions", "Where this page was written, and with what.", where),
+        PageSection("Settings and data", "The parameters of the estimator and the size of the data.", settings),
+        PageSection("Machine and versions", "The machine and the libraries that wrote this page.", machine + versions),
     ]

@@ -1,4 +1,4 @@
-"""What the reader of a report wants to know first."""
+"""The texts and tables of facts in a report."""
 
 from __future__ import annotations
 
@@ -6,93 +6,96 @@ from collections.abc import Mapping
 from typing import Any
 
 from fitwithin._core.environment import Environment, library_versions
-from fitwithin.viz._fitted import Fitted, returned, score_name
-from fitwithin.viz._html import plain, scrolling
+from fitwithin.viz._fitted_estimator import FittedEstimator, find_best_round, score_name
+from fitwithin.viz._html import escape_text, make_scrollable
 
-_STOPPED = {
-    "time": "the time was up, or too short for the next lesson",
-    "all rows": "no more rows were left to teach",
-    "no mistakes": "the model made no mistakes any more",
-    "on_round": "on_round said so",
+_STOP_REASONS = {
+    "time": "the time was up, or too short for another fit",
+    "all rows": "no more training rows were left",
+    "no mistakes": "the model made no more mistakes",
+    "on_round": "on_round returned True",
     "interrupted": "it was interrupted",
     "learner failed": "the learner failed in a later round",
 }
 
 
-def answer(estimator: Fitted) -> list[str]:
-    """The score with its interval, whether the limit was kept, and what the model rests on; a paragraph each."""
-    return [_score(estimator), _limit(estimator), _lesson(estimator)]
+def summarize_fit(estimator: FittedEstimator) -> list[str]:
+    """Return a paragraph each about the score, the time limit and the returned model."""
+    return [_describe_score(estimator), _describe_time(estimator), _describe_model(estimator)]
 
 
-def _score(estimator: Fitted) -> str:
+def _describe_score(estimator: FittedEstimator) -> str:
     name = score_name(estimator)
     name = name[:1].upper() + name[1:]
     if estimator.score_estimate_ is not None:
         value, low, high = estimator.score_estimate_
         return (
-            f"{name} {value:.4f}; with 95 % confidence between {low:.4f} and {high:.4f}. "
-            "It comes from rows that played no part in making the model."
+            f"{name} {value:.4f}, 95 % interval {low:.4f} to {high:.4f}. "
+            "The estimate comes from rows that had no part in training or choosing the model."
         )
     if estimator.n_rows_taught_ >= estimator.n_rows_in_:
-        return f"{name} not known: the model was taught every row, and none is left to examine it on."
-    return f"{name} not known: the model was not examined on rows that were new to it."
+        return f"{name} not known: the model was trained on every row, so no row is left for an estimate."
+    return f"{name} not known: the model made no predictions for rows that were new to it."
 
 
-def _limit(estimator: Fitted) -> str:
+def _describe_time(estimator: FittedEstimator) -> str:
     limit, used = estimator.time_limit_, estimator.time_used_
     if used <= limit:
-        return f"The limit was kept: {used:.2f} s of {limit:g} s."
-    return f"The limit was missed by {used - limit:.2f} s: {used:.2f} s, and {limit:g} s were allowed."
+        return f"The time limit was kept: {used:.2f} s of {limit:g} s."
+    return f"The time limit of {limit:g} s was missed by {used - limit:.2f} s: the fit took {used:.2f} s."
 
 
-def _lesson(estimator: Fitted) -> str:
-    rounds, best = len(estimator.history_), returned(estimator)
-    which = "" if best is None else f", that of round {best.number},"
+def _describe_model(estimator: FittedEstimator) -> str:
+    n_rounds, best = len(estimator.history_), find_best_round(estimator)
+    origin = "" if best is None else f", from round {best.number},"
     return (
-        f"The returned model{which} was taught {estimator.n_rows_taught_:,} of {estimator.n_rows_in_:,} rows. "
-        f"There {'was 1 round' if rounds == 1 else f'were {rounds:,} rounds'}; the fit ended because "
-        f"{_STOPPED.get(estimator.stop_reason_, estimator.stop_reason_)}."
+        f"The returned model{origin} was trained on {estimator.n_rows_taught_:,} of {estimator.n_rows_in_:,} rows. "
+        f"There {'was 1 round' if n_rounds == 1 else f'were {n_rounds:,} rounds'}; the fit ended because "
+        f"{_STOP_REASONS.get(estimator.stop_reason_, estimator.stop_reason_)}."
     )
 
 
-def facts(heading: str, found: Mapping[str, Any]) -> str:
-    """A heading and two columns, what and which, as HTML."""
-    lines = (f'<tr><th scope="row">{plain(what)}</th><td>{plain(which)}</td></tr>' for what, which in found.items())
-    shown = f'<table class="facts">{"".join(lines)}</table>'
-    return f"<h3>{plain(heading)}</h3>{scrolling(shown, heading)}"
+def facts_table(heading: str, facts: Mapping[str, Any]) -> str:
+    """Return a heading and a table with a row for each fact, as HTML."""
+    rows = (
+        f'<tr><th scope="row">{escape_text(name)}</th><td>{escape_text(value)}</td></tr>'
+        for name, value in facts.items()
+    )
+    table = f'<table class="facts">{"".join(rows)}</table>'
+    return f"<h3>{escape_text(heading)}</h3>{make_scrollable(table, heading)}"
 
 
-def settings(estimator: Any) -> dict[str, str]:
-    """The parameters of the estimator, as a user would write them, and the learner that came of them."""
-    given = {name: _written(value) for name, value in estimator.get_params(deep=False).items()}
-    return given | {"learner, as fitted": repr(estimator.best_estimator_)}
+def setting_facts(estimator: Any) -> dict[str, str]:
+    """Return the parameters of the estimator, as a user would write them, and the fitted learner."""
+    parameters = {name: _format_parameter(value) for name, value in estimator.get_params(deep=False).items()}
+    return parameters | {"fitted learner": repr(estimator.best_estimator_)}
 
 
-def _written(value: Any) -> str:
-    # Of a function the name says more than its address.
+def _format_parameter(value: Any) -> str:
+    # The repr of a function shows its address; its name says more.
     return str(value.__qualname__) if hasattr(value, "__qualname__") else repr(value)
 
 
-def data(estimator: Fitted) -> dict[str, str]:
-    """Sizes of the pool."""
-    found = {"rows": f"{estimator.n_rows_in_:,}"}
+def data_facts(estimator: FittedEstimator) -> dict[str, str]:
+    """Return the size of the data."""
+    facts = {"rows": f"{estimator.n_rows_in_:,}"}
     if hasattr(estimator, "n_features_in_"):
-        found["features"] = f"{estimator.n_features_in_:,}"
+        facts["features"] = f"{estimator.n_features_in_:,}"
     if hasattr(estimator, "classes_"):
-        found["classes"] = f"{len(estimator.classes_):,}"
-    return found
+        facts["classes"] = f"{len(estimator.classes_):,}"
+    return facts
 
 
-def machine(here: Environment) -> dict[str, str]:
-    """The machine."""
+def machine_facts(environment: Environment) -> dict[str, str]:
+    """Return the processor, the memory, the operating system and the date."""
     return {
-        "processor": f"{here.cores} cores, {here.processor or 'unknown'}",
-        "memory": f"{here.memory_gb:g} GB",
-        "system": here.kernel,
-        "date": here.date,
+        "processor": f"{environment.cores} cores, {environment.processor or 'unknown'}",
+        "memory": f"{environment.memory_gb:g} GB",
+        "system": environment.kernel,
+        "date": environment.date,
     }
 
 
-def versions(here: Environment, model: Any) -> dict[str, str]:
-    """Python and the libraries, those of the learner too."""
-    return {"Python": here.python} | here.libraries | library_versions(model)
+def version_facts(environment: Environment, model: Any) -> dict[str, str]:
+    """Return the versions of Python and of the libraries, including the learner's."""
+    return {"Python": environment.python} | environment.libraries | library_versions(model)

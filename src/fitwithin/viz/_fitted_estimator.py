@@ -1,4 +1,4 @@
-"""What is drawn: a fitted estimator, as far as the pictures look at it."""
+"""A fitted estimator, as far as pictures and reports read it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from fitwithin._core.records import Round
 
 
-class Fitted(Protocol):
+class FittedEstimator(Protocol):
     """A fitted `TimeConstrainedClassifier` or `TimeConstrainedRegressor`."""
 
     scoring: Any
@@ -24,26 +24,25 @@ class Fitted(Protocol):
     score_estimate_: tuple[float, float, float] | None
 
 
-def check_fitted(estimator: Fitted) -> None:
-    """Refuse what was not fitted, or is not ours.
+def check_fitted(estimator: FittedEstimator) -> None:
+    """Raise an error unless this is a fitted estimator of this package.
 
     Raises
     ------
     TypeError
-        If it is something else than an estimator of ours.
+        If it is not a `TimeConstrainedClassifier` or `TimeConstrainedRegressor`.
     NotFittedError
         If `fit` was not called.
     """
     if not hasattr(estimator, "time_limit"):
         raise TypeError(
-            "A picture is drawn of a fitted TimeConstrainedClassifier or TimeConstrainedRegressor; "
-            f"got {type(estimator).__name__}."
+            f"Got {type(estimator).__name__}; expected a fitted TimeConstrainedClassifier or TimeConstrainedRegressor."
         )
     check_is_fitted(estimator, "history_")
 
 
-def score_name(estimator: Fitted) -> str:
-    """What the score is called.
+def score_name(estimator: FittedEstimator) -> str:
+    """Return the name of the score.
 
     Examples
     --------
@@ -59,6 +58,6 @@ def score_name(estimator: Fitted) -> str:
     return str(getattr(scoring, "__name__", scoring))
 
 
-def returned(estimator: Fitted) -> Round | None:
-    """The round whose model was returned; None if it was cut off before it was noted."""
-    return next((one for one in reversed(estimator.history_) if one.best), None)
+def find_best_round(estimator: FittedEstimator) -> Round | None:
+    """Return the round of the returned model, or None if no finished round has it."""
+    return next((finished for finished in reversed(estimator.history_) if finished.best), None)
