@@ -1,4 +1,4 @@
-"""fitwithin train, as a user meets it."""
+"""fitwithin train, as a user runs it."""
 
 import datetime
 import json
@@ -23,7 +23,7 @@ ROWS = 3000
 
 
 def people(rows=ROWS, seed=0):
-    """Rows of every kind of column, gaps among them."""
+    """Rows with every kind of column and missing values."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"age": rng.integers(18, 90, rows), "height": rng.normal(170, 10, rows)})
     frame["city"] = rng.choice(["Oslo", "Lima", "Pune"], rows)
@@ -58,7 +58,7 @@ def train(run, *more, data="people.parquet", target="buys", learner="decision-tr
 
 
 def assert_refused(result, *words, code=2):
-    """One sentence and a hint on standard error, and nothing of Python's."""
+    """Check for one sentence and a hint on standard error, without a traceback."""
     assert result.exit_code == code, result.output
     assert len(result.stderr.strip().splitlines()) <= 2
     assert "Traceback" not in result.output
@@ -66,17 +66,19 @@ def assert_refused(result, *words, code=2):
         assert word in result.stderr
 
 
-def test_it_shows_what_it_understood_and_what_came_of_it(run, here):
+def test_the_file_and_the_result_are_shown(run, here):
     result = train(run)
 
     assert result.exit_code == 0, result.output
     said = " ".join(result.stdout.split())
     for words in (
-        "people.parquet: 3,000 rows, 5 columns to learn from; read and encoded in",
-        "To learn: buys, 2 classes: no",
-        "Left out: name (nearly every row has a value of its own)",
+        "people.parquet: 3,000 rows, 5 feature columns; read and encoded in",
+        "Target: buys, 2 classes: no",
+        "Left out: name (a different value in nearly every row)",
         "Left out: empty (no values)",
-        "rows taught",
+        "training rows",
+        "booleans: member",
+        "text: city",
         "of 60 s",
         "fitwithin predict model.skops new-rows.parquet --out predictions.parquet",
     ):
@@ -87,40 +89,40 @@ def test_it_shows_what_it_understood_and_what_came_of_it(run, here):
 
 @pytest.mark.filterwarnings("ignore:The max_iter was reached")  # it is shown as a note
 @pytest.mark.parametrize("learner", ["lightgbm", "logistic-regression", "linear-svm", "hist-gradient-boosting"])
-def test_learners_get_the_columns_that_they_can_use(run, learner):
+def test_learners_get_the_encoding_that_they_can_use(run, learner):
     result = train(run, "--json", "--test", "people.parquet", learner=learner)
 
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert told["encoding"] == ("one-hot" if learner[0] == "l" and "gbm" not in learner else "ordinal")
-    assert told["training"]["test"]["score"] > 0.85
-    assert told["classes"] == ["no", "yes"]
+    card = json.loads(result.stdout)
+    assert card["encoding"] == ("one-hot" if learner[0] == "l" and "gbm" not in learner else "ordinal")
+    assert card["training"]["test"]["score"] > 0.85
+    assert card["classes"] == ["no", "yes"]
 
 
-def test_json_is_all_there_is_on_standard_output(run):
-    told = json.loads(train(run, "--json").stdout)
+def test_json_is_alone_on_standard_output(run):
+    card = json.loads(train(run, "--json").stdout)
 
-    assert told["training"]["rows"] == ROWS
-    assert told["training"]["time_used"] <= told["training"]["time_limit"] == 60
-    assert told["training"]["model"] == "model.skops"
-    assert told["training"]["left_out"] == {
-        "name": "nearly every row has a value of its own",
+    assert card["training"]["rows"] == ROWS
+    assert card["training"]["time_used"] <= card["training"]["time_limit"] == 60
+    assert card["training"]["model"] == "model.skops"
+    assert card["training"]["left_out"] == {
+        "name": "a different value in nearly every row",
         "empty": "no values",
     }
-    assert [column["kind"] for column in told["columns"]] == ["number", "number", "word", "truth", "time"]
+    assert [column["kind"] for column in card["columns"]] == ["number", "number", "text", "boolean", "time"]
 
 
-def test_values_are_learned_too(run, here):
+def test_a_regression_is_trained(run, here):
     result = train(run, "--json", target="height")
 
-    told = json.loads(result.stdout)
-    assert told["task"] == "regression"
-    assert told["scoring"] == "r2"
-    assert told["training"]["rows_without_label"] == ROWS // 10
+    card = json.loads(result.stdout)
+    assert card["task"] == "regression"
+    assert card["scoring"] == "r2"
+    assert card["training"]["rows_without_label"] == ROWS // 10
 
 
 @pytest.mark.parametrize("learner", ["random-forest", "linear-svm"])
-def test_sparse_rows_and_matrices_are_learned_too(run, learner):
+def test_models_are_trained_on_sparse_rows_and_matrices(run, learner):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (500, 5)).astype(float)
     y = (X[:, 0] > 1).astype(int)
@@ -134,7 +136,7 @@ def test_sparse_rows_and_matrices_are_learned_too(run, learner):
     assert json.loads(dense.stdout)["features"] == 5
 
 
-def test_a_learner_that_takes_no_sparse_rows_is_named_before(run):
+def test_a_learner_that_takes_no_sparse_rows_is_refused(run):
     dump_svmlight_file(np.eye(4), [0, 1, 0, 1], "rows.svmlight")
 
     assert_refused(
@@ -172,7 +174,7 @@ def test_too_little_time_is_exit_code_3_and_no_file(run, here):
         (("people.parquet", "--target", "buys", "--learner", "magic"), ("--learner magic", "random-forest")),
         (("people.parquet", "--target", "buys", "--learner", "no.such:thing"), ("No module named", "package.module:")),
         (("people.parquet", "--target", "buys", "--learner", "os:getcwd"), ("no fit and predict",)),
-        (("people.parquet", "--target", "height", "--learner", "linear-svm"), ("For values", "random-forest")),
+        (("people.parquet", "--target", "height", "--learner", "linear-svm"), ("For regression", "random-forest")),
         (("people.parquet", "--target", "buys", "--teacher", "tcd"), ("Did you mean tct?",)),
         (("people.parquet", "--target", "buys", "--teacher", "sgd"), ("partial_fit", "the teacher 'tct'")),
         (("people.parquet", "--target", "height", "--teacher", "osct"), ("classes only", "the teacher 'tct'")),
@@ -187,12 +189,12 @@ def test_too_little_time_is_exit_code_3_and_no_file(run, here):
     ],
     ids=lambda value: " ".join(value)[-40:],
 )
-def test_a_mistake_gets_a_sentence_and_what_to_do(run, here, options, words):
+def test_an_error_is_one_sentence_and_a_hint(run, here, options, words):
     assert_refused(run(*options), *words)
     assert os.listdir(here) == ["people.parquet"]
 
 
-def test_a_model_that_exists_is_replaced_only_if_asked(run, here):
+def test_an_existing_model_is_replaced_only_with_force(run, here):
     (here / "model.skops").write_text("mine")
 
     assert_refused(train(run), "exists already", "--force")
@@ -212,7 +214,7 @@ def test_a_file_without_rows_or_other_columns_is_refused(run):
     people()[["buys", "empty"]].to_parquet("alone.parquet")
 
     assert_refused(train(run, data="none.parquet"), "has no rows")
-    assert_refused(train(run, data="alone.parquet"), "no column beside 'buys'")
+    assert_refused(train(run, data="alone.parquet"), "no column other than 'buys'")
 
 
 @pytest.mark.parametrize(
@@ -224,7 +226,7 @@ def test_a_file_without_rows_or_other_columns_is_refused(run):
         ("--test", "test.parquet", "--out", "test.parquet"),
     ],
 )
-def test_one_file_for_two_things_is_refused_whatever_the_force(run, here, options):
+def test_one_file_for_two_purposes_is_refused_even_with_force(run, here, options):
     people(seed=1).to_parquet("test.parquet")
     before = {name: (here / name).read_bytes() for name in ("people.parquet", "test.parquet")}
 
@@ -234,7 +236,7 @@ def test_one_file_for_two_things_is_refused_whatever_the_force(run, here, option
 
 
 @pytest.mark.parametrize("options", [("--jobs", 0), ("--jobs", -7), ("--seed", 2**32)])
-def test_numbers_that_no_learner_takes_are_wrong_usage(run, here, options):
+def test_numbers_out_of_range_are_wrong_usage(run, here, options):
     assert train(run, *options).exit_code == 2
     assert os.listdir(here) == ["people.parquet"]
 
@@ -252,7 +254,7 @@ LOUD = """
 """
 
 
-def test_a_learner_that_prints_does_not_disturb_json(here):
+def test_output_of_a_learner_does_not_mix_with_json(here):
     (here / "mine.py").write_text(textwrap.dedent(LOUD))
     options = ["--target", "buys", "--time-limit", "60s", "--learner", "mine:loud", "--json"]
 
@@ -265,7 +267,7 @@ def test_a_learner_that_prints_does_not_disturb_json(here):
     assert "-- predicts" in errors
 
 
-def test_signs_that_a_terminal_can_not_show_do_not_stop_the_training(here):
+def test_characters_that_a_terminal_can_not_show_do_not_stop_the_training(here):
     people(300).replace({"buys": {"yes": "ja 🙂"}}).to_parquet("smile.parquet")
     options = ["--target", "buys", "--time-limit", "60s", "--learner", "decision-tree"]
 
@@ -276,14 +278,14 @@ def test_signs_that_a_terminal_can_not_show_do_not_stop_the_training(here):
     assert "ja ?" in output
 
 
-def test_a_matrix_is_not_tested_on_a_table(run):
+def test_a_model_of_a_matrix_is_not_tested_on_a_table(run):
     np.savez("m.npz", X=np.random.default_rng(0).random((300, 2)), y=np.arange(300) % 2)
     pd.DataFrame({"y": [0, 1], "a": [0.0, 1.0]}).to_parquet("t.parquet")
 
     assert_refused(train(run, "--test", "t.parquet", data="m.npz", target="y"), "matrix without names")
 
 
-def test_a_score_that_is_no_number_is_told_and_not_written(run):
+def test_an_undefined_test_score_is_noted_and_left_out(run):
     people().head(1).to_parquet("one.parquet")
 
     result = train(run, "--json", "--test", "one.parquet", "--task", "regression", target="age")
@@ -293,18 +295,18 @@ def test_a_score_that_is_no_number_is_told_and_not_written(run):
     assert result.stderr.startswith("Note: no test score: r2 is not defined")
 
 
-def test_the_next_command_asks_for_pickle_only_where_it_takes_pickle(run):
+def test_the_next_command_has_unsafe_pickle_only_for_a_pickle(run):
     assert "--unsafe-pickle" not in train(run, "--out", "a.pickle").stdout
     assert "--unsafe-pickle" in train(run, "--out", "b.model", "--unsafe-pickle").stdout
 
 
-def test_a_model_says_which_libraries_it_needs(run):
-    told = json.loads(train(run, "--json", learner="xgboost").stdout)
+def test_the_card_names_the_libraries(run):
+    card = json.loads(train(run, "--json", learner="xgboost").stdout)
 
-    assert {"xgboost", "skops", "pyarrow", "scikit-learn"} <= set(told["versions"])
+    assert {"xgboost", "skops", "pyarrow", "scikit-learn"} <= set(card["versions"])
 
 
-def test_ctrl_c_during_the_report_does_not_pretend_that_there_is_no_model(run, here, monkeypatch):
+def test_ctrl_c_during_the_report_is_no_failure(run, here, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
@@ -317,8 +319,7 @@ def test_ctrl_c_during_the_report_does_not_pretend_that_there_is_no_model(run, h
     assert (here / "model.skops").exists()
 
 
-def test_a_missing_library_is_named_with_the_command_that_installs_it(run, monkeypatch):
-
+def test_a_missing_library_is_reported_with_the_command_that_installs_it(run, monkeypatch):
     monkeypatch.setattr(errors, "find_spec", lambda library: None if library in ("skops", "pyarrow") else library)
 
     assert_refused(train(run), "pyarrow and skops", "pip install 'fitwithin[files,models]'")
@@ -334,8 +335,7 @@ def test_a_report_is_written_beside_the_model(run, here):
     assert "decision-tree" in page or "DecisionTreeClassifier" in page
 
 
-def test_a_report_that_nobody_could_draw_is_refused_before_the_training(run, monkeypatch):
-
+def test_a_report_without_matplotlib_is_refused_before_the_training(run, monkeypatch):
     monkeypatch.setattr(errors, "find_spec", lambda library: None if library == "matplotlib" else library)
 
     assert_refused(train(run, "--report", "report.html"), "matplotlib", "pip install 'fitwithin[plots]'")
@@ -349,13 +349,13 @@ def test_debug_shows_the_traceback_too(run):
     assert "Traceback" in result.stderr
 
 
-def test_a_test_file_in_other_clothes_is_read_as_in_training(run):
+def test_a_test_file_may_have_another_format(run):
     people(seed=1).to_csv("test.csv", index=False)
 
-    told = json.loads(train(run, "--json", "--test", "test.csv").stdout)
+    card = json.loads(train(run, "--json", "--test", "test.csv").stdout)
 
-    assert told["training"]["test"]["rows"] == ROWS
-    assert told["training"]["test"]["score"] > 0.85
+    assert card["training"]["test"]["rows"] == ROWS
+    assert card["training"]["test"]["score"] > 0.85
 
 
 def test_a_test_file_with_other_columns_is_refused_before_the_training(run, here):
@@ -366,7 +366,7 @@ def test_a_test_file_with_other_columns_is_refused_before_the_training(run, here
     assert_refused(train(run, "--test", "unknown.parquet"), "no row with a value of 'buys'")
 
 
-def test_a_score_that_can_not_be_told_does_not_cost_the_model(run, here):
+def test_a_failed_test_score_does_not_lose_the_model(run, here):
     people().query("buys == 'yes'").to_parquet("one-sided.parquet")
 
     result = train(run, "--test", "one-sided.parquet", "--scoring", "neg_log_loss", "--json")
@@ -384,14 +384,14 @@ OWN = """
     class First(ClassifierMixin, BaseEstimator):
         def fit(self, X, y):
             if not np.isfinite(X.sum()):
-                raise ValueError("gaps")
+                raise ValueError("missing values")
             self.classes_ = np.unique(y)
             return self
 
         def predict(self, X):
             return self.classes_[np.zeros(X.shape[0], int)]
 
-    class NotForSkops(First):
+    class NotStorable(First):
         def fit(self, X, y):
             self.note = lambda: 0
             return super().fit(X, y)
@@ -433,7 +433,7 @@ def test_a_learner_of_ones_own_is_found_where_the_user_is(here):
 
 @pytest.mark.parametrize(
     ("learner", "code", "words"),
-    [("mine:NotForSkops", 0, "stored by pickle"), ("mine:Fails", 1, "RuntimeError: not today")],
+    [("mine:NotStorable", 0, "stored by pickle"), ("mine:Fails", 1, "RuntimeError: not today")],
 )
 def test_what_goes_wrong_with_a_learner_of_ones_own_is_told(here, learner, code, words):
     (here / "mine.py").write_text(textwrap.dedent(OWN))
@@ -507,7 +507,7 @@ AT_THE_END = """
     ("learner", "code", "said"),
     [
         ("in_test", 0, "no test score: interrupted"),
-        ("in_writing", 0, "Ctrl-C again gives it up"),
+        ("in_writing", 0, "press Ctrl-C again to discard it"),
         ("in_writing_twice", 130, "Interrupted; nothing was written."),
         ("folder_gone", 1, "The model is not lost: move "),
     ],
@@ -571,13 +571,13 @@ def test_ctrl_c_keeps_the_best_model_and_writes_it(here, most, code, left):
     assert not list(here.glob("*.part"))
 
 
-def test_the_types_of_the_labels_survive(run):
+def test_the_types_of_the_labels_are_kept(run):
     frame = people(300)
     frame["on"] = frame["buys"] == "yes"
     frame["day"] = np.where(frame["on"], pd.Timestamp("2026-01-01").date(), pd.Timestamp("2026-01-02").date())
     frame["hour"] = np.where(frame["on"], datetime.time(1), datetime.time(2))
     frame.to_parquet("typed.parquet")
-    # There is no way back from words to a time of the day.
+    # Arrow can't convert text to a time of day.
     for target, kind in (("on", pa.bool_()), ("day", pa.date32()), ("hour", pa.string())):
         assert train(run, "--force", data="typed.parquet", target=target).exit_code == 0
         answer = CliRunner().invoke(app, ["predict", "model.skops", "typed.parquet", "--force"])

@@ -2,8 +2,8 @@
 
 import warnings
 
+from fitwithin._cli.console import unique_first_lines
 from fitwithin._core.exceptions import closest_match, join_names
-from fitwithin._tabular.training import first_lines
 
 
 def test_a_list_ends_after_some_names():
@@ -24,4 +24,4 @@ def test_a_warning_is_told_once_and_in_a_line():
         for text in ("one\nand its story", "two", "one\nand another"):
             warnings.warn(text, UserWarning, stacklevel=1)
 
-    assert first_lines(caught) == ["one", "two"]
+    assert unique_first_lines(caught) == ["one", "two"]
