@@ -7,8 +7,10 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
+from itertools import count
 
 import numpy as np
 import pandas as pd
@@ -20,6 +22,7 @@ from typer.testing import CliRunner
 from fitwithin._cli import app, errors
 
 ROWS = 3000
+MODULE_NUMBERS = count()
 
 
 def people(rows=ROWS, seed=0):
@@ -241,43 +244,6 @@ def test_numbers_out_of_range_are_wrong_usage(run, here, options):
     assert os.listdir(here) == ["people.parquet"]
 
 
-LOUD = """
-    from sklearn.linear_model import SGDClassifier
-
-    class Loud(SGDClassifier):
-        def predict(self, X):
-            print("-- predicts")
-            return super().predict(X)
-
-    def loud():
-        return Loud(verbose=1)
-"""
-
-
-def test_output_of_a_learner_does_not_mix_with_json(here):
-    (here / "mine.py").write_text(textwrap.dedent(LOUD))
-    options = ["--target", "buys", "--time-limit", "60s", "--learner", "mine:loud", "--json"]
-
-    with command("train", "people.parquet", *options, "--test", "people.parquet") as process:
-        output, errors = process.communicate(timeout=100)
-
-    assert process.returncode == 0, errors
-    assert json.loads(output)["learner"] == "mine:loud"
-    assert "-- Epoch 1" in errors
-    assert "-- predicts" in errors
-
-
-def test_characters_that_a_terminal_can_not_show_do_not_stop_the_training(here):
-    people(300).replace({"buys": {"yes": "ja 🙂"}}).to_parquet("smile.parquet")
-    options = ["--target", "buys", "--time-limit", "60s", "--learner", "decision-tree"]
-
-    with command("train", "smile.parquet", *options, env={**os.environ, "PYTHONIOENCODING": "ascii"}) as process:
-        output, errors = process.communicate(timeout=100)
-
-    assert process.returncode == 0, errors
-    assert "ja ?" in output
-
-
 def test_a_model_of_a_matrix_is_not_tested_on_a_table(run):
     np.savez("m.npz", X=np.random.default_rng(0).random((300, 2)), y=np.arange(300) % 2)
     pd.DataFrame({"y": [0, 1], "a": [0.0, 1.0]}).to_parquet("t.parquet")
@@ -391,7 +357,7 @@ OWN = """
         def predict(self, X):
             return self.classes_[np.zeros(X.shape[0], int)]
 
-    class NotStorable(First):
+    class NotForSkops(First):
         def fit(self, X, y):
             self.note = lambda: 0
             return super().fit(X, y)
@@ -402,54 +368,59 @@ OWN = """
 """
 
 
-# What is started in the background ignores Ctrl-C, and so do its children.
-COMMAND = """
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from fitwithin._cli import app, errors
-app()
-"""
+@pytest.fixture
+def write_module(here, monkeypatch):
+    """Write a module under a new name: a worker process that is used again remembers modules by name."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+    def write(text):
+        name = f"mine_{next(MODULE_NUMBERS)}"
+        (here / f"{name}.py").write_text(textwrap.dedent(text))
+        return name
+
+    return write
 
 
-def command(*arguments, **options):
-    program = [sys.executable, "-c", COMMAND, *map(str, arguments)]
-    return subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+@pytest.fixture
+def ctrl_c_raises():
+    """Let SIGINT raise KeyboardInterrupt, which it does not if the tests run in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
-def test_a_learner_of_ones_own_is_found_where_the_user_is(here):
-    (here / "mine.py").write_text(textwrap.dedent(OWN))
-    options = ["--target", "buys", "--time-limit", "60s", "--learner"]
+def predict(*arguments):
+    return CliRunner().invoke(app, ["predict", *map(str, arguments)])
 
-    with command("train", "people.parquet", *options, "mine:First") as process:
-        output, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
-    next_command = re.search("fitwithin (predict model.skops .*)", output)[1].split()
-    assert next_command[-2:] == ["--trust", "mine.First"]
 
-    with command(*next_command[:2], "people.parquet", *next_command[3:-2]) as process:
-        assert "--trust mine.First" in process.communicate(timeout=120)[1]
-    assert process.returncode == 2
+def test_a_users_own_learner_is_found_in_the_working_directory(run, write_module):
+    module = write_module(OWN)
+
+    result = train(run, learner=f"{module}:First")
+
+    assert result.exit_code == 0, result.output
+    next_command = re.search("fitwithin predict (model.skops .*)", result.stdout)[1].split()
+    assert next_command[-2:] == ["--trust", f"{module}.First"]
+    without_trust = predict(next_command[0], "people.parquet", *next_command[2:-2])
+    assert f"--trust {module}.First" in without_trust.stderr
+    assert without_trust.exit_code == 2
 
 
 @pytest.mark.parametrize(
     ("learner", "code", "words"),
-    [("mine:NotStorable", 0, "stored by pickle"), ("mine:Fails", 1, "RuntimeError: not today")],
+    [("NotForSkops", 0, "stored by pickle"), ("Fails", 1, "RuntimeError: not today")],
 )
-def test_what_goes_wrong_with_a_learner_of_ones_own_is_told(here, learner, code, words):
-    (here / "mine.py").write_text(textwrap.dedent(OWN))
-    options = ["--target", "buys", "--time-limit", "60s", "--learner", learner]
+def test_errors_of_a_users_own_learner_are_reported(run, here, write_module, learner, code, words):
+    result = train(run, learner=f"{write_module(OWN)}:{learner}")
 
-    with command("train", "people.parquet", *options) as process:
-        output, errors = process.communicate(timeout=120)
-
-    assert process.returncode == code
-    assert words in errors
-    assert "Traceback" not in errors
+    assert result.exit_code == code
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
     assert (here / "model.pickle").exists() == (code == 0)
-    assert ("--unsafe-pickle" in output) == (code == 0)
+    assert ("--unsafe-pickle" in result.stdout) == (code == 0)
 
 
-AT_THE_END = """
+AFTER_TRAINING = """
     import os
     import shutil
     import signal
@@ -503,6 +474,7 @@ AT_THE_END = """
 """
 
 
+@pytest.mark.usefixtures("ctrl_c_raises")
 @pytest.mark.parametrize(
     ("learner", "code", "said"),
     [
@@ -512,31 +484,27 @@ AT_THE_END = """
         ("folder_gone", 1, "The model is not lost: move "),
     ],
 )
-def test_what_happens_after_the_training_does_not_cost_the_model(here, learner, code, said):
-    (here / "mine.py").write_text(textwrap.dedent(AT_THE_END))
+def test_trouble_after_the_training_does_not_lose_the_model(run, here, write_module, monkeypatch, learner, code, said):
+    module = write_module(AFTER_TRAINING)
     (here / "out").mkdir()
-    options = ["--target", "buys", "--time-limit", "60s", "--test", "people.parquet", "--out", "out/model.skops"]
-    temporary = here / "temporary"
-    temporary.mkdir()
+    (here / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(here / "temporary"))
 
-    environment = {**os.environ, "TMPDIR": str(temporary)}
-    arguments = "train", "people.parquet", *options, "--learner", f"mine:{learner}"
-    with command(*arguments, env=environment, start_new_session=True) as process:
-        output, errors = process.communicate(timeout=100)
+    result = train(run, "--test", "people.parquet", "--out", "out/model.skops", learner=f"{module}:{learner}")
 
-    assert process.returncode == code, errors
-    assert said in errors
-    assert "Traceback" not in errors
+    assert result.exit_code == code, result.stderr
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
     assert (here / "out" / "model.skops").exists() == (code == 0)
-    assert ("Next:" in output) == (code == 0)
+    assert ("Next:" in result.stdout) == (code == 0)
     if learner == "folder_gone":
-        path = re.search("move (.*) to where", errors)[1]
-        answer = ["predict", path, "people.parquet", "--trust", "mine.FolderGone"]
-        with command(*answer) as process:
-            assert "3,000 predictions" in process.communicate(timeout=100)[0]
+        path = re.search("move (.*) to where", result.stderr)[1]
+        assert "3,000 predictions" in predict(path, "people.parquet", "--trust", f"{module}.FolderGone").stdout
 
 
 SLOW = """
+    import os
+    import signal
     import time
     from pathlib import Path
     from sklearn.tree import DecisionTreeClassifier
@@ -544,15 +512,49 @@ SLOW = """
     class Slow(DecisionTreeClassifier):
         def fit(self, X, y):
             if len(y) > {most}:
-                Path("at-work").touch()
+                {announce}
                 time.sleep(600)
             return super().fit(X, y)
 """
 
 
-@pytest.mark.parametrize(("most", "code", "left"), [(400, 0, True), (0, 130, False)], ids=["a model", "nothing yet"])
+with_and_without_a_model = pytest.mark.parametrize(
+    ("most", "code", "left"), [(400, 0, True), (0, 130, False)], ids=["a model", "nothing yet"]
+)
+
+
+@pytest.mark.usefixtures("ctrl_c_raises")
+@with_and_without_a_model
+def test_an_interrupted_training_writes_its_best_model(run, here, write_module, most, code, left):
+    module = write_module(SLOW.format(most=most, announce=f"os.kill({os.getpid()}, signal.SIGINT)"))
+
+    result = train(run, learner=f"{module}:Slow")
+
+    assert result.exit_code == code, result.output
+    assert (here / "model.skops").exists() == left
+    assert "Traceback" not in result.stderr
+    assert ("interrupted" in result.stdout) == left
+    assert not list(here.glob("*.part"))
+
+
+# A process in the background of a shell ignores Ctrl-C, and so do its children.
+COMMAND = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from fitwithin._cli import app, errors
+app()
+"""
+
+
+def command(*arguments, **options):
+    program = [sys.executable, "-c", COMMAND, *map(str, arguments)]
+    return subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+@pytest.mark.slow
+@with_and_without_a_model
 def test_ctrl_c_keeps_the_best_model_and_writes_it(here, most, code, left):
-    (here / "mine.py").write_text(textwrap.dedent(SLOW.format(most=most)))
+    (here / "mine.py").write_text(textwrap.dedent(SLOW.format(most=most, announce='Path("at-work").touch()')))
     options = ["--target", "buys", "--time-limit", "300s", "--learner", "mine:Slow", "--seed", 0]
 
     with command("train", "people.parquet", *options, start_new_session=True) as process:
@@ -569,6 +571,45 @@ def test_ctrl_c_keeps_the_best_model_and_writes_it(here, most, code, left):
     assert "Traceback" not in errors
     assert ("interrupted" in output) == left
     assert not list(here.glob("*.part"))
+
+
+LOUD = """
+    from sklearn.linear_model import SGDClassifier
+
+    class Loud(SGDClassifier):
+        def predict(self, X):
+            print("-- predicts")
+            return super().predict(X)
+
+    def loud():
+        return Loud(verbose=1)
+"""
+
+
+@pytest.mark.slow
+def test_output_of_a_learner_does_not_mix_with_json(here):
+    (here / "mine.py").write_text(textwrap.dedent(LOUD))
+    options = ["--target", "buys", "--time-limit", "60s", "--learner", "mine:loud", "--json"]
+
+    with command("train", "people.parquet", *options, "--test", "people.parquet") as process:
+        output, errors = process.communicate(timeout=100)
+
+    assert process.returncode == 0, errors
+    assert json.loads(output)["learner"] == "mine:loud"
+    assert "-- Epoch 1" in errors
+    assert "-- predicts" in errors
+
+
+@pytest.mark.slow
+def test_characters_that_a_terminal_can_not_show_do_not_stop_the_training(here):
+    people(300).replace({"buys": {"yes": "ja 🙂"}}).to_parquet("smile.parquet")
+    options = ["--target", "buys", "--time-limit", "60s", "--learner", "decision-tree"]
+
+    with command("train", "smile.parquet", *options, env={**os.environ, "PYTHONIOENCODING": "ascii"}) as process:
+        output, errors = process.communicate(timeout=100)
+
+    assert process.returncode == 0, errors
+    assert "ja ?" in output
 
 
 def test_the_types_of_the_labels_are_kept(run):
