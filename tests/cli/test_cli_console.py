@@ -8,7 +8,7 @@ import warnings
 
 import pytest
 
-from fitwithin._cli.app import main
+from fitwithin._cli.app import configure_output
 from fitwithin._cli.console import stdout_to_stderr, unique_first_lines
 
 
@@ -37,7 +37,7 @@ def test_a_character_that_a_stream_can_not_encode_is_replaced(monkeypatch, name)
     stream = io.TextIOWrapper(content, encoding="ascii")
     monkeypatch.setattr(sys, name, stream)
 
-    main()
+    configure_output()
     stream.write("ja 🙂")
     stream.flush()
 

@@ -36,7 +36,7 @@ app.add_typer(study, name="study")
 
 
 @app.callback()
-def main() -> None:
+def configure_output() -> None:
     """Train the best model that your learner can build by a deadline.
 
     Examples: fitwithin demo; fitwithin train rows.parquet --target label --time-limit 15m

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from fitwithin._core.exceptions import UserInputError
 
 ColumnKind = Literal["number", "boolean", "time", "text"]
-"""Kinds of columns. Text includes every column that is declared categorical, whatever its values."""
+"""Kinds of columns. Text includes every column that is declared categorical, even if its values are numbers."""
 
 
 COLUMN_KINDS: tuple[ColumnKind, ...] = get_args(ColumnKind)

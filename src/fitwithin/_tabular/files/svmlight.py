@@ -44,18 +44,18 @@ class SvmlightFile:
 
     def read(self, types: ColumnTypes | None = None) -> TableChunk:
         """Read all rows; the file defines the types."""
-        return self._load()
+        return self._load_rows()
 
     def read_chunks(self, types: ColumnTypes | None = None) -> Iterator[TableChunk]:
         """Read all rows in chunks, each as wide as its own rows need."""
         size = self.path.stat().st_size
         for start in range(0, size, _CHUNK_BYTES):
             # scikit-learn counts a line to the chunk in which it begins.
-            chunk = self._load(offset=start, length=_CHUNK_BYTES, n_features=_MAX_FEATURES)
+            chunk = self._load_rows(offset=start, length=_CHUNK_BYTES, n_features=_MAX_FEATURES)
             chunk.matrix.resize((len(chunk), int(chunk.matrix.indices.max(initial=-1)) + 1))
             yield chunk
 
-    def _load(self, **options: Any) -> TableChunk:
+    def _load_rows(self, **options: Any) -> TableChunk:
         X, y = load_svmlight_file(str(self.path), zero_based=True, **options)
         are_whole = bool((y == np.round(y)).all())
         return TableChunk(pa.table({LABEL: y.astype(np.int64) if are_whole else y}), X)
