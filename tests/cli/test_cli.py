@@ -1,4 +1,4 @@
-"""The command line, as a user meets it."""
+"""The command line, as a user runs it."""
 
 import re
 
@@ -33,7 +33,7 @@ def test_a_time_limit_may_be_written_in_many_ways(run, monkeypatch, text, shown)
 
 
 @pytest.mark.parametrize("text", ["soon", "", "0", "-3", "nan", "inf", "5s5s", "10 parsecs"])
-def test_a_bad_time_limit_gets_one_sentence_and_exit_code_2(run, text):
+def test_a_bad_time_limit_is_one_sentence_and_exit_code_2(run, text):
     result = run("demo", f"--time-limit={text}")
     assert result.exit_code == 2
     assert result.stdout == ""
@@ -42,7 +42,7 @@ def test_a_bad_time_limit_gets_one_sentence_and_exit_code_2(run, text):
     assert repr(text) in result.stderr
 
 
-def test_too_little_time_gets_a_sentence_and_no_traceback(run):
+def test_too_little_time_is_one_sentence_without_traceback(run):
     result = run("demo", "--rows", "1000", "--time-limit", "1ms")
     assert result.exit_code == 3
     assert "No model within the limit of 0.001 s" in result.stderr

@@ -1,4 +1,4 @@
-"""fitwithin predict and inspect, as a user meets them."""
+"""fitwithin predict and inspect, as a user runs them."""
 
 import json
 import os
@@ -16,9 +16,9 @@ from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 from fitwithin._cli import app
-from fitwithin._cli.console import note, one_line
+from fitwithin._cli.console import print_note, sanitize_line
 from fitwithin._cli.errors import fail
-from fitwithin._tabular.files import Part, arrow, open_data
+from fitwithin._tabular.files import TableChunk, arrow, open_data_file
 from fitwithin._tabular.files import csv as csv_files
 
 
@@ -52,31 +52,31 @@ def here(tmp_path, monkeypatch):
 WRITERS = {"new.parquet": pq.write_table, "new.feather": feather.write_feather, "new.csv": csv.write_csv}
 
 
-def in_small_parts(monkeypatch):
-    monkeypatch.setattr(arrow, "ROWS_AT_ONCE", 30)
-    monkeypatch.setattr(csv_files, "_BLOCK", 1 << 10)
-    monkeypatch.setattr(Part.split, "__defaults__", (30,))
+def use_small_chunks(monkeypatch):
+    monkeypatch.setattr(arrow, "CHUNK_ROWS", 30)
+    monkeypatch.setattr(csv_files, "_CHUNK_BYTES", 1 << 10)
+    monkeypatch.setattr(TableChunk.split, "__defaults__", (30,))
 
 
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("out", ["p.parquet", "p.csv", "p.feather"])
-def test_every_kind_of_file_gets_its_answers(model, name, out, monkeypatch):
-    in_small_parts(monkeypatch)
+def test_every_format_is_read_and_written(model, name, out, monkeypatch):
+    use_small_chunks(monkeypatch)
     new = rows(200, seed=1)
     WRITERS[name](pa.table(new.drop(columns="label")), name)
-    assert len(list(open_data(Path(name)).parts())) > 1
+    assert len(list(open_data_file(Path(name)).read_chunks())) > 1
 
     result = invoke("predict", model, name, "--out", out, "--proba")
 
     assert result.exit_code == 0, result.output
     assert "200 predictions are in" in result.stdout
-    answers = {"p.parquet": pd.read_parquet, "p.csv": pd.read_csv, "p.feather": pd.read_feather}[out](out)
-    assert list(answers) == ["prediction", "probability_high", "probability_low"]
-    assert np.mean(answers["prediction"] == new["label"]) > 0.95
-    np.testing.assert_allclose(answers["probability_high"] + answers["probability_low"], 1)
+    predictions = {"p.parquet": pd.read_parquet, "p.csv": pd.read_csv, "p.feather": pd.read_feather}[out](out)
+    assert list(predictions) == ["prediction", "probability_high", "probability_low"]
+    assert np.mean(predictions["prediction"] == new["label"]) > 0.95
+    np.testing.assert_allclose(predictions["probability_high"] + predictions["probability_low"], 1)
 
 
-def test_words_that_were_never_seen_and_columns_in_another_order_do(model):
+def test_unknown_text_and_columns_in_another_order_are_accepted(model):
     pd.DataFrame({"more": [1, 2], "w": ["new", None], "a": [0.9, 0.1]}).to_csv("odd.csv", index=False)
 
     assert invoke("predict", model, "odd.csv", "--json").stdout == '{"predictions": "predictions.parquet", "rows": 2}\n'
@@ -84,10 +84,9 @@ def test_words_that_were_never_seen_and_columns_in_another_order_do(model):
     assert pd.read_parquet("predictions.parquet")["prediction"].tolist() == ["high", "low"]
 
 
-def test_later_parts_of_a_csv_file_may_look_different(model, monkeypatch):
-
-    monkeypatch.setattr(csv_files, "_BLOCK", 1 << 10)
-    monkeypatch.setattr(Part.split, "__defaults__", (30,))
+def test_later_chunks_of_a_csv_file_may_look_different(model, monkeypatch):
+    monkeypatch.setattr(csv_files, "_CHUNK_BYTES", 1 << 10)
+    monkeypatch.setattr(TableChunk.split, "__defaults__", (30,))
     lines = ["a,w", *["1,7"] * 2000, *["0.25,x"] * 2000, *[",y"] * 10]
     with open("long.csv", "w") as file:
         file.write("\n".join(lines))
@@ -113,18 +112,18 @@ def test_sparse_rows_need_not_be_as_wide_as_in_training():
     ("arguments", "words"),
     [
         (("absent.skops", "new.parquet"), "There is no model file absent.skops"),
-        (("new.parquet", "new.parquet"), "is no model file"),
+        (("new.parquet", "new.parquet"), "is not a model file"),
         (("MODEL", "nw.parquet"), "Did you mean new.parquet?"),
         (("MODEL", "new.parquet", "--out", "new.parquet"), "exists already"),
         (("MODEL", "new.parquet", "--out", "p.xlsx"), ".parquet, .feather, .csv"),
         (("MODEL", "other.csv"), "no column 'w'"),
-        (("MODEL", "words.csv"), "'a'"),
+        (("MODEL", "text.csv"), "'a'"),
         (("MODEL", "none.parquet"), "no rows"),
     ],
 )
-def test_a_mistake_gets_a_sentence_and_what_to_do(model, here, arguments, words):
+def test_an_error_is_one_sentence_and_a_hint(model, here, arguments, words):
     pd.DataFrame({"a": [1], "W2": ["x"]}).to_csv("other.csv", index=False)
-    pd.DataFrame({"a": ["many"], "w": ["x"]}).to_csv("words.csv", index=False)
+    pd.DataFrame({"a": ["many"], "w": ["x"]}).to_csv("text.csv", index=False)
     rows(0).to_parquet("none.parquet")
     before = sorted(os.listdir(here))
 
@@ -136,7 +135,7 @@ def test_a_mistake_gets_a_sentence_and_what_to_do(model, here, arguments, words)
     assert sorted(os.listdir(here)) == before
 
 
-def test_probabilities_are_refused_where_there_are_none(here):
+def test_probabilities_of_a_model_without_them_are_refused(here):
     rows(300).to_parquet("rows.parquet")
     common = ("--time-limit", "60s", "--force")
     assert invoke("train", "rows.parquet", "--target", "label", "--learner", "linear-svm", *common).exit_code == 0
@@ -146,8 +145,8 @@ def test_probabilities_are_refused_where_there_are_none(here):
     assert "leave out --proba" in invoke("predict", "model.skops", "rows.parquet", "--proba").stderr
 
 
-def test_a_class_that_was_never_taught_has_probability_0():
-    from fitwithin._cli.predict import _probabilities
+def test_a_class_without_training_rows_has_probability_0():
+    from fitwithin._cli.predict import _probability_columns
 
     class Model:
         classes_ = np.array(["a", "c"])
@@ -155,7 +154,7 @@ def test_a_class_that_was_never_taught_has_probability_0():
         def predict_proba(self, X):
             return np.array([[0.25, 0.75]] * len(X))
 
-    columns = _probabilities(Model(), np.zeros((2, 1)), ["a", "b", "c"])
+    columns = _probability_columns(Model(), np.zeros((2, 1)), ["a", "b", "c"])
 
     assert {name: column.tolist() for name, column in columns.items()} == {
         "probability_a": [0.25] * 2,
@@ -164,7 +163,7 @@ def test_a_class_that_was_never_taught_has_probability_0():
     }
 
 
-def test_inspect_tells_what_a_model_is(model):
+def test_inspect_shows_the_card(model):
     result = invoke("inspect", model)
 
     assert result.exit_code == 0
@@ -173,16 +172,16 @@ def test_inspect_tells_what_a_model_is(model):
         assert words in said
 
 
-def test_inspect_tells_machines_too(model):
-    told = json.loads(invoke("inspect", model, "--json").stdout)
+def test_inspect_prints_json(model):
+    card = json.loads(invoke("inspect", model, "--json").stdout)
 
-    assert told["target"] == "label"
-    assert [column["name"] for column in told["columns"]] == ["a", "w"]
-    assert told["training"]["rows"] == 500
-    assert told["training"]["rounds"][0]["number"] == 1
+    assert card["target"] == "label"
+    assert [column["name"] for column in card["columns"]] == ["a", "w"]
+    assert card["training"]["rows"] == 500
+    assert card["training"]["rounds"][0]["number"] == 1
 
 
-def test_inspect_does_not_let_a_strangers_file_write_on_the_terminal(model, here):
+def test_inspect_prints_no_control_characters_of_a_file(model, here):
     with zipfile.ZipFile(model) as old, zipfile.ZipFile("evil.skops", "w") as new:
         for name in old.namelist():
             text = old.read(name)
@@ -196,10 +195,10 @@ def test_inspect_does_not_let_a_strangers_file_write_on_the_terminal(model, here
 
 
 @pytest.mark.parametrize("said", ["\x1b[2J", "\x9b2J", "\u202egpj.exe", "a\rb"])
-def test_what_goes_wrong_does_not_let_a_strangers_file_write_on_the_terminal_either(said, capsys):
+def test_errors_print_no_control_characters_of_a_file(said, capsys):
     with pytest.raises(typer.Exit):
         fail(f"It asks for {said}.", code=2, hint=f"Trust {said}")
-    note(f"It says {said}")
+    print_note(f"It says {said}")
 
     shown = capsys.readouterr().err
     assert shown.count("\N{REPLACEMENT CHARACTER}") == (3 if said != "a\rb" else 2)
@@ -207,10 +206,10 @@ def test_what_goes_wrong_does_not_let_a_strangers_file_write_on_the_terminal_eit
     assert not {"\x1b", "\x9b", "\u202e", "\r"} & set(shown)
 
 
-def test_signs_of_other_scripts_are_shown_as_they_are():
+def test_characters_of_other_scripts_are_printed():
     text = "naïve\N{NO-BREAK SPACE}カラム\N{IDEOGRAPHIC SPACE}🙂"
 
-    assert one_line(text) == text
+    assert sanitize_line(text) == text
 
 
 def test_inspect_refuses_a_card_without_its_training(model):
@@ -225,7 +224,7 @@ def test_inspect_refuses_a_card_without_its_training(model):
     assert "can't be read" in result.stderr
 
 
-def test_values_are_predicted_between_whole_numbers_too():
+def test_a_regression_on_whole_numbers_predicts_fractions():
     frame = pd.DataFrame({"a": np.arange(1000)})
     frame.assign(y=frame["a"] // 2 * 3).to_parquet("values.parquet")
     options = ["--target", "y", "--learner", "decision-tree", "--time-limit", "60s", "--seed", 0]
@@ -238,7 +237,7 @@ def test_values_are_predicted_between_whole_numbers_too():
     assert (predictions % 1 != 0).any()
 
 
-def test_times_in_utc_are_read_again_as_they_were(here):
+def test_times_in_utc_are_read_as_in_training(here):
     times = pd.date_range("2020-01-01", periods=300, freq="h", tz="UTC").strftime("%Y-%m-%dT%H:%M:%SZ")
     pd.DataFrame({"t": times, "a": np.arange(300), "y": np.arange(300) % 2}).to_csv("times.csv", index=False)
     options = ["--target", "y", "--learner", "decision-tree", "--time-limit", "60s", "--seed", 0]
@@ -249,8 +248,8 @@ def test_times_in_utc_are_read_again_as_they_were(here):
     assert result.exit_code == 0, result.output
 
 
-def test_inspect_refuses_what_is_no_model(here):
+def test_inspect_refuses_other_files(here):
     result = invoke("inspect", "new.parquet")
 
     assert result.exit_code == 2
-    assert "no model file" in result.stderr
+    assert "not a model file" in result.stderr

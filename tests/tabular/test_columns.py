@@ -1,4 +1,4 @@
-"""Columns become numbers and words, the same way in training and prediction."""
+"""Columns become numbers and text, the same way in training and prediction."""
 
 import datetime
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._tabular.columns import Column, frame_of, kind_of, sort_out
+from fitwithin._tabular.columns import FeatureColumn, column_kind, select_columns, to_frame
 
 DAY = datetime.date(1970, 1, 2)
 
@@ -20,7 +20,7 @@ DAY = datetime.date(1970, 1, 2)
         (pa.array([1.5, np.inf, -np.inf]), "number", [1.5, np.nan, np.nan]),
         (pa.array([1, None, 3]).cast(pa.decimal128(21, 2)), "number", [1, np.nan, 3]),
         (pa.array([2**40, 1, 2**40 + 1]), "number", [2**40, 1, 2**40 + 1]),
-        (pa.array([True, None, False]), "truth", [1, np.nan, 0]),
+        (pa.array([True, None, False]), "boolean", [1, np.nan, 0]),
         (pa.array([DAY, None, DAY]), "time", [86_400, np.nan, 86_400]),
         (pa.array([1, None, 2], pa.timestamp("ns")), "time", [0, np.nan, 0]),
         (pa.array([1, None, 2], pa.timestamp("s", tz="UTC")), "time", [1, np.nan, 2]),
@@ -31,9 +31,9 @@ DAY = datetime.date(1970, 1, 2)
 )
 def test_columns_become_numbers(values, kind, expected):
     table = pa.table({"a": values})
-    columns, left_out = sort_out(table)
+    columns, left_out = select_columns(table)
 
-    frame = frame_of(table, columns)
+    frame = to_frame(table, columns)
 
     assert not left_out
     assert columns[0].kind == kind
@@ -49,24 +49,24 @@ def test_columns_become_numbers(values, kind, expected):
     ],
     ids=str,
 )
-def test_words_stay_words(values):
+def test_text_stays_text(values):
     table = pa.table({"a": values})
-    columns, _ = sort_out(table)
+    columns, _ = select_columns(table)
 
-    words = frame_of(table, columns)["a"].tolist()
+    text = to_frame(table, columns)["a"].tolist()
 
-    assert columns == [Column("a", "word", columns[0].type)]
-    assert words[0] == "a"
-    assert np.isnan(words[1])
+    assert columns == [FeatureColumn("a", "text", columns[0].type)]
+    assert text[0] == "a"
+    assert np.isnan(text[1])
 
 
-def test_numbers_in_a_dictionary_are_declared_to_be_names():
+def test_numbers_in_a_dictionary_are_categories():
     table = pa.table({"a": pa.array([3, 1, 3]).dictionary_encode()})
 
-    assert frame_of(table, sort_out(table)[0])["a"].tolist() == ["3", "1", "3"]
+    assert to_frame(table, select_columns(table)[0])["a"].tolist() == ["3", "1", "3"]
 
 
-def test_what_can_not_be_learned_from_is_left_out_with_the_reason():
+def test_unusable_columns_are_left_out_with_the_reason():
     rows = 1000
     table = pa.table(
         {
@@ -79,38 +79,42 @@ def test_what_can_not_be_learned_from_is_left_out_with_the_reason():
         }
     )
 
-    columns, left_out = sort_out(table)
+    columns, left_out = select_columns(table)
 
     assert [column.name for column in columns] == ["kept", "often"]
     assert list(left_out) == ["gone", "void", "list", "id"]
-    assert "own" in left_out["id"]
+    assert "nearly every row" in left_out["id"]
     assert "list" in left_out["list"]
 
 
-def test_few_words_are_never_taken_for_names_of_rows():
+def test_few_categories_are_never_taken_for_row_identifiers():
     table = pa.table({"a": [f"{number}" for number in range(100)]})
 
-    assert sort_out(table)[1] == {}
+    assert select_columns(table)[1] == {}
 
 
-def test_the_same_column_in_other_clothes_is_the_same():
-    columns = [Column("n", "number", "int64"), Column("t", "truth", "bool"), Column("w", "word", "string")]
-    table = pa.table({"w": [1, 2], "n": ["1.5", None], "t": [1, 0], "more": [0, 0]})
+def test_a_column_of_another_type_is_converted():
+    columns = [
+        FeatureColumn("n", "number", "int64"),
+        FeatureColumn("t", "boolean", "bool"),
+        FeatureColumn("c", "text", "string"),
+    ]
+    table = pa.table({"c": [1, 2], "n": ["1.5", None], "t": [1, 0], "more": [0, 0]})
 
-    frame = frame_of(table, columns)
+    frame = to_frame(table, columns)
 
     np.testing.assert_array_equal(frame["n"], [1.5, np.nan])
     assert frame["t"].tolist() == [1, 0]
-    assert frame["w"].tolist() == ["1", "2"]
+    assert frame["c"].tolist() == ["1", "2"]
 
 
-def test_row_numbers_of_pandas_are_left_out():
+def test_the_index_of_pandas_is_left_out():
     table = pa.table({"a": [1, 2], "__index_level_0__": [4, 7]})
 
-    columns, left_out = sort_out(table)
+    columns, left_out = select_columns(table)
 
     assert [column.name for column in columns] == ["a"]
-    assert left_out == {"__index_level_0__": "row numbers of pandas"}
+    assert left_out == {"__index_level_0__": "index of pandas"}
 
 
 @pytest.mark.parametrize(
@@ -126,7 +130,7 @@ def test_row_numbers_of_pandas_are_left_out():
 )
 def test_a_time_of_another_kind_is_refused(trained, given):
     with pytest.raises(UserInputError, match="another kind of time"):
-        frame_of(pa.table({"a": given}), [Column("a", "time", str(trained))])
+        to_frame(pa.table({"a": given}), [FeatureColumn("a", "time", str(trained))])
 
 
 @pytest.mark.parametrize(
@@ -140,21 +144,21 @@ def test_a_time_of_another_kind_is_refused(trained, given):
     ids=str,
 )
 def test_a_time_of_the_same_kind_is_the_same_second(trained, given):
-    assert frame_of(pa.table({"a": given}), [Column("a", "time", str(trained))])["a"].tolist() == [1]
+    assert to_frame(pa.table({"a": given}), [FeatureColumn("a", "time", str(trained))])["a"].tolist() == [1]
 
 
-def test_a_column_of_something_else_is_refused():
+def test_a_column_that_can_not_be_converted_is_refused():
     with pytest.raises(UserInputError, match=r"Column 'n' holds string.*trained with int64"):
-        frame_of(pa.table({"n": ["many"]}), [Column("n", "number", "int64")])
+        to_frame(pa.table({"n": ["many"]}), [FeatureColumn("n", "number", "int64")])
 
 
-@pytest.mark.parametrize("kind", ["number", "truth", "time", "word"])
+@pytest.mark.parametrize("kind", ["number", "boolean", "time", "text"])
 def test_a_column_without_a_type_is_all_missing(kind):
-    frame = frame_of(pa.table({"a": pa.nulls(2)}), [Column("a", kind, "int64")])
+    frame = to_frame(pa.table({"a": pa.nulls(2)}), [FeatureColumn("a", kind, "int64")])
 
     assert frame["a"].isna().all()
 
 
 @pytest.mark.parametrize("type_", [pa.list_(pa.int8()), pa.binary(), pa.struct([("a", pa.int8())]), pa.null()])
-def test_what_no_learner_takes_has_no_kind(type_):
-    assert kind_of(type_) is None
+def test_types_that_no_learner_takes_have_no_kind(type_):
+    assert column_kind(type_) is None

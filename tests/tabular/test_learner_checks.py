@@ -1,4 +1,4 @@
-"""What does not go together is known before the clock starts."""
+"""Learners, teachers, metrics and columns that do not go together are refused before the clock starts."""
 
 import pyarrow as pa
 import pytest
@@ -9,12 +9,12 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._tabular.columns import Column
-from fitwithin._tabular.files import open_data
-from fitwithin._tabular.learner_checks import refuse_misfits, refuse_other_columns, refuse_unfit_score
-from fitwithin._tabular.target_column import read_goal
+from fitwithin._tabular.columns import FeatureColumn
+from fitwithin._tabular.files import open_data_file
+from fitwithin._tabular.learner_checks import validate_columns, validate_learner, validate_scoring
+from fitwithin._tabular.target_column import read_target_column
 
-GOAL = read_goal("y", pa.chunked_array([["no", "yes"]]))
+TARGET = read_target_column("y", pa.chunked_array([["no", "yes"]]))
 
 
 @pytest.mark.parametrize(
@@ -25,35 +25,35 @@ GOAL = read_goal("y", pa.chunked_array([["no", "yes"]]))
         (HistGradientBoostingClassifier(), "auto", "sparse"),
     ],
 )
-def test_a_learner_that_can_not_be_taught_is_refused_before(learner, teacher, why):
+def test_a_learner_that_can_not_be_trained_is_refused(learner, teacher, why):
     with pytest.raises(UserInputError, match=why):
-        refuse_misfits(learner, teacher, sparse.eye(2, format="csr"), GOAL)
+        validate_learner(learner, teacher, sparse.eye(2, format="csr"), TARGET)
 
 
-def test_a_score_that_says_nothing_is_refused_before():
-    refuse_unfit_score("balanced_accuracy", LogisticRegression(), GOAL)
+def test_a_metric_that_is_not_defined_for_the_target_is_refused():
+    validate_scoring("balanced_accuracy", LogisticRegression(), TARGET)
 
     with pytest.raises(UserInputError, match="f1_macro"):
-        refuse_unfit_score("f1", LogisticRegression(), GOAL)
+        validate_scoring("f1", LogisticRegression(), TARGET)
 
 
 @pytest.mark.parametrize(
     ("scoring", "learner"), [("neg_log_loss", LinearSVC()), ("neg_log_loss", SGDClassifier(loss="hinge"))]
 )
-def test_a_score_that_asks_for_more_than_the_learner_tells_is_refused(scoring, learner):
-    two = read_goal("y", pa.chunked_array([["a", "b"]]))
+def test_a_metric_that_needs_a_missing_method_is_refused(scoring, learner):
+    two = read_target_column("y", pa.chunked_array([["a", "b"]]))
 
     with pytest.raises(UserInputError, match=f"--scoring {scoring} can't be used"):
-        refuse_unfit_score(scoring, learner, two)
+        validate_scoring(scoring, learner, two)
 
 
 @pytest.mark.parametrize(("scoring", "learner"), [("roc_auc", LinearSVC()), ("neg_log_loss", LogisticRegression())])
-def test_a_score_that_asks_for_what_the_learner_tells_is_taken(scoring, learner):
-    refuse_unfit_score(scoring, learner, GOAL)
+def test_a_metric_that_the_learner_supports_is_accepted(scoring, learner):
+    validate_scoring(scoring, learner, TARGET)
 
 
-def test_a_file_without_a_column_is_refused_with_the_nearest(tmp_path):
+def test_a_missing_column_is_reported_with_the_closest_name(tmp_path):
     (tmp_path / "a.csv").write_text("heights,b\n1,2\n")
 
     with pytest.raises(UserInputError, match=r"no column 'height'.*Did you mean heights\?"):
-        refuse_other_columns([Column("height", "number", "double")], open_data(tmp_path / "a.csv"))
+        validate_columns([FeatureColumn("height", "number", "double")], open_data_file(tmp_path / "a.csv"))

@@ -1,4 +1,4 @@
-"""What is to be learned, and how it comes back."""
+"""The target column, and the way back from predictions to its type."""
 
 import datetime
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._tabular.target_column import as_trained, in_file, read_goal
+from fitwithin._tabular.target_column import convert_target, predictions_to_arrow, read_target_column
 
 DAYS = [datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)]
 
@@ -30,14 +30,14 @@ def column(values, type_=None):
     ],
     ids=lambda values: str(values.type),
 )
-def test_a_class_of_every_kind_comes_back_as_it_was(values):
-    goal = read_goal("y", values)
+def test_classes_of_every_type_come_back_unchanged(values):
+    target = read_target_column("y", values)
 
-    answers = in_file(goal.y, goal.type)
+    predictions = predictions_to_arrow(target.y, target.type)
 
-    assert goal.task == "classification"
-    assert answers.to_pylist() == values.to_pylist()
-    assert str(answers.type) == goal.type
+    assert target.task == "classification"
+    assert predictions.to_pylist() == values.to_pylist()
+    assert str(predictions.type) == target.type
 
 
 @pytest.mark.parametrize(
@@ -51,19 +51,19 @@ def test_a_class_of_every_kind_comes_back_as_it_was(values):
     ],
 )
 def test_the_default_task_follows_from_the_values(values, task):
-    assert read_goal("y", values).task == task
+    assert read_target_column("y", values).task == task
 
 
-def test_the_users_word_goes_before_the_default():
-    assert read_goal("y", column([1, 2, 3]), "regression").y.dtype == np.float64
-    assert read_goal("y", column(np.arange(500)), "classification").y.dtype.kind == "i"
+def test_the_users_task_overrides_the_default():
+    assert read_target_column("y", column([1, 2, 3]), "regression").y.dtype == np.float64
+    assert read_target_column("y", column(np.arange(500)), "classification").y.dtype.kind == "i"
 
 
-def test_rows_without_a_value_are_known():
-    goal = read_goal("y", column(["a", None, "b"]))
+def test_rows_without_a_value_are_marked():
+    target = read_target_column("y", column(["a", None, "b"]))
 
-    assert goal.present.tolist() == [True, False, True]
-    assert goal.y.tolist() == ["a", "b"]
+    assert target.has_value.tolist() == [True, False, True]
+    assert target.y.tolist() == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -80,21 +80,21 @@ def test_rows_without_a_value_are_known():
         (column(np.arange(5_000)), "classification", "--task regression"),
     ],
 )
-def test_what_can_not_be_learned_is_refused(values, task, why):
+def test_an_unusable_target_is_refused(values, task, why):
     with pytest.raises(UserInputError) as caught:
-        read_goal("y", values, task)
+        read_target_column("y", values, task)
 
     assert why in str(caught.value)
     assert caught.value.hint
 
 
-def test_many_classes_can_be_meant():
-    assert len(read_goal("y", column([str(number) for number in range(2_000)]), most=2_000).y) == 2_000
+def test_many_classes_can_be_allowed():
+    assert len(read_target_column("y", column([str(number) for number in range(2_000)]), max_classes=2_000).y) == 2_000
 
 
-def test_labels_of_another_file_are_read_as_in_training():
-    assert as_trained("y", column(["1", "2"]), "int64", regression=False).tolist() == [1, 2]
-    assert as_trained("y", column(["true"]), "bool", regression=False).tolist() == [True]
-    assert as_trained("y", column([1, 2]), "double", regression=True).tolist() == [1.0, 2.0]
+def test_labels_of_another_file_are_converted_to_the_type_in_training():
+    assert convert_target("y", column(["1", "2"]), "int64", regression=False).tolist() == [1, 2]
+    assert convert_target("y", column(["true"]), "bool", regression=False).tolist() == [True]
+    assert convert_target("y", column([1, 2]), "double", regression=True).tolist() == [1.0, 2.0]
     with pytest.raises(UserInputError, match="trained with int64"):
-        as_trained("y", column(["a"]), "int64", regression=False)
+        convert_target("y", column(["a"]), "int64", regression=False)

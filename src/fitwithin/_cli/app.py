@@ -1,4 +1,4 @@
-"""All commands together."""
+"""The application: all commands together."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ app.add_typer(study, name="study")
 
 
 @app.callback()
-def main() -> None:
-    """The best model that your learner can build by a deadline.
+def configure_output() -> None:
+    """Train the best model that your learner can build by a deadline.
 
     Examples: fitwithin demo; fitwithin train rows.parquet --target label --time-limit 15m
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A sign that a terminal can't show is no reason to stop.
+            # A character that the terminal can't show must not stop a command.
             stream.reconfigure(errors="replace")

@@ -1,11 +1,12 @@
-"""What is said to people; whatever a file of a stranger holds, it is text and nothing else."""
+"""Console output. Text from files of any origin is printed without control characters or markup."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import typer
@@ -14,40 +15,51 @@ from rich.text import Text
 
 from fitwithin.viz._html import replace_unprintable
 
-# Ends of lines, and signs that turn the direction of writing: with them a text could pretend to be another one.
+# Line ends and bidirectional controls: with them a text could pretend to be another one.
 _MISLEADING = re.compile("[\\t\\n\\r\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]")
 
 
-def one_line(text: object) -> str:
-    """A text without the signs by which it could take over a terminal, or look like another one.
+def sanitize_line(text: object) -> str:
+    """Replace the characters by which a text could control a terminal or look like another text.
 
     Examples
     --------
-    >>> one_line("a" + chr(27) + "[2Jb")
+    >>> sanitize_line("a" + chr(27) + "[2Jb")
     'a�[2Jb'
     """
     return _MISLEADING.sub("\N{REPLACEMENT CHARACTER}", replace_unprintable(str(text)))
 
 
-def say(console: Console, text: str) -> None:
-    """A line as it is: nothing in it is markup, and it is not cut."""
-    console.print(Text(one_line(text)), soft_wrap=True)
+def print_line(console: Console, text: str) -> None:
+    """Print a line without markup, wrapping or truncation."""
+    console.print(Text(sanitize_line(text)), soft_wrap=True)
+
+
+def print_note(text: str) -> None:
+    """Print a remark that does not stop the command, on standard error."""
+    typer.echo(f"Note: {sanitize_line(' '.join(text.split()))}", err=True)
+
+
+def print_warnings(caught: Sequence[warnings.WarningMessage]) -> None:
+    """Print the first line of each warning once, on standard error."""
+    for line in unique_first_lines(caught):
+        print_note(line)
+
+
+def unique_first_lines(caught: Sequence[warnings.WarningMessage]) -> list[str]:
+    """Return the first line of each warning, without repetitions."""
+    return list(dict.fromkeys(str(warning.message).partition("\n")[0] for warning in caught))
 
 
 @contextmanager
-def on_standard_error() -> Iterator[None]:
-    """What is printed meanwhile, by any library and by processes that are started, goes to standard error."""
+def stdout_to_stderr() -> Iterator[None]:
+    """Redirect the output of this process, its libraries and its children from standard output to standard error."""
     sys.stdout.flush()
-    kept = os.dup(1)
+    saved = os.dup(1)
     os.dup2(2, 1)
     try:
         yield
     finally:
         sys.stdout.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
-
-
-def note(text: str) -> None:
-    """Something that does not stop the command, on standard error."""
-    typer.echo(f"Note: {one_line(' '.join(text.split()))}", err=True)
+        os.dup2(saved, 1)
+        os.close(saved)

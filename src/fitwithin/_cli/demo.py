@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from fitwithin._cli.errors import explained
-from fitwithin._cli.options import Debug, limit_of
+from fitwithin._cli.errors import report_errors
+from fitwithin._cli.options import DebugOption, parse_time_limit_option
 from fitwithin._research.demo import run_demo
 
 
@@ -15,11 +15,11 @@ def demo(
     time_limit: Annotated[str, typer.Option(help="For each teacher: seconds, or text such as 90s or 1m30s.")] = "20s",
     rows: Annotated[int, typer.Option(min=1_000, help="Rows to simulate; a fifth of them is held out.")] = 300_000,
     seed: Annotated[int, typer.Option(min=0, help="Of the data, the teachers and the learner.")] = 0,
-    debug: Debug = False,
+    debug: DebugOption = False,
 ) -> None:
     """Train on a made-up data set, and compare the default teacher with Double and with a sample of a guessed size.
 
     Example: fitwithin demo --time-limit 10s --seed 1
     """
-    with explained(debug=debug):
-        run_demo(limit_of(time_limit), rows=rows, seed=seed)
+    with report_errors(debug=debug):
+        run_demo(parse_time_limit_option(time_limit), rows=rows, seed=seed)

@@ -1,4 +1,4 @@
-"""How a command ends that can't go on: one sentence on standard error, a hint, and a code."""
+"""Errors of the commands: one sentence on standard error, a hint, and an exit code."""
 
 from __future__ import annotations
 
@@ -11,49 +11,54 @@ from typing import NoReturn
 
 import typer
 
-from fitwithin._cli.console import one_line
+from fitwithin._cli.console import sanitize_line
 from fitwithin._core.exceptions import NoModelInTime, UserInputError
 
 FAILED = 1
-"""The exit code for a command that did what it could, and has nothing to show."""
+"""Exit code for any other failure."""
 
 
 USAGE = 2
-"""The exit code for a command that was given something it can't work with."""
+"""Exit code for wrong options or unusable input."""
 
 
 NO_MODEL = 3
-"""The exit code for a command that had too little time for a model."""
+"""Exit code for a time limit that was too short for a model."""
 
 
 STOPPED = 130
-"""The exit code for a command that was stopped from the keyboard, as shells have it."""
+"""Exit code after Ctrl-C, as in shells."""
+
+
+_MAX_MESSAGE_LENGTH = 500
+"""Characters of an unexpected error that are shown."""
 
 
 _EXTRAS = {"pandas": "files", "pyarrow": "files", "skops": "models", "matplotlib": "plots"}
+"""Optional libraries, with the extra that installs each."""
 
 
 def fail(sentence: str, *, code: int, hint: str = "") -> NoReturn:
-    """Say why, and end the command."""
-    typer.echo(one_line(sentence), err=True)
+    """Print an error, and end the command."""
+    typer.echo(sanitize_line(sentence), err=True)
     if hint:
-        typer.echo(f"Hint: {one_line(hint)}", err=True)
+        typer.echo(f"Hint: {sanitize_line(hint)}", err=True)
     raise typer.Exit(code)
 
 
 @contextmanager
-def writing_to(folder: Path) -> Iterator[None]:
-    """End the command with a sentence if a folder can't be written to."""
+def report_write_errors(folder: Path) -> Iterator[None]:
+    """End the command with one sentence if a folder can't be written to."""
     try:
         yield
     except OSError as error:
-        where = folder if error.filename is None else error.filename
-        fail(f"can't write to {where}: {error.strerror or error}", code=USAGE)
+        path = folder if error.filename is None else error.filename
+        fail(f"can't write to {path}: {error.strerror or error}", code=USAGE)
 
 
 @contextmanager
-def explained(*, debug: bool) -> Iterator[None]:
-    """End the command with a sentence and a code for whatever goes wrong; with the whole story only if it is wanted."""
+def report_errors(*, debug: bool) -> Iterator[None]:
+    """End the command with one sentence and an exit code for any error; print the traceback only for --debug."""
     try:
         yield
     except typer.Exit:
@@ -61,10 +66,10 @@ def explained(*, debug: bool) -> Iterator[None]:
     except (Exception, KeyboardInterrupt) as error:
         if debug:
             traceback.print_exc()
-        _fail_for(error, hint="" if debug else "--debug shows where it comes from.")
+        _fail_with(error, hint="" if debug else "Add --debug to see the traceback.")
 
 
-def _fail_for(error: BaseException, hint: str) -> NoReturn:
+def _fail_with(error: BaseException, hint: str) -> NoReturn:
     match error:
         case KeyboardInterrupt():
             fail("Interrupted; nothing was written.", code=STOPPED)
@@ -75,23 +80,24 @@ def _fail_for(error: BaseException, hint: str) -> NoReturn:
         case MemoryError():
             fail("There is not enough memory.", code=FAILED, hint="Use fewer rows or columns, or a larger machine.")
         case _:
-            said = " ".join(str(error).split())
-            fail(f"{type(error).__name__}{': ' if said else ''}{said[:500]}", code=FAILED, hint=hint)
+            message = " ".join(str(error).split())
+            text = f"{type(error).__name__}{': ' if message else ''}{message[:_MAX_MESSAGE_LENGTH]}"
+            fail(text, code=FAILED, hint=hint)
 
 
-def require(*libraries: str) -> None:
-    """Refuse to begin what can't be ended without a library.
+def require_libraries(*libraries: str) -> None:
+    """Check before a command begins that the optional libraries it needs are installed.
 
     Raises
     ------
     UserInputError
-        If one is not installed; names the command that installs it.
+        If one is missing; the hint is the command that installs it.
     """
     missing = [library for library in libraries if find_spec(library) is None]
     if missing:
         extras = ",".join(sorted({_EXTRAS[library] for library in missing}))
-        are = "is" if len(missing) == 1 else "are"
+        verb = "is" if len(missing) == 1 else "are"
         raise UserInputError(
-            f"This command needs {' and '.join(missing)}, which {are} not installed.",
+            f"This command needs {' and '.join(missing)}, which {verb} not installed.",
             f"pip install 'fitwithin[{extras}]'",
         )

@@ -5,22 +5,22 @@ from __future__ import annotations
 import typer
 from rich.console import Console
 
-from fitwithin._cli.errors import explained, require
-from fitwithin._cli.options import Debug, Json, Model
+from fitwithin._cli.errors import report_errors, require_libraries
+from fitwithin._cli.options import DebugOption, JsonOption, ModelArgument
 
 
-def inspect(model: Model, json: Json = False, debug: Debug = False) -> None:
-    """Show what a model file holds; nothing of it is run.
+def inspect(model: ModelArgument, json: JsonOption = False, debug: DebugOption = False) -> None:
+    """Show the model card in a model file, without running anything in the file.
 
     Example: fitwithin inspect model.skops
     """
-    with explained(debug=debug):
-        require("pandas", "pyarrow", "skops")
-        from fitwithin._cli.tables import show_model
-        from fitwithin._tabular.model_file import read_about
+    with report_errors(debug=debug):
+        require_libraries("pandas", "pyarrow", "skops")
+        from fitwithin._cli.summaries import print_model_card
+        from fitwithin._tabular.model_archive import read_card
 
-        about = read_about(model)
+        card = read_card(model)
         if json:
-            typer.echo(about.to_json())
+            typer.echo(card.to_json())
         else:
-            show_model(Console(highlight=False), str(model), about)
+            print_model_card(Console(highlight=False), str(model), card)

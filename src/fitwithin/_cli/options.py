@@ -1,4 +1,4 @@
-"""Options that more than one command has, and what their texts mean."""
+"""Options of more than one command, and the conversion of their values."""
 
 from __future__ import annotations
 
@@ -14,42 +14,44 @@ import typer
 
 from fitwithin._core.budget import parse_time_limit
 from fitwithin._core.exceptions import UserInputError, closest_match
-from fitwithin._presets import CLASSIFIERS, REGRESSORS, make_preset
+from fitwithin._presets import BOOSTERS, CLASSIFIERS, REGRESSORS, make_preset
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
-
-
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback if something goes wrong.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
-Trust = Annotated[
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
+
+
+TrustOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="A type that the model file may hold, for a learner of your own. Repeatable."),
+    typer.Option(metavar="NAME", help="A type to trust in the model file, for a learner of your own. Repeatable."),
 ]
 
 
-UnsafePickle = Annotated[
-    bool, typer.Option("--unsafe-pickle", help="Allow pickle, which can run any program when a file is opened.")
+UnsafePickleOption = Annotated[
+    bool, typer.Option("--unsafe-pickle", help="Open a pickle, which can run any program when it is opened.")
 ]
 
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that fitwithin train wrote.", show_default=False)]
+ModelArgument = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A file that fitwithin train wrote.", show_default=False)
+]
 
 
-def limit_of(text: str) -> float:
-    """A time limit off the command line, where a plain number is text too.
+def parse_time_limit_option(text: str) -> float:
+    """Return the seconds of a time limit on the command line, where a plain number is text too.
 
     Raises
     ------
     UserInputError
-        If it says no time.
+        If the text is not a positive time.
 
     Examples
     --------
-    >>> limit_of("15m"), limit_of("2.5")
+    >>> parse_time_limit_option("15m"), parse_time_limit_option("2.5")
     (900.0, 2.5)
     """
     number: str | float = text
@@ -63,39 +65,38 @@ def limit_of(text: str) -> float:
         ) from error
 
 
-def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
-    """The known word that was probably meant, as a question; or something else to say.
+def suggest_name(word: str, known: Iterable[str], otherwise: str) -> str:
+    """Return a hint with the known name closest to a word, or another hint if none is close.
 
     Examples
     --------
-    >>> did_you_mean("lightgbn", ["lightgbm", "xgboost"], "It may be lightgbm or xgboost.")
+    >>> suggest_name("lightgbn", ["lightgbm", "xgboost"], "Use lightgbm or xgboost.")
     'Did you mean lightgbm?'
     """
-    near = closest_match(word, known)
-    return otherwise if near is None else f"Did you mean {near}?"
+    closest = closest_match(word, known)
+    return otherwise if closest is None else f"Did you mean {closest}?"
 
 
-def one_of(option: str, word: str, known: Iterable[str]) -> str:
-    """A word that must be one of join_names.
+def validate_choice(option: str, word: str, known: Iterable[str]) -> None:
+    """Check that the value of an option is one of the known names.
 
     Raises
     ------
     UserInputError
-        If it is not.
+        If it is not; suggests the closest name.
     """
     known = list(known)
-    if word in known:
-        return word
-    raise UserInputError(f"{option} {word} is unknown.", did_you_mean(word, known, f"It may be {', '.join(known)}."))
+    if word not in known:
+        raise UserInputError(f"{option} {word} is unknown.", suggest_name(word, known, f"Use {', '.join(known)}."))
 
 
-def learner_of(name: str, *, regression: bool, jobs: int = -1) -> Any:
-    """A learner by its name, or from a factory of the user's own.
+def make_learner(name: str, *, regression: bool, jobs: int = -1) -> Any:
+    """Return an unfitted learner by its name, or from a factory of the user's own.
 
     Parameters
     ----------
     name : str
-        One of the presets, or ``package.module:factory``.
+        A preset, or ``package.module:factory``.
     regression : bool
         Whether a regressor is wanted.
     jobs : int, default=-1
@@ -108,42 +109,42 @@ def learner_of(name: str, *, regression: bool, jobs: int = -1) -> Any:
 
     Examples
     --------
-    >>> learner_of("decision-tree", regression=True)
+    >>> make_learner("decision-tree", regression=True)
     DecisionTreeRegressor(max_depth=5, min_samples_split=30)
     """
     if ":" in name:
-        return _made_by(name)
-    one_of("--learner", name, {**CLASSIFIERS, **REGRESSORS})
+        return _call_factory(name)
+    validate_choice("--learner", name, {**CLASSIFIERS, **REGRESSORS})
     if regression:
-        one_of("For values, --learner", name, REGRESSORS)
+        validate_choice("For regression, --learner", name, REGRESSORS)
     try:
         learner = make_preset(name, regression=regression)
     except ImportError as error:
-        sentence, _, command = str(error).partition(": ")
-        raise UserInputError(f"{sentence}.", command) from error
-    cores = [
+        raise UserInputError(
+            f"{BOOSTERS.get(name, name)} is not installed.", "pip install 'fitwithin[boosters]'"
+        ) from error
+    core_params = [
         key for key, value in learner.get_params().items() if key.endswith(("n_jobs", "thread_count")) and value == 1
     ]
-    return learner.set_params(**dict.fromkeys(cores, jobs)) if cores else learner
+    return learner.set_params(**dict.fromkeys(core_params, jobs)) if core_params else learner
 
 
-def look_here() -> None:
-    """Let modules be found where the user is, as python -m does and an installed command does not."""
+def add_working_directory_to_path() -> None:
+    """Let modules in the working directory be imported, as with python -m; an installed command does not do that."""
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
 
 
-def _made_by(name: str) -> Any:
-    """What a factory makes."""
+def _call_factory(name: str) -> Any:
     module, _, factory = name.partition(":")
-    look_here()
+    add_working_directory_to_path()
     try:
-        made = getattr(importlib.import_module(module), factory)()
+        learner = getattr(importlib.import_module(module), factory)()
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise UserInputError(
-            f"--learner {name} can't be made: {' '.join(str(error).split())}.",
-            "It is package.module:factory, a function or class that is called without arguments.",
+            f"--learner {name} can't be created: {' '.join(str(error).split())}.",
+            "Use package.module:factory, with a function or class that needs no arguments.",
         ) from error
-    if not callable(getattr(made, "fit", None)) or not callable(getattr(made, "predict", None)):
-        raise UserInputError(f"--learner {name} makes a {type(made).__name__}, which has no fit and predict.")
-    return made
+    if not callable(getattr(learner, "fit", None)) or not callable(getattr(learner, "predict", None)):
+        raise UserInputError(f"--learner {name} returns a {type(learner).__name__}, which has no fit and predict.")
+    return learner

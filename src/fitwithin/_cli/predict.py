@@ -12,92 +12,100 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from fitwithin._cli.console import note
-from fitwithin._cli.errors import explained, require
-from fitwithin._cli.options import Debug, Force, Json, Model, Trust, UnsafePickle, look_here
+from fitwithin._cli.console import print_line, print_warnings
+from fitwithin._cli.errors import report_errors, require_libraries
+from fitwithin._cli.options import (
+    DebugOption,
+    ForceOption,
+    JsonOption,
+    ModelArgument,
+    TrustOption,
+    UnsafePickleOption,
+    add_working_directory_to_path,
+)
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._tabular.training import first_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from fitwithin._tabular import About
-    from fitwithin._tabular.files import DataFile, Part
+    from fitwithin._tabular import ModelCard
+    from fitwithin._tabular.files import DataFile, TableChunk
 
 
 def predict(
-    model: Model,
+    model: ModelArgument,
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Rows, with the columns of the training.", show_default=False)
+        Path, typer.Argument(metavar="DATA", help="Rows with the columns of the training file.", show_default=False)
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Ends in .parquet, .csv or .feather.")] = Path(
-        "predictions.parquet"
-    ),
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The file to write; ends in .parquet, .csv or .feather.")
+    ] = Path("predictions.parquet"),
     proba: Annotated[
-        bool, typer.Option("--proba", help="Write a column probability_<class> for every class too.")
+        bool, typer.Option("--proba", help="Also write a column probability_<class> for every class.")
     ] = False,
-    trust: Trust = None,
-    unsafe_pickle: UnsafePickle = False,
-    force: Force = False,
-    json: Json = False,
-    debug: Debug = False,
+    trust: TrustOption = None,
+    unsafe_pickle: UnsafePickleOption = False,
+    force: ForceOption = False,
+    json: JsonOption = False,
+    debug: DebugOption = False,
 ) -> None:
-    """Predict for the rows of a file, join_names at a time, so that it may be larger than memory.
+    """Predict for the rows of a file, in chunks, so that the file may be larger than memory.
 
     Example: fitwithin predict model.skops new-rows.parquet --out predictions.parquet --proba
     """
-    with explained(debug=debug):
-        require("pandas", "pyarrow", "skops")
-        from fitwithin._tabular import refuse_other_columns
-        from fitwithin._tabular.files import answer_format, open_data, refuse_existing
-        from fitwithin._tabular.model_file import read_about
+    with report_errors(debug=debug):
+        require_libraries("pandas", "pyarrow", "skops")
+        from fitwithin._tabular import validate_columns
+        from fitwithin._tabular.files import open_data_file, predictions_format, validate_output_path
+        from fitwithin._tabular.model_archive import read_card
 
-        answer_format(out)
-        refuse_existing(out, force=force)
-        card = read_about(model)
-        file = open_data(data)
-        refuse_other_columns(card.columns, file)
-        pipeline = _opened(model, trust or [], unsafe_pickle=unsafe_pickle)
-        rows = _write(file, out, card, _answering(pipeline, card, proba=proba), force=force)
+        predictions_format(out)
+        validate_output_path(out, force=force)
+        card = read_card(model)
+        file = open_data_file(data)
+        validate_columns(card.columns, file)
+        pipeline = _load_pipeline(model, trust or [], unsafe_pickle=unsafe_pickle)
+        n_rows = _write_predictions(file, out, card, _make_predictor(pipeline, card, proba=proba), force=force)
         if json:
-            typer.echo(json_.dumps({"predictions": str(out), "rows": rows}))
+            typer.echo(json_.dumps({"predictions": str(out), "rows": n_rows}))
         else:
-            Console(highlight=False).print(f"{rows:,} predictions are in {out}.", markup=False, soft_wrap=True)
+            print_line(Console(highlight=False), f"{n_rows:,} predictions are in {out}.")
 
 
-def _opened(model: Path, trust: list[str], *, unsafe_pickle: bool) -> Any:
-    """The model in a file; what libraries warn of on the way is told in a line each."""
-    from fitwithin._tabular.model_file import read_model
+def _load_pipeline(model: Path, trusted_types: list[str], *, unsafe_pickle: bool) -> Any:
+    from fitwithin._tabular.model_archive import read_pipeline
 
-    if trust or unsafe_pickle:
-        # A learner of the user's own is where it was when it was trained.
-        look_here()
+    if trusted_types or unsafe_pickle:
+        # The module of a user's own learner may be in the working directory, as in training.
+        add_working_directory_to_path()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        pipeline = read_model(model, trust, unsafe_pickle=unsafe_pickle)
-    for text in first_lines(caught):
-        note(text)
+        pipeline = read_pipeline(model, trusted_types, unsafe_pickle=unsafe_pickle)
+    print_warnings(caught)
     return pipeline
 
 
-def _write(file: DataFile, out: Path, card: About, answer: Callable[[Part], pa.Table], *, force: bool) -> int:
-    from fitwithin._tabular import types_of
-    from fitwithin._tabular.files import answers_written_to
+def _write_predictions(
+    file: DataFile, out: Path, card: ModelCard, predict_chunk: Callable[[TableChunk], pa.Table], *, force: bool
+) -> int:
+    """Write the predictions for all rows of a file, and return the number of rows."""
+    from fitwithin._tabular import column_types
+    from fitwithin._tabular.files import open_predictions_writer
 
-    rows = 0
-    with answers_written_to(out, force=force) as write:
-        for part in file.parts(types_of(card.columns) if card.columns else None):
-            if len(part):
-                write(answer(part))
-                rows += len(part)
-    return rows
+    n_rows = 0
+    with open_predictions_writer(out, force=force) as write:
+        for chunk in file.read_chunks(column_types(card.columns) if card.columns else None):
+            if len(chunk):
+                write(predict_chunk(chunk))
+                n_rows += len(chunk)
+    return n_rows
 
 
-def _answering(pipeline: Any, card: About, *, proba: bool) -> Callable[[Part], pa.Table]:
-    """What gives the answers for join_names rows."""
+def _make_predictor(pipeline: Any, card: ModelCard, *, proba: bool) -> Callable[[TableChunk], pa.Table]:
+    """Return a function that predicts for a chunk of rows."""
     import pyarrow as pa
 
-    from fitwithin._tabular import NAMELESS, features_of, in_file
+    from fitwithin._tabular import FEATURE_NAMES_WARNING, extract_features, predictions_to_arrow
 
     if proba and not (card.classes and hasattr(pipeline, "predict_proba")):
         raise UserInputError(
@@ -106,22 +114,23 @@ def _answering(pipeline: Any, card: About, *, proba: bool) -> Callable[[Part], p
             if card.classes
             else "It predicts values: leave out --proba.",
         )
+    # A regression predicts fractions even if its target was whole numbers.
+    prediction_type = card.target_type if card.classes else "double"
 
-    def answer(part: Part) -> pa.Table:
-        X = features_of(part, card.columns, card.features)
+    def predict_chunk(chunk: TableChunk) -> pa.Table:
+        X = extract_features(chunk, card.columns, card.features)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", NAMELESS)
-            # A prediction between two whole numbers is no mistake of a model for values.
-            answers = {"prediction": in_file(pipeline.predict(X), card.target_type if card.classes else "double")}
+            warnings.filterwarnings("ignore", FEATURE_NAMES_WARNING)
+            columns = {"prediction": predictions_to_arrow(pipeline.predict(X), prediction_type)}
             if proba:
-                answers |= _probabilities(pipeline, X, card.classes)
-        return pa.table(answers)
+                columns |= _probability_columns(pipeline, X, card.classes)
+        return pa.table(columns)
 
-    return answer
+    return predict_chunk
 
 
-def _probabilities(pipeline: Any, X: Any, classes: list[Any]) -> dict[str, Any]:
-    """A column for each class; of one that the model was never taught the probability is 0."""
-    found = dict(zip(pipeline.classes_.tolist(), pipeline.predict_proba(X).T, strict=True))
-    nothing = np.zeros(X.shape[0])
-    return {f"probability_{label}": np.asarray(found.get(label, nothing), np.float64) for label in classes}
+def _probability_columns(pipeline: Any, X: Any, classes: list[Any]) -> dict[str, Any]:
+    """Return a column for each class; 0 for a class that was not among the training rows."""
+    by_class = dict(zip(pipeline.classes_.tolist(), pipeline.predict_proba(X).T, strict=True))
+    zeros = np.zeros(X.shape[0])
+    return {f"probability_{label}": np.asarray(by_class.get(label, zeros), np.float64) for label in classes}

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from fitwithin._cli.errors import FAILED, STOPPED, USAGE, fail, writing_to
+from fitwithin._cli.errors import FAILED, STOPPED, USAGE, fail, report_write_errors
 
 study = typer.Typer(invoke_without_command=True, subcommand_metavar="[report]")
 
@@ -69,7 +69,7 @@ def run(
         )
     except (ImportError, ValueError) as error:
         fail(str(error), code=USAGE)
-    with writing_to(out):
+    with report_write_errors(out):
         _carry_out(tools, plan, find, out)
 
 
@@ -107,7 +107,7 @@ def report(
         assert context.parent is not None
         out = Path(context.parent.params["out"])
     try:
-        with writing_to(out):
+        with report_write_errors(out):
             lines, passed_over = tools.read_lines(out / _RESULTS)
             _tell(passed_over)
             page = tools.write_report(lines, out)

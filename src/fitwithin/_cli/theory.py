@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fitwithin._cli.errors import USAGE, fail, writing_to
+from fitwithin._cli.errors import USAGE, fail, report_write_errors
 
 
 def theory(
@@ -22,7 +22,7 @@ def theory(
     from fitwithin._research.theory import PARTS, run_theory
 
     try:
-        with writing_to(out):
+        with report_write_errors(out):
             run_theory(out, seed=seed, parts=tuple(parts or PARTS))
     except (ImportError, ValueError) as error:
         fail(str(error), code=USAGE)

@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
-from fitwithin._cli.errors import explained, require
-from fitwithin._cli.options import Debug, Force, Json, limit_of
+from fitwithin._cli.errors import report_errors, require_libraries
+from fitwithin._cli.options import DebugOption, ForceOption, JsonOption, parse_time_limit_option
 from fitwithin._presets import CLASSIFIERS
 
-_LEARNERS = [name for name in CLASSIFIERS if not name.startswith("sgd")]
+_LISTED_LEARNERS = [name for name in CLASSIFIERS if not name.startswith("sgd")]
+"""Learners in the help text; those for the teacher sgd are left out to keep it short."""
 
 
-Data = Annotated[
+DataArgument = Annotated[
     Path,
     typer.Argument(
         metavar="DATA", show_default=False, help="parquet, feather, CSV (.gz, .bz2, .xz, .zst), .npz, svmlight or ARFF."
@@ -22,107 +23,116 @@ Data = Annotated[
 ]
 
 
-Target = Annotated[str | None, typer.Option(metavar="COLUMN", help="What to learn; svmlight files say it themselves.")]
+TargetOption = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="The column to predict; not needed for svmlight files.")
+]
 
 
-Limit = Annotated[str, typer.Option(metavar="TIME", help="Seconds, or text such as 90s, 15m, 1h30m.")]
+TimeLimitOption = Annotated[str, typer.Option(metavar="TIME", help="Seconds, or text such as 90s, 15m, 1h30m.")]
 
 
-Learner = Annotated[
+LearnerOption = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help=f"{', '.join(_LEARNERS)}, or package.module:factory.",
+        help=f"{', '.join(_LISTED_LEARNERS)}, or package.module:factory.",
         autocompletion=lambda incomplete: [name for name in CLASSIFIERS if name.startswith(incomplete)],
     ),
 ]
 
 
-Teacher = Annotated[str, typer.Option(help="auto, tct, double, osct, tct_al, sgd or full.")]
+TeacherOption = Annotated[str, typer.Option(help="auto, tct, double, osct, tct_al, sgd or full.")]
 
 
-Scoring = Annotated[str | None, typer.Option(help="A scorer of scikit-learn; accuracy, or r2 for values.")]
-
-
-Test = Annotated[Path | None, typer.Option(metavar="FILE", help="Rows to test the model on, with the same columns.")]
-
-
-Out = Annotated[Path, typer.Option(metavar="FILE", help="Where to write the model.")]
-
-
-Report = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Where to write a page about it, such as report.html.")
+ScoringOption = Annotated[
+    str | None, typer.Option(help="A scorer of scikit-learn; by default accuracy, or r2 for regression.")
 ]
 
 
-Seed = Annotated[
+TestOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Rows to test the model on, with the same columns.")
+]
+
+
+OutOption = Annotated[Path, typer.Option(metavar="FILE", help="The model file to write.")]
+
+
+ReportOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="An HTML report to write, such as report.html.")
+]
+
+
+SeedOption = Annotated[
     int | None,
-    typer.Option(min=0, max=2**32 - 1, help="Seed of every random choice, the learner's included."),
+    typer.Option(min=0, max=2**32 - 1, help="Seed of every random choice, including the learner's."),
 ]
 
 
-Task = Annotated[
+TaskOption = Annotated[
     str,
     typer.Option(
-        help="classification, regression or auto: words, truth values and up to 100 whole numbers are classes."
+        help="classification, regression or auto: text, booleans, dates and up to 100 whole numbers are classes."
     ),
 ]
 
 
-MaxClasses = Annotated[int, typer.Option(min=2, help="A target with more classes is refused.")]
+MaxClassesOption = Annotated[int, typer.Option(min=2, help="Refuse a target with more classes.")]
 
 
-Jobs = Annotated[int, typer.Option(min=-1, help="Cores for the learner; -1 for all.")]
+JobsOption = Annotated[int, typer.Option(min=-1, help="Cores for the learner; -1 for all.")]
 
 
-StoredByPickle = Annotated[
+StoreByPickleOption = Annotated[
     bool,
     typer.Option(
-        "--unsafe-pickle", help="Store by pickle; done anyway, with a note, if skops can't store the learner."
+        "--unsafe-pickle",
+        help="Store the model by pickle; happens anyway, with a note, if skops can't store the learner.",
     ),
 ]
 
 
-Strict = Annotated[bool, typer.Option("--limit-includes-reading", help="Count reading and encoding the file too.")]
+IncludeReadingOption = Annotated[
+    bool, typer.Option("--limit-includes-reading", help="Count reading and encoding the file in the time limit.")
+]
 
 
 def train(
-    data: Data,
-    target: Target = None,
-    time_limit: Limit = "60s",
-    learner: Learner = "hist-gradient-boosting",
-    teacher: Teacher = "auto",
-    scoring: Scoring = None,
-    test: Test = None,
-    out: Out = Path("model.skops"),
-    report: Report = None,
-    seed: Seed = None,
-    task: Task = "auto",
-    max_classes: MaxClasses = 1000,
-    jobs: Jobs = -1,
-    limit_includes_reading: Strict = False,
-    unsafe_pickle: StoredByPickle = False,
-    force: Force = False,
-    json: Json = False,
-    debug: Debug = False,
+    data: DataArgument,
+    target: TargetOption = None,
+    time_limit: TimeLimitOption = "60s",
+    learner: LearnerOption = "hist-gradient-boosting",
+    teacher: TeacherOption = "auto",
+    scoring: ScoringOption = None,
+    test: TestOption = None,
+    out: OutOption = Path("model.skops"),
+    report: ReportOption = None,
+    seed: SeedOption = None,
+    task: TaskOption = "auto",
+    max_classes: MaxClassesOption = 1000,
+    jobs: JobsOption = -1,
+    limit_includes_reading: IncludeReadingOption = False,
+    unsafe_pickle: StoreByPickleOption = False,
+    force: ForceOption = False,
+    json: JsonOption = False,
+    debug: DebugOption = False,
 ) -> None:
-    """Train the best model that the time allows on a file, and store it.
+    """Train the best model within the time limit on a file, and store it.
 
-    Ctrl-C ends the training at once, and keeps the best model so far.
+    Ctrl-C stops the training at once, and keeps the best model so far.
 
-    Exit codes: 0 a model, 2 wrong usage, 3 no model in time, 130 interrupted before there was one, 1 all else.
+    Exit codes: 0 a model, 2 wrong usage, 3 no model in time, 130 interrupted before there was a model, 1 other errors.
 
     Example: fitwithin train rows.parquet --target label --time-limit 15m --learner lightgbm --out model.skops
     """
-    with explained(debug=debug):
-        require("pandas", "pyarrow", "skops", *(["matplotlib"] if report is not None else []))
-        from fitwithin._cli.train_options import Order
-        from fitwithin._cli.train_run import carry_out
+    with report_errors(debug=debug):
+        require_libraries("pandas", "pyarrow", "skops", *(["matplotlib"] if report is not None else []))
+        from fitwithin._cli.train_options import TrainOptions
+        from fitwithin._cli.train_run import run_training
 
-        order = Order(
+        options = TrainOptions(
             data=data,
             target=target,
-            seconds=limit_of(time_limit),
+            seconds=parse_time_limit_option(time_limit),
             learner=learner,
             teacher=teacher,
             scoring=scoring,
@@ -133,8 +143,8 @@ def train(
             task=task,
             max_classes=max_classes,
             jobs=jobs,
-            includes_reading=limit_includes_reading,
-            by_pickle=unsafe_pickle,
+            limit_includes_reading=limit_includes_reading,
+            use_pickle=unsafe_pickle,
             force=force,
         )
-        carry_out(order, as_json=json)
+        run_training(options, as_json=json)

@@ -1,4 +1,4 @@
-"""What a user orders from fitwithin train, looked at before anything is read."""
+"""The options of fitwithin train, checked before the data is read."""
 
 from __future__ import annotations
 
@@ -8,16 +8,38 @@ from typing import Literal, cast
 
 from sklearn.metrics import get_scorer_names
 
-from fitwithin._cli.options import did_you_mean, learner_of, one_of
+from fitwithin._cli.options import make_learner, suggest_name, validate_choice
 from fitwithin._core.exceptions import UserInputError, join_names
 from fitwithin._estimator import TEACHERS
-from fitwithin._tabular import Task
-from fitwithin._tabular.files import DataFile, open_data, refuse_existing
+from fitwithin._tabular import TaskType
+from fitwithin._tabular.files import DataFile, open_data_file, validate_output_path
+
+_MAX_COLUMN_NAMES = 20
+"""Columns of the file that an error lists."""
 
 
 @dataclass(frozen=True)
-class Order:
-    """The options of fitwithin train, by the names that they have there.
+class TrainInputs:
+    """The files of a training, and the name of the target column.
+
+    Parameters
+    ----------
+    data : DataFile
+        The training file.
+    test : DataFile or None
+        The test file.
+    target : str
+        The column to predict.
+    """
+
+    data: DataFile
+    test: DataFile | None
+    target: str
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """The options of fitwithin train.
 
     Parameters
     ----------
@@ -26,10 +48,10 @@ class Order:
     target, learner, teacher, scoring, task : str
         Names.
     seconds : float
-        The limit.
+        The time limit.
     seed, max_classes, jobs : int
-        Numbers.
-    includes_reading, by_pickle, force : bool
+        As on the command line.
+    limit_includes_reading, use_pickle, force : bool
         Whether the limit covers reading; whether to store by pickle; whether to replace files.
     """
 
@@ -46,65 +68,71 @@ class Order:
     task: str
     max_classes: int
     jobs: int
-    includes_reading: bool
-    by_pickle: bool
+    limit_includes_reading: bool
+    use_pickle: bool
     force: bool
 
-    def checked(self) -> tuple[DataFile, DataFile | None, str]:
-        """The files, and the column to learn, if all is as it should be.
+    def validate(self) -> TrainInputs:
+        """Check everything that can be checked without reading the data.
 
         Raises
         ------
         UserInputError
-            If something is wrong that can be known without reading the data.
+            If an option, a file or a column is wrong.
         """
-        one_of("--task", self.task, ("auto", "classification", "regression"))
-        one_of("--teacher", self.teacher, TEACHERS)
-        if self.jobs == 0:
-            raise UserInputError(
-                "--jobs 0 leaves the learner no core.", "Use a number of cores, or -1 for all of them."
-            )
-        if self.scoring is not None:
-            one_of("--scoring", self.scoring, get_scorer_names())
-        # Whether it can be made at all; whether for classes or for values is seen later.
-        learner_of(self.learner, regression=False, jobs=self.jobs)
-        data = open_data(self.data)
-        names = data.names()
-        target = _target(data, names, self.target)
-        test = None if self.test is None else open_data(self.test)
-        if test is not None and target not in test.names():
-            hint = did_you_mean(target, test.names(), "Rename it there.")
-            raise UserInputError(f"{self.test} has no column {target!r}.", hint)
-        self._refuse_one_file_for_two()
-        for path in filter(None, (self.out, self.report)):
-            refuse_existing(path, force=self.force)
-        return data, test, target
+        self._validate_names()
+        inputs = self._open_inputs()
+        self._validate_paths()
+        return inputs
 
-    def _refuse_one_file_for_two(self) -> None:
-        """With --force the data would be lost, and a report would replace the model."""
+    def _validate_names(self) -> None:
+        validate_choice("--task", self.task, ("auto", "classification", "regression"))
+        validate_choice("--teacher", self.teacher, TEACHERS)
+        if self.jobs == 0:
+            raise UserInputError("--jobs 0 leaves no core for the learner.", "Use a number of cores, or -1 for all.")
+        if self.scoring is not None:
+            validate_choice("--scoring", self.scoring, get_scorer_names())
+        # Only whether it can be created; the task is not known yet.
+        make_learner(self.learner, regression=False, jobs=self.jobs)
+
+    def _open_inputs(self) -> TrainInputs:
+        data = open_data_file(self.data)
+        target = _find_target(data, self.target)
+        test = None if self.test is None else open_data_file(self.test)
+        if test is not None and target not in test.column_names():
+            hint = suggest_name(target, test.column_names(), "Rename it in the file.")
+            raise UserInputError(f"{self.test} has no column {target!r}.", hint)
+        return TrainInputs(data, test, target)
+
+    def _validate_paths(self) -> None:
+        """Check the output files, which must differ from each other and from the data, even with --force."""
         taken = {path.resolve() for path in (self.data, self.test) if path is not None}
-        for path in filter(None, (self.out, self.report)):
+        outputs = [path for path in (self.out, self.report) if path is not None]
+        for path in outputs:
             if path.resolve() in taken:
                 raise UserInputError(
-                    f"{path} is named twice.", "Data, model and report are different files: rename one."
+                    f"{path} is named twice; data, model and report must be different files.", "Rename one of them."
                 )
             taken.add(path.resolve())
+        for path in outputs:
+            validate_output_path(path, force=self.force)
 
     @property
-    def known_task(self) -> Task | None:
-        """The task, if the user says it."""
+    def chosen_task(self) -> TaskType | None:
+        """The task, unless it is to follow from the data."""
         return None if self.task == "auto" else cast(Literal["classification", "regression"], self.task)
 
 
-def _target(data: DataFile, names: list[str], wanted: str | None) -> str:
+def _find_target(data: DataFile, wanted: str | None) -> str:
+    names = data.column_names()
     if wanted is None and len(names) == 1:
-        # Of a matrix and one column there is no doubt which is to be learned.
+        # A matrix with one named column: that column is the target.
         return names[0]
-    shown = join_names(names, 20)
+    listed = join_names(names, _MAX_COLUMN_NAMES)
     if wanted is None:
-        raise UserInputError("Which column is to be learned?", f"Say so with --target; {data.path} has {shown}.")
+        raise UserInputError("Which column is the target?", f"Name it with --target; {data.path} has {listed}.")
     if wanted not in names:
         raise UserInputError(
-            f"{data.path} has no column {wanted!r}.", did_you_mean(wanted, names, f"Its columns: {shown}.")
+            f"{data.path} has no column {wanted!r}.", suggest_name(wanted, names, f"Its columns: {listed}.")
         )
     return wanted

@@ -1,4 +1,4 @@
-"""A training from the command line, from the first look at the file to the next command to type."""
+"""One training from the command line, step by step."""
 
 from __future__ import annotations
 
@@ -15,135 +15,179 @@ import typer
 from rich.console import Console
 from sklearn.metrics import get_scorer
 
-from fitwithin._cli.console import note, on_standard_error, say
-from fitwithin._cli.options import learner_of
-from fitwithin._cli.save_model import Kept, keep
-from fitwithin._cli.tables import show_result, show_understood
-from fitwithin._cli.train_options import Order
+from fitwithin._cli.console import print_line, print_note, print_warnings, stdout_to_stderr
+from fitwithin._cli.model_output import WrittenModel, write_model
+from fitwithin._cli.options import make_learner
+from fitwithin._cli.summaries import print_training_result, print_training_table
+from fitwithin._cli.train_options import TrainInputs, TrainOptions
 from fitwithin._core.exceptions import NoModelInTime
 from fitwithin._tabular import (
-    Encoded,
+    EncodedFeatures,
     Encoding,
-    Understood,
-    about,
-    encoding_for,
-    fitted,
-    read_goal,
-    refuse_misfits,
-    refuse_unfit_score,
-    rows_to_test,
-    stored_pipeline,
-    understand,
+    ModelCard,
+    TrainingTable,
+    build_pipeline,
+    choose_encoding,
+    encode_features,
+    fit_model,
+    make_model_card,
+    make_training_table,
+    read_target_column,
+    read_test_rows,
+    validate_learner,
+    validate_scoring,
 )
-from fitwithin._tabular.files import DataFile, full_ending
+from fitwithin._tabular.files import full_suffix
 
 
 @dataclass(frozen=True, eq=False)
-class _Ready:
-    """Everything that a training needs, and how long that took."""
+class _PreparedData:
+    """Everything that a training needs, and the seconds it took to prepare."""
 
     learner: Any
-    understood: Understood
+    table: TrainingTable
     encoding: Encoding
-    encoded: Encoded
-    test: tuple[Any, Any] | None
+    features: EncodedFeatures
+    test_rows: tuple[Any, Any] | None
     seconds: float
 
 
-def carry_out(order: Order, *, as_json: bool) -> None:
-    """Read, train, test, store and tell."""
+@dataclass(frozen=True, eq=False)
+class _TrainedModel:
+    """A fitted model, its score on the test file, and the warnings of the fit."""
+
+    model: Any
+    scoring: str
+    test_result: dict[str, Any] | None
+    caught: list[warnings.WarningMessage]
+    seconds_used: float
+
+
+def run_training(options: TrainOptions, *, as_json: bool) -> None:
+    """Run fitwithin train."""
     start = time.monotonic()
     console = Console(quiet=as_json, highlight=False)
-    data, test, target = order.checked()
-    ready = _get_ready(order, data, test, target, start)
-    show_understood(console, str(order.data), ready.understood, ready.encoding, ready.seconds)
-    say(console, f"Training {order.learner} for at most {order.seconds:g} s; Ctrl-C keeps the best model so far.")
-    goal = ready.understood.goal
-    scoring = order.scoring or ("r2" if goal.is_regression else "accuracy")
-    settings = {"teacher": order.teacher, "scoring": order.scoring, "random_state": order.seed}
-    seconds = _left(order, start)
-    # Learners may print, and then standard output is no place for JSON.
-    with on_standard_error() if as_json else nullcontext():
-        model, warned = fitted(ready.learner, ready.encoded, goal, time_limit=seconds, **settings)
-        tested = _test_score(model, ready.test, scoring)
-    for warning in warned:
-        note(warning)
-    training = {
-        "data": order.data.name,
-        "seed": order.seed,
-        "time_limit": order.seconds,
-        "seconds_reading": ready.seconds,
-        "limit_includes_reading": order.includes_reading,
-        "test": tested,
-    }
-    if order.includes_reading:
-        training["time_used"] = order.seconds - seconds + model.time_used_
-    told = {"learner": order.learner, "encoding": ready.encoding, "teacher": order.teacher, "scoring": scoring}
-    card = about(model, ready.encoded, ready.understood, training=training, **told)
-    kept = keep(stored_pipeline(model, ready.encoded), card, order)
+    prepared = _prepare_data(options, options.validate(), start)
+    _print_prepared_data(console, options, prepared)
+    trained = _train_and_test(options, prepared, _seconds_for_fit(options, start), as_json=as_json)
+    print_warnings(trained.caught)
+    card = _describe_model(options, prepared, trained)
+    written = write_model(build_pipeline(trained.model, prepared.features), card, options)
     if as_json:
-        typer.echo(replace(kept.card, training={**kept.card.training, "model": str(kept.path)}).to_json())
-    show_result(console, kept.card)
-    say(console, f"The model is in {kept.path}. Next:")
-    say(console, f"  {_next_command(kept, order.data)}")
-    if order.report is not None:
-        _report(console, model, order.report)
+        _print_json(written)
+    _print_written_model(console, options, written)
+    if options.report is not None:
+        _write_report(console, trained.model, options.report)
 
 
-def _get_ready(order: Order, data: DataFile, test: DataFile | None, target: str, start: float) -> _Ready:
-    part = data.read(label=target)
-    goal = read_goal(target, part.table[target], order.known_task, order.max_classes)
-    learner = learner_of(order.learner, regression=goal.is_regression, jobs=order.jobs)
-    if order.scoring is not None:
-        refuse_unfit_score(order.scoring, learner, goal)
-    understood = understand(part, goal)
-    encoding = encoding_for(learner)
-    encoded = Encoded.of(understood, encoding)
-    refuse_misfits(learner, order.teacher, encoded.X, goal)
-    to_test = None if test is None else rows_to_test(encoded, goal, test)
-    return _Ready(learner, understood, encoding, encoded, to_test, time.monotonic() - start)
+def _prepare_data(options: TrainOptions, inputs: TrainInputs, start: float) -> _PreparedData:
+    chunk = inputs.data.read(label=inputs.target)
+    target = read_target_column(inputs.target, chunk.table[inputs.target], options.chosen_task, options.max_classes)
+    learner = make_learner(options.learner, regression=target.is_regression, jobs=options.jobs)
+    if options.scoring is not None:
+        validate_scoring(options.scoring, learner, target)
+    table = make_training_table(chunk, target)
+    encoding = choose_encoding(learner)
+    features = encode_features(table, encoding)
+    validate_learner(learner, options.teacher, features.X, target)
+    test_rows = None if inputs.test is None else read_test_rows(features, target, inputs.test)
+    return _PreparedData(learner, table, encoding, features, test_rows, time.monotonic() - start)
 
 
-def _test_score(model: Any, test: tuple[Any, Any] | None, scoring: str) -> dict[str, Any] | None:
-    """How good the model is on other rows; after all the time that it took it is kept even if nobody can tell."""
-    if test is None:
+def _print_prepared_data(console: Console, options: TrainOptions, prepared: _PreparedData) -> None:
+    print_training_table(console, str(options.data), prepared.table, prepared.encoding, prepared.seconds)
+    print_line(
+        console, f"Training {options.learner} for at most {options.seconds:g} s; Ctrl-C keeps the best model so far."
+    )
+
+
+def _seconds_for_fit(options: TrainOptions, start: float) -> float:
+    """Return the whole limit, or the rest of it if reading counts too."""
+    if not options.limit_includes_reading:
+        return options.seconds
+    used = time.monotonic() - start
+    if used >= options.seconds:
+        raise NoModelInTime(
+            f"No model within the limit of {options.seconds:g} s: reading the file alone took {used:.1f} s. "
+            "Leave out --limit-includes-reading, or allow more time."
+        )
+    return options.seconds - used
+
+
+def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: float, *, as_json: bool) -> _TrainedModel:
+    target = prepared.table.target
+    scoring = options.scoring or ("r2" if target.is_regression else "accuracy")
+    settings = {"teacher": options.teacher, "scoring": options.scoring, "random_state": options.seed}
+    # Learners may print, and standard output is for JSON alone.
+    with stdout_to_stderr() if as_json else nullcontext():
+        model, caught = fit_model(prepared.learner, prepared.features, target, time_limit=seconds, **settings)
+        test_result = _score_test_rows(model, prepared.test_rows, scoring)
+    seconds_before_fit = options.seconds - seconds
+    return _TrainedModel(model, scoring, test_result, caught, seconds_before_fit + model.time_used_)
+
+
+def _score_test_rows(model: Any, test_rows: tuple[Any, Any] | None, scoring: str) -> dict[str, Any] | None:
+    """Score the model on the test file; if that fails, print a note, and the model is written all the same."""
+    if test_rows is None:
         return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            score = float(get_scorer(scoring)(model, *test))
-    except (TypeError, ValueError, KeyboardInterrupt) as error:
-        note(f"no test score: {str(error) or 'interrupted'}")
+            score = float(get_scorer(scoring)(model, *test_rows))
+    except KeyboardInterrupt:
+        print_note("no test score: interrupted")
+        return None
+    except (TypeError, ValueError) as error:
+        print_note(f"no test score: {error}")
         return None
     if not math.isfinite(score):
-        note(f"no test score: {scoring} is not defined for the rows of the test file.")
+        print_note(f"no test score: {scoring} is not defined for the rows of the test file.")
         return None
-    return {"score": score, "rows": len(test[1])}
+    return {"score": score, "rows": len(test_rows[1])}
 
 
-def _report(console: Console, model: Any, path: Path) -> None:
-    """Write the page; the model is safe by now, whatever happens."""
-    try:
-        say(console, f"The report is in {model.report(path)}.")
-    except KeyboardInterrupt:
-        note("no report: interrupted")
+def _describe_model(options: TrainOptions, prepared: _PreparedData, trained: _TrainedModel) -> ModelCard:
+    return make_model_card(
+        trained.model,
+        prepared.features,
+        prepared.table,
+        learner=options.learner,
+        encoding=prepared.encoding,
+        teacher=options.teacher,
+        scoring=trained.scoring,
+        training={
+            "data": options.data.name,
+            "seed": options.seed,
+            "time_limit": options.seconds,
+            "time_used": trained.seconds_used,
+            "seconds_reading": prepared.seconds,
+            "limit_includes_reading": options.limit_includes_reading,
+            "test": trained.test_result,
+        },
+    )
 
 
-def _left(order: Order, start: float) -> float:
-    """Seconds for the training: all of them, or what reading has left."""
-    if not order.includes_reading:
-        return order.seconds
-    used = time.monotonic() - start
-    if used >= order.seconds:
-        raise NoModelInTime(
-            f"No model within the limit of {order.seconds:g} s: reading the file alone took {used:.1f} s. "
-            "Leave out --limit-includes-reading, or allow more time."
-        )
-    return order.seconds - used
+def _print_json(written: WrittenModel) -> None:
+    card = replace(written.card, training={**written.card.training, "model": str(written.path)})
+    typer.echo(card.to_json())
 
 
-def _next_command(kept: Kept, data: Path) -> str:
-    words = ["fitwithin", "predict", str(kept.path), f"new-rows{full_ending(data)}", "--out", "predictions.parquet"]
-    for name in kept.card.trust:
+def _print_written_model(console: Console, options: TrainOptions, written: WrittenModel) -> None:
+    print_training_result(console, written.card)
+    print_line(console, f"The model is in {written.path}. Next:")
+    print_line(console, f"  {_predict_command(written, options.data)}")
+
+
+def _predict_command(written: WrittenModel, data: Path) -> str:
+    words = ["fitwithin", "predict", str(written.path), f"new-rows{full_suffix(data)}", "--out", "predictions.parquet"]
+    for name in written.card.trust:
         words += ["--trust", name]
-    return shlex.join([*words, "--unsafe-pickle"] if kept.by_pickle else words)
+    return shlex.join([*words, "--unsafe-pickle"] if written.is_pickle else words)
+
+
+def _write_report(console: Console, model: Any, path: Path) -> None:
+    """Write the HTML report; the model is written by now, so Ctrl-C skips the report only."""
+    try:
+        print_line(console, f"The report is in {model.report(path)}.")
+    except KeyboardInterrupt:
+        print_note("no report: interrupted")

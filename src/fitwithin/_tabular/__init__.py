@@ -1,44 +1,41 @@
-"""From a table in a file to a model: what its columns hold, how they are encoded, what is learned, what came of it."""
+"""From a table in a file to a trained model: columns, encoding, training, model card."""
 
-from fitwithin._tabular.columns import KINDS
-from fitwithin._tabular.encoding import SAYS, Encoding
-from fitwithin._tabular.learner_checks import refuse_misfits, refuse_other_columns, refuse_unfit_score
-from fitwithin._tabular.model_card import About
-from fitwithin._tabular.target_column import Task, in_file, read_goal
+from fitwithin._tabular.columns import COLUMN_KINDS
+from fitwithin._tabular.encoding import ENCODING_DESCRIPTIONS, Encoding, choose_encoding
+from fitwithin._tabular.features import EncodedFeatures, column_types, encode_features, extract_features
+from fitwithin._tabular.learner_checks import validate_columns, validate_learner, validate_scoring
+from fitwithin._tabular.model_card import ModelCard
+from fitwithin._tabular.target_column import TaskType, predictions_to_arrow, read_target_column
 from fitwithin._tabular.training import (
-    NAMELESS,
-    Encoded,
-    Understood,
-    about,
-    encoding_for,
-    features_of,
-    fitted,
-    rows_to_test,
-    stored_pipeline,
-    types_of,
-    understand,
+    FEATURE_NAMES_WARNING,
+    build_pipeline,
+    fit_model,
+    make_model_card,
+    read_test_rows,
 )
+from fitwithin._tabular.training_table import TrainingTable, make_training_table
 
 __all__ = [
-    "KINDS",
-    "NAMELESS",
-    "SAYS",
-    "About",
-    "Encoded",
+    "COLUMN_KINDS",
+    "ENCODING_DESCRIPTIONS",
+    "FEATURE_NAMES_WARNING",
+    "EncodedFeatures",
     "Encoding",
-    "Task",
-    "Understood",
-    "about",
-    "encoding_for",
-    "features_of",
-    "fitted",
-    "in_file",
-    "read_goal",
-    "refuse_misfits",
-    "refuse_other_columns",
-    "refuse_unfit_score",
-    "rows_to_test",
-    "stored_pipeline",
-    "types_of",
-    "understand",
+    "ModelCard",
+    "TaskType",
+    "TrainingTable",
+    "build_pipeline",
+    "choose_encoding",
+    "column_types",
+    "encode_features",
+    "extract_features",
+    "fit_model",
+    "make_model_card",
+    "make_training_table",
+    "predictions_to_arrow",
+    "read_target_column",
+    "read_test_rows",
+    "validate_columns",
+    "validate_learner",
+    "validate_scoring",
 ]

@@ -1,9 +1,9 @@
-"""Columns of a file by what they hold, and as the numbers and words that encoders take."""
+"""Feature columns of a file: their kinds, and their conversion to what the encoders take."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -14,81 +14,85 @@ import pyarrow.compute as pc
 
 from fitwithin._core.exceptions import UserInputError
 
-Kind = Literal["number", "truth", "time", "word"]
-"""What a column holds: numbers, truth values, dates and times, or words, among them whatever is declared nominal."""
+ColumnKind = Literal["number", "boolean", "time", "text"]
+"""Kinds of columns. Text includes every column that is declared categorical, even if its values are numbers."""
 
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
+COLUMN_KINDS: tuple[ColumnKind, ...] = get_args(ColumnKind)
 
 
-_MANY_WORDS = 100
-"""Different words up to which a column is never taken for one of names or numbers of rows."""
+_MAX_CATEGORIES = 100
+"""Distinct texts up to which a column is never taken for row identifiers."""
 
 
-_ROW_NUMBERS = re.compile(r"__index_level_\d+__")
-"""How pandas calls an index without a name in a file."""
+_MAX_REASON_LENGTH = 200
+"""Characters of an error of arrow that are shown."""
 
 
-_NARROW = (pa.int8(), pa.int16(), pa.uint8(), pa.uint16(), pa.float16(), pa.float32())
-"""Numbers that 32 bits hold as they are."""
+_PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+"""Name that pandas gives an unnamed index in a file."""
+
+
+_FLOAT32_SAFE_TYPES = (pa.int8(), pa.int16(), pa.uint8(), pa.uint16(), pa.float16(), pa.float32())
+"""Number types that float32 represents exactly."""
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column that a model learns from.
+class FeatureColumn:
+    """A column that a model is trained on.
 
     Parameters
     ----------
     name : str
         Its name.
-    kind : str
+    kind : {"number", "boolean", "time", "text"}
         What it holds.
     type : str
-        Arrow's name for it, such as "int64".
+        Arrow's name of its type, such as "int64".
     """
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     type: str
 
     @property
-    def arrow(self) -> pa.DataType:
-        """What to read such a column as, from files that do not say what they hold."""
+    def arrow_type(self) -> pa.DataType:
+        """Type to read the column as, from files that do not store types."""
         match self.kind:
             case "number":
                 return pa.float64()
-            case "truth":
+            case "boolean":
                 return pa.bool_()
-            case "word":
+            case "text":
                 return pa.string()
-        return named_type(self.type) or pa.timestamp("us", tz="UTC" if "tz=" in self.type else None)
+        return parse_arrow_type(self.type) or pa.timestamp("us", tz="UTC" if "tz=" in self.type else None)
 
 
-def kind_of(type_: pa.DataType) -> Kind | None:
-    """What a column of this type holds; None for what no learner can be given.
+def column_kind(type_: pa.DataType) -> ColumnKind | None:
+    """Return the kind of a column of this type; None if no learner can use it.
 
     Examples
     --------
-    >>> [kind_of(type_) for type_ in (pa.int8(), pa.bool_(), pa.date32(), pa.string(), pa.list_(pa.int8()))]
-    ['number', 'truth', 'time', 'word', None]
+    >>> [column_kind(type_) for type_ in (pa.int8(), pa.bool_(), pa.date32(), pa.string(), pa.list_(pa.int8()))]
+    ['number', 'boolean', 'time', 'text', None]
     """
     if pa.types.is_dictionary(type_):
-        return "word"
+        return "text"
     if pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_):
         return "number"
     if pa.types.is_boolean(type_):
-        return "truth"
+        return "boolean"
     if pa.types.is_temporal(type_) and not pa.types.is_interval(type_):
         return "time"
-    return "word" if pa.types.is_string(type_) or pa.types.is_large_string(type_) else None
+    return "text" if pa.types.is_string(type_) or pa.types.is_large_string(type_) else None
 
 
-def named_type(name: str) -> pa.DataType | None:
-    """Arrow's type of that name, if the name is all that there is to it.
+def parse_arrow_type(name: str) -> pa.DataType | None:
+    """Return arrow's type of that name; None if the name alone does not define it.
 
     Examples
     --------
-    >>> named_type("date32[day]"), named_type("dictionary<a, b>")
+    >>> parse_arrow_type("date32[day]"), parse_arrow_type("dictionary<a, b>")
     (DataType(date32[day]), None)
     """
     try:
@@ -97,111 +101,110 @@ def named_type(name: str) -> pa.DataType | None:
         return None
 
 
-def sort_out(table: pa.Table) -> tuple[list[Column], dict[str, str]]:
-    """The columns to learn from, and those that are left out with the reason.
+def select_columns(table: pa.Table) -> tuple[list[FeatureColumn], dict[str, str]]:
+    """Return the columns to train on, and the others by name with the reason.
 
-    Left out are row numbers that pandas added, columns without any value, lists and the like, and words of which nearly
-    every row has its own.
+    Left out are the index of pandas, columns without values, nested types, and text that differs in nearly every row.
 
     Examples
     --------
-    >>> sort_out(pa.table({"age": [1, 2], "gone": pa.nulls(2)}))
-    ([Column(name='age', kind='number', type='int64')], {'gone': 'no values'})
+    >>> select_columns(pa.table({"age": [1, 2], "gone": pa.nulls(2)}))
+    ([FeatureColumn(name='age', kind='number', type='int64')], {'gone': 'no values'})
     """
     columns, left_out = [], {}
     for name in table.column_names:
         values = table[name]
-        kind = kind_of(values.type)
-        if _ROW_NUMBERS.fullmatch(name):
-            left_out[name] = "row numbers of pandas"
+        kind = column_kind(values.type)
+        if _PANDAS_INDEX.fullmatch(name):
+            left_out[name] = "index of pandas"
         elif values.null_count == len(values):
             left_out[name] = "no values"
         elif kind is None:
             left_out[name] = f"holds {values.type}"
-        elif kind == "word" and _are_names(values):
-            left_out[name] = "nearly every row has a value of its own"
+        elif kind == "text" and _are_row_identifiers(values):
+            left_out[name] = "a different value in nearly every row"
         else:
-            columns.append(Column(name, kind, type_name(values.type)))
+            columns.append(FeatureColumn(name, kind, arrow_type_name(values.type)))
     return columns, left_out
 
 
-def _are_names(values: pa.ChunkedArray) -> bool:
-    different = pc.count_distinct(_words(values)).as_py()
-    return bool(different > _MANY_WORDS and different > (len(values) - values.null_count) / 2)
+def _are_row_identifiers(values: pa.ChunkedArray) -> bool:
+    n_distinct = pc.count_distinct(_to_strings(values)).as_py()
+    return bool(n_distinct > _MAX_CATEGORIES and n_distinct > (len(values) - values.null_count) / 2)
 
 
-def frame_of(table: pa.Table, columns: Sequence[Column]) -> pd.DataFrame:
-    """The columns as an encoder takes them: numbers with NaN for gaps, words as objects.
+def to_frame(table: pa.Table, columns: Sequence[FeatureColumn]) -> pd.DataFrame:
+    """Convert columns to a frame for the encoders: floats with NaN for missing values, text as objects.
 
-    Truth values are 0 and 1, times are seconds, since 1970 if they have a date; what is infinite counts as missing.
+    Booleans become 0 and 1. Times become seconds, since 1970 if they have a date. Infinite numbers count as missing.
 
     Raises
     ------
     UserInputError
-        If a column does not hold what the model was trained with.
+        If a column does not hold the type that the model was trained with.
 
     Examples
     --------
     >>> table = pa.table({"on": [True, None], "city": ["Oslo", None]})
-    >>> frame_of(table, sort_out(table)[0]).values.tolist()
+    >>> to_frame(table, select_columns(table)[0]).values.tolist()
     [[1.0, 'Oslo'], [nan, nan]]
     """
     arrays = {}
     for column in columns:
         values = table[column.name]
         try:
-            _refuse_other_clock(values.type, column)
-            arrays[column.name] = _AS[column.kind](values)
+            _validate_time_type(values.type, column)
+            arrays[column.name] = _CONVERTERS[column.kind](values)
         except pa.ArrowException as error:
-            why = " ".join(str(error).split())[:200]
+            reason = " ".join(str(error).split())[:_MAX_REASON_LENGTH]
             raise UserInputError(
-                f"Column {column.name!r} holds {values.type}, where the model was trained with {column.type}: {why}.",
-                "Give it the same kind of values as the training data.",
+                f"Column {column.name!r} holds {values.type}, but the model was trained with {column.type}: {reason}.",
+                "Use the same type of values as in the training data.",
             ) from error
     return pd.DataFrame(arrays, copy=False)
 
 
-def type_name(type_: pa.DataType) -> str:
-    """Arrow's name for a type, or for what a dictionary holds.
+def arrow_type_name(type_: pa.DataType) -> str:
+    """Return arrow's name of a type, or of the values of a dictionary.
 
     Examples
     --------
-    >>> type_name(pa.dictionary(pa.int8(), pa.string()))
+    >>> arrow_type_name(pa.dictionary(pa.int8(), pa.string()))
     'string'
     """
     return str(type_.value_type if pa.types.is_dictionary(type_) else type_)
 
 
-def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values of a column, whether they are stored by a dictionary or not."""
+def decode_dictionary(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the values of a column that may be stored as a dictionary."""
     return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
 
 
-def _refuse_other_clock(type_: pa.DataType, column: Column) -> None:
-    """A number, a time of day or a duration in place of a date would be read as one, and be nonsense."""
+def _validate_time_type(type_: pa.DataType, column: FeatureColumn) -> None:
+    """Raise for a number, a time of day or a duration in place of a date: arrow would convert it to a wrong date."""
     if column.kind != "time" or pa.types.is_string(type_) or pa.types.is_null(type_):
         return
-    if not pa.types.is_temporal(type_) or _clock(str(type_)) != _clock(column.type):
+    if not pa.types.is_temporal(type_) or _time_family(str(type_)) != _time_family(column.type):
         raise pa.ArrowInvalid("it is another kind of time")
 
 
-def _clock(type_: str) -> str:
-    """What a time is counted from: the start of the day, of something else, or of 1970."""
+def _time_family(type_: str) -> str:
+    """Return "time" for a time of day, "duration", or "date" for what counts from 1970."""
     return next((kind for kind in ("time32", "time64", "duration") if type_.startswith(kind)), "date").rstrip("2346")
 
 
-def _numbers(values: pa.ChunkedArray) -> Any:
-    values = plain(values)
-    numbers = values.cast(pa.float32() if values.type in _NARROW else pa.float64(), safe=False).to_numpy()
-    return np.where(np.isinf(numbers), np.nan, numbers) if np.isinf(numbers).any() else numbers
+def _numbers_to_floats(values: pa.ChunkedArray) -> Any:
+    values = decode_dictionary(values)
+    floats = values.cast(pa.float32() if values.type in _FLOAT32_SAFE_TYPES else pa.float64(), safe=False).to_numpy()
+    return np.where(np.isinf(floats), np.nan, floats) if np.isinf(floats).any() else floats
 
 
-def _truths(values: pa.ChunkedArray) -> Any:
-    return plain(values).cast(pa.bool_()).cast(pa.float32()).to_numpy()
+def _booleans_to_floats(values: pa.ChunkedArray) -> Any:
+    return decode_dictionary(values).cast(pa.bool_()).cast(pa.float32()).to_numpy()
 
 
-def _seconds(values: pa.ChunkedArray) -> Any:
-    values = plain(values)
+def _times_to_seconds(values: pa.ChunkedArray) -> Any:
+    values = decode_dictionary(values)
     if pa.types.is_time(values.type):
         values = values.cast(pa.time64("us"), safe=False)
     elif pa.types.is_duration(values.type):
@@ -212,16 +215,21 @@ def _seconds(values: pa.ChunkedArray) -> Any:
     return values.cast(pa.int64()).cast(pa.float64(), safe=False).to_numpy() / 1e6
 
 
-def _words(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    return plain(values).cast(pa.string())
+def _to_strings(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    return decode_dictionary(values).cast(pa.string())
 
 
-def _objects(values: pa.ChunkedArray) -> Any:
-    words = _words(values)
-    objects = words.to_numpy().astype(object)
-    # scikit-learn's encoders know NaN as missing; None would be one more word.
-    objects[words.is_null().to_numpy()] = np.nan
+def _text_to_objects(values: pa.ChunkedArray) -> Any:
+    strings = _to_strings(values)
+    objects = strings.to_numpy().astype(object)
+    # scikit-learn's encoders take NaN for missing; None would be one more category.
+    objects[strings.is_null().to_numpy()] = np.nan
     return objects
 
 
-_AS = {"number": _numbers, "truth": _truths, "time": _seconds, "word": _objects}
+_CONVERTERS: Mapping[ColumnKind, Any] = {
+    "number": _numbers_to_floats,
+    "boolean": _booleans_to_floats,
+    "time": _times_to_seconds,
+    "text": _text_to_objects,
+}

@@ -1,4 +1,4 @@
-"""Columns as a matrix of numbers: the defaults of the command line, made of scikit-learn's own parts."""
+"""Encoders from columns to a numeric matrix, made of scikit-learn's own transformers."""
 
 from __future__ import annotations
 
@@ -11,84 +11,115 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.utils import get_tags
 
-from fitwithin._tabular.columns import Column
+from fitwithin._presets import BOOSTERS
+from fitwithin._tabular.columns import ColumnKind, FeatureColumn
 
 Encoding = Literal["ordinal", "one-hot"]
-"""Words as the numbers of their values, gaps left to the learner; or one column for each, gaps filled, standardised."""
+"""Ordinal: text as category numbers, missing values left. One-hot: missing values filled, numbers standardised."""
 
 
-ORDINAL_VALUES = 1000
-"""The most frequent words of a column that have a number of their own; the others share one."""
+MAX_ORDINAL_CATEGORIES = 1000
+"""Categories of a column in the ordinal encoding: the most frequent ones, with one shared by the rest."""
 
 
-ONE_HOT_VALUES = 100
-"""The most frequent words of a column that have a column of their own; the others share one."""
+MAX_ONE_HOT_CATEGORIES = 100
+"""Columns for one text column in the one-hot encoding: the most frequent categories, with one shared by the rest."""
 
 
-SAYS: dict[Encoding, dict[str, str]] = {
+ENCODING_DESCRIPTIONS: dict[Encoding, dict[ColumnKind, str]] = {
     "ordinal": {
-        "number": "as they are",
-        "truth": "as 0 and 1",
+        "number": "unchanged",
+        "boolean": "as 0 and 1",
         "time": "as seconds, since 1970 if they have a date",
-        "word": f"as numbers, the {ORDINAL_VALUES:,} most frequent values each its own",
+        "text": f"as category numbers, one for each of the {MAX_ORDINAL_CATEGORIES:,} most frequent values",
     },
     "one-hot": {
-        "number": "gaps filled with the median, standardised",
-        "truth": "as 0 and 1, gaps filled, standardised",
-        "time": "as seconds (since 1970 if they have a date), gaps filled, standardised",
-        "word": f"one-hot, the {ONE_HOT_VALUES} most frequent values each a column",
+        "number": "missing values filled with the median, standardised",
+        "boolean": "as 0 and 1, missing values filled, standardised",
+        "time": "as seconds (since 1970 if they have a date), missing values filled, standardised",
+        "text": f"one-hot, a column for each of the {MAX_ONE_HOT_CATEGORIES} most frequent values",
     },
 }
-"""What is done to each kind of column, for people."""
+"""What each encoding does to each kind of column, for users."""
 
 
-def column_encoder(columns: Sequence[Column], encoding: Encoding) -> ColumnTransformer:
-    """What turns a frame of these columns into a matrix; words that it has not seen count as missing or rare.
+def choose_encoding(learner: Any) -> Encoding:
+    """Return "ordinal" for a learner that takes missing values, "one-hot" for any other.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> choose_encoding(LogisticRegression()), choose_encoding(DecisionTreeClassifier())
+    ('one-hot', 'ordinal')
+    """
+    library = type(learner).__module__.partition(".")[0]
+    if library in BOOSTERS:
+        # Not all of their versions set scikit-learn's tag.
+        return "ordinal"
+    takes_missing = hasattr(learner, "__sklearn_tags__") and get_tags(learner).input_tags.allow_nan
+    inner = getattr(learner, "estimator", None)
+    return "ordinal" if takes_missing or (inner is not None and choose_encoding(inner) == "ordinal") else "one-hot"
+
+
+def make_column_encoder(columns: Sequence[FeatureColumn], encoding: Encoding) -> ColumnTransformer:
+    """Return an unfitted encoder for a frame of these columns; it takes unknown text for missing or rare.
 
     Parameters
     ----------
-    columns : sequence of Column
+    columns : sequence of FeatureColumn
         In the order of the frame.
     encoding : {"ordinal", "one-hot"}
-        What the learner is good with.
+        See `choose_encoding`.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> columns = [Column("age", "number", "int64"), Column("city", "word", "string")]
+    >>> columns = [FeatureColumn("age", "number", "int64"), FeatureColumn("city", "text", "string")]
     >>> frame = pd.DataFrame({"age": [20, 40], "city": pd.Series(["Oslo", "Lima"], dtype=object)})
-    >>> column_encoder(columns, "ordinal").fit_transform(frame)
+    >>> make_column_encoder(columns, "ordinal").fit_transform(frame)
     array([[20.,  1.],
            [40.,  0.]])
-    >>> column_encoder(columns, "one-hot").fit_transform(frame)
+    >>> make_column_encoder(columns, "one-hot").fit_transform(frame)
     array([[-1.,  0.,  1.],
            [ 1.,  1.,  0.]])
     """
-    words = [column.name for column in columns if column.kind == "word"]
-    others = [column.name for column in columns if column.kind != "word"]
-    ways: tuple[Any, Any]
-    if encoding == "ordinal":
-        unknown = {"handle_unknown": "use_encoded_value", "unknown_value": np.nan, "encoded_missing_value": np.nan}
-        ways = "passthrough", OrdinalEncoder(**unknown, max_categories=ORDINAL_VALUES, dtype=np.float32)
-    else:
-        one_hot = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=ONE_HOT_VALUES, dtype=np.float32)
-        ways = make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), one_hot
-    parts = [("numbers", ways[0], others), ("words", ways[1], words)]
-    return ColumnTransformer([part for part in parts if part[2]], verbose_feature_names_out=False)
+    text = [column.name for column in columns if column.kind == "text"]
+    numeric = [column.name for column in columns if column.kind != "text"]
+    numeric_encoder, text_encoder = _ordinal_encoders() if encoding == "ordinal" else _one_hot_encoders()
+    steps = [("numeric", numeric_encoder, numeric), ("text", text_encoder, text)]
+    return ColumnTransformer([step for step in steps if step[2]], verbose_feature_names_out=False)
 
 
-def matrix_encoder(X: Any, encoding: Encoding) -> Any:
-    """The same for a matrix of numbers without names.
+def _ordinal_encoders() -> tuple[Any, Any]:
+    return "passthrough", OrdinalEncoder(
+        handle_unknown="use_encoded_value",
+        unknown_value=np.nan,
+        encoded_missing_value=np.nan,
+        max_categories=MAX_ORDINAL_CATEGORIES,
+        dtype=np.float32,
+    )
+
+
+def _one_hot_encoders() -> tuple[Any, Any]:
+    return make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=MAX_ONE_HOT_CATEGORIES, dtype=np.float32
+    )
+
+
+def make_matrix_encoder(X: Any, encoding: Encoding) -> Any:
+    """Return an unfitted encoder for a numeric matrix without column names, or "passthrough".
 
     Examples
     --------
-    >>> matrix_encoder(np.ones((2, 2)), "ordinal")
+    >>> make_matrix_encoder(np.ones((2, 2)), "ordinal")
     'passthrough'
     """
     if encoding == "ordinal":
         return "passthrough"
     if sparse.issparse(X):
-        # A mean taken off would fill every zero.
+        # Subtracting the mean would fill every zero.
         return make_pipeline(StandardScaler(with_mean=False))
     return make_pipeline(SimpleImputer(strategy="median"), StandardScaler())

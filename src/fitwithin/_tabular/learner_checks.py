@@ -1,4 +1,4 @@
-"""What does not go together, found before the clock starts: learner and rows, teacher, score, columns of two files."""
+"""Checks before the clock starts: learner, teacher, scoring and columns must go together."""
 
 from __future__ import annotations
 
@@ -14,72 +14,85 @@ from sklearn.utils.metaestimators import available_if
 
 from fitwithin._core.exceptions import UserInputError, closest_match, join_names
 from fitwithin._estimator import TEACHERS, validate_teacher
-from fitwithin._tabular.columns import Column
+from fitwithin._tabular.columns import FeatureColumn
 from fitwithin._tabular.files import DataFile
-from fitwithin._tabular.target_column import Goal
+from fitwithin._tabular.target_column import TargetColumn
+
+_MAX_REASON_LENGTH = 200
+"""Characters of an error of scikit-learn that are shown."""
 
 
-def refuse_misfits(learner: Any, teacher: str, X: Any, goal: Goal) -> None:
-    """Find out before the clock starts that a learner is of the wrong kind, or can't be taught these rows, or not so.
+_MAX_COLUMN_NAMES = 10
+"""Missing columns that are listed by name."""
+
+
+def validate_learner(learner: Any, teacher: str, X: Any, target: TargetColumn) -> None:
+    """Check that a learner fits the task, the teacher and the matrix.
 
     Raises
     ------
     UserInputError
-        If so.
+        If it does not.
     """
-    if (is_classifier if goal.is_regression else is_regressor)(learner):
-        kinds = (
-            ("classifier", "values", "classification") if goal.is_regression else ("regressor", "classes", "regression")
-        )
+    if target.is_regression and is_classifier(learner):
         raise UserInputError(
-            f"{type(learner).__name__} is a {kinds[0]}, and {goal.name!r} is learned as {kinds[1]}.",
-            f"Choose another --learner, or say --task {kinds[2]}.",
+            f"{type(learner).__name__} is a classifier, but the task for {target.name!r} is regression.",
+            "Choose another --learner, or use --task classification.",
+        )
+    if not target.is_regression and is_regressor(learner):
+        raise UserInputError(
+            f"{type(learner).__name__} is a regressor, but the task for {target.name!r} is classification.",
+            "Choose another --learner, or use --task regression.",
         )
     try:
-        validate_teacher(TEACHERS[teacher](), learner, regression=goal.is_regression)
+        validate_teacher(TEACHERS[teacher](), learner, regression=target.is_regression)
     except (TypeError, ValueError) as error:
         raise UserInputError(str(error)) from error
-    # By its name: older versions of scikit-learn do not say which of its learners take sparse rows.
+    # By its name: older versions of scikit-learn have no tag for learners that take sparse rows.
     if hasattr(X, "tocsr") and type(learner).__name__.startswith("HistGradientBoosting"):
         raise UserInputError(
-            "The learner takes no sparse rows.", "Use --learner lightgbm, random-forest or logistic-regression."
+            f"The file holds sparse rows, which {type(learner).__name__} does not take.",
+            "Use --learner lightgbm, random-forest or logistic-regression.",
         )
 
 
-def refuse_unfit_score(scoring: str, learner: Any, goal: Goal) -> None:
-    """Find out before the clock starts that a score says nothing about these labels, or asks more than a learner tells.
+def validate_scoring(scoring: str, learner: Any, target: TargetColumn) -> None:
+    """Check that a metric is defined for the target, and needs no method that the learner lacks.
+
+    It is computed for a dummy model with the learner's methods.
 
     Parameters
     ----------
     scoring : str
         The name of a scorer.
     learner : estimator
-        What will be scored.
-    goal : Goal
-        What is to be learned.
+        The learner to be scored.
+    target : TargetColumn
+        The target.
 
     Raises
     ------
     UserInputError
-        If it can't even be told for a model that guesses.
+        If it can't be computed.
     """
-    guesser = DummyRegressor() if goal.is_regression else _Guesser(learner)
-    X = np.zeros((len(goal.y), 1))
+    dummy = DummyRegressor() if target.is_regression else _DummyLikeLearner(learner)
+    X = np.zeros((len(target.y), 1))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a guess may deserve them
-            get_scorer(scoring)(guesser.fit(X, goal.y), X, goal.y)
+            warnings.simplefilter("ignore")  # a dummy model may deserve them
+            get_scorer(scoring)(dummy.fit(X, target.y), X, target.y)
     except (TypeError, ValueError, AttributeError) as error:
+        reason = " ".join(str(error).split())[:_MAX_REASON_LENGTH]
         raise UserInputError(
-            f"--scoring {scoring} can't be used for this target: {' '.join(str(error).split())[:200]}",
-            "For values use r2 or neg_mean_absolute_error."
-            if goal.is_regression
-            else "For classes use accuracy, balanced_accuracy, f1_macro or neg_log_loss.",
+            f"--scoring {scoring} can't be used for this target: {reason}",
+            "For regression use r2 or neg_mean_absolute_error."
+            if target.is_regression
+            else "For classification use accuracy, balanced_accuracy, f1_macro or neg_log_loss.",
         ) from error
 
 
-class _Guesser(DummyClassifier):  # type: ignore[misc]  # scikit-learn ships no types
-    """Guesses, and can do what a learner can do, but nothing else."""
+class _DummyLikeLearner(DummyClassifier):  # type: ignore[misc]  # scikit-learn ships no types
+    """A dummy classifier that has a learner's optional methods and no others."""
 
     def __init__(self, learner: Any) -> None:
         super().__init__(strategy="prior")
@@ -91,23 +104,23 @@ class _Guesser(DummyClassifier):  # type: ignore[misc]  # scikit-learn ships no 
 
     @available_if(lambda self: hasattr(self.learner, "decision_function"))  # type: ignore[untyped-decorator]  # no types
     def decision_function(self, X: Any) -> Any:
-        classes = len(self.classes_)
-        return np.zeros(len(X) if classes == 2 else (len(X), classes))
+        n_classes = len(self.classes_)
+        return np.zeros(len(X) if n_classes == 2 else (len(X), n_classes))
 
 
-def refuse_other_columns(columns: Sequence[Column], file: DataFile) -> None:
-    """Refuse a file that lacks a column which a model needs.
+def validate_columns(columns: Sequence[FeatureColumn], file: DataFile) -> None:
+    """Check that a file has every column that a model needs.
 
     Raises
     ------
     UserInputError
-        If so; says which one may be meant.
+        If it lacks one; suggests the closest name.
     """
-    names = set(file.names())
+    names = set(file.column_names())
     missing = [column.name for column in columns if column.name not in names]
     if missing:
-        near = closest_match(missing[0], names)
+        closest = closest_match(missing[0], names)
         raise UserInputError(
-            f"{file.path} has no column {join_names(map(repr, missing), 10)}, which the model needs.",
-            f"Did you mean {near}? Rename it there." if near else "Is it the right file?",
+            f"{file.path} has no column {join_names(map(repr, missing), _MAX_COLUMN_NAMES)}, which the model needs.",
+            f"Did you mean {closest}? Rename it in the file." if closest else "Is it the right file?",
         )

@@ -1,4 +1,4 @@
-"""What is written beside a model: what it was trained on, how, and how good it is."""
+"""Model cards: what a model was trained on, how, and its score."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._tabular.columns import KINDS, Column
-from fitwithin._tabular.target_column import Task
+from fitwithin._tabular.columns import COLUMN_KINDS, FeatureColumn
+from fitwithin._tabular.target_column import TaskType
 
-FORMAT = 1
-"""Goes up when an older version could not read the file any more."""
+FORMAT_VERSION = 1
+"""Version of the card's layout; increase it when older versions of fitwithin can't read the card."""
 
 
 _NUMBER = (int, float)
 
 
-_TOLD: Mapping[str, Any] = {
+_TRAINING_TYPES: Mapping[str, Any] = {
     "rows": int,
     "rows_taught": int,
     "rounds": list,
@@ -28,38 +28,38 @@ _TOLD: Mapping[str, Any] = {
     "time_limit": _NUMBER,
     "stop_reason": str,
 }
-"""What every training says of itself, and as what."""
+"""Entries that `training` must have, with their types."""
 
 
 @dataclass(frozen=True)
-class About:
-    """Everything about a model but the model.
+class ModelCard:
+    """Everything about a model except the model itself.
 
     Parameters
     ----------
     task, target, target_type : str
-        Classification or regression; the column that was learned, and arrow's name of its type.
+        "classification" or "regression"; the target column, and arrow's name of its type.
     classes : list
-        Its labels, sorted; empty in a regression.
-    columns : tuple of Column
-        What the model needs of a file; empty for a model of a matrix without names.
+        The labels, sorted; empty for a regression.
+    columns : tuple of FeatureColumn
+        Columns that the model needs in a file; empty for a matrix without column names.
     features : int
-        Columns of the matrix that the learner was given.
+        Columns of the matrix that the learner was trained on.
     learner, encoding, teacher, scoring : str
         How it was trained.
     training : dict
-        Rows, rounds, time, estimate: see the command line's ``--json``.
+        Rows, rounds, time and estimate: see ``--json`` on the command line.
     versions : dict
-        Of the libraries.
-    trust : list of str
+        Versions of the libraries.
+    trust : tuple of str
         Types that must be trusted by name to open the file.
     """
 
-    task: Task
+    task: TaskType
     target: str
     target_type: str
     classes: list[Any]
-    columns: tuple[Column, ...]
+    columns: tuple[FeatureColumn, ...]
     features: int
     learner: str
     encoding: str
@@ -70,12 +70,12 @@ class About:
     trust: tuple[str, ...] = ()
 
     def to_json(self) -> str:
-        """As text."""
-        return json.dumps(_plain({"format": FORMAT, **asdict(self)}), indent=1, allow_nan=False)
+        """Return the card as JSON text."""
+        return json.dumps(_to_json_value({"format": FORMAT_VERSION, **asdict(self)}), indent=1, allow_nan=False)
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> About:
-        """From text, which may be anybody's.
+    def from_json(cls, text: str | bytes) -> ModelCard:
+        """Read a card from JSON text of any origin.
 
         Raises
         ------
@@ -85,50 +85,50 @@ class About:
         Examples
         --------
         >>> try:
-        ...     About.from_json("{}")
+        ...     ModelCard.from_json("{}")
         ... except UserInputError as error:
         ...     print(error.sentence)
-        What it says about itself can't be read.
+        Its model card can't be read.
         """
         try:
-            found = json.loads(text)
-            if found.pop("format") > FORMAT:
-                raise UserInputError("It was written by a newer version.", "Upgrade: pip install -U fitwithin")
-            columns = tuple(Column(**column) for column in found.pop("columns"))
-            about = cls(columns=columns, trust=tuple(found.pop("trust")), **found)
-            _check(about)
+            content = json.loads(text)
+            if content.pop("format") > FORMAT_VERSION:
+                raise UserInputError(
+                    "It was written by a newer version of fitwithin.", "Upgrade: pip install -U fitwithin"
+                )
+            columns = tuple(FeatureColumn(**column) for column in content.pop("columns"))
+            card = cls(columns=columns, trust=tuple(content.pop("trust")), **content)
+            _validate_card(card)
+        except UserInputError:
+            raise
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            if isinstance(error, UserInputError):
-                raise
-            raise UserInputError(
-                "What it says about itself can't be read.", "Was it written by fitwithin train?"
-            ) from error
-        return about
+            raise UserInputError("Its model card can't be read.", "Was it written by fitwithin train?") from error
+        return card
 
 
-def _check(about: About) -> None:
-    """Raise if something that is going to be used is of another kind than what we write."""
-    texts = about.target, about.target_type, about.learner, about.encoding, about.teacher, about.scoring
-    estimate = about.training["estimate"] or {"value": 0, "low": 0, "high": 0}
-    is_sound = (
-        about.task in ("classification", "regression")
-        and all(column.kind in KINDS for column in about.columns)
-        and all(isinstance(text, str) for text in (*texts, *about.trust, *about.versions.values()))
-        and isinstance(about.classes, list)
-        and all(isinstance(label, str | bool | int | float) for label in about.classes)
-        and isinstance(about.features, int)
-        and all(isinstance(about.training[name], kind) for name, kind in _TOLD.items())
+def _validate_card(card: ModelCard) -> None:
+    """Raise TypeError if an entry has another type than `to_json` writes."""
+    texts = card.target, card.target_type, card.learner, card.encoding, card.teacher, card.scoring
+    estimate = card.training["estimate"] or {"value": 0, "low": 0, "high": 0}
+    is_valid = (
+        card.task in ("classification", "regression")
+        and all(column.kind in COLUMN_KINDS for column in card.columns)
+        and all(isinstance(text, str) for text in (*texts, *card.trust, *card.versions.values()))
+        and isinstance(card.classes, list)
+        and all(isinstance(label, str | bool | int | float) for label in card.classes)
+        and isinstance(card.features, int)
+        and all(isinstance(card.training[name], type_) for name, type_ in _TRAINING_TYPES.items())
         and all(isinstance(estimate[name], _NUMBER) for name in ("value", "low", "high"))
     )
-    if not is_sound:
-        raise TypeError("of another kind")
+    if not is_valid:
+        raise TypeError("an entry has the wrong type")
 
 
-def _plain(value: Any) -> Any:
-    """What JSON can hold: numbers of Python's, and nothing in place of what is no number."""
+def _to_json_value(value: Any) -> Any:
+    """Convert to what JSON can hold: NumPy scalars to Python's, infinite numbers and NaN to None."""
     if isinstance(value, dict):
-        return {name: _plain(entry) for name, entry in value.items()}
+        return {name: _to_json_value(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
+        return [_to_json_value(entry) for entry in value]
     number = value.item() if hasattr(value, "item") else value
     return None if isinstance(number, float) and not math.isfinite(number) else number

@@ -1,4 +1,4 @@
-"""The column that is to be learned: classes or values, and how they come back in a prediction."""
+"""The target column: classes or values to predict, and the way back from predictions to the file's types."""
 
 from __future__ import annotations
 
@@ -11,54 +11,55 @@ import pyarrow.compute as pc
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
-from fitwithin._tabular.columns import kind_of, named_type, plain, type_name
+from fitwithin._tabular.columns import arrow_type_name, column_kind, decode_dictionary, parse_arrow_type
 
-Task = Literal["classification", "regression"]
-
-
-MOST_NUMBERS = 100
-"""Different whole numbers up to which they are taken for classes, if nobody says what they are."""
+TaskType = Literal["classification", "regression"]
 
 
-MOST_CLASSES = 1000
-"""Classes that are believed to be classes."""
+MAX_INTEGER_CLASSES = 100
+"""Distinct whole numbers up to which a target counts as classes unless the user sets the task."""
+
+
+DEFAULT_MAX_CLASSES = 1000
+"""Classes above which a target is taken for a mistake, such as a column of names."""
 
 
 @dataclass(frozen=True, eq=False)
-class Goal:
-    """What is to be learned.
+class TargetColumn:
+    """The column to predict.
 
     Parameters
     ----------
     name : str
-        The column.
-    task : str
-        "classification" or "regression".
+        Its name.
+    task : {"classification", "regression"}
+        Whether to predict classes or values.
     type : str
-        Arrow's name of the column's type.
+        Arrow's name of its type.
     y : numpy.ndarray
-        One entry for each row that has one.
-    present : numpy.ndarray of bool
-        The rows that have one.
+        One entry for each row that has a value.
+    has_value : numpy.ndarray of bool
+        One entry for each row of the file.
     """
 
     name: str
-    task: Task
+    task: TaskType
     type: str
     y: Array
-    present: Array
+    has_value: Array
 
     @property
     def is_regression(self) -> bool:
-        """Whether values are to be learned."""
+        """Whether values are predicted."""
         return self.task == "regression"
 
 
-def read_goal(name: str, values: pa.ChunkedArray, task: Task | None = None, most: int = MOST_CLASSES) -> Goal:
-    """What a column asks a learner to learn.
+def read_target_column(
+    name: str, values: pa.ChunkedArray, task: TaskType | None = None, max_classes: int = DEFAULT_MAX_CLASSES
+) -> TargetColumn:
+    """Read the target column of a file.
 
-    Words, truth values and dates are classes, and so are up to a hundred different whole numbers; other numbers are
-    values.
+    Text, booleans, dates and up to a hundred distinct whole numbers are classes; other numbers are values.
 
     Parameters
     ----------
@@ -66,65 +67,66 @@ def read_goal(name: str, values: pa.ChunkedArray, task: Task | None = None, most
         The column's name.
     values : pyarrow.ChunkedArray
         The column.
-    task : str or None
-        The user's word, if there is one.
-    most : int
-        Classes at most.
+    task : {"classification", "regression"}, optional
+        The user's choice; by default it follows from the values.
+    max_classes : int
+        Raise if there are more.
 
     Raises
     ------
     UserInputError
-        If there is nothing to be learned from it.
+        If no model can be trained to predict it.
 
     Examples
     --------
-    >>> read_goal("rain", pa.chunked_array([["yes", "no", None]])).y.tolist()
+    >>> read_target_column("rain", pa.chunked_array([["yes", "no", None]])).y.tolist()
     ['yes', 'no']
-    >>> read_goal("price", pa.chunked_array([[1.5, 2.5]])).task
+    >>> read_target_column("price", pa.chunked_array([[1.5, 2.5]])).task
     'regression'
     """
     if not len(values):
-        raise UserInputError("The file has no rows, only names of columns.", "Was it written to its end?")
-    present = values.is_valid().to_numpy().astype(bool)
-    type_, kept = type_name(values.type), plain(values.drop_null())
-    if not len(kept):
+        raise UserInputError("The file has no rows, only column names.", "Was it written completely?")
+    has_value = values.is_valid().to_numpy().astype(bool)
+    type_, present = arrow_type_name(values.type), decode_dictionary(values.drop_null())
+    if not len(present):
         raise UserInputError(f"The target {name!r} has no values at all.", "Choose another column with --target.")
-    if kind_of(kept.type) is None:
+    if column_kind(present.type) is None:
         raise UserInputError(
-            f"The target {name!r} holds {kept.type}.", "It takes words, numbers, truth values or dates."
-        )
-    different = pc.count_distinct(kept).as_py()
-    if different < 2:
-        raise UserInputError(
-            f"The target {name!r} has one value only, {kept[0].as_py()!r}: there is nothing to learn.",
+            f"The target {name!r} holds {present.type}; it must hold text, numbers, booleans or dates.",
             "Choose another column with --target.",
         )
-    if (task or default_task(kept, different)) == "regression":
-        return Goal(name, "regression", type_, _values(name, kept), present)
-    _refuse_many(name, kept, different, most)
-    return Goal(name, "classification", type_, labels_of(kept), present)
+    n_distinct = pc.count_distinct(present).as_py()
+    if n_distinct < 2:
+        raise UserInputError(
+            f"The target {name!r} has one value only, {present[0].as_py()!r}; a model needs at least two.",
+            "Choose another column with --target.",
+        )
+    if (task or infer_task(present, n_distinct)) == "regression":
+        return TargetColumn(name, "regression", type_, _to_target_values(name, present), has_value)
+    _validate_classes(name, present, n_distinct, max_classes)
+    return TargetColumn(name, "classification", type_, to_labels(present), has_value)
 
 
-def default_task(values: pa.ChunkedArray, different: int) -> Task:
-    """Classes or values, if nobody says so."""
-    if kind_of(values.type) != "number":
+def infer_task(values: pa.ChunkedArray, n_distinct: int) -> TaskType:
+    """Return the task that follows from the values of a target."""
+    if column_kind(values.type) != "number":
         return "classification"
     if pa.types.is_integer(values.type):
-        return "classification" if different <= MOST_NUMBERS else "regression"
+        return "classification" if n_distinct <= MAX_INTEGER_CLASSES else "regression"
     numbers = values.cast(pa.float64()).to_numpy()
     are_whole = bool((numbers == np.floor(numbers)).all())
-    return "classification" if are_whole and different <= MOST_NUMBERS else "regression"
+    return "classification" if are_whole and n_distinct <= MAX_INTEGER_CLASSES else "regression"
 
 
-def labels_of(values: pa.ChunkedArray) -> Array:
-    """Labels as every learner takes them: truth values, numbers, or words, which dates become too.
+def to_labels(values: pa.ChunkedArray) -> Array:
+    """Convert classes to labels that every learner takes: booleans, numbers, or text, which includes dates.
 
     Examples
     --------
-    >>> labels_of(pa.chunked_array([["b", "a"]])).tolist()
+    >>> to_labels(pa.chunked_array([["b", "a"]])).tolist()
     ['b', 'a']
     """
-    values = plain(values)
+    values = decode_dictionary(values)
     if pa.types.is_boolean(values.type):
         return np.asarray(values.to_numpy(), bool)
     if pa.types.is_integer(values.type):
@@ -134,65 +136,64 @@ def labels_of(values: pa.ChunkedArray) -> Array:
     return np.asarray(values.cast(pa.string()).to_numpy(), object)
 
 
-def as_trained(name: str, values: pa.ChunkedArray, trained: str, *, regression: bool) -> Array:
-    """The same column of another file, as it was in training; gaps must be gone.
+def convert_target(name: str, values: pa.ChunkedArray, trained_type: str, *, regression: bool) -> Array:
+    """Convert the target of another file to the type in training; it must have no missing values.
 
     Raises
     ------
     UserInputError
-        If it holds something else.
+        If it holds another type.
     """
     try:
         if regression:
-            return _values(name, plain(values))
-        wanted = named_type(trained)
-        return labels_of(plain(values) if wanted is None else plain(values).cast(wanted))
+            return _to_target_values(name, decode_dictionary(values))
+        wanted = parse_arrow_type(trained_type)
+        return to_labels(decode_dictionary(values) if wanted is None else decode_dictionary(values).cast(wanted))
     except pa.ArrowException as error:
         raise UserInputError(
-            f"The target {name!r} holds {values.type}, where the model was trained with {trained}.",
-            "Give it the same kind of values as the training data.",
+            f"The target {name!r} holds {values.type}, but the model was trained with {trained_type}.",
+            "Use the same type of values as in the training data.",
         ) from error
 
 
-def in_file(predicted: Any, trained: str) -> pa.Array:
-    """Predictions as they are written: classes of the type that they had in training, where there is a way back.
+def predictions_to_arrow(predicted: Any, trained_type: str) -> pa.Array:
+    """Convert predictions to the type of the target in training, where arrow can.
 
     Examples
     --------
-    >>> in_file(np.array(["2026-01-01"], object), "date32[day]").type
+    >>> predictions_to_arrow(np.array(["2026-01-01"], object), "date32[day]").type
     DataType(date32[day])
     """
-    answers = pa.array(np.asarray(predicted))
-    wanted = named_type(trained)
+    predictions = pa.array(np.asarray(predicted))
+    wanted = parse_arrow_type(trained_type)
     try:
-        return answers if wanted is None else answers.cast(wanted, safe=False)
+        return predictions if wanted is None else predictions.cast(wanted, safe=False)
     except pa.ArrowNotImplementedError:
-        # Of times and durations there is none.
-        return answers
+        # Text to times of day and durations.
+        return predictions
 
 
-def _values(name: str, values: pa.ChunkedArray) -> Array:
-    if kind_of(values.type) != "number":
+def _to_target_values(name: str, values: pa.ChunkedArray) -> Array:
+    if column_kind(values.type) != "number":
         raise UserInputError(
-            f"The target {name!r} holds {values.type}, and values to be predicted are numbers.",
+            f"The target {name!r} holds {values.type}, but the values of a regression are numbers.",
             "Leave out --task regression.",
         )
     numbers = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), np.float64)
     if not np.isfinite(numbers).all():
-        raise UserInputError(f"The target {name!r} holds infinite values.", "Leave these rows out.")
+        raise UserInputError(f"The target {name!r} holds infinite values.", "Remove these rows.")
     return numbers
 
 
-def _refuse_many(name: str, values: pa.ChunkedArray, different: int, most: int) -> None:
-    if pa.types.is_floating(values.type) and default_task(values, 2) == "regression":
+def _validate_classes(name: str, values: pa.ChunkedArray, n_distinct: int, max_classes: int) -> None:
+    if pa.types.is_floating(values.type) and infer_task(values, 2) == "regression":
         raise UserInputError(
-            f"The target {name!r} holds fractions, which are no classes.", "Leave out --task classification."
+            f"The target {name!r} holds fractions, which can't be classes.", "Leave out --task classification."
         )
-    if different > most:
-        rows = len(values)
-        is_number = kind_of(values.type) == "number"
+    if n_distinct > max_classes:
+        is_number = column_kind(values.type) == "number"
         raise UserInputError(
-            f"The target {name!r} has {different:,} different values in {rows:,} rows: too many to be classes.",
+            f"The target {name!r} has {n_distinct:,} different values in {len(values):,} rows: too many for classes.",
             ("Use --task regression, or " if is_number else "Choose another column with --target, or ")
-            + f"say that you mean it with --max-classes {different}.",
+            + f"allow them with --max-classes {n_distinct}.",
         )

@@ -1,17 +1,17 @@
-"""Tables of data in files: which formats are read, whole or in parts of constant size, and how answers are written."""
+"""Data files: formats that are read, whole or in chunks of bounded size, and the output files."""
 
-from fitwithin._tabular.files.output_file import refuse_existing, written_beside
-from fitwithin._tabular.files.predictions import answer_format, answers_written_to
-from fitwithin._tabular.files.reader import DataFile, full_ending, open_data
-from fitwithin._tabular.files.table_chunk import Part
+from fitwithin._tabular.files.output_file import atomic_output, validate_output_path
+from fitwithin._tabular.files.predictions import open_predictions_writer, predictions_format
+from fitwithin._tabular.files.reader import DataFile, full_suffix, open_data_file
+from fitwithin._tabular.files.table_chunk import TableChunk
 
 __all__ = [
     "DataFile",
-    "Part",
-    "answer_format",
-    "answers_written_to",
-    "full_ending",
-    "open_data",
-    "refuse_existing",
-    "written_beside",
+    "TableChunk",
+    "atomic_output",
+    "full_suffix",
+    "open_data_file",
+    "open_predictions_writer",
+    "predictions_format",
+    "validate_output_path",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -13,51 +13,51 @@ from scipy.io import arff
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
-from fitwithin._tabular.files.table_chunk import ROWS_AT_ONCE, Part
+from fitwithin._tabular.files.table_chunk import CHUNK_ROWS, ColumnTypes, TableChunk
 
 
 class ArffFile:
-    """Numbers, nominal values and dates; scipy reads neither texts nor sparse rows, and no compressed file.
+    """An ARFF file of numbers, nominal values and dates; scipy reads neither text nor sparse rows.
 
     Parameters
     ----------
     path : Path
-        Where it is.
+        The file.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def names(self) -> list[str]:
-        """Names of the attributes."""
+    def column_names(self) -> list[str]:
+        """Return the names of the attributes."""
         with self.path.open(encoding="utf-8") as file:
-            return list(self._part(_header(file), None).table.column_names)
+            return list(self._parse(_read_header_lines(file), None).table.column_names)
 
-    def read(self, types: Mapping[str, pa.DataType] | None = None) -> Part:
-        """All rows."""
-        return self._part(self.path.read_text(encoding="utf-8"), types)
+    def read(self, types: ColumnTypes | None = None) -> TableChunk:
+        """Read all rows."""
+        return self._parse(self.path.read_text(encoding="utf-8"), types)
 
-    def parts(self, types: Mapping[str, pa.DataType] | None = None) -> Iterator[Part]:
-        """All rows, some at a time, each time as a small file of their own."""
+    def read_chunks(self, types: ColumnTypes | None = None) -> Iterator[TableChunk]:
+        """Read all rows in chunks, each parsed as a small file with the same header."""
         with self.path.open(encoding="utf-8") as file:
-            header = _header(file)
-            while lines := list(islice(file, ROWS_AT_ONCE)):
-                yield self._part(header + "".join(lines), types)
+            header = _read_header_lines(file)
+            while lines := list(islice(file, CHUNK_ROWS)):
+                yield self._parse(header + "".join(lines), types)
 
-    def _part(self, text: str, types: Mapping[str, pa.DataType] | None) -> Part:
+    def _parse(self, text: str, types: ColumnTypes | None) -> TableChunk:
         try:
-            rows, about = arff.loadarff(io.StringIO(text))
+            rows, attributes = arff.loadarff(io.StringIO(text))
         except NotImplementedError as error:
             raise UserInputError(
                 f"{self.path} has attributes that can't be read: {error}.", "Save it as CSV."
             ) from error
-        kinds = dict(zip(about.names(), about.types(), strict=True))
-        table = pa.table({name: _column(rows[name], kind) for name, kind in kinds.items()})
-        return Part(table if types is None else table.select(list(types)))
+        attribute_types = dict(zip(attributes.names(), attributes.types(), strict=True))
+        table = pa.table({name: _to_arrow_column(rows[name], type_) for name, type_ in attribute_types.items()})
+        return TableChunk(table if types is None else table.select(list(types)))
 
 
-def _header(file: TextIO) -> str:
-    """All lines up to the one after which the data begin."""
+def _read_header_lines(file: TextIO) -> str:
+    """Read all lines up to and including @data."""
     lines = []
     for line in file:
         lines.append(line)
@@ -66,8 +66,8 @@ def _header(file: TextIO) -> str:
     raise ValueError("it has no line @data")
 
 
-def _column(values: Array, kind: str) -> Any:
-    if kind != "nominal":
+def _to_arrow_column(values: Array, type_: str) -> Any:
+    if type_ != "nominal":
         return pa.array(values, from_pandas=True)
-    words = pa.array(values.tolist(), pa.binary()).cast(pa.string())
-    return pa.compute.if_else(pa.compute.equal(words, "?"), pa.scalar(None, pa.string()), words).dictionary_encode()
+    text = pa.array(values.tolist(), pa.binary()).cast(pa.string())
+    return pa.compute.if_else(pa.compute.equal(text, "?"), pa.scalar(None, pa.string()), text).dictionary_encode()

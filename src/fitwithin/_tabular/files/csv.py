@@ -7,7 +7,7 @@ import csv
 import io
 import lzma
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,47 +17,49 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._tabular.files.table_chunk import Part
+from fitwithin._tabular.files.table_chunk import ColumnTypes, TableChunk
 
 _DELIMITERS = ",;\t|"
-
-
-_COLUMN = re.compile(r"In CSV column #(?P<number>\d+): (?P<why>.*)")
 
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
-_COMPRESSION = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+_LINE_END = re.compile(r"[\r\n]")
 
 
-_END = re.compile(r"[\r\n]")
+_COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+"""Arrow's names of the compressions that it reads itself."""
 
 
-_BLOCK = 1 << 20
-"""Bytes at a time, in parts; a row must fit in."""
+_CHUNK_BYTES = 1 << 20
+"""Bytes of a chunk; arrow needs every row to fit into one."""
 
 
-_WHOLE = 1 << 26
-"""The same for a file that is read whole: it may have rows with very long texts in it."""
+_WHOLE_FILE_BLOCK_BYTES = 1 << 26
+"""Bytes of a block when a file is read whole: a row with very long text must fit into one."""
+
+
+_FIRST_ROWS_PER_CHUNK = 8
+"""Rows of the length of the longest first row that must fit into a chunk."""
 
 
 class CsvFile:
-    """A CSV file with a line of names; commas, semicolons, tabs or bars between the values.
+    """A CSV file with a header line; the delimiter is a comma, semicolon, tab or vertical bar.
 
     Parameters
     ----------
     path : Path
-        Where it is.
+        The file.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def names(self) -> list[str]:
-        """Names of the columns."""
-        head = self._head()
-        names = next(filter(None, csv.reader(io.StringIO(head), delimiter=_delimiter(head))), [])
+    def column_names(self) -> list[str]:
+        """Return the names of the columns."""
+        start = self._read_start()
+        names = next(filter(None, csv.reader(io.StringIO(start), delimiter=_detect_delimiter(start))), [])
         if any(not name.strip() for name in names):
             raise UserInputError(
                 f"{self.path} has a column without a name.",
@@ -65,104 +67,118 @@ class CsvFile:
             )
         return names
 
-    def read(self, types: Mapping[str, pa.DataType] | None = None) -> Part:
-        """All rows."""
-        with self._told(), self._stream() as stream:
-            table = arrow_csv.read_csv(stream, _reading(_WHOLE, threads=True), self._parsing(), _converting(types))
-        self._refuse_bytes(table.schema)
-        return Part(table)
+    def read(self, types: ColumnTypes | None = None) -> TableChunk:
+        """Read all rows."""
+        read_options = _read_options(_WHOLE_FILE_BLOCK_BYTES, use_threads=True)
+        with self._translate_arrow_errors(), self._open_stream() as stream:
+            table = arrow_csv.read_csv(stream, read_options, self._parse_options(), _convert_options(types))
+        self._refuse_other_encodings(table.schema)
+        return TableChunk(table)
 
-    def with_names(self, part: Part, name: str) -> Part:
-        """The rows, with a column as it is written if it has numbers like 007: these are names, 7 is another."""
+    def keep_leading_zeros(self, chunk: TableChunk, name: str) -> TableChunk:
+        """Return the rows with a column as text if it holds numbers such as 007, which differ from 7."""
         written = self.read({name: pa.string()}).table[name]
         if not pc.any(pc.match_substring_regex(written, r"^[+-]?0[0-9]")).as_py():
-            return part
-        return Part(part.table.set_column(part.table.column_names.index(name), name, written))
+            return chunk
+        return TableChunk(chunk.table.set_column(chunk.table.column_names.index(name), name, written))
 
-    def parts(self, types: Mapping[str, pa.DataType] | None = None) -> Iterator[Part]:
-        """All rows, some at a time. Without types, those of the first part are expected of all."""
+    def read_chunks(self, types: ColumnTypes | None = None) -> Iterator[TableChunk]:
+        """Read all rows in chunks. Without types, all chunks must have those of the first."""
+        read_options = _read_options(self._chunk_bytes())
         with (
-            self._told(),
-            self._stream() as stream,
-            arrow_csv.open_csv(stream, _reading(self._block()), self._parsing(), _converting(types)) as reader,
+            self._translate_arrow_errors(),
+            self._open_stream() as stream,
+            arrow_csv.open_csv(stream, read_options, self._parse_options(), _convert_options(types)) as reader,
         ):
-            self._refuse_bytes(reader.schema)
+            self._refuse_other_encodings(reader.schema)
             for batch in reader:
                 if batch.num_rows:
-                    yield Part(pa.Table.from_batches([batch]))
+                    yield TableChunk(pa.Table.from_batches([batch]))
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Values that are not what was expected of their column, with the column's name."""
+    def _translate_arrow_errors(self) -> Iterator[None]:
         try:
             yield
         except pa.ArrowInvalid as error:
-            found = _COLUMN.match(str(error))
-            if "straddl" in str(error):
-                raise UserInputError(
-                    f"{self.path} has a very long row.", "Use parquet, or leave long texts out."
-                ) from error
-            if found is None:
+            translated = self._translate_arrow_error(error)
+            if translated is None:
                 raise
-            raise UserInputError(
-                f"Column {self.names()[int(found['number'])]!r} of {self.path} holds something else than the rows "
-                f"before, or than those in training: {found['why']}.",
-                "Correct the value, or leave the row out.",
-            ) from error
+            raise translated from error
 
-    def _stream(self) -> Any:
+    def _translate_arrow_error(self, error: pa.ArrowInvalid) -> UserInputError | None:
+        """Return an error in the user's words; None if arrow's own text is all that is known.
+
+        Arrow raises the same type for all of them, without attributes: its text is the only source.
+        """
+        message = str(error)
+        if "straddl" in message:  # "straddling object straddles two block boundaries"
+            return UserInputError(
+                f"{self.path} has a row that is too long to be read in chunks.", "Use parquet, or leave out long text."
+            )
+        bad_value = re.match(r"In CSV column #(?P<number>\d+): (?P<reason>.*)", message)
+        if bad_value is None:
+            return None
+        name = self.column_names()[int(bad_value["number"])]
+        return UserInputError(
+            f"Column {name!r} of {self.path} holds a value of another type than the rows before it, or than the "
+            f"training data: {bad_value['reason']}.",
+            "Correct the value, or remove the row.",
+        )
+
+    def _open_stream(self) -> Any:
         if self.path.suffix.lower() == ".xz":
             return lzma.open(self.path)
-        return pa.input_stream(str(self.path), compression=_COMPRESSION.get(self.path.suffix.lower()))
+        return pa.input_stream(str(self.path), compression=_COMPRESSIONS.get(self.path.suffix.lower()))
 
-    def _head(self) -> str:
-        """The start of the file, with at least the whole record of its names."""
+    def _read_start(self) -> str:
+        """Read the start of the file, with at least the whole header, which may span several lines."""
         text, decoder = "", codecs.getincrementaldecoder("utf-8-sig")()
-        with self._stream() as stream:
-            while (found := bytes(stream.read(_BLOCK))) and len(text) < _WHOLE:
+        with self._open_stream() as stream:
+            while (block := bytes(stream.read(_CHUNK_BYTES))) and len(text) < _WHOLE_FILE_BLOCK_BYTES:
                 try:
-                    text = (text + decoder.decode(found)).lstrip("\r\n")
+                    text = (text + decoder.decode(block)).lstrip("\r\n")
                 except UnicodeDecodeError as error:
-                    raise self._not_text() from error
-                if _END.search(_QUOTED.sub("", text)):
+                    raise self._encoding_error() from error
+                if _LINE_END.search(_QUOTED.sub("", text)):
                     break
         return text
 
-    def _block(self) -> int:
-        """Bytes at a time, of which several rows like the first ones fit in."""
-        return max(_BLOCK, 8 * max(map(len, self._head().splitlines()), default=0))
+    def _chunk_bytes(self) -> int:
+        """Return the size of a chunk that several rows like the first ones fit into."""
+        longest = max(map(len, self._read_start().splitlines()), default=0)
+        return max(_CHUNK_BYTES, _FIRST_ROWS_PER_CHUNK * longest)
 
-    def _parsing(self) -> arrow_csv.ParseOptions:
-        return arrow_csv.ParseOptions(delimiter=_delimiter(self._head()), newlines_in_values=True)
+    def _parse_options(self) -> arrow_csv.ParseOptions:
+        return arrow_csv.ParseOptions(delimiter=_detect_delimiter(self._read_start()), newlines_in_values=True)
 
-    def _refuse_bytes(self, schema: pa.Schema) -> None:
-        """What is not text in UTF-8 comes as bytes."""
-        if any(pa.types.is_binary(kind) for kind in schema.types):
-            raise self._not_text()
+    def _refuse_other_encodings(self, schema: pa.Schema) -> None:
+        """Raise for columns of bytes: arrow reads text as bytes if it is not UTF-8."""
+        if any(pa.types.is_binary(type_) for type_ in schema.types):
+            raise self._encoding_error()
 
-    def _not_text(self) -> UserInputError:
-        return UserInputError(f"{self.path} is not text in UTF-8.", "Save it as CSV with the encoding UTF-8.")
+    def _encoding_error(self) -> UserInputError:
+        return UserInputError(f"{self.path} is not encoded in UTF-8.", "Save it as CSV with the encoding UTF-8.")
 
 
-def _delimiter(head: str) -> str:
-    """What separates the names in the first line: the sign that is there most often, outside of quotes.
+def _detect_delimiter(start: str) -> str:
+    """Return the most frequent delimiter of the first line, outside of quotes.
 
     Examples
     --------
-    >>> _delimiter('age;"city, country";label')
+    >>> _detect_delimiter('age;"city, country";label')
     ';'
     """
-    line = _END.split(_QUOTED.sub("", head), 1)[0]
+    line = _LINE_END.split(_QUOTED.sub("", start), 1)[0]
     return max(_DELIMITERS, key=line.count)
 
 
-def _reading(block: int, *, threads: bool = False) -> arrow_csv.ReadOptions:
-    """With threads arrow reads ahead, and has more in memory the slower the rows are used."""
-    return arrow_csv.ReadOptions(block_size=block, use_threads=threads)
+def _read_options(block_bytes: int, *, use_threads: bool = False) -> arrow_csv.ReadOptions:
+    # With threads arrow reads ahead, and a slow consumer lets its memory grow.
+    return arrow_csv.ReadOptions(block_size=block_bytes, use_threads=use_threads)
 
 
-def _converting(types: Mapping[str, pa.DataType] | None) -> arrow_csv.ConvertOptions:
-    """Empty cells are gaps in columns of words too."""
+def _convert_options(types: ColumnTypes | None) -> arrow_csv.ConvertOptions:
+    # Empty cells are missing values in text columns too.
     options = arrow_csv.ConvertOptions(strings_can_be_null=True)
     if types is not None:
         options.column_types = dict(types)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,107 +15,109 @@ import pyarrow as pa
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
-from fitwithin._tabular.files.table_chunk import ROWS_AT_ONCE, Part
+from fitwithin._tabular.files.table_chunk import CHUNK_ROWS, ColumnTypes, TableChunk
 
-_SPARSE = {"indices", "indptr", "format", "shape", "data"}
+_SPARSE_ARRAYS = {"indices", "indptr", "format", "shape", "data"}
+"""Arrays in a file of scipy.sparse.save_npz."""
 
 
-_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+_HEADER_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+"""numpy's readers by version of the header; version 3 is for structured arrays only."""
 
 
 @dataclass(frozen=True)
-class _Stored:
-    """An array in a file, by what its header says."""
+class _ArrayHeader:
+    """The header of an array in a file."""
 
     name: str
     shape: tuple[int, ...]
-    by_columns: bool
+    is_column_major: bool
     dtype: np.dtype
 
-    def rows(self, stream: IO[bytes], count: int) -> Array:
-        """The next rows of it."""
-        entries = count * math.prod(self.shape[1:])
-        found = stream.read(entries * self.dtype.itemsize)
-        if len(found) < entries * self.dtype.itemsize:
-            raise EOFError(f"the array {self.name} is shorter than it says")
-        return np.frombuffer(found, self.dtype, entries).reshape(count, *self.shape[1:]).copy()
+    def read_rows(self, stream: IO[bytes], n_rows: int) -> Array:
+        """Read the next rows of the array."""
+        n_entries = n_rows * math.prod(self.shape[1:])
+        content = stream.read(n_entries * self.dtype.itemsize)
+        if len(content) < n_entries * self.dtype.itemsize:
+            raise EOFError(f"the array {self.name} is shorter than its header says")
+        return np.frombuffer(content, self.dtype, n_entries).reshape(n_rows, *self.shape[1:]).copy()
 
 
 class NpzFile:
-    """One array of two dimensions, the features, and arrays of one dimension, one of which is to be learned.
+    """One array of two dimensions, the features, and arrays of one dimension, one of them the target.
 
     Parameters
     ----------
     path : Path
-        Where it is.
+        The file.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def names(self) -> list[str]:
-        """Names of the arrays of one dimension."""
-        return [array.name for array in self._stored()[1:]]
+    def column_names(self) -> list[str]:
+        """Return the names of the arrays of one dimension."""
+        return [array.name for array in self._find_arrays()[1:]]
 
-    def read(self, types: Mapping[str, pa.DataType] | None = None) -> Part:
-        """All rows; the types say nothing that the arrays don't."""
-        X, *columns = self._stored()
-        # Never with pickle: a file of numbers needs none, and one of a stranger could do anything.
+    def read(self, types: ColumnTypes | None = None) -> TableChunk:
+        """Read all rows; the file defines the types."""
+        X, *columns = self._find_arrays()
+        # Never with pickle: numbers do not need it, and a pickle of unknown origin can run any program.
         with np.load(self.path, allow_pickle=False) as file:
-            return Part(pa.table({array.name: pa.array(file[array.name]) for array in columns}), file[X.name])
+            return TableChunk(pa.table({array.name: pa.array(file[array.name]) for array in columns}), file[X.name])
 
-    def parts(self, types: Mapping[str, pa.DataType] | None = None) -> Iterator[Part]:
-        """All rows, some at a time; only arrays that are stored column by column must be read whole for that."""
-        X, *columns = self._stored()
-        if X.by_columns:
+    def read_chunks(self, types: ColumnTypes | None = None) -> Iterator[TableChunk]:
+        """Read all rows in chunks; only a matrix that is stored column by column must be read whole."""
+        X, *columns = self._find_arrays()
+        if X.is_column_major:
             yield from self.read().split()
             return
         with zipfile.ZipFile(self.path) as file, ExitStack() as stack:
             streams = {array: stack.enter_context(file.open(f"{array.name}.npy")) for array in (X, *columns)}
             for array, stream in streams.items():
-                _header(array.name, stream)
-            for start in range(0, X.shape[0], ROWS_AT_ONCE):
-                count = min(ROWS_AT_ONCE, X.shape[0] - start)
-                rows = {array: array.rows(stream, count) for array, stream in streams.items()}
-                yield Part(pa.table({array.name: pa.array(rows[array]) for array in columns}), rows[X])
+                _read_array_header(array.name, stream)
+            for start in range(0, X.shape[0], CHUNK_ROWS):
+                n_rows = min(CHUNK_ROWS, X.shape[0] - start)
+                rows = {array: array.read_rows(stream, n_rows) for array, stream in streams.items()}
+                yield TableChunk(pa.table({array.name: pa.array(rows[array]) for array in columns}), rows[X])
 
-    def _stored(self) -> list[_Stored]:
-        """The features, and the arrays that have a value for each of their rows."""
-        arrays = self._headers()
-        if {array.name for array in arrays} == _SPARSE:
+    def _find_arrays(self) -> list[_ArrayHeader]:
+        """Return the features, then the arrays that have one value for each of their rows."""
+        arrays = self._read_headers()
+        if {array.name for array in arrays} == _SPARSE_ARRAYS:
             raise UserInputError(
                 f"{self.path} is a sparse matrix without labels.",
                 "Write features and labels into one file with sklearn.datasets.dump_svmlight_file.",
             )
-        tables = [array for array in arrays if len(array.shape) == 2]
-        if len(tables) != 1:
+        matrices = [array for array in arrays if len(array.shape) == 2]
+        if len(matrices) != 1:
             raise UserInputError(
-                f"{self.path} has {len(tables)} arrays of two dimensions; it takes one, the features.",
+                f"{self.path} has {len(matrices)} arrays of two dimensions; expected one, the features.",
                 f"Its arrays: {', '.join(f'{array.name} {array.shape}' for array in arrays)}.",
             )
-        X = tables[0]
+        X = matrices[0]
         if X.dtype.kind not in "fiub":
             raise UserInputError(
-                f"The features of {self.path} are no numbers but {X.dtype}.", "Use parquet or CSV for words."
+                f"The features of {self.path} are {X.dtype}; expected numbers.", "Use parquet or CSV for text."
             )
         return [X, *(array for array in arrays if array.shape == X.shape[:1])]
 
-    def _headers(self) -> list[_Stored]:
+    def _read_headers(self) -> list[_ArrayHeader]:
         with zipfile.ZipFile(self.path) as file:
             names = [name.removesuffix(".npy") for name in file.namelist() if name.endswith(".npy")]
             arrays = []
             for name in names:
                 with file.open(f"{name}.npy") as stream:
-                    arrays.append(_header(name, stream))
+                    arrays.append(_read_array_header(name, stream))
         return arrays
 
 
-def _header(name: str, stream: IO[bytes]) -> _Stored:
-    """What the first bytes of an array say; its numbers come next."""
+def _read_array_header(name: str, stream: IO[bytes]) -> _ArrayHeader:
+    """Read the header of an array; its entries come next in the stream."""
     version = np.lib.format.read_magic(stream)
-    if version not in _HEADERS:
-        raise ValueError(f"the array {name} is of version {version}, which is for records")
-    shape, by_columns, dtype = _HEADERS[version](stream)
+    if version not in _HEADER_READERS:
+        raise ValueError(f"the array {name} has a header of version {version}, which is for structured arrays")
+    shape, is_column_major, dtype = _HEADER_READERS[version](stream)
     if dtype.hasobject:
-        raise ValueError(f"the array {name} holds objects of Python, which would take pickle")
-    return _Stored(name, shape, by_columns, dtype)
+        raise ValueError(f"the array {name} holds Python objects, which need pickle")
+    return _ArrayHeader(name, shape, is_column_major, dtype)

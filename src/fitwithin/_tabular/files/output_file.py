@@ -1,4 +1,4 @@
-"""Files of results: none is replaced unasked, and whether one can be written is known before the work."""
+"""Output files: none is replaced without --force, and a path is checked before the work begins."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from fitwithin._core.atomic_write import atomic_write, temporary_sibling
 from fitwithin._core.exceptions import UserInputError
 
 
-def refuse_existing(path: Path, *, force: bool) -> None:
-    """Find out before any work is done that its result could not be written.
+def validate_output_path(path: Path, *, force: bool) -> None:
+    """Check before any work is done that a file can be written.
 
     Raises
     ------
@@ -20,57 +20,63 @@ def refuse_existing(path: Path, *, force: bool) -> None:
     """
     if path.is_dir():
         raise UserInputError(f"{path} is a folder.", f"Name a file, such as {path / 'model.skops'}.")
-    if path.exists() and not path.is_file():
-        raise UserInputError(f"{path} is no ordinary file.", "Choose another name.")
+    _refuse_special_file(path)
     if not force:
-        _refuse_file(path)
+        _refuse_existing_file(path)
     if path.parent.exists() and not path.parent.is_dir():
-        raise UserInputError(f"{path.parent} is no folder.", "Choose another place.")
+        raise UserInputError(f"{path.parent} is not a folder.", "Choose another path.")
     if not path.parent.exists():
         raise UserInputError(
-            f"There is no folder {path.parent} to write {path.name} to.", f"Make it: mkdir -p {path.parent}"
+            f"There is no folder {path.parent} to write {path.name} to.", f"Create it: mkdir -p {path.parent}"
         )
     try:
-        # Permissions alone do not tell: a disk may be read-only, and the superuser may write almost anywhere.
+        # Permissions alone are not enough: a disk may be read-only, and root may write almost anywhere.
         trial = temporary_sibling(path)
         trial.touch()
         trial.unlink()
     except OSError as error:
         raise UserInputError(
-            f"Nothing can be written to the folder {path.parent.resolve()}: {error.strerror or error}.",
-            "Choose another place.",
+            f"The folder {path.parent.resolve()} can't be written to: {error.strerror or error}.",
+            "Choose another path.",
         ) from error
 
 
-def _refuse_file(path: Path) -> None:
+def _refuse_special_file(path: Path) -> None:
+    """Refuse a pipe or a device: renaming a file onto it would replace it."""
+    if path.exists() and not path.is_file():
+        raise UserInputError(f"{path} is not a regular file.", "Choose another name.")
+
+
+def _refuse_existing_file(path: Path) -> None:
     if path.exists():
         raise UserInputError(f"{path} exists already.", "Choose another name, or replace it with --force.")
 
 
 @contextmanager
-def written_beside(path: Path, *, force: bool) -> Iterator[Path]:
-    """A path to write to, which becomes the wanted one if all goes well and vanishes if not.
+def atomic_output(path: Path, *, force: bool) -> Iterator[Path]:
+    """Yield a temporary path; on success it is renamed to the wanted one, otherwise it is deleted.
 
     Parameters
     ----------
     path : Path
-        The wanted one.
+        The wanted file.
     force : bool
         Whether it may be replaced.
 
     Raises
     ------
     UserInputError
-        If it can't be written, or is there by now.
+        If it can't be written, or another program created it meanwhile.
     """
-    written = path
+    _refuse_special_file(path)
+    temporary = path
     try:
-        with atomic_write(path) as written:
-            yield written
+        with atomic_write(path) as temporary:
+            yield temporary
             if not force:
-                _refuse_file(path)
+                _refuse_existing_file(path)
     except OSError as error:
-        if error.filename not in (None, str(written), str(path)):
-            # Of another file, which is not to be written.
+        if error.filename not in (None, str(temporary), str(path)):
+            # The error is about another file, which the caller reads.
             raise
-        raise UserInputError(f"{path} can't be written: {error.strerror or error}.", "Choose another place.") from error
+        raise UserInputError(f"{path} can't be written: {error.strerror or error}.", "Choose another path.") from error

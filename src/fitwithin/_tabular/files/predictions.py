@@ -1,4 +1,4 @@
-"""Predictions in a file, part by part."""
+"""Prediction files, written chunk by chunk."""
 
 from __future__ import annotations
 
@@ -12,58 +12,59 @@ import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._tabular.files.output_file import written_beside
+from fitwithin._tabular.files.output_file import atomic_output
 
 
-def _feather(path: str, schema: pa.Schema) -> Any:
+def _make_feather_writer(path: str, schema: pa.Schema) -> Any:
     return pa.ipc.new_file(path, schema)
 
 
 _WRITERS: Mapping[str, Callable[[str, pa.Schema], Any]] = {
     ".parquet": pq.ParquetWriter,
-    ".feather": _feather,
+    ".feather": _make_feather_writer,
     ".csv": arrow_csv.CSVWriter,
 }
 
 
-def answer_format(path: Path) -> str:
-    """The ending that says how predictions are written.
+def predictions_format(path: Path) -> str:
+    """Return the suffix that says how predictions are written.
 
     Raises
     ------
     UserInputError
-        If it is none of the known ones.
+        If it is unknown.
 
     Examples
     --------
-    >>> answer_format(Path("answers.csv"))
+    >>> predictions_format(Path("predictions.csv"))
     '.csv'
     """
-    ending = path.suffix.lower()
-    if ending not in _WRITERS:
+    suffix = path.suffix.lower()
+    if suffix not in _WRITERS:
         raise UserInputError(
-            f"Predictions can't be written to a file called {path.name}.", f"It may end in {', '.join(_WRITERS)}."
+            f"Predictions can't be written to a file called {path.name}.",
+            f"Its name must end in {', '.join(_WRITERS)}.",
         )
-    return ending
+    return suffix
 
 
 @contextmanager
-def answers_written_to(path: Path, *, force: bool) -> Iterator[Callable[[pa.Table], None]]:
-    """What to call with each part of the answers; the file is there when all of them are.
+def open_predictions_writer(path: Path, *, force: bool) -> Iterator[Callable[[pa.Table], None]]:
+    """Yield a function that writes a chunk of predictions; the file appears when all are written.
 
     Raises
     ------
     UserInputError
-        If there is nothing to write, or no place to write it to.
+        If there are no rows, or the file can't be written.
     """
     writer: Any = None
-    with written_beside(path, force=force) as beside:
+    with atomic_output(path, force=force) as temporary:
 
-        def write(answers: pa.Table) -> None:
+        def write(predictions: pa.Table) -> None:
             nonlocal writer
             if writer is None:
-                writer = _WRITERS[answer_format(path)](str(beside), answers.schema)
-            writer.write_table(answers)
+                writer = _WRITERS[predictions_format(path)](str(temporary), predictions.schema)
+            writer.write_table(predictions)
 
         try:
             yield write
@@ -71,4 +72,4 @@ def answers_written_to(path: Path, *, force: bool) -> Iterator[Callable[[pa.Tabl
             if writer is not None:
                 writer.close()
         if writer is None:
-            raise UserInputError("There are no rows to predict for.", "Is it the right file?")
+            raise UserInputError("The file has no rows to predict.", "Is it the right file?")

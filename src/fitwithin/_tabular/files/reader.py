@@ -1,4 +1,4 @@
-"""A data file by its name: its ending says what is in it."""
+"""Data files by their name: the suffix gives the format."""
 
 from __future__ import annotations
 
@@ -18,26 +18,23 @@ from fitwithin._tabular.files.arrow import FeatherFile, ParquetFile
 from fitwithin._tabular.files.csv import CsvFile
 from fitwithin._tabular.files.npz import NpzFile
 from fitwithin._tabular.files.svmlight import SvmlightFile
-from fitwithin._tabular.files.table_chunk import Part
-
-Types = Mapping[str, pa.DataType]
-"""Which columns are wanted, and as what."""
+from fitwithin._tabular.files.table_chunk import ColumnTypes, TableChunk
 
 
-class Format(Protocol):
-    """How one kind of file is read; whatever goes wrong may come out as it is."""
+class FileFormat(Protocol):
+    """Reader of one format; it may raise any of `_READ_ERRORS`."""
 
-    def names(self) -> list[str]:
-        """Names of the columns, as they are in the file."""
+    def column_names(self) -> list[str]:
+        """Return the names of the columns as they are in the file."""
 
-    def read(self, types: Types | None = None) -> Part:
-        """All rows, of all columns or of join_names."""
+    def read(self, types: ColumnTypes | None = None) -> TableChunk:
+        """Read all rows, of all columns or of those in `types`."""
 
-    def parts(self, types: Types | None = None) -> Iterator[Part]:
-        """All rows, join_names at a time."""
+    def read_chunks(self, types: ColumnTypes | None = None) -> Iterator[TableChunk]:
+        """Read all rows in chunks."""
 
 
-_ENDINGS: Mapping[str, Callable[[Path], Format]] = {
+_FORMATS: Mapping[str, Callable[[Path], FileFormat]] = {
     ".parquet": ParquetFile,
     ".pq": ParquetFile,
     ".feather": FeatherFile,
@@ -52,109 +49,117 @@ _ENDINGS: Mapping[str, Callable[[Path], Format]] = {
 }
 
 
-# What the readers raise for files that are cut off or of another kind has no common base.
-_TROUBLES = (
+# The readers' errors for truncated files and for files of another format have no common base.
+_READ_ERRORS = (
     *(OSError, EOFError, ValueError, KeyError, NotImplementedError),
     *(pa.ArrowException, zipfile.BadZipFile, zlib.error),
 )
 
 
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+_MAX_REASON_LENGTH = 300
+"""Characters of a reader's error that are shown."""
 
 
-_CAN_BE_COMPRESSED = (".csv", ".tsv")
+_MAX_COLUMN_NAMES = 5
+"""Duplicate columns that are listed by name."""
+
+
+_COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+
+
+_COMPRESSIBLE_SUFFIXES = (".csv", ".tsv")
 
 
 class DataFile:
-    """A file of data that is there, is not empty and has a known ending.
+    """A data file with a known suffix.
 
     Parameters
     ----------
     path : Path
-        Where it is.
+        The file; see `open_data_file`, which checks it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._format = _format_of(path)(path)
+        self._format = _find_format(path)(path)
 
-    def names(self) -> list[str]:
-        """Names of the columns, each of them once."""
-        with self._told():
-            names = self._format.names()
-        twice = sorted(name for name, times in Counter(names).items() if times > 1)
-        if twice:
+    def column_names(self) -> list[str]:
+        """Return the names of the columns, which must differ."""
+        with self._translate_errors():
+            names = self._format.column_names()
+        duplicates = sorted(name for name, count in Counter(names).items() if count > 1)
+        if duplicates:
             raise UserInputError(
-                f"{self.path} has more than one column called {join_names(map(repr, twice), 5)}.",
-                "Rename them in the file: a name must tell which column is meant.",
+                f"{self.path} has more than one column called {join_names(map(repr, duplicates), _MAX_COLUMN_NAMES)}.",
+                "Rename them in the file: every column needs a name of its own.",
             )
         return names
 
-    def read(self, types: Types | None = None, label: str | None = None) -> Part:
-        """All rows; of the named columns only, if any are named.
+    def read(self, types: ColumnTypes | None = None, label: str | None = None) -> TableChunk:
+        """Read all rows; only the columns in `types`, if given.
 
         Parameters
         ----------
         types : mapping, optional
-            Which columns, and as what.
+            Columns to read, with their types.
         label : str, optional
-            A column whose values are names if they look like numbers with leading zeros.
+            A column to read as text if its numbers have leading zeros.
 
         Raises
         ------
         UserInputError
-            If the file can't be read to its end, or changes meanwhile.
+            If the file can't be read completely, or changes meanwhile.
         """
-        with self._told():
-            part = self._format.read(types).evened_out()
-            if label is not None and isinstance(self._format, CsvFile) and pa.types.is_integer(part.table[label].type):
-                return self._format.with_names(part, label)
-            return part
+        with self._translate_errors():
+            chunk = self._format.read(types).normalize()
+            if label is not None and isinstance(self._format, CsvFile) and pa.types.is_integer(chunk.table[label].type):
+                return self._format.keep_leading_zeros(chunk, label)
+            return chunk
 
-    def parts(self, types: Types | None = None) -> Iterator[Part]:
-        """The same rows, join_names at a time."""
-        with self._told():
-            yield from (part.evened_out() for part in self._format.parts(types))
+    def read_chunks(self, types: ColumnTypes | None = None) -> Iterator[TableChunk]:
+        """Read the same rows in chunks of bounded size."""
+        with self._translate_errors():
+            yield from (chunk.normalize() for chunk in self._format.read_chunks(types))
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Every trouble of every reader in the same words; and a look whether it was one file from start to end."""
-        before = _state(self.path)
+    def _translate_errors(self) -> Iterator[None]:
+        """Raise a UserInputError for every error of a reader, and if the file changes meanwhile."""
+        before = _file_identity(self.path)
         try:
             yield
         except UserInputError:
             raise
-        except _TROUBLES as error:
-            self._refuse_changed(before)
-            why = " ".join(str(error).split()) or type(error).__name__
+        except _READ_ERRORS as error:
+            self._refuse_changed_file(before)
+            reason = " ".join(str(error).split()) or type(error).__name__
             raise UserInputError(
-                f"{self.path} can't be read: {why[:300].rstrip('.')}.",
-                "Is it complete, and of the kind that its ending says?",
+                f"{self.path} can't be read: {reason[:_MAX_REASON_LENGTH].rstrip('.')}.",
+                "Is it complete, and does its suffix match its format?",
             ) from error
-        self._refuse_changed(before)
+        self._refuse_changed_file(before)
 
-    def _refuse_changed(self, before: tuple[int, ...]) -> None:
-        if _state(self.path) != before:
+    def _refuse_changed_file(self, before: tuple[int, ...]) -> None:
+        if _file_identity(self.path) != before:
             raise UserInputError(
-                f"{self.path} changed while it was being read.", "Try again when nothing writes to it."
+                f"{self.path} changed while it was being read.", "Try again when no program writes to it."
             )
 
 
-def open_data(path: Path) -> DataFile:
-    """A data file by its path.
+def open_data_file(path: Path) -> DataFile:
+    """Return the data file at a path.
 
     Raises
     ------
     UserInputError
-        If it is not there, is empty, or has an ending that says nothing.
+        If it does not exist, is empty, or has an unknown suffix.
     """
     if path.is_dir():
         raise UserInputError(f"{path} is a folder.", "Name one file in it.")
     if not path.exists():
-        raise UserInputError(f"There is no file {path}.", _nearest_file(path))
+        raise UserInputError(f"There is no file {path}.", _suggest_file(path))
     if not path.is_file():
         raise UserInputError(
-            f"{path} is no ordinary file, and is read more than once.", "Write its rows to a file first."
+            f"{path} is not a regular file; the data is read more than once.", "Write the rows to a file first."
         )
     try:
         with path.open("rb") as file:
@@ -162,49 +167,55 @@ def open_data(path: Path) -> DataFile:
     except OSError as error:
         raise UserInputError(f"{path} can't be read: {error.strerror or error}.", "Check its permissions.") from error
     if is_empty:
-        raise UserInputError(f"{path} is empty: it holds not a single byte.", "Was it written to its end?")
+        raise UserInputError(f"{path} is empty: it has 0 bytes.", "Was it written completely?")
     return DataFile(path)
 
 
-def _nearest_file(path: Path) -> str:
+def _suggest_file(path: Path) -> str:
     if not path.parent.is_dir():
         return f"There is no folder {path.parent} either."
-    names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file() and _ending(entry) in _ENDINGS)
-    near = closest_match(path.name, names)
-    return f"Did you mean {path.parent / near}?" if near else "Check the path."
+    names = sorted(
+        entry.name for entry in path.parent.iterdir() if entry.is_file() and _format_suffix(entry) in _FORMATS
+    )
+    closest = closest_match(path.name, names)
+    return f"Did you mean {path.parent / closest}?" if closest else "Check the path."
 
 
-def full_ending(path: Path) -> str:
-    """What says the format and the compression, as it is in the name.
+def full_suffix(path: Path) -> str:
+    """Return the suffixes for format and compression, as they are in the name.
 
     Examples
     --------
-    >>> full_ending(Path("a.b.CSV.gz")), full_ending(Path("a.b.parquet"))
+    >>> full_suffix(Path("a.b.CSV.gz")), full_suffix(Path("a.b.parquet"))
     ('.CSV.gz', '.parquet')
     """
-    endings = path.suffixes
-    if len(endings) > 1 and endings[-1].lower() in _COMPRESSED and endings[-2].lower() in _CAN_BE_COMPRESSED:
-        return "".join(endings[-2:])
+    suffixes = path.suffixes
+    if (
+        len(suffixes) > 1
+        and suffixes[-1].lower() in _COMPRESSION_SUFFIXES
+        and suffixes[-2].lower() in _COMPRESSIBLE_SUFFIXES
+    ):
+        return "".join(suffixes[-2:])
     return path.suffix
 
 
-def _ending(path: Path) -> str:
-    """What says the format alone."""
-    return Path(f"x{full_ending(path).lower()}").suffixes[0] if path.suffix else ""
+def _format_suffix(path: Path) -> str:
+    """Return the suffix for the format alone, in lower case."""
+    return Path(f"x{full_suffix(path).lower()}").suffixes[0] if path.suffix else ""
 
 
-def _format_of(path: Path) -> Callable[[Path], Format]:
-    ending = _ending(path)
-    if ending in _ENDINGS:
-        return _ENDINGS[ending]
-    known = ", ".join(_ENDINGS)
+def _find_format(path: Path) -> Callable[[Path], FileFormat]:
+    suffix = _format_suffix(path)
+    if suffix in _FORMATS:
+        return _FORMATS[suffix]
     raise UserInputError(
-        f"The name {path.name} does not say what is in the file.",
-        f"Endings that are known: {known}; .csv and .tsv also with {', '.join(_COMPRESSED)} behind.",
+        f"The name {path.name} does not tell the format of the file.",
+        f"Known suffixes: {', '.join(_FORMATS)}; "
+        f"{' and '.join(_COMPRESSIBLE_SUFFIXES)} also followed by {', '.join(_COMPRESSION_SUFFIXES)}.",
     )
 
 
-def _state(path: Path) -> tuple[int, ...]:
+def _file_identity(path: Path) -> tuple[int, ...]:
     try:
         found = path.stat()
     except OSError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,51 +10,52 @@ import numpy as np
 import pyarrow as pa
 from sklearn.datasets import load_svmlight_file
 
-from fitwithin._tabular.files.table_chunk import Part
+from fitwithin._tabular.files.table_chunk import ColumnTypes, TableChunk
 
 LABEL = "label"
-"""What the first number of each line is called."""
+"""Column name of the first number of each line, which has no name in the file."""
 
 
-_BYTES_AT_ONCE = 1 << 24
+_CHUNK_BYTES = 1 << 24
+"""Bytes of a chunk."""
 
 
-_ANY = np.iinfo(np.int32).max
-"""Features, for scikit-learn, which wants to be told how many there are in a part."""
+_MAX_FEATURES = np.iinfo(np.int32).max
+"""Features of a chunk: scikit-learn asks for a bound before it has read them."""
 
 
 class SvmlightFile:
-    """Lines of a label and pairs of feature and value.
+    """Lines with a label and pairs of feature and value.
 
-    Features are numbered from 0 or from 1, and some files say not which: number 0 is always there, and may be empty.
+    Features are numbered from 0 or from 1, and the file does not say which: feature 0 always exists and may be empty.
 
     Parameters
     ----------
     path : Path
-        Where it is.
+        The file.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def names(self) -> list[str]:
-        """The label has no name in the file."""
+    def column_names(self) -> list[str]:
+        """Return the one named column, the label."""
         return [LABEL]
 
-    def read(self, types: Mapping[str, pa.DataType] | None = None) -> Part:
-        """All rows; the types say nothing that the lines don't."""
-        return self._part()
+    def read(self, types: ColumnTypes | None = None) -> TableChunk:
+        """Read all rows; the file defines the types."""
+        return self._load_rows()
 
-    def parts(self, types: Mapping[str, pa.DataType] | None = None) -> Iterator[Part]:
-        """All rows, some at a time; each part has as many columns as its own rows need."""
+    def read_chunks(self, types: ColumnTypes | None = None) -> Iterator[TableChunk]:
+        """Read all rows in chunks, each as wide as its own rows need."""
         size = self.path.stat().st_size
-        for start in range(0, size, _BYTES_AT_ONCE):
-            # A line belongs to the part in which it begins; scikit-learn sees to that.
-            part = self._part(offset=start, length=_BYTES_AT_ONCE, n_features=_ANY)
-            part.matrix.resize((len(part), int(part.matrix.indices.max(initial=-1)) + 1))
-            yield part
+        for start in range(0, size, _CHUNK_BYTES):
+            # scikit-learn counts a line to the chunk in which it begins.
+            chunk = self._load_rows(offset=start, length=_CHUNK_BYTES, n_features=_MAX_FEATURES)
+            chunk.matrix.resize((len(chunk), int(chunk.matrix.indices.max(initial=-1)) + 1))
+            yield chunk
 
-    def _part(self, **where: Any) -> Part:
-        X, y = load_svmlight_file(str(self.path), zero_based=True, **where)
-        is_whole = bool((y == np.round(y)).all())
-        return Part(pa.table({LABEL: y.astype(np.int64) if is_whole else y}), X)
+    def _load_rows(self, **options: Any) -> TableChunk:
+        X, y = load_svmlight_file(str(self.path), zero_based=True, **options)
+        are_whole = bool((y == np.round(y)).all())
+        return TableChunk(pa.table({LABEL: y.astype(np.int64) if are_whole else y}), X)

@@ -1,4 +1,4 @@
-"""Trees that point to where there is nothing are refused before anybody follows them."""
+"""Trees that do not exist are refused before anybody follows them."""
 
 import numpy as np
 import pytest
@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.tree_checks import validate_trees
 from fitwithin._presets import LabelEncodedClassifier
-from fitwithin._tabular.tree_checks import refuse_unsound_trees
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -46,14 +46,14 @@ def with_nodes(model, field, value, at=0):
     ],
     ids=str,
 )
-def test_trees_that_were_grown_are_sound(model):
-    refuse_unsound_trees(model.fit(X, Y))
+def test_fitted_trees_are_valid(model):
+    validate_trees(model.fit(X, Y))
 
 
 @pytest.mark.parametrize("column", range(4))
-def test_sets_of_categories_are_sound_wherever_their_column_is(column):
-    refuse_unsound_trees(HistGradientBoostingClassifier(categorical_features=[column]).fit(X, BY_CATEGORY))
-    refuse_unsound_trees(HistGradientBoostingClassifier(categorical_features=[column]).fit(X[:, ::-1], BY_CATEGORY))
+def test_category_sets_are_valid_in_every_column(column):
+    validate_trees(HistGradientBoostingClassifier(categorical_features=[column]).fit(X, BY_CATEGORY))
+    validate_trees(HistGradientBoostingClassifier(categorical_features=[column]).fit(X[:, ::-1], BY_CATEGORY))
 
 
 @pytest.mark.parametrize(
@@ -67,19 +67,19 @@ def test_sets_of_categories_are_sound_wherever_their_column_is(column):
         ("left_child", -1),
     ],
 )
-def test_a_tree_with_a_wrong_number_is_refused(field, value):
+def test_a_tree_with_a_wrong_index_is_refused(field, value):
     model = with_nodes(DecisionTreeClassifier().fit(X, Y), field, value)
 
-    with pytest.raises(UserInputError, match="point to where there is nothing"):
-        refuse_unsound_trees([model])
+    with pytest.raises(UserInputError, match="do not exist"):
+        validate_trees([model])
 
 
-def test_a_wrong_tree_is_found_in_a_forest():
+def test_an_invalid_tree_is_found_in_a_forest():
     forest = RandomForestClassifier(3).fit(X, Y)
     with_nodes(forest.estimators_[2], "left_child", 10**6)
 
     with pytest.raises(UserInputError):
-        refuse_unsound_trees(forest)
+        validate_trees(forest)
 
 
 def test_a_tree_for_wider_rows_is_refused():
@@ -87,7 +87,7 @@ def test_a_tree_for_wider_rows_is_refused():
     tree.n_features_in_ = 2
 
     with pytest.raises(UserInputError):
-        refuse_unsound_trees(tree)
+        validate_trees(tree)
 
 
 def test_a_forest_of_trees_for_wider_rows_is_refused():
@@ -95,26 +95,26 @@ def test_a_forest_of_trees_for_wider_rows_is_refused():
     forest.n_features_in_ = 2
 
     with pytest.raises(UserInputError):
-        refuse_unsound_trees(forest)
+        validate_trees(forest)
 
 
 @pytest.mark.parametrize(
     ("field", "value"), [("left", 10**6), ("right", 0), ("feature_idx", 4), ("is_categorical", 1), ("feature_idx", -1)]
 )
-def test_a_booster_with_a_wrong_number_is_refused(field, value):
+def test_a_booster_with_a_wrong_index_is_refused(field, value):
     model = HistGradientBoostingClassifier(max_iter=3).fit(X, Y)
     model._predictors[1][0].nodes[field][0] = value
 
     with pytest.raises(UserInputError):
-        refuse_unsound_trees(model)
+        validate_trees(model)
 
 
-def test_a_set_of_categories_that_is_not_there_is_refused():
+def test_a_missing_category_set_is_refused():
     model = HistGradientBoostingClassifier(max_iter=3, categorical_features=[0, 1, 2, 3]).fit(X, Y)
     model._predictors[0][0].nodes["bitset_idx"][0] = 10**6
 
     with pytest.raises(UserInputError):
-        refuse_unsound_trees(model)
+        validate_trees(model)
 
 
 def hist(**changes):
@@ -128,7 +128,7 @@ def with_changes(model, **changes):
     return model
 
 
-def a_hidden_wrong_number():
+def a_hidden_wrong_index():
     model = hist(tree_=DecisionTreeClassifier().fit(X, Y).tree_)
     model._predictors[0][0].nodes["left"][0] = 2**31
     return model
@@ -156,7 +156,7 @@ def bins_of(**changes):
     return model
 
 
-def sets_without_room():
+def empty_category_sets():
     model = hist()
     for (tree,) in model._predictors:
         tree.raw_left_cat_bitsets = np.zeros((len(tree.raw_left_cat_bitsets), 0), np.uint32)
@@ -164,19 +164,19 @@ def sets_without_room():
 
 
 @pytest.mark.parametrize(
-    "made_up",
+    "forge",
     [
-        a_hidden_wrong_number,
+        a_hidden_wrong_index,
         trees_for_wider_rows,
         more_trees_than_columns,
         a_preprocessor_that_drops_columns,
         lambda: bins_of(bin_thresholds_=[]),
         lambda: bins_of(is_categorical_=np.zeros(0, np.uint8)),
-        sets_without_room,
+        empty_category_sets,
         lambda: hist(_bin_mapper=None),
         lambda: hist(_predictors=[["no tree"]]),
     ],
 )
-def test_a_file_that_was_made_up_to_read_or_write_elsewhere_is_refused(made_up):
-    with pytest.raises(UserInputError, match="point to where there is nothing"):
-        refuse_unsound_trees(made_up())
+def test_a_forged_model_that_reads_or_writes_out_of_bounds_is_refused(forge):
+    with pytest.raises(UserInputError, match="do not exist"):
+        validate_trees(forge())

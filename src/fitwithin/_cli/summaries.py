@@ -1,0 +1,125 @@
+"""Console summaries of a training file, a training and a model card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from fitwithin._cli.console import print_line, sanitize_line
+from fitwithin._core.exceptions import join_names
+from fitwithin._tabular import COLUMN_KINDS, ENCODING_DESCRIPTIONS, Encoding, ModelCard, TrainingTable
+
+_KIND_NAMES = {"number": "numbers", "boolean": "booleans", "time": "dates and times", "text": "text"}
+
+
+_MAX_COLUMN_NAMES = 6
+"""Columns that are listed by name; more do not fit into a line."""
+
+
+_MAX_CLASS_NAMES = 8
+"""Classes that are listed by name; more do not fit into a line."""
+
+
+def print_training_table(
+    console: Console, path: str, table: TrainingTable, encoding: Encoding, seconds_reading: float
+) -> None:
+    """Print what the training will use of a file, before it begins."""
+    matrix = table.chunk.matrix
+    n_columns = len(table.columns) if matrix is None else matrix.shape[1]
+    columns = "1 feature column" if n_columns == 1 else f"{n_columns:,} feature columns"
+    print_line(console, f"{path}: {table.n_rows:,} rows, {columns}; read and encoded in {seconds_reading:.1f} s")
+    if matrix is None:
+        console.print(_columns_table(table, encoding))
+    else:
+        form = "sparse" if hasattr(matrix, "tocsr") else "dense"
+        print_line(console, f"A {form} matrix ({matrix.dtype}): {ENCODING_DESCRIPTIONS[encoding]['number']}.")
+    for name, reason in table.left_out.items():
+        print_line(console, f"Left out: {name} ({reason})")
+    if table.n_unlabeled_rows:
+        print_line(console, f"Left out: {table.n_unlabeled_rows:,} rows without a value of {table.target.name}")
+    print_line(console, _describe_target(table))
+
+
+def _columns_table(table: TrainingTable, encoding: Encoding) -> Table:
+    shown = Table()
+    shown.add_column("columns")
+    shown.add_column("count", justify="right")
+    shown.add_column("missing values", justify="right")
+    shown.add_column("encoding")
+    for kind in COLUMN_KINDS:
+        names = [column.name for column in table.columns if column.kind == kind]
+        if names:
+            missing_share = table.missing_values[kind] / (len(names) * table.n_rows)
+            listed = f"{_KIND_NAMES[kind]}: {join_names(names, _MAX_COLUMN_NAMES)}"
+            cells = listed, str(len(names)), f"{missing_share:.1%}", ENCODING_DESCRIPTIONS[encoding][kind]
+            shown.add_row(*(Text(sanitize_line(cell)) for cell in cells))
+    return shown
+
+
+def _describe_target(table: TrainingTable) -> str:
+    target = table.target
+    if target.is_regression:
+        return (
+            f"Target: {target.name}, values from {target.y.min():g} to {target.y.max():g} "
+            "(--task classification treats them as classes)"
+        )
+    classes, counts = np.unique(target.y, return_counts=True)
+    by_frequency = np.argsort(-counts)
+    shares = [f"{classes[i]} ({counts[i] / len(target.y):.1%})" for i in by_frequency]
+    hint = " (--task regression treats them as values)" if target.y.dtype.kind in "iuf" else ""
+    return f"Target: {target.name}, {len(classes):,} classes: {join_names(shares, _MAX_CLASS_NAMES)}{hint}"
+
+
+def print_training_result(console: Console, card: ModelCard) -> None:
+    """Print the rows, score and time of a training."""
+    training = card.training
+    lines = {
+        "learner": f"{card.learner}, teacher {card.teacher}",
+        "training rows": f"{training['rows_taught']:,} of {training['rows']:,}",
+        "rounds": str(len(training["rounds"])),
+        f"{card.scoring}, estimated": _format_estimate(training),
+    }
+    if training.get("test"):
+        lines[f"{card.scoring}, test"] = f"{training['test']['score']:.4f} on {training['test']['rows']:,} rows"
+    lines["time used"] = f"{training['time_used']:.1f} of {training['time_limit']:g} s"
+    lines["stopped by"] = training["stop_reason"]
+    console.print(_key_value_table(lines))
+
+
+def _format_estimate(training: Mapping[str, Any]) -> str:
+    estimate = training["estimate"]
+    if estimate is None:
+        if training["rows_taught"] == training["rows"]:
+            return "none: every row was used for training; test the model on other rows with --test FILE"
+        return "none: the model was not tested on new rows"
+    return f"{estimate['value']:.4f} [{estimate['low']:.4f}, {estimate['high']:.4f}] (95 %)"
+
+
+def _key_value_table(lines: Mapping[str, object]) -> Table:
+    shown = Table(show_header=False)
+    for name, value in lines.items():
+        shown.add_row(Text(sanitize_line(name)), Text(sanitize_line(value)))
+    return shown
+
+
+def print_model_card(console: Console, path: str, card: ModelCard) -> None:
+    """Print the card of a model file."""
+    training = card.training
+    columns = [f"{column.name} ({column.type})" for column in card.columns]
+    needed = f"{len(columns)} columns: {join_names(columns, _MAX_COLUMN_NAMES)}"
+    print_line(console, f"{path}: a model for {card.task}, trained {training.get('date', 'at an unknown time')}")
+    lines = {
+        "target": f"{card.target} ({card.target_type})",
+        "classes": join_names(card.classes, _MAX_CLASS_NAMES) if card.classes else "none: it predicts values",
+        "features": needed if card.columns else f"a matrix of {card.features} columns",
+        "encoding": card.encoding,
+        "types to trust": ", ".join(card.trust) or "none",
+        "versions": ", ".join(f"{library} {version}" for library, version in card.versions.items()),
+    }
+    console.print(_key_value_table(lines))
+    print_training_result(console, card)

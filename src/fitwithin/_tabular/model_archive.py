@@ -1,0 +1,170 @@
+"""Model archives: one zip file with a pipeline (by skops or pickle) and its model card."""
+
+from __future__ import annotations
+
+import pickle
+import zipfile
+import zlib
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.model_file import UntrustedTypes, dump_model, load_model
+from fitwithin._core.tree_checks import validate_trees
+from fitwithin._presets import BOOSTERS
+from fitwithin._tabular.files import atomic_output
+from fitwithin._tabular.model_card import ModelCard
+
+_CARD_ENTRY = "fitwithin.json"
+"""Entry of the archive with the model card."""
+
+
+_SKOPS_ENTRY = "schema.json"
+"""Entry that every skops file has."""
+
+
+_PICKLE_ENTRY = "model.pickle"
+"""Entry with the pipeline, if it is stored by pickle."""
+
+
+_MAX_CARD_BYTES = 1 << 26
+"""Larger cards are refused: a small archive can unpack to more than the memory."""
+
+
+def write_archive(
+    path: Path, pipeline: Any, card: ModelCard, *, force: bool = False, as_pickle: bool = False
+) -> ModelCard:
+    """Write a pipeline and its card to one file, completely or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        File to write.
+    pipeline : Pipeline
+        Fitted.
+    card : ModelCard
+        Its description.
+    force : bool, default=False
+        Whether an existing file may be replaced.
+    as_pickle : bool, default=False
+        Whether to store the pipeline by pickle, for learners that skops can't store.
+
+    Returns
+    -------
+    ModelCard
+        The card, with the types that must be trusted by name to open the file.
+
+    Raises
+    ------
+    NotStorable
+        If skops can't store the pipeline.
+    UserInputError
+        If the file can't be written.
+    """
+    with atomic_output(path, force=force) as temporary:
+        if as_pickle:
+            with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr(_PICKLE_ENTRY, cloudpickle.dumps(pipeline))
+        else:
+            card = replace(card, trust=dump_model(pipeline, temporary))
+        with zipfile.ZipFile(temporary, "a", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(_CARD_ENTRY, card.to_json())
+    return card
+
+
+def read_card(path: Path) -> ModelCard:
+    """Read the model card of an archive; runs nothing in it.
+
+    Raises
+    ------
+    UserInputError
+        If the file is not an archive of fitwithin.
+    """
+    with _open_archive(path) as archive:
+        if archive.getinfo(_CARD_ENTRY).file_size > _MAX_CARD_BYTES:
+            raise UserInputError(
+                f"The model card in {path} has more than {_MAX_CARD_BYTES:,} bytes.",
+                "Was it written by fitwithin train?",
+            )
+        try:
+            return ModelCard.from_json(archive.read(_CARD_ENTRY))
+        except UserInputError as error:
+            raise UserInputError(f"{path} is not a model file. {error.sentence}", error.hint) from error
+        except (zipfile.BadZipFile, zlib.error) as error:
+            raise UserInputError(f"{path} is damaged: {error}.", "Copy it again, or train the model again.") from error
+
+
+def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pickle: bool = False) -> Any:
+    """Load the pipeline of an archive if all of its types are trusted.
+
+    Parameters
+    ----------
+    path : Path
+        File to read.
+    trusted_types : collection of str
+        Types to trust in addition to fitwithin's own list.
+    unsafe_pickle : bool, default=False
+        Whether a pickle may be opened, which can run any program.
+
+    Raises
+    ------
+    UserInputError
+        If the file holds other types, or can't be read.
+    """
+    with _open_archive(path) as archive:
+        is_pickle = _PICKLE_ENTRY in archive.namelist()
+        if is_pickle and not unsafe_pickle:
+            raise UserInputError(
+                f"{path} holds a pickle, which can run any program when it is opened.",
+                "If you trust its source, add --unsafe-pickle.",
+            )
+    try:
+        return _unpickle(path) if is_pickle else load_model(path, trusted_types)
+    except UntrustedTypes as error:
+        names, options = ", ".join(error.names), " ".join(f"--trust {name}" for name in error.names)
+        raise UserInputError(
+            f"{path} was not opened: it asks for {names}, which fitwithin does not know to be harmless.",
+            f"If that is a learner of your own, add {options}",
+        ) from error
+    except UserInputError as error:
+        raise UserInputError(f"{path} was not used. {error.sentence}", error.hint) from error
+    except ModuleNotFoundError as error:
+        raise _missing_module(path, error) from error
+    except Exception as error:  # A damaged or forged file may raise anything.
+        raise UserInputError(f"{path} can't be opened: {error}.", "Copy it again, or train the model again.") from error
+
+
+def _unpickle(path: Path) -> Any:
+    with zipfile.ZipFile(path) as archive:
+        pipeline = pickle.loads(archive.read(_PICKLE_ENTRY))
+    validate_trees(pipeline)
+    return pipeline
+
+
+def _open_archive(path: Path) -> zipfile.ZipFile:
+    if not path.is_file():
+        raise UserInputError(f"There is no model file {path}.", "Create one: fitwithin train DATA --target COLUMN")
+    try:
+        archive = zipfile.ZipFile(path)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise UserInputError(
+            f"{path} is not a model file: {error}.", "Use a file that fitwithin train wrote."
+        ) from error
+    if _CARD_ENTRY not in archive.namelist() or not {_SKOPS_ENTRY, _PICKLE_ENTRY} & set(archive.namelist()):
+        archive.close()
+        raise UserInputError(f"{path} is not a model file of fitwithin.", "Use a file that fitwithin train wrote.")
+    return archive
+
+
+def _missing_module(path: Path, error: ModuleNotFoundError) -> UserInputError:
+    library = (error.name or "").partition(".")[0]
+    if library in BOOSTERS:
+        return UserInputError(f"{path} needs {library}, which is not installed.", "pip install 'fitwithin[boosters]'")
+    return UserInputError(
+        f"{path} needs the module {error.name!r}, which can't be found.",
+        "Run the command where that module can be imported.",
+    )
