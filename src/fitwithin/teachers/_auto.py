@@ -9,9 +9,9 @@ from typing import Literal, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fitwithin._core.records import Answers, Estimate, Exam, Lesson, Returns, Rows, StopReason
-from fitwithin.teachers._base import Requests, check_share, examine
-from fitwithin.teachers._deck import Deck, First
+from fitwithin._core.records import Answers, Estimate, Exam, Lesson, Returns, Rows, StopReason, examine
+from fitwithin.teachers._base import Requests
+from fitwithin.teachers._deck import Deck, First, check_fraction
 
 # A pool of so few rows is taught whole.
 _SMALL = 500
@@ -58,7 +58,7 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
 
     def teach(self, deck: Deck) -> Requests:
         """Yield a first lesson, the trial, and lessons that fill the time."""
-        check_share(self.alpha)
+        check_fraction(self.alpha)
         if self.emphasis not in ("trial", True, False):
             raise ValueError(f"emphasis must be 'trial', True or False; got {self.emphasis!r}.")
         if deck.size <= _SMALL:

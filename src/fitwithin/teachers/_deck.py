@@ -230,3 +230,12 @@ def _quotas(counts: npt.NDArray[np.intp], total: int) -> npt.NDArray[np.intp]:
         # Rounding the rare classes up to one took more than there is: the largest give it back.
         quotas[np.argmax(quotas)] -= 1
     return quotas
+
+
+def check_fraction(alpha: float) -> None:
+    """Raise a ValueError if alpha is not a number in [0, 1]."""
+    if not (isinstance(alpha, Real) and 0 <= alpha <= 1):
+        raise ValueError(
+            f"alpha must be a number in [0, 1], the fraction of new training rows that are hard for the last model; "
+            f"got {alpha!r}."
+        )

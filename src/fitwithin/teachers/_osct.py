@@ -8,8 +8,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fitwithin._core.records import Lesson, Mask, Returns, Rows
-from fitwithin.teachers._base import Requests, examine
+from fitwithin._core.records import Lesson, Mask, Returns, Rows, examine
+from fitwithin.teachers._base import Requests
 from fitwithin.teachers._deck import Deck, First, first_of_each
 
 Guess = int | str

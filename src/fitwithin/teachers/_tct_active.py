@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fitwithin._core.records import Answers, Lesson, Returns, Rows
-from fitwithin.teachers._base import Requests, check_share, examine
-from fitwithin.teachers._deck import Deck, First
+from fitwithin._core.records import Answers, Lesson, Returns, Rows, examine
+from fitwithin.teachers._base import Requests
+from fitwithin.teachers._deck import Deck, First, check_fraction
 
 
 class TCTActive(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -50,7 +50,7 @@ class TCTActive(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
 
     def teach(self, deck: Deck) -> Requests:
         """Yield lessons, and an exam of twice their rows."""
-        check_share(self.alpha)
+        check_fraction(self.alpha)
         lesson = deck.opening(self.first)
         while True:
             yield Lesson(lesson)

@@ -7,9 +7,9 @@ from collections.abc import Generator
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fitwithin._core.records import Answers, Exam, Lesson, Returns, Rows
-from fitwithin.teachers._base import Requests, check_share, examine
-from fitwithin.teachers._deck import Deck, First
+from fitwithin._core.records import Answers, Exam, Lesson, Returns, Rows, examine
+from fitwithin.teachers._base import Requests
+from fitwithin.teachers._deck import Deck, First, check_fraction
 
 
 class TCTBase(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -50,7 +50,7 @@ class TCTBase(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no typ
 
     def teach(self, deck: Deck) -> Requests:
         """Yield lessons that double, and exams that look for mistakes."""
-        check_share(self.alpha)
+        check_fraction(self.alpha)
         lesson = deck.opening(self.first)
         new = len(lesson)
         while True:
