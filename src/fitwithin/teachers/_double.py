@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 
 from fitwithin._core.records import Lesson, Returns
 from fitwithin.teachers._base import Requests
-from fitwithin.teachers._deck import Deck, First
+from fitwithin.teachers._deck import Deck, FirstSize
 
 
 class Double(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -29,7 +29,7 @@ class Double(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type
 
     returns: Returns = "last"
 
-    def __init__(self, *, first: First = 0.005) -> None:
+    def __init__(self, *, first: FirstSize = 0.005) -> None:
         self.first = first
 
     def teach(self, deck: Deck) -> Requests:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from fitwithin._core.records import Lesson, Mask, Returns, Rows, examine
 from fitwithin.teachers._base import Requests
-from fitwithin.teachers._deck import Deck, First, first_of_each
+from fitwithin.teachers._deck import Deck, FirstSize, drop_repeats
 
 Guess = int | str
 """A guess of the number of the learner's hypotheses: a number, or "half-percent"."""
@@ -60,7 +60,7 @@ class OSCT(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
 
     classes_only = True
 
-    def __init__(self, *, guess: Guess = 2, returns: Returns = "last", first: First = 0.005) -> None:
+    def __init__(self, *, guess: Guess = 2, returns: Returns = "last", first: FirstSize = 0.005) -> None:
         self.guess = guess
         self.returns = returns
         self.first = first
@@ -123,4 +123,4 @@ class _Weights:
         chances = np.cumsum(increase / 2)
         hits = rng.random(draws)
         drawn = np.searchsorted(chances, hits[hits < chances[-1]], side="right")
-        return candidates[first_of_each(drawn)]
+        return candidates[drop_repeats(drawn)]

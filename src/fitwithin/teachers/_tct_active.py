@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 
 from fitwithin._core.records import Answers, Lesson, Returns, Rows, examine
 from fitwithin.teachers._base import Requests
-from fitwithin.teachers._deck import Deck, First, check_fraction
+from fitwithin.teachers._deck import Deck, FirstSize, check_fraction
 
 
 class TCTActive(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -44,7 +44,7 @@ class TCTActive(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
     needs = ("predict_proba",)
     classes_only = True
 
-    def __init__(self, *, alpha: float = 0.2, first: First = 0.005) -> None:
+    def __init__(self, *, alpha: float = 0.2, first: FirstSize = 0.005) -> None:
         self.alpha = alpha
         self.first = first
 

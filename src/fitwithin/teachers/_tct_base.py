@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from fitwithin._core.records import Answers, Exam, Lesson, Returns, Rows, examine
 from fitwithin.teachers._base import Requests
-from fitwithin.teachers._deck import Deck, First, check_fraction
+from fitwithin.teachers._deck import Deck, FirstSize, check_fraction
 
 
 class TCTBase(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -44,7 +44,7 @@ class TCTBase(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no typ
 
     returns: Returns = "last"
 
-    def __init__(self, *, alpha: float = 0.2, first: First = 1) -> None:
+    def __init__(self, *, alpha: float = 0.2, first: FirstSize = 1) -> None:
         self.alpha = alpha
         self.first = first
 
