@@ -17,7 +17,7 @@ from fitwithin._core.target import Labels
 from fitwithin._pools import TablePool
 from fitwithin.backends import Inline, Process
 from fitwithin.teachers import OSCT, Answers, Deck, Exam, Lesson
-from fitwithin.teachers._osct import _Weights
+from fitwithin.teachers._osct import _ExampleWeights
 from fitwithin.testing import FakeClock
 from fitwithin.testing._backends import RecordingClassifier, seated
 
@@ -175,7 +175,7 @@ def test_lessons_grow_by_mistakes_and_hold_no_row_twice(size, first, kind, seed)
 @settings(max_examples=100, deadline=None)
 @given(size=st.integers(1, 300), seed=st.integers(0, 2**32 - 1), rounds=st.integers(1, 30))
 def test_wrong_rows_weigh_at_least_one_and_not_twice_as_much_as_they_must(size, seed, rounds):
-    rng, weights = np.random.default_rng(seed), _Weights(size)
+    rng, weights = np.random.default_rng(seed), _ExampleWeights(size)
 
     def weight():
         """In units of the first weight, of which 2m make 1."""
@@ -255,7 +255,7 @@ def test_an_example_is_sent_as_often_as_its_chance_says(draws):
     times = 4000
 
     for _ in range(times):
-        weights = _Weights(10)
+        weights = _ExampleWeights(10)
         weights._doublings[[1, 4, 7]] = [0, 1, 2]
         sent[weights.draw(wrong, wrong, draws / 4, rng)] += 1
 
@@ -281,7 +281,7 @@ def test_half_a_per_cent_is_an_exponent_that_no_float_could_hold():
 def test_a_guess_that_was_squared_often_sends_every_mistake_and_fills_no_memory(log_guess):
     wrong = np.arange(1000) % 3 == 0
 
-    sent = _Weights(1000).draw(wrong, wrong, log_guess, np.random.default_rng(0))
+    sent = _ExampleWeights(1000).draw(wrong, wrong, log_guess, np.random.default_rng(0))
 
     assert sorted(sent.tolist()) == np.flatnonzero(wrong).tolist()
 
@@ -298,7 +298,7 @@ def test_sent_rows_come_in_no_order_however_many_there_are():
     wrong = np.ones(1000, dtype=bool)
 
     for log_guess in (200, 2000):
-        sent = _Weights(1000).draw(wrong, wrong, log_guess, np.random.default_rng(0)).tolist()
+        sent = _ExampleWeights(1000).draw(wrong, wrong, log_guess, np.random.default_rng(0)).tolist()
 
         assert sent != sorted(sent)
 

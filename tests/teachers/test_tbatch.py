@@ -68,11 +68,11 @@ def costs(kind, power):
 def test_the_most_rows_that_fit_are_found_to_a_hundredth_and_with_few_questions(kind, power, seconds, most):
     asked = []
 
-    def seconds_of(rows):
+    def fit_seconds(rows):
         asked.append(rows)
         return costs(kind, power)(rows)
 
-    oracle = TBatch.within(seconds, seconds_of, most)
+    oracle = TBatch.within(seconds, fit_seconds, most)
 
     by_hand = bisect.bisect_right(range(1, most + 1), seconds, key=costs(kind, power))
     assert costs(kind, power)(oracle.rows) <= seconds
@@ -95,7 +95,7 @@ def test_a_batch_that_takes_all_the_time_fits():
 
 
 def test_a_time_too_short_for_one_row_is_refused():
-    with pytest.raises(ValueError, match="a single row takes 3 s, more than the 2 s there are"):
+    with pytest.raises(ValueError, match="a single row takes 3 s, more than the time limit of 2 s"):
         TBatch.within(2, lambda rows: 3 * rows, 1000)
 
 
@@ -134,12 +134,12 @@ def session(teacher, seconds):
 def test_what_fits_is_found_outside_the_clock_and_just_fits():
     trials = FakeClock()
 
-    def seconds_of(rows):
+    def fit_seconds(rows):
         before = trials()
         Quadratic(trials.advance).fit(np.zeros((rows, 2)), np.arange(rows) % 2)
         return trials() - before
 
-    oracle = TBatch.within(360.0, seconds_of, most=5000)
+    oracle = TBatch.within(360.0, fit_seconds, max_rows=5000)
     classifier = session(oracle, seconds=360.5)
 
     # A root of 360,000 is 600; the trials took longer than the limit, and none of that counts.

@@ -84,7 +84,7 @@ def test_a_teacher_that_examines_what_it_teaches_keeps_the_rest_of_the_contract(
         size=size,
         answer=lambda rows: rows % every == 1,
         seed=seed,
-        most_requests=12,
+        max_requests=12,
         endless=True,
         examines_taught=True,
     )
@@ -94,7 +94,7 @@ def test_a_teacher_that_examines_what_it_teaches_keeps_the_rest_of_the_contract(
 @settings(max_examples=15)
 @given(size=st.integers(1, 1500), seed=st.integers(0, 2**32 - 1))
 def test_an_endless_teacher_keeps_the_rest_of_the_contract(batch, size, seed):
-    check_teacher(SGD(batch=batch), size=size, answer=lambda rows: rows < 0, seed=seed, most_requests=50, endless=True)
+    check_teacher(SGD(batch=batch), size=size, answer=lambda rows: rows < 0, seed=seed, max_requests=50, endless=True)
 
 
 @pytest.mark.parametrize("teacher", TEACHERS, ids=lambda teacher: repr(teacher).split(" object")[0])
