@@ -31,8 +31,8 @@ class OSCT(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         N, the guessed number of the learner's hypotheses, at least 2. "half-percent" is 2 to the power of
         0.5 % of the rows.
     returns : {"best", "last"}, default="last"
-        Which model to return. "best" compares the lower bounds over all rows of the pool, some of which were
-        taught.
+        Which model to return. "best" compares the lower bounds over all rows of the pool, including
+        taught ones.
     first : int or float, default=0.005
         Rows of the first lesson: a number of rows (int) or a fraction of the pool (float). With a fraction, a
         pool of at most 500 rows is taught whole.
