@@ -8,7 +8,7 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostModel, Outlook
 from fitwithin._core.scoring import accuracy_interval
 from fitwithin.teachers import Answers, Deck, Exam
-from fitwithin.teachers._auto import Course
+from fitwithin.teachers._auto import TeachingState
 from fitwithin.testing import FakeClock
 
 
@@ -60,5 +60,5 @@ def an_outlook(limit=100.0, *, lessons=(), exam=0.0, can_stop_early=False, clock
     return Outlook(Budget(limit, clock=clock or FakeClock()), cost, can_stop_early=can_stop_early)
 
 
-def a_course(size=6000, first=250, *, seed=0, outlook=None):
-    return Course(Deck(size, np.random.default_rng(seed), outlook=outlook), first)
+def a_state(size=6000, first=250, *, seed=0, outlook=None):
+    return TeachingState(Deck(size, np.random.default_rng(seed), outlook=outlook), first)

@@ -16,7 +16,6 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from fitwithin import teachers
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.cost import DEFAULT_GROWTH, CostModel, Outlook
 from fitwithin._core.records import OnRound
@@ -31,18 +30,9 @@ from fitwithin._session.session import Session
 from fitwithin.backends import Backend, FitSettings, Inline, Process
 from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.teachers import Deck, Teacher
+from fitwithin.teachers._registry import TEACHERS
 from fitwithin.viz._history import History
 from fitwithin.viz._report import ReportMixin
-
-TEACHERS: Mapping[str, Callable[[], Teacher]] = {
-    "auto": teachers.Auto,
-    "tct": teachers.TCT,
-    "double": teachers.Double,
-    "osct": teachers.OSCT,
-    "tct_al": teachers.TCTActive,
-    "sgd": teachers.SGD,
-    "full": teachers.Full,
-}
 
 _BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": Inline}
 # Least rows of the rarest class in a first subset, for metrics other than accuracy: they may say nothing about fewer.

@@ -1,4 +1,4 @@
-"""Auto: the default."""
+"""Auto, the default teacher."""
 
 import itertools
 
@@ -22,14 +22,14 @@ def taught(size, answer=every_fifth, *, seed=0, strata=None, **settings):
 
 
 def data(rows, seed, noise=0.0):
-    """Five classes, a boundary that takes many rows to learn; with noise, some labels are drawn by lot."""
+    """Five classes with a boundary that takes many rows to learn; `noise` is the fraction of random labels."""
     rng = np.random.default_rng(seed)
     X = rng.random((rows, 6)).astype(np.float32)
     y = ((np.sin(6 * X[:, 0]) + X[:, 1] * X[:, 2] * 3 + 0.3 * rng.normal(size=rows)) * 2).astype(int).clip(0, 4)
     return X, np.where(rng.random(rows) < noise, rng.integers(0, 5, size=rows), y)
 
 
-# What it asks for
+# Requests
 
 
 @pytest.mark.parametrize("size", [1, 2, 49, 500])
@@ -43,7 +43,7 @@ def test_a_small_pool_is_taught_whole(size):
 
 
 @pytest.mark.parametrize(("size", "rows"), [(501, 50), (2500, 250), (50_000, 250), (100_000, 500), (1_000_000, 5000)])
-def test_the_first_lesson_is_a_share_of_the_pool_and_some_rows_at_least(size, rows):
+def test_the_first_lesson_is_a_fraction_of_the_pool_and_has_a_minimum_of_rows(size, rows):
     assert len(next(Auto().teach(Deck(size, np.random.default_rng(0)))).rows) == rows
 
 
@@ -71,7 +71,7 @@ SETTINGS = [{}, {"emphasis": True}, {"emphasis": False}, {"alpha": 0.0}, {"alpha
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("size", [501, 3000, 7000, 30_000])
-def test_without_a_limit_it_ends_with_all_rows_but_those_that_judge_and_audit(settings, size):
+def test_without_a_time_limit_it_ends_with_all_rows_except_validation_and_holdout_rows(settings, size):
     session = taught(size, **settings)
 
     kept_back = {
@@ -83,63 +83,63 @@ def test_without_a_limit_it_ends_with_all_rows_but_those_that_judge_and_audit(se
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("size", [501, 7000])
-def test_judges_and_auditors_are_never_taught_and_are_not_the_same_rows(settings, size):
+def test_validation_and_holdout_rows_are_never_taught_and_do_not_overlap(settings, size):
     session = taught(size, **settings)
 
     rows = {row for lesson in session.lessons for row in lesson.tolist()}
-    judges = {row for exam in session.exams if exam.purpose == "validation" for row in exam.rows.tolist()}
-    auditors = {row for exam in session.exams if exam.purpose == "holdout" for row in exam.rows.tolist()}
-    assert judges
-    assert auditors
-    assert not rows & judges
-    assert not rows & auditors
-    assert not judges & auditors
+    validation = {row for exam in session.exams if exam.purpose == "validation" for row in exam.rows.tolist()}
+    holdout = {row for exam in session.exams if exam.purpose == "holdout" for row in exam.rows.tolist()}
+    assert validation
+    assert holdout
+    assert not rows & validation
+    assert not rows & holdout
+    assert not validation & holdout
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("size", [501, 7000, 30_000])
-def test_no_row_comes_twice_in_a_lesson_or_an_exam(settings, size):
+def test_no_row_appears_twice_in_a_lesson_or_an_exam(settings, size):
     for request in taught(size, **settings).asked:
         assert len(np.unique(request.rows)) == len(request.rows)
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
-def test_a_lesson_after_the_trial_holds_the_one_before_it(settings):
+def test_a_lesson_after_the_trial_contains_the_one_before_it(settings):
     lessons = [set(lesson.tolist()) for lesson in taught(20_000, **settings).lessons]
 
-    on_trial = 3 if settings.get("emphasis", "trial") == "trial" else 0
-    for before, after in itertools.pairwise(lessons[on_trial:]):
+    n_before = 3 if settings.get("emphasis", "trial") == "trial" else 0
+    for before, after in itertools.pairwise(lessons[n_before:]):
         assert before < after
 
 
-def test_every_model_is_judged_by_the_same_rows_in_the_end():
-    panels = []
+def test_every_model_is_examined_on_the_same_validation_rows_in_the_end():
+    validation_sets = []
     for request in taught(20_000).asked:
         if not isinstance(request, Exam):
-            panels.append([])
+            validation_sets.append([])
         elif request.purpose == "validation":
-            panels[-1] = request.rows.tolist()
+            validation_sets[-1] = request.rows.tolist()
 
-    assert len(panels) >= 4
-    assert all(panel == panels[0] for panel in panels)
+    assert len(validation_sets) >= 4
+    assert all(rows == validation_sets[0] for rows in validation_sets)
 
 
 @pytest.mark.parametrize("size", [3000, 7000, 20_000])
-def test_with_emphasis_the_lesson_that_takes_all_rows_comes_once(size):
+def test_with_emphasis_there_is_one_lesson_of_all_rows(size):
     sizes = [len(lesson) for lesson in taught(size, emphasis=True).lessons]
 
-    # The last step is at least half of what there is, and nothing comes between it and everything.
+    # The last step is at least half of all rows, and the next lesson holds all of them.
     assert sizes == [len(lesson) for lesson in taught(size, emphasis=False).lessons]
 
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.5, np.nan, "a fifth", None])
-def test_an_alpha_that_is_no_share_is_refused(alpha):
+def test_an_alpha_that_is_no_fraction_is_refused(alpha):
     with pytest.raises(ValueError, match=r"alpha must be a number in \[0, 1\]"):
         taught(100, alpha=alpha)
 
 
 @pytest.mark.parametrize("emphasis", ["yes", None, 2, ""])
-def test_an_emphasis_of_another_kind_is_refused(emphasis):
+def test_an_invalid_emphasis_is_refused(emphasis):
     with pytest.raises(ValueError, match=f"emphasis must be 'trial', True or False; got {emphasis!r}"):
         taught(100, emphasis=emphasis)
 
@@ -152,17 +152,17 @@ def test_the_best_model_is_returned():
 
 
 def searches(session):
-    """Exams that are for mistakes alone, each with the lesson before it."""
+    """The exams that search for mistakes."""
     return [exam for exam in session.exams if exam.purpose == "mistakes"]
 
 
-def test_without_emphasis_nobody_looks_for_mistakes_and_there_is_no_trial():
+def test_without_emphasis_there_is_no_search_for_mistakes_and_no_trial():
     session = taught(20_000, emphasis=False)
 
     assert all(exam.purpose in ("validation", "holdout") for exam in session.exams)
 
 
-def test_with_emphasis_there_are_mistakes_in_every_lesson_but_the_first_and_no_trial():
+def test_with_emphasis_every_lesson_but_the_first_and_last_holds_mistakes_and_there_is_no_trial():
     session = taught(20_000, emphasis=True)
 
     assert not any(exam.purpose == "score" for exam in session.exams)
@@ -171,7 +171,7 @@ def test_with_emphasis_there_are_mistakes_in_every_lesson_but_the_first_and_no_t
         assert np.count_nonzero(new % 5 == 0) > 0.3 * len(new)
 
 
-def test_a_trial_is_judged_twice_by_the_same_rows_which_were_not_taught():
+def test_a_trial_scores_both_models_on_the_same_rows_that_were_not_taught():
     session = taught(20_000)
 
     scored = [exam.rows for exam in session.exams if exam.purpose == "score"]
@@ -180,18 +180,18 @@ def test_a_trial_is_judged_twice_by_the_same_rows_which_were_not_taught():
     assert not np.isin(scored[0], np.concatenate(session.lessons[:3])).any()
 
 
-class _Grades:
-    """Answers that get better with every lesson, or worse from one on."""
+class ErrorsByLesson:
+    """Answers with one error rate for each lesson; the last one stays."""
 
     def __init__(self, *errors):
         self.errors = errors
         self.lesson = 0
 
-    def drive(self, **settings):
+    def run(self, **settings):
         steps = Auto(**settings).teach(Deck(60_000, np.random.default_rng(0)))
-        return driven(self._counting(steps), self)
+        return driven(self._count_lessons(steps), self)
 
-    def _counting(self, steps):
+    def _count_lessons(self, steps):
         answers = None
         while True:
             try:
@@ -205,47 +205,48 @@ class _Grades:
         return rows % 1000 < 1000 * self.errors[min(self.lesson, len(self.errors)) - 1]
 
 
-def test_emphasis_goes_on_while_the_score_does_not_drop():
-    assert len(searches(_Grades(0.5, 0.4, 0.3, 0.2).drive(emphasis=True))) >= 3
+def test_emphasis_continues_while_the_score_does_not_drop():
+    assert len(searches(ErrorsByLesson(0.5, 0.4, 0.3, 0.2).run(emphasis=True))) >= 3
 
 
-def test_emphasis_is_given_up_after_the_first_lesson_with_a_lower_score():
-    session = _Grades(0.2, 0.4).drive(emphasis=True)
+def test_emphasis_ends_after_the_first_lesson_with_a_lower_score():
+    session = ErrorsByLesson(0.2, 0.4).run(emphasis=True)
 
     assert len(session.lessons) >= 4
     assert len(searches(session)) == 1
 
 
-@pytest.mark.parametrize(("errors", "goes_on"), [((0.5, 0.4, 0.3, 0.2), True), ((0.5, 0.3, 0.4, 0.2), False)])
-def test_the_trial_decides_whether_there_are_more_searches_than_its_own(errors, goes_on):
-    assert (len(searches(_Grades(*errors).drive())) > 1) is goes_on
+@pytest.mark.parametrize(("errors", "continues"), [((0.5, 0.4, 0.3, 0.2), True), ((0.5, 0.3, 0.4, 0.2), False)])
+def test_the_trial_decides_whether_more_searches_follow(errors, continues):
+    assert (len(searches(ErrorsByLesson(*errors).run())) > 1) is continues
 
 
-class Impressionable(ClassifierMixin, BaseEstimator):
-    """Right on rows that are not too hard for it; what hard lessons do to it depends on its temper."""
+class HardnessSensitive(ClassifierMixin, BaseEstimator):
+    """Right on rows below its skill; a lesson with hard rows changes the skill by `benefit`."""
 
-    def __init__(self, clock, temper):
+    def __init__(self, clock, benefit):
         self.clock = clock
-        self.temper = temper
+        self.benefit = benefit
 
     def fit(self, X, y):
         self.clock().advance(1e-3 * len(X))
         self.classes_ = np.unique(y)
-        self.skill_ = 0.7 + self.temper * (X[:, 1].mean() - 0.5)
+        self.skill_ = 0.7 + self.benefit * (X[:, 1].mean() - 0.5)
         return self
 
     def predict(self, X):
         return np.where(X[:, 1] < self.skill_, X[:, 0], 1 - X[:, 0]).astype(int)
 
 
-@pytest.mark.parametrize(("temper", "emphasis"), [(1.0, True), (-1.0, False)], ids=["helped", "hurt"])
-def test_a_learner_gets_mistakes_after_the_trial_if_they_help_it_and_none_if_they_hurt(temper, emphasis):
+@pytest.mark.parametrize(("benefit", "emphasis"), [(1.0, True), (-1.0, False)], ids=["helped", "hurt"])
+def test_lessons_after_the_trial_hold_mistakes_if_these_help_the_learner_and_none_otherwise(benefit, emphasis):
     clock, rng = FakeClock(), np.random.default_rng(0)
     X = np.column_stack([np.arange(40_000) % 2, rng.random(40_000)])
 
-    # For one seed in thirty a model after the trial is a little worse by chance, and emphasis ends there too.
+    # With one seed in thirty, a model after the trial is slightly worse by chance, which ends emphasis too.
     settings = {"time_limit": 40, "backend": Inline(clock=clock), "progress": False, "random_state": 0}
-    model = TimeConstrainedClassifier(Impressionable(lambda: clock, temper), **settings).fit(X, np.arange(40_000) % 2)
+    learner = HardnessSensitive(lambda: clock, benefit)
+    model = TimeConstrainedClassifier(learner, **settings).fit(X, np.arange(40_000) % 2)
 
     later = model.history_[3:]
     assert later
@@ -255,11 +256,11 @@ def test_a_learner_gets_mistakes_after_the_trial_if_they_help_it_and_none_if_the
 # Sessions on a clock that only the learner moves
 
 
-def seconds_a_row(each):
-    return lambda X, y: each * len(X)
+def per_row(seconds):
+    return lambda X, y: seconds * len(X)
 
 
-def by_chance(seed):
+def random_seconds(seed):
     rng = np.random.default_rng(seed)
     return lambda X, y: 4e-4 * len(X) * float(np.exp(rng.normal(0, 0.7)))
 
@@ -267,7 +268,7 @@ def by_chance(seed):
 COSTS = {
     "quadratic": lambda seed: lambda X, y: 2.5e-8 * len(X) ** 2,
     "two seconds fixed": lambda seed: lambda X, y: 2 + 4e-4 * len(X),
-    "random": by_chance,
+    "random": random_seconds,
     "by labels": lambda seed: lambda X, y: 2e-4 * len(X) * (1 + 20 * (y == 4).mean()),
 }
 LIMITS, SEEDS = (2.5, 5, 10, 20), range(3)
@@ -284,103 +285,103 @@ def unseen():
 
 
 def test_the_same_seed_and_the_same_clock_give_the_same_history(pools):
-    one, other = (a_session(*pools[0], seconds_a_row(2e-4), limit=5, teacher=Auto(), seed=3).history_ for _ in range(2))
+    one, other = (a_session(*pools[0], per_row(2e-4), limit=5, teacher=Auto(), seed=3).history_ for _ in range(2))
 
     assert len(one) >= 3
     assert one == other
 
 
 @pytest.mark.parametrize("cost", COSTS)
-def test_whatever_lessons_cost_it_is_in_time_and_about_as_good_as_doubling(cost, pools, unseen):
+def test_for_any_cost_of_lessons_it_ends_in_time_and_about_as_good_as_doubling(cost, pools, unseen):
     scores = {"auto": [], "double": []}
     for teacher, limit, seed in itertools.product(scores, LIMITS, SEEDS):
         model = a_session(*pools[seed], COSTS[cost](seed), limit=limit, teacher=teacher, seed=seed)
         assert model.time_used_ <= limit
         scores[teacher].append(model.score(*unseen))
 
-    # Over this grid with five seeds the difference was -0.001, +0.024, 0.000 and +0.003, its standard error up to
-    # 0.004: the judges and auditors, 8 % of the rows, are missed where there is time for all of them, and a black box
-    # whose cost is not foreseen may run into the deadline with its last lesson.
+    # Over this grid with five seeds the difference was -0.001, +0.024, 0.000 and +0.003, with a standard error up to
+    # 0.004. Validation and holdout rows, 8 % of the rows, are missing where there is time for all rows. A learner
+    # with unpredictable costs may lose its last lesson at the deadline.
     assert np.mean(scores["auto"]) >= np.mean(scores["double"]) - 0.006
 
 
 def flipped(seed, emphasis="trial", **settings):
-    """A session with time for a trial and for most of its rows; a label drawn by lot is wrong four times in five."""
+    """A session with time for a trial and most rows; a quarter of the labels is random, wrong four times in five."""
     pool = data(30_000, seed, noise=0.25)
-    return a_session(*pool, seconds_a_row(2e-4), limit=7, teacher=Auto(emphasis=emphasis), seed=seed, **settings)
+    return a_session(*pool, per_row(2e-4), limit=7, teacher=Auto(emphasis=emphasis), seed=seed, **settings)
 
 
 @pytest.mark.parametrize("learner", [DecisionTreeClassifier(random_state=0), GaussianNB()], ids=["tree", "bayes"])
-def test_flipped_labels_do_no_harm(learner, unseen):
+def test_emphasis_by_trial_does_no_harm_with_flipped_labels(learner, unseen):
     seeds = range(3)
 
     on_trial = [flipped(seed, learner=learner).score(*unseen) for seed in seeds]
     plain = [flipped(seed, False, learner=learner).score(*unseen) for seed in seeds]
 
-    # Two trees that learned the same number of rows are about so far apart, by chance.
+    # By chance, two trees trained on the same number of rows differ by about as much.
     assert np.mean(on_trial) >= np.mean(plain) - 0.01
 
 
-def test_an_overfitting_learner_is_not_fed_with_flipped_labels():
-    fed = []
+def test_emphasis_rarely_wins_the_trial_with_an_overfitting_learner_and_flipped_labels():
+    wins = []
     for seed in range(8):
         _, plain, hard = flipped(seed, on_round=lambda finished: finished.number == 3).history_
         assert plain.rows == hard.rows
-        # Both sat the same exams, but for the search for mistakes that follows a trial which was won.
-        fed.append(hard.examined > plain.examined)
+        # Both have the same exams, except for the search for mistakes after emphasis won.
+        wins.append(hard.examined > plain.examined)
 
-    # Where the two are close chance decides; most trials must see it.
-    assert sum(fed) <= 2
+    # Chance decides where the two are close; most trials must be right.
+    assert sum(wins) <= 2
 
 
-def test_the_interval_holds_the_score_on_unseen_rows_about_19_times_in_20(unseen):
+def test_the_interval_contains_the_score_on_unseen_rows_about_19_times_in_20(unseen):
     learner, covered = DecisionTreeClassifier(max_depth=5, random_state=0), []
     for seed in range(200):
-        model = a_session(*data(3000, seed), seconds_a_row(1e-3), limit=1.5, teacher=Auto(), seed=seed, learner=learner)
+        model = a_session(*data(3000, seed), per_row(1e-3), limit=1.5, teacher=Auto(), seed=seed, learner=learner)
         _, low, high = model.score_estimate_
         covered.append(low <= model.score(*unseen) <= high)
 
     assert 0.90 <= np.mean(covered) <= 0.99
 
 
-def test_a_score_of_the_users_own_decides_and_is_estimated(unseen):
+def test_the_users_score_decides_and_is_estimated(unseen):
     X, y = data(1500, 0)
 
-    model = a_session(X, y, seconds_a_row(1e-3), limit=1.5, teacher=Auto(emphasis=False), scoring="balanced_accuracy")
+    model = a_session(X, y, per_row(1e-3), limit=1.5, teacher=Auto(emphasis=False), scoring="balanced_accuracy")
 
     value, low, high = model.score_estimate_
     assert low < value < high
     assert [finished.rows for finished in model.history_ if finished.best][-1] == model.n_rows_taught_
 
 
-def test_a_first_lesson_that_does_not_end_is_no_model_in_time(pools):
+def test_a_first_lesson_that_does_not_end_raises_no_model_in_time(pools):
     with pytest.raises(NoModelInTime, match="training on 250 rows"):
         a_session(*pools[0], lambda X, y: 100, limit=5, teacher=Auto())
 
 
 @pytest.mark.parametrize("limit", [0.05, 0.3, 1, 3])
-def test_a_limit_that_allows_little_more_than_the_first_lesson_is_kept(pools, limit):
-    model = a_session(*pools[0], seconds_a_row(1e-4), limit=limit, teacher=Auto())
+def test_a_time_limit_for_little_more_than_the_first_lesson_is_kept(pools, limit):
+    model = a_session(*pools[0], per_row(1e-4), limit=limit, teacher=Auto())
 
     assert model.time_used_ <= limit
     assert model.n_rows_taught_ >= 250
 
 
-# Learners that can be asked to stop
+# Learners that can stop early
 
 
-class Steps(ClassifierMixin, BaseEstimator):
-    """A hundred steps over its rows, each as long as there are rows; the more it has seen, the better it is."""
+class StepwiseLearner(ClassifierMixin, BaseEstimator):
+    """Learner of a hundred steps, each with a cost proportional to the rows; it improves with rows and steps."""
 
     clock = FakeClock()
 
     def fit(self, X, y):
-        self.go(X, y, lambda: False)
+        self.take_steps(X, y, lambda: False)
         return self
 
-    def go(self, X, y, is_over):
+    def take_steps(self, X, y, must_stop):
         self.classes_, self.rows_, self.steps_ = np.unique(y), len(X), 0
-        while self.steps_ < 100 and (self.steps_ == 0 or not is_over()):
+        while self.steps_ < 100 and (self.steps_ == 0 or not must_stop()):
             self.clock.advance(1e-5 * len(X))
             self.steps_ += 1
 
@@ -391,23 +392,24 @@ class Steps(ClassifierMixin, BaseEstimator):
 
 
 def stop_between_steps(learner, X, y, stop_signal, params):
-    learner.go(X, y, stop_signal.is_set)
+    learner.take_steps(X, y, stop_signal.is_set)
     stop_signal.skipped_seconds = (100 - learner.steps_) * 1e-5 * len(X)
 
 
-register_early_stopping(Steps, stop_between_steps)
+register_early_stopping(StepwiseLearner, stop_between_steps)
 
 
-def in_steps(rows, limit):
+def fit_stepwise(rows, limit):
     X = np.column_stack([np.arange(rows) % 2, np.random.default_rng(0).random(rows)])
-    settings = {"time_limit": limit, "backend": Inline(clock=Steps.clock), "progress": False, "random_state": 0}
-    return TimeConstrainedClassifier(Steps(), **settings).fit(X, np.arange(rows) % 2)
+    backend = Inline(clock=StepwiseLearner.clock)
+    settings = {"time_limit": limit, "backend": backend, "progress": False, "random_state": 0}
+    return TimeConstrainedClassifier(StepwiseLearner(), **settings).fit(X, np.arange(rows) % 2)
 
 
 @pytest.mark.parametrize("rows", [20_000, 200_000])
 @pytest.mark.parametrize("limit", [1, 5, 20])
-def test_a_learner_that_can_be_stopped_ends_by_itself_and_its_last_model_counts(rows, limit):
-    model = in_steps(rows, limit)
+def test_a_learner_that_can_stop_early_ends_by_itself_and_its_last_model_wins(rows, limit):
+    model = fit_stepwise(rows, limit)
 
     assert model.time_used_ <= limit
     last = model.history_[-1]
@@ -416,15 +418,16 @@ def test_a_learner_that_can_be_stopped_ends_by_itself_and_its_last_model_counts(
     assert model.score_estimate_ is not None
 
 
-def test_a_small_pool_is_no_reason_to_miss_the_deadline():
-    model = in_steps(400, limit=0.3)
+def test_a_small_pool_keeps_the_deadline():
+    model = fit_stepwise(400, limit=0.3)
 
     assert model.time_used_ <= 0.3
     assert model.n_rows_taught_ == 400
     assert 1 <= model.best_estimator_.steps_ < 100
 
 
-def test_a_forest_that_would_take_forever_ends_by_itself_and_its_last_model_counts(rows):
+@pytest.mark.slow
+def test_a_forest_that_would_take_forever_ends_by_itself_and_its_last_model_wins(rows):
     X, y = rows[0][:5000], rows[1][:5000]
     forest = RandomForestClassifier(10**5, random_state=0)
 

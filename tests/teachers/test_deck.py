@@ -1,4 +1,4 @@
-"""Rows as cards: dealt, discarded, dealt again."""
+"""Deck: rows that are dealt, discarded and dealt again."""
 
 from fractions import Fraction
 
@@ -17,12 +17,12 @@ def a_deck(size, seed=0, strata=None):
 
 
 def codes(*counts, seed=0):
-    """So many rows of each class, shuffled."""
+    """Class codes with these counts, shuffled."""
     return np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts), dtype=np.uint8), counts))
 
 
 def deal_and_discard(deck, steps):
-    """Deal a hand for each step, discard a share of it, and yield what was dealt and discarded."""
+    """In each step deal rows and discard a fraction of them; yield the dealt and the discarded rows."""
     for count, share in steps:
         hand = deck.deal(count)
         discarded = hand[: round(share * len(hand))]
@@ -35,7 +35,7 @@ steps = st.lists(st.tuples(st.integers(0, 60), st.floats(0, 1)), max_size=25)
 
 @given(st.integers(1, 150), st.none() | st.integers(1, 150), steps, seeds)
 def test_a_deck_deals_like_a_pile_of_cards(size, first, steps, seed):
-    """Against plain sets: a pile that is dealt from, and discarded cards that become the next pile."""
+    """Compare with plain sets: a pile to deal from, and discarded cards that become the next pile."""
     deck = a_deck(size, seed)
     pile, aside = set(range(size)), set()
     if first is not None:
@@ -94,7 +94,7 @@ def test_discarded_rows_come_back_after_every_row_was_dealt():
     assert sorted(again.tolist()) == sorted(first.tolist())
 
 
-def test_one_hand_may_hold_the_last_of_the_pile_and_the_first_that_come_back():
+def test_one_deal_may_hold_the_last_undealt_rows_and_discarded_ones():
     deck = a_deck(10)
     deck.discard(deck.deal(4))
 
@@ -113,8 +113,8 @@ def test_discarding_nothing_changes_nothing():
     assert deck.left == 0
 
 
-@pytest.mark.parametrize("dealt_before", [0, 3, 6], ids=["a full pile", "a thinner one", "less than half of it"])
-def test_every_row_is_as_likely_as_any_other(dealt_before):
+@pytest.mark.parametrize("dealt_before", [0, 3, 6], ids=["a full deck", "most of a deck", "less than half a deck"])
+def test_every_row_is_equally_likely(dealt_before):
     counts = np.zeros(10)
 
     for seed in range(2000):
@@ -126,7 +126,7 @@ def test_every_row_is_as_likely_as_any_other(dealt_before):
     assert np.abs(counts - 200).max() < 60
 
 
-def test_rows_that_come_back_are_shuffled():
+def test_discarded_rows_come_back_shuffled():
     deck = a_deck(100)
     hand = deck.deal(100)
     deck.discard(hand)
@@ -138,7 +138,7 @@ def test_rows_that_come_back_are_shuffled():
 
 
 @given(st.integers(0, 50), st.integers(0, 60), seeds)
-def test_picking_parts_rows_in_two(size, count, seed):
+def test_pick_splits_rows_in_two(size, count, seed):
     rows = np.arange(100, 100 + size)
 
     picked, others = a_deck(200, seed).pick(rows, count)
@@ -148,7 +148,7 @@ def test_picking_parts_rows_in_two(size, count, seed):
     assert others.tolist() == sorted(others.tolist())
 
 
-def test_picking_takes_every_row_as_likely_as_any_other():
+def test_pick_chooses_every_row_with_equal_probability():
     counts = np.zeros(5)
 
     for seed in range(1000):
@@ -160,14 +160,14 @@ def test_picking_takes_every_row_as_likely_as_any_other():
 
 
 @given(st.integers(1, 2000), st.integers(1, 2500), seeds)
-def test_a_number_of_rows_is_honoured_as_far_as_there_are_rows(size, first, seed):
+def test_an_opening_has_the_given_number_of_rows_or_the_whole_pool(size, first, seed):
     opening = a_deck(size, seed).opening(first)
 
     assert len(opening) == len(set(opening.tolist())) == min(first, size)
 
 
 @pytest.mark.parametrize("kind", [int, np.int64, np.int32, np.uint8])
-def test_any_kind_of_integer_is_a_number_of_rows(kind):
+def test_any_integer_type_is_a_number_of_rows(kind):
     assert len(a_deck(1000).opening(kind(7))) == 7
 
 
@@ -175,13 +175,13 @@ def test_any_kind_of_integer_is_a_number_of_rows(kind):
     ("size", "share", "rows"),
     [(1000, 0.005, 5), (10_000, 0.005, 50), (501, 0.1, 50), (501, 1e-9, 1), (1000, np.float32(0.25), 250)],
 )
-def test_a_share_of_the_pool_is_a_number_of_rows(size, share, rows):
+def test_a_fraction_of_the_pool_becomes_a_number_of_rows(size, share, rows):
     assert len(a_deck(size).opening(share)) == rows
 
 
 @pytest.mark.parametrize("size", [1, 2, 499, 500])
 @pytest.mark.parametrize("stratified", [False, True])
-def test_a_small_pool_is_dealt_whole_and_in_order_for_any_share(size, stratified):
+def test_a_small_pool_is_dealt_whole_and_in_order_for_any_fraction(size, stratified):
     deck = a_deck(size, strata=np.arange(size, dtype=np.uint16) % 3 if stratified else None)
 
     opening = deck.opening(0.005)
@@ -205,7 +205,7 @@ def test_a_pool_no_larger_than_the_first_lesson_is_dealt_whole_and_in_order(size
 @pytest.mark.parametrize(
     "first", [0, -1, 0.0, -0.5, 1.5, float("nan"), float("inf"), True, False, None, "50", "half", [5], 1j]
 )
-def test_a_first_lesson_that_makes_no_sense_is_refused(first):
+def test_an_invalid_first_size_is_refused(first):
     with pytest.raises(ValueError, match="first") as caught:
         a_deck(1000).opening(first)
 
@@ -238,7 +238,7 @@ def test_an_opening_has_the_proportions_of_the_pool_within_one_row(counts, first
 
 
 @given(class_sizes, st.integers(1, 600), seeds)
-def test_a_class_too_small_for_a_row_of_its_own_gets_exactly_one(counts, first, seed):
+def test_a_class_with_less_than_one_row_by_proportion_gets_exactly_one(counts, first, seed):
     strata = codes(*counts, seed=seed)
     exact = [Fraction(count * first, len(strata)) for count in counts]
     assume(first < len(strata))
@@ -249,7 +249,7 @@ def test_a_class_too_small_for_a_row_of_its_own_gets_exactly_one(counts, first, 
     assert all(rows == 1 for rows, share in zip(dealt, exact, strict=True) if share < 1)
 
 
-def test_a_remainder_does_not_go_to_a_class_that_was_rounded_up_already():
+def test_the_remainder_does_not_go_to_a_class_that_was_rounded_up():
     # Exact shares of 10 rows: 4.5, 4.6 and 0.9.
     strata = codes(450, 460, 90)
 
@@ -268,7 +268,7 @@ def test_a_class_with_one_row_is_in_the_opening():
     assert len(opening) == 20
 
 
-def test_more_classes_than_rows_asked_for_get_one_row_each():
+def test_if_classes_outnumber_the_rows_asked_for_each_gets_one_row():
     strata = codes(*[10] * 100)
 
     opening = a_deck(len(strata), strata=strata).opening(7)
@@ -276,7 +276,7 @@ def test_more_classes_than_rows_asked_for_get_one_row_each():
     assert sorted(strata[opening].tolist()) == list(range(100))
 
 
-def test_class_numbers_without_rows_do_not_disturb_the_opening():
+def test_unused_class_codes_do_not_change_the_opening():
     strata = np.array([0, 3, 7] * 400, dtype=np.uint8)
 
     opening = a_deck(len(strata), strata=strata).opening(30)
@@ -302,7 +302,7 @@ def test_the_opening_is_not_dealt_again():
     assert sorted([*opening.tolist(), *rest.tolist()]) == list(range(605))
 
 
-def test_the_rows_of_a_class_are_as_likely_as_each_other():
+def test_all_rows_of_a_class_are_equally_likely():
     strata = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1], dtype=np.uint8)
     counts = np.zeros(12)
 

@@ -1,4 +1,4 @@
-"""Double: random rows, twice as many each time."""
+"""Double: random rows, twice as many in each round."""
 
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ from fitwithin.teachers import Deck, Double, Lesson
 
 
 def lessons(teacher, size, seed=0, strata=None):
-    """The lessons' rows, and why it ended."""
+    """The rows of all lessons, and the stop reason."""
     taught = []
     requests = teacher.teach(Deck(size, np.random.default_rng(seed), strata))
     while len(taught) < 100:
@@ -21,7 +21,7 @@ def lessons(teacher, size, seed=0, strata=None):
             return taught, end.value
         assert isinstance(request, Lesson)
         taught.append(request.rows.tolist())
-    raise AssertionError("lessons double, so there are not so many")
+    raise AssertionError("lessons double, so there are fewer than 100")
 
 
 @given(st.integers(1, 2000), st.integers(1, 100), st.integers(0, 2**32 - 1))
@@ -36,18 +36,18 @@ def test_lessons_double_until_they_hold_every_row(size, first, seed):
     assert reason == "all rows"
 
 
-def test_a_lesson_grows_the_one_before():
+def test_a_lesson_begins_with_the_one_before():
     taught, _ = lessons(Double(first=10), 1000)
 
     assert all(larger[: len(smaller)] == smaller for smaller, larger in pairwise(taught))
 
 
-def test_rows_are_random_and_the_seed_decides():
+def test_rows_are_random_and_depend_on_the_seed():
     assert lessons(Double(first=10), 1000, seed=1) == lessons(Double(first=10), 1000, seed=1)
     assert lessons(Double(first=10), 1000, seed=1) != lessons(Double(first=10), 1000, seed=2)
 
 
-def test_a_share_is_of_the_pool():
+def test_a_first_size_below_one_is_a_fraction_of_the_pool():
     assert [len(rows) for rows in lessons(Double(), 10_000)[0]][:3] == [50, 100, 200]
 
 
@@ -67,6 +67,6 @@ def test_the_last_model_is_returned():
     assert Double().returns == "last"
 
 
-def test_a_first_lesson_that_makes_no_sense_is_refused():
+def test_an_invalid_first_size_is_refused():
     with pytest.raises(ValueError, match="first"):
         next(Double(first=-1).teach(Deck(1000, np.random.default_rng(0))))

@@ -1,4 +1,4 @@
-"""OSCT beside a slow reading of the figure in the appendix."""
+"""OSCT, compared with a literal implementation of the figure in the appendix."""
 
 import math
 import tracemalloc
@@ -17,7 +17,7 @@ from fitwithin._core.target import Labels
 from fitwithin._pools import TablePool
 from fitwithin.backends import Inline, Process
 from fitwithin.teachers import OSCT, Answers, Deck, Exam, Lesson
-from fitwithin.teachers._osct import _Weights
+from fitwithin.teachers._osct import _ExampleWeights
 from fitwithin.testing import FakeClock
 from fitwithin.testing._backends import RecordingClassifier, seated
 
@@ -27,9 +27,9 @@ def a_deck(size, seed=0):
 
 
 def drive(teacher, deck, wrong_after, most=12):
-    """The lessons as lists, and why it ended; None if it would go on.
+    """The lessons as lists, and the stop reason; None if it would continue.
 
-    `wrong_after` stands for a learner: from its lessons, the rows that the last model gets wrong.
+    `wrong_after` stands for a learner: it takes the lessons and returns the rows that the last model gets wrong.
     """
     requests, lessons, answers = teacher.teach(deck), [], None
     while True:
@@ -50,7 +50,7 @@ def drive(teacher, deck, wrong_after, most=12):
 class Figure:
     """The figure, example by example and in exact fractions.
 
-    With what `OSCT` adds to it: probabilities are halved, and examples that were sent are not sent again.
+    As in `OSCT`, probabilities are halved, and examples that were sent are not sent again.
     """
 
     def __init__(self, size, log_n, deck):
@@ -90,26 +90,26 @@ class Figure:
 
     def sample(self, chance, times):
         if times > len(self.examples):
-            # So many draws are counted at once; that this is the same is tested below.
+            # Many draws are counted at once; a test below shows that the probabilities are the same.
             rest = 1 - sum(chance.values())
             counts = self.deck.rng.multinomial(times, [float(share) for share in [*chance.values(), rest]])
             hit = [example for example, count in zip(chance, counts, strict=False) if count]
             return self.deck.rng.permutation(np.array(hit, dtype=int)).tolist()
-        drawn = [at_most_one(chance, Fraction(self.deck.rng.random())) for _ in range(times)]
+        drawn = [draw_at_most_one(chance, Fraction(self.deck.rng.random())) for _ in range(times)]
         return list(dict.fromkeys(example for example in drawn if example is not None))
 
 
-def at_most_one(chance, dart):
-    """The example on whose stretch of the line from 0 to 1 the dart falls; none beyond the last."""
+def draw_at_most_one(chance, point):
+    """The example whose interval within [0, 1] contains the point; None beyond the last interval."""
     for example, share in chance.items():
-        if dart < share:
+        if point < share:
             return example
-        dart -= share
+        point -= share
     return None
 
 
 def learner_of(kind, seed, size):
-    """Ways to be wrong, as functions of what was taught."""
+    """Ways to be wrong, as functions of the lessons."""
     hard = set(np.flatnonzero(np.random.default_rng(seed).random(size) < 0.4).tolist())
     everything = set(range(size))
 
@@ -174,11 +174,11 @@ def test_lessons_grow_by_mistakes_and_hold_no_row_twice(size, first, kind, seed)
 
 @settings(max_examples=100, deadline=None)
 @given(size=st.integers(1, 300), seed=st.integers(0, 2**32 - 1), rounds=st.integers(1, 30))
-def test_wrong_rows_weigh_at_least_one_and_not_twice_as_much_as_they_must(size, seed, rounds):
-    rng, weights = np.random.default_rng(seed), _Weights(size)
+def test_the_weights_of_wrong_rows_add_up_to_at_least_one_and_are_not_doubled_needlessly(size, seed, rounds):
+    rng, weights = np.random.default_rng(seed), _ExampleWeights(size)
 
     def weight():
-        """In units of the first weight, of which 2m make 1."""
+        """The weights in units of 1/(2m)."""
         return 2.0**weights._doublings
 
     for _ in range(rounds):
@@ -197,7 +197,7 @@ def test_wrong_rows_weigh_at_least_one_and_not_twice_as_much_as_they_must(size, 
 
 
 class LoadedDice:
-    """A source of chance that shows the numbers it was told to, and leaves rows in their order."""
+    """Random generator that returns given numbers, and does not shuffle."""
 
     def __init__(self, *numbers):
         self.numbers = list(numbers)
@@ -240,7 +240,7 @@ def test_one_session_worked_by_hand():
     assert answer(1, 5).rows.tolist() == [0, 6, 1, 3, 5]
     requests.send(None)
 
-    # FitReport rows alone are wrong: nothing is left to send.
+    # Only taught rows are wrong: nothing is left to send.
     assert not dice.numbers
     with pytest.raises(StopIteration) as end:
         answer(0, 3)
@@ -248,14 +248,14 @@ def test_one_session_worked_by_hand():
 
 
 @pytest.mark.parametrize("draws", [8, 12, 1000])
-def test_an_example_is_sent_as_often_as_its_chance_says(draws):
-    # Ten rows, of which 1, 4, 7 are wrong and have 1, 2 and 4 twentieths: two doublings, 3, 6 and 12 twentieths more.
+def test_an_example_is_sent_with_its_probability(draws):
+    # Of ten rows, 1, 4 and 7 are wrong, with weights of 1/20, 2/20 and 4/20. Two doublings add 3/20, 6/20 and 12/20.
     wrong = np.isin(np.arange(10), [1, 4, 7])
     rng, sent = np.random.default_rng(0), np.zeros(10)
     times = 4000
 
     for _ in range(times):
-        weights = _Weights(10)
+        weights = _ExampleWeights(10)
         weights._doublings[[1, 4, 7]] = [0, 1, 2]
         sent[weights.draw(wrong, wrong, draws / 4, rng)] += 1
 
@@ -265,7 +265,7 @@ def test_an_example_is_sent_as_often_as_its_chance_says(draws):
     np.testing.assert_allclose(sent / times, expected, rtol=0, atol=4 * 0.5 / np.sqrt(times))
 
 
-def test_half_a_per_cent_is_an_exponent_that_no_float_could_hold():
+def test_half_percent_guesses_a_number_too_large_for_a_float():
     deck = a_deck(1_000_000)
     requests = OSCT(guess="half-percent", first=100).teach(deck)
     next(requests)
@@ -278,10 +278,10 @@ def test_half_a_per_cent_is_an_exponent_that_no_float_could_hold():
 
 
 @pytest.mark.parametrize("log_guess", [1e6, 2.0**80, 2.0**1023, math.inf])
-def test_a_guess_that_was_squared_often_sends_every_mistake_and_fills_no_memory(log_guess):
+def test_a_huge_guess_sends_every_mistake_and_needs_little_memory(log_guess):
     wrong = np.arange(1000) % 3 == 0
 
-    sent = _Weights(1000).draw(wrong, wrong, log_guess, np.random.default_rng(0))
+    sent = _ExampleWeights(1000).draw(wrong, wrong, log_guess, np.random.default_rng(0))
 
     assert sorted(sent.tolist()) == np.flatnonzero(wrong).tolist()
 
@@ -294,11 +294,11 @@ def test_a_learner_that_never_learns_is_taught_until_nothing_is_left():
     assert set(range(150)) <= set(lessons[-1])
 
 
-def test_sent_rows_come_in_no_order_however_many_there_are():
+def test_sent_rows_are_in_random_order_however_many_there_are():
     wrong = np.ones(1000, dtype=bool)
 
     for log_guess in (200, 2000):
-        sent = _Weights(1000).draw(wrong, wrong, log_guess, np.random.default_rng(0)).tolist()
+        sent = _ExampleWeights(1000).draw(wrong, wrong, log_guess, np.random.default_rng(0)).tolist()
 
         assert sent != sorted(sent)
 
@@ -320,7 +320,7 @@ def test_the_defaults_are_those_of_the_paper():
 
 
 @pytest.mark.parametrize("guess", [1, 0, -5, 2.0, 1.5, True, None, "two", "half", [2], float("inf")])
-def test_a_guess_that_makes_no_sense_is_refused(guess):
+def test_an_invalid_guess_is_refused(guess):
     with pytest.raises(ValueError, match="guess must be an integer of at least 2") as caught:
         next(OSCT(guess=guess).teach(a_deck(1000)))
 
@@ -328,17 +328,17 @@ def test_a_guess_that_makes_no_sense_is_refused(guess):
 
 
 @pytest.mark.parametrize("guess", [2, np.int64(3), 10**400, "half-percent"])
-def test_any_whole_number_from_two_on_is_a_guess(guess):
+def test_any_integer_from_two_on_is_a_valid_guess(guess):
     assert isinstance(next(OSCT(guess=guess).teach(a_deck(1000))), Lesson)
 
 
 @pytest.mark.parametrize("returns", ["worst", None, 1])
-def test_a_model_to_return_that_makes_no_sense_is_refused(returns):
+def test_an_invalid_returns_is_refused(returns):
     with pytest.raises(ValueError, match=r'returns must be "best" or "last"'):
         next(OSCT(returns=returns).teach(a_deck(1000)))
 
 
-def test_a_first_lesson_that_makes_no_sense_is_refused():
+def test_an_invalid_first_size_is_refused():
     with pytest.raises(ValueError, match="first"):
         next(OSCT(first=1.5).teach(a_deck(1000)))
 
@@ -347,12 +347,12 @@ def test_a_first_lesson_that_makes_no_sense_is_refused():
 
 
 def timeless():
-    """A backend on a clock that stands still: how busy the machine is makes no difference."""
+    """A backend whose clock stands still, so that a busy machine makes no difference."""
     return Inline(clock=FakeClock())
 
 
 class Skilled(ClassifierMixin, BaseEstimator):
-    """Right on rows whose hardness, the first feature, is below the skill that it is given for a lesson."""
+    """Right on rows whose hardness, the first feature, is below the skill of the lesson."""
 
     def __init__(self, given):
         self.given = given
@@ -383,12 +383,12 @@ def a_session(teacher):
 
 
 @pytest.mark.parametrize(("returns", "skill"), [("last", 0.8), ("best", 0.9)])
-def test_the_last_model_in_time_is_returned_or_the_best_by_its_bound_over_the_pool(returns, skill):
+def test_the_last_model_in_time_or_the_one_with_the_best_lower_bound_is_returned(returns, skill):
     classifier = a_session(OSCT(returns=returns, first=10))
 
     assert classifier.stop_reason_ == "time"
     assert classifier.best_estimator_.skill_ == skill
-    # 1000 rows of which 50, 90, ... per cent are right, whatever was taught.
+    # The model is right on 50, 90, ... per cent of 1000 rows, whatever was taught.
     assert [finished.estimate for finished in classifier.history_] == [0.5, 0.9, 0.6, 0.7, 0.8]
     assert [finished.examined for finished in classifier.history_] == [1000] * 5
     assert [finished.fresh for finished in classifier.history_] == [990, 0, 0, 0, 0]
@@ -400,6 +400,7 @@ def test_the_rows_of_a_lesson_after_the_first_are_mistakes_of_the_model_before()
     assert all(finished.new_mistakes == finished.new_rows > 0 for finished in history[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [DecisionTreeClassifier(max_depth=4), LogisticRegression()], ids=repr)
 def test_both_backends_teach_the_same_rows_and_return_the_same_model(learner, rows):
     X, y = rows[0][:3000], rows[1][:3000]
@@ -435,7 +436,7 @@ class FirstFeature(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize("shape", [(40_000, 250), (4_000, 2_500)], ids=["long", "wide"])
-def test_a_pool_that_is_classified_whole_in_every_round_is_not_copied(shape):
+def test_a_pool_that_is_examined_whole_in_every_round_is_not_copied(shape):
     X = np.random.default_rng(0).random(shape)
     y = (X[:, 0] > 0.5).astype(int)
     classifier = TimeConstrainedClassifier(
@@ -448,19 +449,19 @@ def test_a_pool_that_is_classified_whole_in_every_round_is_not_copied(shape):
     tracemalloc.stop()
 
     assert [finished.examined for finished in classifier.history_] == [shape[0]] * 3
-    # Two pieces of 16 MB, and some bytes a row for the teacher; the pool has 80 MB.
+    # Two chunks of 16 MB, and a few bytes per row for the teacher; the pool has 80 MB.
     assert most < X.nbytes / 2
 
 
 class CountingPool(TablePool):
-    """Counts the rows that are read at once."""
+    """Pool that counts the rows of each read."""
 
     def read(self, rows):
         self.reads = [*getattr(self, "reads", []), len(rows)]
         return super().read(rows)
 
 
-def test_an_exam_reads_the_pool_once_and_a_piece_at_a_time():
+def test_an_exam_reads_the_pool_once_and_in_chunks():
     pool = CountingPool(np.zeros((200_000, 100), dtype=np.float32), Labels.encode(np.arange(200_000) % 2))
     with seated(Inline(), RecordingClassifier(), pool) as runner:
         runner.fit(np.arange(10))

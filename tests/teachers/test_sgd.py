@@ -1,4 +1,4 @@
-"""SGD: one model that goes on learning from mini-batches, beside `partial_fit` by hand."""
+"""SGD: one model that continues learning from mini-batches, compared with plain `partial_fit`."""
 
 import time
 from itertools import islice
@@ -30,7 +30,7 @@ def lessons_of(batch, size, count, seed=0):
 
 
 def sizes_by_hand(batch, size, count):
-    """One batch at first, then as many whole ones as a tenth of the rows before holds; never more than the pool."""
+    """One batch at first, then whole batches up to a tenth of the rows before, and never more than the pool."""
     sizes = []
     while len(sizes) < count:
         batches = 1
@@ -42,7 +42,7 @@ def sizes_by_hand(batch, size, count):
 
 @settings(max_examples=150, deadline=None)
 @given(batch=st.integers(1, 50), size=st.integers(1, 400), seed=st.integers(0, 2**32 - 1))
-def test_lessons_are_whole_batches_of_distinct_rows_and_a_tenth_of_what_went_before(batch, size, seed):
+def test_lessons_are_whole_batches_of_distinct_rows_and_a_tenth_of_the_rows_before(batch, size, seed):
     lessons = lessons_of(batch, size, 60, seed)
 
     assert [len(rows) for rows in lessons] == sizes_by_hand(batch, size, 60)
@@ -59,7 +59,7 @@ def test_every_row_is_taught_before_any_is_taught_again(batch, size, seed):
 
 
 @pytest.mark.parametrize(("batch", "size"), [(1, 7), (3, 10), (7, 100), (64, 1000), (200, 90)])
-def test_over_many_passes_every_row_is_taught_about_as_often(batch, size):
+def test_over_many_passes_every_row_is_taught_about_equally_often(batch, size):
     times = np.zeros(size)
     for rows in lessons_of(batch, size, 1500):
         times[rows] += 1
@@ -72,8 +72,8 @@ def test_over_many_passes_every_row_is_taught_about_as_often(batch, size):
 def test_the_first_lessons_worked_by_hand():
     sizes = [len(rows) for rows in lessons_of(5, 1000, 36)]
 
-    # A tenth of 100 rows is two batches, a tenth of 150 three: five lessons of ten rows lie between them, four of
-    # fifteen until 210, which is enough for four.
+    # A tenth of 100 rows is two batches, a tenth of 150 is three. Five lessons of ten rows lie between them. Four
+    # lessons of fifteen rows follow until 210 rows, which allow four batches.
     assert sizes == [5] * 20 + [10] * 5 + [15] * 4 + [20] * 2 + [25] * 2 + [30] * 2 + [35]
 
 
@@ -98,7 +98,7 @@ def test_the_defaults_are_those_of_the_paper():
 
 
 @pytest.mark.parametrize("batch", [0, -1, 1.5, 64.0, True, None, "64"])
-def test_a_batch_that_makes_no_sense_is_refused(batch):
+def test_an_invalid_batch_is_refused(batch):
     with pytest.raises(ValueError, match="batch must be a positive number of rows") as caught:
         next(SGD(batch=batch).teach(Deck(100, np.random.default_rng(0))))
 
@@ -109,12 +109,12 @@ def test_a_batch_that_makes_no_sense_is_refused(batch):
 
 
 def timeless():
-    """A backend on a clock that stands still: how busy the machine is makes no difference."""
+    """A backend whose clock stands still, so that a busy machine makes no difference."""
     return Inline(clock=FakeClock())
 
 
 class Logged(ClassifierMixin, BaseEstimator):
-    """A learner that tells what it is taught; its `log` is a function, so that copies share it."""
+    """Learner that logs its training rows; `log` is a function, so that copies share it."""
 
     def __init__(self, learner, log):
         self.learner = learner
@@ -135,7 +135,7 @@ class Logged(ClassifierMixin, BaseEstimator):
 
 
 def a_session(learner, X, y, *, batch=64, seconds=10.0, per_row=0.001, seed=0):
-    """A session on a clock that a learner moves by each row; the fitted classifier and what it was taught."""
+    """A session on a clock that the learner advances with each row; the classifier and the logged batches."""
     clock, taught = FakeClock(), []
 
     def log(*batch):
@@ -154,7 +154,7 @@ def a_session(learner, X, y, *, batch=64, seconds=10.0, per_row=0.001, seed=0):
 
 @pytest.mark.parametrize("batch", [64, 128, 256, 512])
 @pytest.mark.parametrize("loss", ["hinge", "log_loss"])
-def test_mini_batches_are_taught_until_the_time_is_up_as_by_hand(batch, loss, rows):
+def test_mini_batches_are_taught_until_the_deadline_as_by_plain_partial_fit(batch, loss, rows):
     X, y = rows[0][:5000], rows[1][:5000] > 1
     by_hand = SGDClassifier(loss=loss, random_state=1)
 
@@ -168,13 +168,13 @@ def test_mini_batches_are_taught_until_the_time_is_up_as_by_hand(batch, loss, ro
     for part, labels, classes in taught:
         by_hand.partial_fit(part, labels, classes=classes)
     np.testing.assert_equal(numbers_of(classifier.best_estimator_.model_), numbers_of(by_hand))
-    # Several passes: 40,000 rows are possible, of a pool of 5,000.
+    # Several passes: the time allows 40,000 rows, and the pool has 5,000.
     assert sum(len(part) for part, _, _ in taught) == sum(finished.rows for finished in classifier.history_) > 20_000
     assert classifier.n_rows_taught_ == 5000
     assert classifier.score(X, y) > 0.8
 
 
-def test_rows_behind_the_model_are_counted_once():
+def test_rows_of_the_model_are_counted_once():
     X = np.random.default_rng(0).random((1000, 3))
 
     classifier, taught = a_session(GaussianNB(), X, X[:, 0] > 0.5, batch=10, seconds=0.5)
@@ -183,7 +183,7 @@ def test_rows_behind_the_model_are_counted_once():
     assert classifier.n_rows_taught_ == len(seen) == sum(finished.new_rows for finished in classifier.history_) < 1000
 
 
-def test_a_lesson_that_overran_the_deadline_is_lost_and_nothing_else():
+def test_only_the_lesson_that_overran_the_deadline_is_lost():
     X = np.random.default_rng(0).random((500, 3))
     clock, sizes = FakeClock(), []
 
@@ -198,7 +198,7 @@ def test_a_lesson_that_overran_the_deadline_is_lost_and_nothing_else():
     finished = sum(finished.rows for finished in classifier.history_)
     assert classifier.stop_reason_ == "time"
     assert classifier.best_estimator_.model_.class_count_.sum() == finished
-    # Of the thousand rows that were taught in time at most a tenth is lost.
+    # A thousand rows were taught in time, and at most a tenth of them is lost.
     assert 900 <= finished <= 1000
 
 
@@ -264,7 +264,7 @@ def test_a_regressor_with_partial_fit_can_be_taught(rows):
 
 
 @pytest.mark.parametrize("shape", ["array", "frame", "sparse"])
-def test_both_backends_give_the_same_model_whatever_holds_the_rows(shape, rows):
+def test_both_backends_give_the_same_model_for_any_container_of_rows(shape, rows):
     make = {
         "array": np.asarray,
         "frame": lambda X: pd.DataFrame(X, columns=list("abcdefghij")),
@@ -302,6 +302,7 @@ def test_a_learner_that_fails_leaves_the_model_of_the_last_lesson(trouble, rows)
     assert classifier.best_estimator_.model_.class_count_.sum() == sum(r.rows for r in classifier.history_) == 1000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nothing_left_behind")
 def test_a_learner_that_is_stopped_at_the_deadline_leaves_the_model_of_the_last_lesson(rows):
     passed = FakeClock()

@@ -1,4 +1,4 @@
-"""TBatch, the oracle: one batch of the most rows that can be learned in the time."""
+"""TBatch: one batch of as many rows as can be learned in the time."""
 
 import bisect
 
@@ -28,7 +28,7 @@ def test_there_is_one_lesson_of_distinct_random_rows(size, rows, seed):
     assert end.value.value == "all rows"
 
 
-def test_rows_are_random_and_the_seed_decides():
+def test_rows_are_random_and_depend_on_the_seed():
     def lesson(seed):
         return next(TBatch(50).teach(Deck(1000, np.random.default_rng(seed)))).rows.tolist()
 
@@ -41,7 +41,7 @@ def test_the_only_model_is_returned():
 
 
 @pytest.mark.parametrize("rows", [0, -3, 0.5, 100.0, True, None, "100"])
-def test_a_number_of_rows_that_makes_no_sense_is_refused(rows):
+def test_an_invalid_number_of_rows_is_refused(rows):
     with pytest.raises(ValueError, match="rows must be a positive number of rows") as caught:
         next(TBatch(rows).teach(Deck(100, np.random.default_rng(0))))
 
@@ -49,7 +49,7 @@ def test_a_number_of_rows_that_makes_no_sense_is_refused(rows):
 
 
 def costs(kind, power):
-    """Seconds by rows, never falling."""
+    """Seconds by rows, which never decrease."""
     return {
         "smooth": lambda rows: 0.001 * rows**power,
         "stairs": lambda rows: 0.01 * (rows // 50) ** power,
@@ -65,14 +65,14 @@ def costs(kind, power):
     seconds=st.floats(0.31, 1000),
     most=st.integers(1, 5000),
 )
-def test_the_most_rows_that_fit_are_found_to_a_hundredth_and_with_few_questions(kind, power, seconds, most):
+def test_the_largest_batch_is_found_within_one_percent_and_with_few_measurements(kind, power, seconds, most):
     asked = []
 
-    def seconds_of(rows):
+    def fit_seconds(rows):
         asked.append(rows)
         return costs(kind, power)(rows)
 
-    oracle = TBatch.within(seconds, seconds_of, most)
+    oracle = TBatch.within(seconds, fit_seconds, most)
 
     by_hand = bisect.bisect_right(range(1, most + 1), seconds, key=costs(kind, power))
     assert costs(kind, power)(oracle.rows) <= seconds
@@ -80,22 +80,22 @@ def test_the_most_rows_that_fit_are_found_to_a_hundredth_and_with_few_questions(
     assert oracle.rows == by_hand or by_hand > 200
     assert 1 <= min(asked) <= max(asked) <= most
     assert len(asked) <= 30
-    # A trial costs time, so none is of much more than twice the rows that fit.
+    # Measurements cost time, so none has more than twice the rows that fit.
     assert max(asked) <= 2 * by_hand
 
 
-def test_a_pool_that_fits_whole_is_taught_whole():
+def test_a_batch_of_the_whole_pool_is_found_to_within_one_percent():
     for most in (1, 2, 3, 100, 12_345):
         assert TBatch.within(10, lambda rows: 0.0, most).rows == pytest.approx(most, rel=0.01)
 
 
-def test_a_batch_that_takes_all_the_time_fits():
+def test_a_batch_that_takes_exactly_the_time_limit_fits():
     assert TBatch.within(100, lambda rows: rows, 1000).rows == 100
     assert TBatch.within(1, lambda rows: rows, 1000).rows == 1
 
 
-def test_a_time_too_short_for_one_row_is_refused():
-    with pytest.raises(ValueError, match="a single row takes 3 s, more than the 2 s there are"):
+def test_a_time_limit_too_short_for_one_row_is_refused():
+    with pytest.raises(ValueError, match="a single row takes 3 s, more than the time limit of 2 s"):
         TBatch.within(2, lambda rows: 3 * rows, 1000)
 
 
@@ -103,7 +103,7 @@ def test_a_time_too_short_for_one_row_is_refused():
 
 
 class Quadratic(ClassifierMixin, BaseEstimator):
-    """A learner that takes a millisecond for each pair of rows; `advance` is a function, so that clones share it."""
+    """Learner that takes a millisecond per pair of rows; `advance` is a function, so that clones share it."""
 
     def __init__(self, advance):
         self.advance = advance
@@ -131,20 +131,20 @@ def session(teacher, seconds):
     return classifier.fit(X, y)
 
 
-def test_what_fits_is_found_outside_the_clock_and_just_fits():
-    trials = FakeClock()
+def test_the_largest_batch_is_found_outside_the_time_limit_and_just_fits():
+    measuring = FakeClock()
 
-    def seconds_of(rows):
-        before = trials()
-        Quadratic(trials.advance).fit(np.zeros((rows, 2)), np.arange(rows) % 2)
-        return trials() - before
+    def fit_seconds(rows):
+        before = measuring()
+        Quadratic(measuring.advance).fit(np.zeros((rows, 2)), np.arange(rows) % 2)
+        return measuring() - before
 
-    oracle = TBatch.within(360.0, seconds_of, most=5000)
+    oracle = TBatch.within(360.0, fit_seconds, max_rows=5000)
     classifier = session(oracle, seconds=360.5)
 
-    # A root of 360,000 is 600; the trials took longer than the limit, and none of that counts.
+    # The root of 360,000 is 600. Measuring took longer than the time limit, and does not count.
     assert 594 <= oracle.rows <= 600
-    assert trials() > 360
+    assert measuring() > 360
     assert classifier.time_used_ == oracle.rows**2 / 1000
     assert classifier.n_rows_taught_ == classifier.best_estimator_.rows_ == oracle.rows
     assert [finished.rows for finished in classifier.history_] == [oracle.rows]
@@ -155,5 +155,5 @@ def test_a_batch_that_does_not_fit_leaves_no_model():
         session(TBatch(601), seconds=360.5)
 
 
-def test_a_pool_that_fits_whole_is_found_whole():
+def test_a_large_pool_that_fits_is_found_whole():
     assert TBatch.within(10.0, lambda rows: rows * 1e-9, 1_000_000).rows == 1_000_000

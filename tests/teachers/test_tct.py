@@ -1,4 +1,4 @@
-"""TCT beside a slow reading of Algorithm 1."""
+"""TCT, compared with a literal implementation of Algorithm 1."""
 
 from fractions import Fraction
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fitwithin.teachers import TCT, Answers, Deck, Exam, Lesson
 
-# The seven of the paper's table, and some that it leaves out.
+# The seven of the paper's table, and others.
 ALPHAS = [0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.5, 0.6, 0.7, 0.9, 1]
 
 
@@ -18,7 +18,7 @@ def a_deck(size, seed=0):
 
 
 def drive(teacher, deck, answer):
-    """Every request as plain lists, with the wrong rows of each exam; and why it ended."""
+    """Every request as plain lists, with the wrong rows of each exam; and the stop reason."""
     requests, transcript, answers = teacher.teach(deck), [], None
     while len(transcript) < 100:
         try:
@@ -33,14 +33,14 @@ def drive(teacher, deck, answer):
         else:
             transcript.append(("lesson", rows, set()))
             answers = None
-    raise AssertionError("lessons double, so there are not so many")
+    raise AssertionError("lessons double, so there are fewer than 100")
 
 
 class Algorithm1:
-    """The paper's loop over lists and sets, with the rules of `TCT` where it is silent.
+    """The paper's loop over lists and sets, with the additions of `TCT`.
 
-    Chance (which rows are dealt, which are picked for U) is read off a transcript; everything else
-    is computed here, and the transcript must agree.
+    Random choices (which rows are dealt, which are picked for U) come from a transcript. Everything else
+    is computed here, and must agree with the transcript.
     """
 
     def __init__(self, size, alpha, transcript, reason):
@@ -72,7 +72,7 @@ class Algorithm1:
         return rows
 
     def exam(self, count, s, examined):
-        """Random rows that were not selected so far; earlier ones only when there are no others."""
+        """Random rows that are not in the lesson; those of earlier exams only when no others are left."""
         open_to_exam = self.pool - set(s) - set(examined)
         fresh = self.pool - self.ever_examined_or_taught
         count = nearest(count, self.next_exam_size(), at_most=len(open_to_exam))
@@ -113,7 +113,7 @@ class Algorithm1:
 
 
 def nearest(exact, found, at_most):
-    """The size that was found, if it is the exact one rounded; halves may go either way."""
+    """The size that was found, if it is the exact one rounded; halves may be rounded either way."""
     wanted = found if abs(found - exact) <= Fraction(1, 2) else round(exact)
     return min(wanted, at_most)
 
@@ -192,7 +192,7 @@ def test_one_session_worked_by_hand():
     assert s2[6:] == [a2[1], a2[4]]
 
     # Round 2. All 8 answers are right: half a mistake, so 0.5 * 8 * 7.5 / 0.5 = 60 rows are wanted.
-    # 40 - 8 - 8 = 24 are there: the 18 that nobody has seen, and the 6 that were not taught.
+    # 40 - 8 - 8 = 24 are left: 18 that were never examined, and 6 that were examined but not taught.
     exam = requests.send(None)
     b1 = exam.rows.tolist()
     assert len(b1) == 8
@@ -222,7 +222,7 @@ def test_one_session_worked_by_hand():
     assert end.value.value == "no mistakes"
 
 
-def test_without_a_share_of_mistakes_there_is_no_second_exam():
+def test_with_alpha_0_there_is_no_second_exam():
     transcript, _ = drive(TCT(alpha=0, first=10), a_deck(1000), lambda rows: [True, *[False] * (len(rows) - 1)])
 
     kinds = [kind for kind, _, _ in transcript]
@@ -249,7 +249,7 @@ def test_a_pool_smaller_than_the_first_lesson_is_taught_whole():
     assert reason == "all rows"
 
 
-def test_a_share_of_a_small_pool_is_the_whole_pool():
+def test_a_fraction_of_a_small_pool_is_the_whole_pool():
     transcript, reason = drive(TCT(), a_deck(500), lambda rows: [False] * len(rows))
 
     assert transcript == [("lesson", list(range(500)), set())]
@@ -283,7 +283,7 @@ def test_the_defaults_are_those_of_the_paper():
 
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.1, 2, float("nan"), float("inf"), "0.2", None, [0.2], 1j])
-def test_a_share_of_mistakes_that_makes_no_sense_is_refused(alpha):
+def test_an_invalid_alpha_is_refused(alpha):
     with pytest.raises(ValueError, match="alpha") as caught:
         next(TCT(alpha=alpha).teach(a_deck(1000)))
 
@@ -291,11 +291,11 @@ def test_a_share_of_mistakes_that_makes_no_sense_is_refused(alpha):
 
 
 @pytest.mark.parametrize("alpha", [0, 1, 0.5, np.float32(0.25), np.int64(1)])
-def test_any_number_from_none_to_all_is_a_share_of_mistakes(alpha):
+def test_any_number_from_0_to_1_is_a_valid_alpha(alpha):
     assert isinstance(next(TCT(alpha=alpha).teach(a_deck(1000))), Lesson)
 
 
-def test_a_first_lesson_that_makes_no_sense_is_refused():
+def test_an_invalid_first_size_is_refused():
     with pytest.raises(ValueError, match="first"):
         next(TCT(first=0).teach(a_deck(1000)))
 

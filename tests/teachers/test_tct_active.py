@@ -1,4 +1,4 @@
-"""TCT_AL beside a slow reading of the paper's section on active learning."""
+"""TCT_AL, compared with a literal implementation of the paper's section on active learning."""
 
 from fractions import Fraction
 
@@ -25,7 +25,7 @@ def a_deck(size, seed=0):
 
 
 def drive(teacher, deck, margin_of):
-    """Every request as plain lists; and why it ended."""
+    """Every request as plain lists, and the stop reason."""
     requests, transcript, answers = teacher.teach(deck), [], None
     while len(transcript) < 100:
         try:
@@ -35,16 +35,16 @@ def drive(teacher, deck, margin_of):
         rows = request.rows.tolist()
         transcript.append(("exam" if isinstance(request, Exam) else "lesson", rows))
         if isinstance(request, Exam):
-            assert request.margins, "the exam asks how sure the model is"
+            assert request.margins, "the exam asks for margins"
             margins = np.array([margin_of(row) for row in rows], dtype=np.float32)
             answers = Answers(request.rows, np.zeros(len(rows), dtype=bool), margins)
         else:
             answers = None
-    raise AssertionError("lessons double, so there are not so many")
+    raise AssertionError("lessons double, so there are fewer than 100")
 
 
 def check_against_the_paper(size, first, alpha, margin_of, transcript):
-    """The section's text over lists and sets; which rows are random is read off the transcript."""
+    """The section's text over lists and sets; random choices come from the transcript."""
     pool, ever_examined = set(range(size)), set()
     transcript = iter(transcript)
     kind, training_set = next(transcript)
@@ -53,7 +53,7 @@ def check_against_the_paper(size, first, alpha, margin_of, transcript):
     while set(training_set) != pool:
         i = len(training_set)
 
-        # "a set S, containing 2i random examples": of those that were not taught, fresh ones first.
+        # "a set S, containing 2i random examples": of those that were not taught, never examined ones first.
         kind, s = next(transcript)
         untaught = pool - set(training_set)
         fresh = untaught - ever_examined
@@ -77,7 +77,7 @@ def check_against_the_paper(size, first, alpha, margin_of, transcript):
 
 
 def nearest(exact, found, at_most):
-    """The size that was found, if it is the exact one rounded; halves may go either way."""
+    """The size that was found, if it is the exact one rounded; halves may be rounded either way."""
     assert abs(found - exact) <= Fraction(1, 2)
     return min(found, at_most)
 
@@ -91,7 +91,7 @@ def nearest(exact, found, at_most):
     seed=st.integers(0, 2**32 - 1),
 )
 def test_every_request_is_the_one_of_the_paper(size, first, alpha, levels, seed):
-    # With few levels there are many rows that are just as uncertain.
+    # With few levels, many rows have the same margin.
     margins = np.random.default_rng(seed).integers(levels, size=size) / levels
 
     transcript, reason = drive(TCTActive(alpha=alpha, first=first), a_deck(size, seed), margins.__getitem__)
@@ -113,7 +113,7 @@ def test_a_larger_pool_is_taught_as_the_paper_says(alpha):
 def test_one_session_worked_by_hand():
     requests = TCTActive(alpha=0.5, first=4).teach(a_deck(18))
 
-    # Round 1: 4 rows, then 8 to choose from. The 2 least sure ones are third and sixth.
+    # Round 1: 4 rows, then 8 to choose from. The 2 least certain ones are the third and the sixth.
     s1 = next(requests).rows.tolist()
     assert len(s1) == 4
     exam = requests.send(None)
@@ -125,12 +125,12 @@ def test_one_session_worked_by_hand():
     assert len(s2) == 8
     assert set(s2[6:]) < set(a) - {a[5], a[2]}
 
-    # Round 2: 16 rows are wanted and 10 are left: the 6 that nobody saw come first, then 4 that came back.
+    # Round 2: 16 rows are wanted and 10 are left: 6 that were never examined come first, then 4 that came back.
     exam = requests.send(None)
     b = exam.rows.tolist()
     assert sorted([*s2, *b]) == list(range(18))
     assert set(b[6:]) == set(a) - set(s2)
-    # Rows of the same margin: the ones that were examined first. 4 of 8 are chosen so, 4 at random.
+    # Of rows with the same margin, those examined first are chosen. 4 of 8 are chosen by margin, 4 at random.
     margins = np.array([0.3, 0.2, 0.3, 0.9, 0.9, 0.3, 0.3, 0.9, 0.9, 0.9], dtype=np.float32)
     s3 = requests.send(Answers(exam.rows, np.zeros(10, dtype=bool), margins)).rows.tolist()
     assert s3[:12] == [*s2, b[1], b[0], b[2], b[5]]
@@ -171,14 +171,14 @@ def test_the_defaults_are_those_of_the_paper():
 
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.1, float("nan"), "0.2", None])
-def test_a_share_that_makes_no_sense_is_refused(alpha):
+def test_an_invalid_alpha_is_refused(alpha):
     with pytest.raises(ValueError, match="alpha") as caught:
         next(TCTActive(alpha=alpha).teach(a_deck(1000)))
 
     assert repr(alpha) in str(caught.value)
 
 
-def test_a_first_lesson_that_makes_no_sense_is_refused():
+def test_an_invalid_first_size_is_refused():
     with pytest.raises(ValueError, match="first"):
         next(TCTActive(first=0).teach(a_deck(1000)))
 
@@ -212,18 +212,18 @@ def table():
 
 
 def timeless():
-    """A backend on a clock that stands still: how busy the machine is makes no difference."""
+    """A backend whose clock stands still, so that a busy machine makes no difference."""
     return Inline(clock=FakeClock())
 
 
-class Diary:
-    """Takes the place of a teacher, lets it decide, and writes down what is asked and answered."""
+class RecordingTeacher:
+    """Wraps a teacher and records its requests and their answers."""
 
     returns = "best"
 
     def __init__(self, teacher):
         self.teacher = teacher
-        self.pages = []
+        self.recorded = []
 
     def teach(self, deck):
         requests, answers = self.teacher.teach(deck), None
@@ -233,17 +233,17 @@ class Diary:
             except StopIteration as end:
                 return end.value
             answers = yield request
-            self.pages.append((request, answers))
+            self.recorded.append((request, answers))
 
 
-def test_a_session_teaches_the_rows_that_the_model_is_least_sure_of(table):
+def test_a_session_teaches_the_rows_that_the_model_is_least_certain_of(table):
     X, y = table
-    diary = Diary(TCTActive(alpha=0.5, first=100))
+    recording = RecordingTeacher(TCTActive(alpha=0.5, first=100))
 
-    TimeConstrainedClassifier(GaussianNB(), teacher=diary, backend=timeless(), random_state=0).fit(X, y)
+    TimeConstrainedClassifier(GaussianNB(), teacher=recording, backend=timeless(), random_state=0).fit(X, y)
 
-    lessons = [request.rows for request, _ in diary.pages if isinstance(request, Lesson)]
-    exams = [answers for _, answers in diary.pages if answers is not None]
+    lessons = [request.rows for request, _ in recording.recorded if isinstance(request, Lesson)]
+    exams = [answers for _, answers in recording.recorded if answers is not None]
     assert len(lessons) == len(exams) + 1 > 4
     for number, answers in enumerate(exams):
         model = GaussianNB().fit(X[lessons[number]], y[lessons[number]])
@@ -252,9 +252,9 @@ def test_a_session_teaches_the_rows_that_the_model_is_least_sure_of(table):
         np.testing.assert_allclose(answers.margins, gaps, atol=1e-6)
         np.testing.assert_array_equal(answers.wrong, model.predict(X[answers.rows]) != y[answers.rows])
         size = len(lessons[number])
-        unsure = lessons[number + 1][size : size + size // 2]
-        least = answers.rows[np.argsort(gaps)][: len(unsure)]
-        assert len(set(unsure.tolist()) & set(least.tolist())) >= len(unsure) - 1
+        uncertain = lessons[number + 1][size : size + size // 2]
+        least = answers.rows[np.argsort(gaps)][: len(uncertain)]
+        assert len(set(uncertain.tolist()) & set(least.tolist())) >= len(uncertain) - 1
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_both_backends_teach_the_same_rows_and_return_the_same_model(table):
 
 @pytest.mark.parametrize("scoring", [None, "balanced_accuracy"])
 def test_mistakes_are_those_of_predict_even_where_it_does_not_choose_the_likeliest_class(scoring, table):
-    # With so low a threshold nearly every row is called positive.
+    # With this low threshold nearly every row is predicted as positive.
     X, y = table[0], (table[1] == "blue").astype(int)
     learner = FixedThresholdClassifier(GaussianNB(), threshold=0.01, pos_label=1)
 

@@ -1,4 +1,4 @@
-"""TCTBase beside a slow reading of Algorithm 2."""
+"""TCTBase, compared with a literal implementation of Algorithm 2."""
 
 from fractions import Fraction
 
@@ -22,9 +22,9 @@ def a_deck(size, seed=0):
 
 
 def drive(teacher, deck, wrong_after, most=9):
-    """The lessons as lists, the exams before each of them in one list, and why it ended; None if it would go on.
+    """The lessons as lists, the exams before each of them in one list, and the stop reason; None if it would continue.
 
-    `wrong_after` stands for a learner: from its lessons, the rows that the last model gets wrong.
+    `wrong_after` stands for a learner: it takes the lessons and returns the rows that the last model gets wrong.
     """
     requests, lessons, sampled, answers = teacher.teach(deck), [], [[]], None
     while True:
@@ -44,7 +44,7 @@ def drive(teacher, deck, wrong_after, most=9):
 
 
 def check_against_algorithm_2(size, first, alpha, wrong_after, lessons, sampled, reason):
-    """Algorithm 2 over lists; what is sampled from the pool is read off the transcript."""
+    """Algorithm 2 over lists; the random samples come from the transcript."""
     s = lessons[0]
     assert len(s) == min(first, size)
     for number in range(1, len(lessons)):
@@ -62,10 +62,10 @@ def check_against_algorithm_2(size, first, alpha, wrong_after, lessons, sampled,
         unbiased, mistakes = new[: len(new) - wanted], new[len(new) - wanted :]
         assert set(unbiased) <= set(range(size))
         assert mistakes == [row for row in samples if row in wrong][:wanted]
-        assert wanted or not samples, "no mistakes are looked for if none are wanted"
+        assert wanted or not samples, "no mistakes are searched for if none are wanted"
         s = s_next
     if reason is not None:
-        # The samples of an exam that finds nothing are as many as there are rows.
+        # An exam without mistakes ends the session if it has as many samples as the pool has rows.
         assert reason == "no mistakes"
         wrong, samples = wrong_after(lessons), sampled[-1]
         assert sum(row in wrong for row in samples) < round(alpha * 2 ** len(lessons) * len(lessons[0]))
@@ -73,7 +73,7 @@ def check_against_algorithm_2(size, first, alpha, wrong_after, lessons, sampled,
 
 
 def learner_of(kind, seed, size):
-    """Ways to be wrong, as functions of what was taught."""
+    """Ways to be wrong, as functions of the lessons."""
     hard = set(np.flatnonzero(np.random.default_rng(seed).random(size) < 0.3).tolist())
     return {
         "on what it was not taught": lambda lessons: set(range(size)) - set(lessons[-1]),
@@ -104,7 +104,7 @@ def test_every_lesson_is_the_one_of_algorithm_2(size, first, alpha, kind, seed):
 
 
 class LoadedDice:
-    """A source of chance that draws the rows it was told to, and leaves rows in their order."""
+    """Random generator that returns given rows, and does not shuffle."""
 
     def __init__(self):
         self.rows = []
@@ -125,8 +125,7 @@ def test_one_session_worked_by_hand():
     def answer(exam, *wrong):
         return requests.send(Answers(exam.rows, np.isin(exam.rows, wrong)))
 
-    # Round 1 adds two rows: one unbiased, which may be there already, and one that is wrong: it takes three exams to
-    # find one.
+    # Round 1 adds two rows: an unbiased one, which may be there already, and a mistake, which takes three exams.
     assert next(requests).rows.tolist() == [0]
     dice.rows = [4, 1, 0, 2, 5, 3, 1, 3]
     exam = requests.send(None)
@@ -138,7 +137,7 @@ def test_one_session_worked_by_hand():
     lesson = answer(exam, 3, 5)
     assert lesson.rows.tolist() == [0, 4, 5]
 
-    # Round 2: two and two. The first exam has one mistake, the second has two more, of which one is needed.
+    # Round 2: two and two. The first exam has one mistake, the second has two more, and one of them is needed.
     dice.rows = [2, 2, 3, 0, 0, 3, 3, 1]
     exam = requests.send(None)
     assert exam.rows.tolist() == [3, 0]
@@ -147,7 +146,7 @@ def test_one_session_worked_by_hand():
     lesson = answer(exam, 3)
     assert lesson.rows.tolist() == [0, 4, 5, 2, 2, 3, 3]
 
-    # Round 3: four and four. No mistake in 4 draws, then none in 6, as many as there are rows: it gives up.
+    # Round 3: four and four. No mistake in 4 draws, then none in 6, as many as the pool has rows: it stops.
     dice.rows = [1, 1, 1, 1, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5]
     exam = requests.send(None)
     assert exam.rows.tolist() == [0, 1, 2, 3]
@@ -158,7 +157,7 @@ def test_one_session_worked_by_hand():
     assert end.value.value == "no mistakes"
 
 
-def test_mistakes_are_looked_for_as_long_as_it_takes():
+def test_the_search_for_mistakes_continues_until_enough_are_found():
     # Two rows in a hundred are wrong: 100 mistakes take about 5,000 draws from 1,000 rows.
     lessons, sampled, _ = drive(TCTBase(alpha=1, first=50), a_deck(1000), lambda lessons: set(range(20)), most=2)
 
@@ -170,12 +169,12 @@ def test_mistakes_are_looked_for_as_long_as_it_takes():
 def test_unbiased_rows_are_drawn_from_the_whole_pool_with_replacement():
     lessons, _, _ = drive(TCTBase(alpha=0, first=1000), a_deck(2000), lambda lessons: set(), most=2)
 
-    # Of 2000 draws from 2000 rows a share of 1/e is missed.
+    # 2000 draws from 2000 rows miss a fraction of 1/e of them.
     assert len(set(lessons[1][1000:])) == pytest.approx(2000 * (1 - np.exp(-1)), rel=0.05)
     assert np.mean(lessons[1][1000:]) == pytest.approx(1000, rel=0.05)
 
 
-def test_without_a_share_of_mistakes_there_is_no_exam_and_no_end():
+def test_with_alpha_0_there_is_no_exam_and_no_end():
     lessons, sampled, reason = drive(TCTBase(alpha=0), a_deck(10), lambda lessons: set(), most=12)
 
     assert [len(rows) for rows in lessons] == [2**number - 1 for number in range(1, 13)]
@@ -183,7 +182,7 @@ def test_without_a_share_of_mistakes_there_is_no_exam_and_no_end():
     assert reason is None
 
 
-def test_every_class_is_there_from_the_start():
+def test_the_first_lesson_holds_every_class():
     strata = np.zeros(1000, dtype=np.uint8)
     strata[77] = 1
 
@@ -210,14 +209,14 @@ def test_the_defaults_are_those_of_the_paper():
 
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.1, float("nan"), "0.2", None])
-def test_a_share_that_makes_no_sense_is_refused(alpha):
+def test_an_invalid_alpha_is_refused(alpha):
     with pytest.raises(ValueError, match="alpha") as caught:
         next(TCTBase(alpha=alpha).teach(a_deck(1000)))
 
     assert repr(alpha) in str(caught.value)
 
 
-def test_a_first_lesson_that_makes_no_sense_is_refused():
+def test_an_invalid_first_size_is_refused():
     with pytest.raises(ValueError, match="first"):
         next(TCTBase(first=0).teach(a_deck(1000)))
 
@@ -235,7 +234,7 @@ def test_an_answer_is_needed_before_a_lesson():
 
 
 def timeless():
-    """A backend on a clock that stands still: how busy the machine is makes no difference."""
+    """A backend whose clock stands still, so that a busy machine makes no difference."""
     return Inline(clock=FakeClock())
 
 
@@ -254,7 +253,7 @@ def test_the_last_model_within_the_time_is_returned_and_rows_may_be_taught_twice
         Slow(max_depth=4), time_limit=3000, teacher=TCTBase(alpha=0.3), backend=Inline(clock=Slow.clock), random_state=0
     ).fit(X, y)
 
-    # Five classes, so five rows at first; 1235 seconds for these lessons, and 1275 more do not surely end in time.
+    # Five classes, so five rows at first. These lessons take 1235 seconds; another one of 1275 may not end in time.
     assert classifier.stop_reason_ == "time"
     assert [finished.rows for finished in classifier.history_] == [5 * (2**number - 1) for number in range(1, 8)]
     assert classifier.n_rows_taught_ == 635 == classifier.best_estimator_.tree_.n_node_samples[0]
@@ -285,7 +284,7 @@ def test_both_backends_teach_the_same_rows_and_return_the_same_model(rows):
 
 
 def found_by_the_teacher(problem, rounds, seed):
-    """Which hypothesis the teacher's learner has in each round, the first in the list where several are as good."""
+    """The learner's hypothesis in each round; the first in the list if several are equally good."""
     pool = np.repeat(np.arange(len(problem.masses)), np.rint(1000 * problem.masses).astype(int))
     requests, hypotheses, answers = TCTBase(alpha=0.9).teach(a_deck(len(pool), seed)), [], None
     while len(hypotheses) < rounds:

@@ -1,4 +1,4 @@
-"""Every teacher keeps the same contract, and the suite notices those that do not."""
+"""Every teacher keeps the contract, and `check_teacher` reports those that do not."""
 
 import numpy as np
 import pytest
@@ -24,8 +24,8 @@ from fitwithin.teachers import (
 from fitwithin.testing import check_teacher
 
 
-class Curious:
-    """Adds only the rows that the model gets wrong; a plain class, as a user would write it."""
+class MistakesOnly:
+    """Adds only mistakes of the last model; a plain class, as a user would write it."""
 
     returns = "best"
 
@@ -43,7 +43,7 @@ class Curious:
 
 TEACHERS = [
     Auto(),
-    Curious(),
+    MistakesOnly(),
     Double(),
     Double(first=3),
     Full(),
@@ -78,13 +78,13 @@ def test_every_teacher_keeps_the_contract(teacher, size, classes, every, seed):
 )
 @settings(max_examples=15)
 @given(size=st.integers(1, 500), every=st.integers(2, 40), seed=st.integers(0, 2**32 - 1))
-def test_a_teacher_that_examines_what_it_teaches_keeps_the_rest_of_the_contract(teacher, size, every, seed):
+def test_a_teacher_that_examines_taught_rows_keeps_the_rest_of_the_contract(teacher, size, every, seed):
     check_teacher(
         teacher,
         size=size,
         answer=lambda rows: rows % every == 1,
         seed=seed,
-        most_requests=12,
+        max_requests=12,
         endless=True,
         examines_taught=True,
     )
@@ -94,17 +94,17 @@ def test_a_teacher_that_examines_what_it_teaches_keeps_the_rest_of_the_contract(
 @settings(max_examples=15)
 @given(size=st.integers(1, 1500), seed=st.integers(0, 2**32 - 1))
 def test_an_endless_teacher_keeps_the_rest_of_the_contract(batch, size, seed):
-    check_teacher(SGD(batch=batch), size=size, answer=lambda rows: rows < 0, seed=seed, most_requests=50, endless=True)
+    check_teacher(SGD(batch=batch), size=size, answer=lambda rows: rows < 0, seed=seed, max_requests=50, endless=True)
 
 
 @pytest.mark.parametrize("teacher", TEACHERS, ids=lambda teacher: repr(teacher).split(" object")[0])
 @pytest.mark.parametrize("wrong", [False, True], ids=["always right", "always wrong"])
-def test_every_teacher_keeps_the_contract_with_a_learner_that_is_always_the_same(teacher, wrong):
+def test_every_teacher_keeps_the_contract_with_a_learner_that_is_always_right_or_wrong(teacher, wrong):
     check_teacher(teacher, size=3000, answer=lambda rows: np.full(len(rows), wrong))
 
 
 def a_teacher(*requests, returns="best", reason="all rows"):
-    """A teacher that makes just these requests."""
+    """A teacher that makes these requests."""
 
     class Scripted:
         def teach(self, deck):
@@ -119,8 +119,8 @@ def a_teacher(*requests, returns="best", reason="all rows"):
 LESSON = Lesson(np.arange(3))
 
 
-class Forgetful:
-    """Teaches something else the second time."""
+class Unrepeatable:
+    """Makes other requests the second time."""
 
     returns = "last"
 
@@ -133,8 +133,8 @@ class Forgetful:
         return "all rows"
 
 
-class LosesItsSettings(BaseEstimator):
-    """Teaches what it was told after it was made, which a clone does not know."""
+class UnclonableSettings(BaseEstimator):
+    """Has a setting that is not a parameter, so that a clone loses it."""
 
     returns = "last"
     rows = 1
@@ -144,8 +144,8 @@ class LosesItsSettings(BaseEstimator):
         return "all rows"
 
 
-def one_that_loses_its_settings():
-    teacher = LosesItsSettings()
+def a_teacher_with_unclonable_settings():
+    teacher = UnclonableSettings()
     teacher.rows = 5
     return teacher
 
@@ -168,16 +168,16 @@ def one_that_loses_its_settings():
         (a_teacher(LESSON, reason=None), "stop reason"),
         (a_teacher(LESSON, reason="bored"), "stop reason"),
         (a_teacher(*[LESSON] * 2000), "did not end"),
-        (Forgetful(), "same requests"),
-        (one_that_loses_its_settings(), "clone"),
+        (Unrepeatable(), "same requests"),
+        (a_teacher_with_unclonable_settings(), "clone"),
     ],
 )
-def test_a_teacher_that_breaks_the_contract_is_told_how(teacher, complaint):
+def test_a_broken_contract_is_reported(teacher, complaint):
     with pytest.raises(AssertionError, match=complaint):
         check_teacher(teacher, size=100, answer=lambda rows: rows % 2 == 0)
 
 
-def test_an_exam_without_rows_is_answered_without_asking():
+def test_examine_without_rows_makes_no_request():
     with pytest.raises(StopIteration) as end:
         next(examine(np.arange(0)))
 
@@ -185,7 +185,7 @@ def test_an_exam_without_rows_is_answered_without_asking():
     assert end.value.value.mistakes == 0
 
 
-def test_an_exam_is_asked_once_and_its_answers_handed_on():
+def test_examine_makes_one_request_and_returns_its_answers():
     asking = examine(np.arange(4))
     answers = Answers(np.arange(4), np.array([True, False, False, True]))
 

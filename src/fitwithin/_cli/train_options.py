@@ -10,9 +10,9 @@ from sklearn.metrics import get_scorer_names
 
 from fitwithin._cli.options import make_learner, suggest_name, validate_choice
 from fitwithin._core.exceptions import UserInputError, join_names
-from fitwithin._estimator import TEACHERS
 from fitwithin._tabular import TaskType
 from fitwithin._tabular.files import DataFile, open_data_file, validate_output_path
+from fitwithin.teachers._registry import TEACHERS
 
 _MAX_COLUMN_NAMES = 20
 """Columns of the file that an error lists."""

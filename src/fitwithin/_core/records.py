@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -145,6 +145,40 @@ class Answers:
     def mistakes(self) -> int:
         """Number of rows that the model got wrong."""
         return int(np.count_nonzero(self.wrong))
+
+
+def examine(
+    rows: Rows, purpose: Purpose = "mistakes", *, margins: bool = False
+) -> Generator[Exam, Answers | None, Answers]:
+    """Request an exam on these rows and return its answers; without rows, return empty answers at once.
+
+    For use in a teacher: ``answers = yield from examine(rows)``.
+
+    Parameters
+    ----------
+    rows : array of int
+        Rows for the newest model to predict.
+    purpose : {"mistakes", "score", "validation", "holdout"}, default="mistakes"
+        What the exam is for; see `Exam`.
+    margins : bool, default=False
+        Whether to ask for margins too.
+
+    Returns
+    -------
+    Answers
+        The answers to the exam.
+
+    Raises
+    ------
+    TypeError
+        If the exam is not answered with `Answers`.
+    """
+    if not len(rows):
+        return Answers(rows, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.float32) if margins else None)
+    answers = yield Exam(rows, purpose, margins)
+    if answers is None:
+        raise TypeError("An Exam was answered with None; expected Answers. Send them with generator.send(answers).")
+    return answers
 
 
 @dataclass(frozen=True)

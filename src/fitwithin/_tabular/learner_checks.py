@@ -13,10 +13,11 @@ from sklearn.metrics import get_scorer
 from sklearn.utils.metaestimators import available_if
 
 from fitwithin._core.exceptions import UserInputError, closest_match, join_names
-from fitwithin._estimator import TEACHERS, validate_teacher
+from fitwithin._estimator import validate_teacher
 from fitwithin._tabular.columns import FeatureColumn
 from fitwithin._tabular.files import DataFile
 from fitwithin._tabular.target_column import TargetColumn
+from fitwithin.teachers._registry import TEACHERS
 
 _MAX_REASON_LENGTH = 200
 """Characters of an error of scikit-learn that are shown."""

@@ -1,12 +1,13 @@
-"""Teachers: which rows to teach next, which to examine.
+"""Teachers: which rows to train on next, and which rows to test the model on.
 
-Write one in a dozen lines: a class with `returns` and a generator method `teach(deck)`; see
+A teacher of one's own takes a dozen lines: a class with `returns` and a generator method `teach(deck)`; see
 `Teacher`.
 """
 
-from fitwithin._core.records import Answers, Exam, Lesson
+from fitwithin._core.cost import Outlook
+from fitwithin._core.records import Answers, Estimate, Exam, Lesson, StopReason, examine
 from fitwithin.teachers._auto import Auto
-from fitwithin.teachers._base import Requests, Teacher, examine
+from fitwithin.teachers._base import Requests, Teacher
 from fitwithin.teachers._deck import Deck
 from fitwithin.teachers._double import Double
 from fitwithin.teachers._full import Full
@@ -25,10 +26,13 @@ __all__ = [
     "Auto",
     "Deck",
     "Double",
+    "Estimate",
     "Exam",
     "Full",
     "Lesson",
+    "Outlook",
     "Requests",
+    "StopReason",
     "TBatch",
     "TCTActive",
     "TCTBase",

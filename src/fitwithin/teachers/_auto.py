@@ -1,43 +1,45 @@
-"""Auto: the teacher that is used when none is named."""
+"""Auto, the default teacher: a first lesson, a trial of emphasis on mistakes, and larger lessons until the deadline.
+
+The constants were set on the tuning half of the pairs in `benchmarks/accuracy.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fitwithin._core.records import Answers, Estimate, Exam, Lesson, Returns, Rows, StopReason
-from fitwithin.teachers._base import Requests, check_share, examine
-from fitwithin.teachers._deck import Deck, First
+from fitwithin._core.records import Estimate, Lesson, Returns, Rows, StopReason, examine
+from fitwithin.teachers._base import Requests, Subgenerator
+from fitwithin.teachers._deck import SMALL_POOL_ROWS, Deck, FirstSize, check_fraction
 
-# A pool of so few rows is taught whole.
-_SMALL = 500
-
-
-# The first lesson: a share of the pool, but some rows at least; and the share of the time that it may take.
-_FIRST, _SOME, _SCOUTING = 0.005, 250, 0.25
+# The first lesson. Times here and below are fractions of the time left.
+_FIRST_FRACTION = 0.005  # of the pool: the paper's m0
+_MIN_FIRST_ROWS = 250  # the cost of fewer rows says little about the cost of many
+_MAX_FIRST_FRACTION = 0.1  # of the pool, which `_MIN_FIRST_ROWS` may take of a small one
+_FIRST_TIME = 0.25  # then the learner is asked to stop
 
 
 class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """The default: finds out what lessons cost and whether mistakes are worth teaching, then fills the time.
+    """Default teacher: measure the cost of lessons, try emphasis on mistakes, then fill the time.
 
-    A small first lesson tells what training and exams take. A trial, two lessons of the same size of which one holds
-    mistakes of the first model, tells whether emphasis on hard rows pays off with this learner and this data. Then
-    lessons grow, as fast as the deadline allows, the last one up to it. A learner that can be asked to stop is; a
-    black box gets lessons that leave room for surprise.
+    A small first lesson measures the time of training and exams. A trial compares two lessons of the same
+    size, one of them with mistakes of the first model. It shows whether emphasis on hard rows helps this
+    learner on this data. Then lessons grow as fast as the deadline allows, and the last one fills the time.
+    A learner that can stop early is asked to. For any other learner, lessons leave a safety margin.
 
-    Which model is best is decided by a panel of rows that are never taught, the same ones for every model, on which a
-    larger lesson wins unless it did clearly worse. The estimate that the user gets comes from other rows.
+    The best model is chosen on validation rows, which are the same for all models and are never taught. A
+    model with more rows wins unless its score is clearly lower. The estimate for the user comes from
+    separate holdout rows.
 
     Parameters
     ----------
     alpha : float, default=0.2
-        With emphasis, the share of new rows that are mistakes of the last model.
+        With emphasis, the fraction of new rows that are mistakes of the last model, in [0, 1].
     emphasis : {"trial"} or bool, default="trial"
-        Whether there is emphasis; by default a trial decides.
+        Whether to emphasize mistakes; "trial" decides by the trial.
 
     Examples
     --------
@@ -57,306 +59,293 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         self.emphasis = emphasis
 
     def teach(self, deck: Deck) -> Requests:
-        """Yield a first lesson, the trial, and lessons that fill the time."""
-        check_share(self.alpha)
+        """Yield a first lesson, the trial, and larger lessons until the deadline."""
+        check_fraction(self.alpha)
         if self.emphasis not in ("trial", True, False):
             raise ValueError(f"emphasis must be 'trial', True or False; got {self.emphasis!r}.")
-        if deck.size <= _SMALL:
-            course = Course(deck, deck.size)
-            yield from course.teach(course.lesson)
+        if deck.size <= SMALL_POOL_ROWS:
+            state = TeachingState(deck, deck.size)
+            yield from state.teach_and_validate(state.lesson)
             return "all rows"
-        course = Course(deck, max(_FIRST, min(_SOME / deck.size, 0.1)))
-        yield from course.teach(course.lesson, _SCOUTING)
-        yield from course.summon_panel()
-        emphasis = Emphasis(self.alpha)
-        pays = (yield from trial(course, emphasis)) if self.emphasis == "trial" else self.emphasis
-        return (yield from _climb(course, emphasis if pays else None))
+        state = TeachingState(deck, max(_FIRST_FRACTION, min(_MIN_FIRST_ROWS / deck.size, _MAX_FIRST_FRACTION)))
+        yield from state.teach_and_validate(state.lesson, _FIRST_TIME)
+        yield from state.enlarge_validation_set()
+        search = MistakeSearch(self.alpha)
+        has_emphasis = (yield from run_trial(state, search)) if self.emphasis == "trial" else self.emphasis
+        return (yield from _grow_lessons(state, search if has_emphasis else None))
 
 
-def _climb(course: Course, emphasis: Emphasis | None) -> Steps[StopReason]:
-    """Larger and larger lessons, until no larger one is worth its time; no more emphasis once it did harm."""
-    while course.deck.left:
-        rows = next_size(course, emphasis)
-        if not rows:
-            if emphasis is None:
+def _grow_lessons(state: TeachingState, search: MistakeSearch | None) -> Subgenerator[StopReason]:
+    """Teach larger and larger lessons while one is worth its time; end emphasis when the score drops."""
+    while state.deck.left:
+        n_rows = choose_next_size(state, search)
+        if not n_rows:
+            if search is None:
                 return "time"
-            emphasis = None
+            search = None
             continue
-        before, size = course.score, len(course.lesson)
-        yield from _teach_more(course, emphasis, rows)
-        is_lower = before is not None and course.score is not None and course.score.value < before.value
-        if is_lower or len(course.lesson) == size:
-            emphasis = None
+        last_score, last_size = state.score, len(state.lesson)
+        yield from _teach_larger_lesson(state, search, n_rows)
+        has_dropped = last_score is not None and state.score is not None and state.score.value < last_score.value
+        if has_dropped or len(state.lesson) == last_size:
+            search = None
     return "all rows"
 
 
-def _teach_more(course: Course, emphasis: Emphasis | None, rows: int) -> Steps[None]:
-    new = rows - len(course.lesson)
-    if emphasis is None:
-        yield from course.teach(np.concatenate([course.lesson, course.deck.deal(new)]))
+def _teach_larger_lesson(state: TeachingState, search: MistakeSearch | None, n_rows: int) -> Subgenerator[None]:
+    """Add random rows to the last lesson, and mistakes of the last model if there is a search for them."""
+    n_new = n_rows - len(state.lesson)
+    if search is None:
+        yield from state.teach_and_validate(np.concatenate([state.lesson, state.deck.deal(n_new)]))
         return
-    mistakes = yield from emphasis.find_mistakes(course, new)
-    least, largest = len(course.lesson) + len(mistakes), largest_size(course, Emphasis(0.0))
-    if largest < course.most:
-        # Looking for them took longer than expected.
-        rows = max(least, min(rows, largest))
-    others = course.deck.deal(rows - least)
-    yield from course.teach(np.concatenate([course.lesson, mistakes, others]))
+    mistakes = yield from search.find_mistakes(state, n_new)
+    min_rows = len(state.lesson) + len(mistakes)
+    max_rows = find_largest_size(state, MistakeSearch(0.0))
+    if max_rows < state.max_rows:
+        # The search may have taken longer than expected.
+        n_rows = max(min_rows, min(n_rows, max_rows))
+    random = state.deck.deal(n_rows - min_rows)
+    yield from state.teach_and_validate(np.concatenate([state.lesson, mistakes, random]))
 
 
-# Rows of a lesson that is on trial: a share of the pool, but not so few that chance decides.
-_SHARE, _ENOUGH, _LEAST = 20, 2_000, 1_000
+# The trial
+_TRIAL_ONE_IN = 20  # rows of the pool for each row of a lesson: a trial on 0.5 % could not tell the two apart
+_MIN_TRIAL_ROWS = 2_000  # of a lesson: with fewer rows, chance decides
+_SMALL_POOL_TRIAL_ONE_IN = 6  # rows of the pool for each row of a lesson, where `_MIN_TRIAL_ROWS` would be more
+_MIN_TRIAL_NEW_ROWS = 1_000  # beyond the first lesson: fewer are not worth a trial, unless they are a tenth of the pool
+_TRIAL_LESSON_TIME = 0.1  # for each of the two lessons
+_TRIAL_SEARCH_TIME = 0.05  # for the mistakes
+_TRIAL_EXAM_TIME = 0.02  # for each of the two exams
+_MAX_TRIAL_EXAM_ROWS = 20_000  # the standard error of an accuracy is 0.35 % at most
+_SLOW_LESSON_TIME = 0.05  # a learner that takes longer for the first lesson has no time for a trial
+_TRIAL_TOLERANCE = 0.5  # standard errors that emphasis may be behind: its benefit grows with the lesson
 
 
-# Of the time that is left: a lesson on trial, the search for its mistakes, its exam.
-_TEACHING, _SEARCHING, _TRIAL_JUDGING = 0.1, 0.05, 0.02
+def run_trial(state: TeachingState, search: MistakeSearch) -> Subgenerator[bool]:
+    """Teach random rows, then the same number with mistakes among them; return whether mistakes help.
 
-
-# A learner that takes this much for the smallest lesson has no time for a trial.
-_SLOW = 0.05
-
-
-_TRIAL_JUDGES = 20_000
-
-
-# What emphasis is worth grows with the lesson, so it may be this many standard errors behind in a small one.
-_BEHIND = 0.5
-
-
-def trial(course: Course, emphasis: Emphasis) -> Steps[bool]:
-    """Teach random rows, then the same with mistakes among them; whether those did the better model.
-
-    Both are judged, by the user's score, on rows that are taught later at the earliest. The course goes on from what
-    the winner was taught. Without the time for a trial that says something there is none, and no emphasis.
+    Both models are compared by the user's score on rows that neither was taught. The next lesson starts from
+    the rows of the winner. Without time for a meaningful trial there is none, and no emphasis.
     """
-    new = _size(course, emphasis)
-    if new < min(_LEAST, course.deck.size // 10):
+    n_new = _choose_trial_size(state, search)
+    if n_new < min(_MIN_TRIAL_NEW_ROWS, state.deck.size // 10):
         return False
-    base, deck = course.lesson, course.deck
-    mistakes = yield from emphasis.find_mistakes(course, new)
-    random = deck.deal(new)
-    judges = deck.deal(course.outlook.affordable_exam_rows(_TRIAL_JUDGING, min(_TRIAL_JUDGES, deck.left // 2)))
-    yield from course.teach(np.concatenate([base, random]), _TEACHING)
-    plain = yield from examine(judges, purpose="score")
-    # One that was cut short is compared with one that gets the same time.
-    again = _TEACHING if course.was_cut else 2 * _TEACHING
-    yield from course.teach(np.concatenate([base, mistakes, random[len(mistakes) :]]), again)
-    hard = yield from examine(judges, purpose="score")
-    deck.discard(judges)
-    if plain.score is None or hard.score is None or hard.score.value < plain.score.value - _BEHIND * hard.score.error:
+    first, deck = state.lesson, state.deck
+    mistakes = yield from search.find_mistakes(state, n_new)
+    random = deck.deal(n_new)
+    n_exam_rows = state.outlook.affordable_exam_rows(_TRIAL_EXAM_TIME, min(_MAX_TRIAL_EXAM_ROWS, deck.left // 2))
+    exam_rows = deck.deal(n_exam_rows)
+    yield from state.teach_and_validate(np.concatenate([first, random]), _TRIAL_LESSON_TIME)
+    without = yield from examine(exam_rows, purpose="score")
+    # If the first model was cut short, the second one gets the same time; otherwise it may finish too.
+    second_time = _TRIAL_LESSON_TIME if state.was_cut_short else 2 * _TRIAL_LESSON_TIME
+    yield from state.teach_and_validate(np.concatenate([first, mistakes, random[len(mistakes) :]]), second_time)
+    with_mistakes = yield from examine(exam_rows, purpose="score")
+    deck.discard(exam_rows)
+    score, reference = with_mistakes.score, without.score
+    if score is None or reference is None or score.value < reference.value - _TRIAL_TOLERANCE * score.error:
         deck.discard(mistakes)
-        course.lesson = np.concatenate([base, random])
+        state.lesson = np.concatenate([first, random])
         return False
-    course.lesson = np.concatenate([base, random, mistakes])
+    state.lesson = np.concatenate([first, random, mistakes])
     return True
 
 
-def _size(course: Course, emphasis: Emphasis) -> int:
-    """New rows of a trial, as many as are worth their price."""
-    deck, outlook = course.deck, course.outlook
-    if outlook.fit_seconds(len(course.lesson)) > _SLOW * outlook.seconds_left:
+def _choose_trial_size(state: TeachingState, search: MistakeSearch) -> int:
+    """Return the new rows of a lesson of the trial, as many as the time allows."""
+    deck, outlook = state.deck, state.outlook
+    if outlook.fit_seconds(len(state.lesson)) > _SLOW_LESSON_TIME * outlook.seconds_left:
         return 0
-    rows = min(max(deck.size // _SHARE, min(_ENOUGH, deck.size // 6)), deck.left // 3)
-    while (
-        rows > _LEAST
-        and not outlook.can_stop_early
-        and outlook.fit_seconds(rows) > _TEACHING / 2 * outlook.seconds_left
-    ):
-        rows = int(0.8 * rows)
-    new = rows - len(course.lesson)
-    while (
-        new > _LEAST and outlook.exam_seconds(emphasis.rows_to_examine(course, new)) > _SEARCHING * outlook.seconds_left
-    ):
-        new = max(_LEAST, int(0.8 * new))
-    return new
+    min_rows = min(_MIN_TRIAL_ROWS, deck.size // _SMALL_POOL_TRIAL_ONE_IN)
+    n_rows = min(max(deck.size // _TRIAL_ONE_IN, min_rows), deck.left // 3)
+    fit_limit = _TRIAL_LESSON_TIME / 2 * outlook.seconds_left
+    search_limit = _TRIAL_SEARCH_TIME * outlook.seconds_left
+    while n_rows > _MIN_TRIAL_NEW_ROWS and not outlook.can_stop_early and outlook.fit_seconds(n_rows) > fit_limit:
+        n_rows = int(0.8 * n_rows)
+    n_new = n_rows - len(state.lesson)
+    while n_new > _MIN_TRIAL_NEW_ROWS and outlook.exam_seconds(search.rows_to_examine(state, n_new)) > search_limit:
+        n_new = max(_MIN_TRIAL_NEW_ROWS, int(0.8 * n_new))
+    return n_new
 
 
-# A step is so many times the last lesson, and is worth a part of the time that is left: it tells what a larger one
-# costs, and there is a model to fall back on. Nobody can tell a black box to stop, so it takes more of them.
-_GROWTH, _STEP, _STEP_OF_A_BLACK_BOX = 4, 0.25, 0.35
+# Sizes. A step is a lesson on the way to the largest one: it measures costs, and its model is there to fall back on.
+_MAX_STEP_GROWTH = 4  # times the rows of the last lesson
+_MIN_STEP_GROWTH = 1.5  # times the rows of the last lesson
+_STEP_TIME = 0.25  # for a step of a learner that can stop early
+_UNSTOPPABLE_STEP_TIME = 0.35  # for any other: a lesson that is too large loses all its time, so it takes more steps
+_MIN_GROWTH = 1.25  # times the rows of the last lesson; a smaller lesson is not worth its time
+_FILL_TIME = 1.1  # for the largest lesson of a learner that can stop early
+_EMPHASIS_FILL_TIME = 0.95  # the same with emphasis: a booster that is cut short fits hard rows poorly
+_UNSTOPPABLE_FILL_TIME = 0.95  # for any other learner, where a safety margin would leave no lesson worth its time
+_MUCH_TIME = 0.3  # of the time limit; with more left, a lesson that will be cut short is better than none
 
 
-# A lesson that is not this much larger than the last one is not worth its time.
-_WORTH = 1.25
-
-
-# The share of the time that is left which a lesson may be expected to take, where it can be cut short. One with many
-# mistakes should come to its end: a booster that was told the hard part of a story only tells it badly.
-_FILL, _FILL_WITH_EMPHASIS = 1.1, 0.95
-
-
-# The same where it cannot be cut short, but the time would be lost anyway.
-_GAMBLE = 0.95
-
-
-# With so much of the time left something is to be done with it.
-_MUCH = 0.3
-
-
-def next_size(course: Course, emphasis: Emphasis | None) -> int:
-    """Rows of the next lesson: a step on the way, or as many as fill the time; 0 if none is worth it."""
-    outlook, last = course.outlook, len(course.lesson)
-    largest = largest_size(course, emphasis)
-    if largest < _WORTH * last and outlook.killable and not outlook.can_stop_early:
-        largest = largest_size(course, emphasis, _GAMBLE)
-    if largest < min(_WORTH * last, course.most):
-        is_to_be_cut = outlook.can_stop_early and outlook.seconds_left > _MUCH * course.limit
-        # What cannot come to its end anyway may as well hold more rows.
-        return min(_GROWTH * last, course.most) if is_to_be_cut else 0
-    if emphasis is None and outlook.can_stop_early:
+def choose_next_size(state: TeachingState, search: MistakeSearch | None) -> int:
+    """Return the rows of the next lesson: a step, or as many as fill the time; 0 if none is worth its time."""
+    outlook, last_size = state.outlook, len(state.lesson)
+    largest = find_largest_size(state, search)
+    if largest < _MIN_GROWTH * last_size and outlook.killable and not outlook.can_stop_early:
+        largest = find_largest_size(state, search, _UNSTOPPABLE_FILL_TIME)
+    if largest < min(_MIN_GROWTH * last_size, state.max_rows):
+        # A lesson that cannot finish anyway may as well hold more rows.
+        can_be_cut_short = outlook.can_stop_early and outlook.seconds_left > _MUCH_TIME * state.time_limit
+        return min(_MAX_STEP_GROWTH * last_size, state.max_rows) if can_be_cut_short else 0
+    if search is None and outlook.can_stop_early:
         return largest
-    step = min(_GROWTH * last, largest // 2)
-    share = _STEP if outlook.can_stop_early else _STEP_OF_A_BLACK_BOX
-    is_step = (
-        step > 1.5 * last and outlook.fit_seconds(step) + _beside(course, emphasis, step) < share * outlook.seconds_left
-    )
-    return step if is_step else largest
+    step = min(_MAX_STEP_GROWTH * last_size, largest // 2)
+    step_time = _STEP_TIME if outlook.can_stop_early else _UNSTOPPABLE_STEP_TIME
+    step_seconds = outlook.fit_seconds(step) + _seconds_besides_fit(state, search, step)
+    is_worth_it = step > _MIN_STEP_GROWTH * last_size and step_seconds < step_time * outlook.seconds_left
+    return step if is_worth_it else largest
 
 
-def largest_size(course: Course, emphasis: Emphasis | None, share: float | None = None) -> int:
-    """As many rows as can be found, taught and judged in the time that is left.
+def find_largest_size(state: TeachingState, search: MistakeSearch | None, fill_time: float | None = None) -> int:
+    """Return the rows of the largest lesson whose search, training and exams fit in `fill_time` of the time left.
 
-    By default a lesson that cannot be cut short has room to take as much longer than expected as others did.
+    By default, a learner that cannot stop early gets a safety margin from the errors of earlier predictions.
     """
-    outlook, rows = course.outlook, course.most
-    if share is None:
-        fill = _FILL if emphasis is None else _FILL_WITH_EMPHASIS
-        share = fill if outlook.can_stop_early else 1 / outlook.safety_factor
-    while rows > len(course.lesson):
-        if outlook.fit_seconds(rows) <= share * (outlook.seconds_left - _beside(course, emphasis, rows)):
+    outlook, n_rows = state.outlook, state.max_rows
+    if fill_time is None and outlook.can_stop_early:
+        fill_time = _FILL_TIME if search is None else _EMPHASIS_FILL_TIME
+    elif fill_time is None:
+        fill_time = 1 / outlook.safety_factor
+    while n_rows > len(state.lesson):
+        available_seconds = outlook.seconds_left - _seconds_besides_fit(state, search, n_rows)
+        if outlook.fit_seconds(n_rows) <= fill_time * available_seconds:
             break
-        rows = int(0.97 * rows)
-    return rows
+        n_rows = int(0.97 * n_rows)
+    return n_rows
 
 
-def _beside(course: Course, emphasis: Emphasis | None, rows: int) -> float:
-    looking = 0 if emphasis is None else emphasis.rows_to_examine(course, rows - len(course.lesson))
-    return course.outlook.exam_seconds(looking) + course.reserve(rows)
+def _seconds_besides_fit(state: TeachingState, search: MistakeSearch | None, n_rows: int) -> float:
+    """Seconds for the search for mistakes before a lesson of `n_rows`, and for what follows its training."""
+    n_searched = 0 if search is None else search.rows_to_examine(state, n_rows - len(state.lesson))
+    return state.outlook.exam_seconds(n_searched) + state.reserved_seconds(n_rows)
 
 
-# So many rows are looked at for each new one at most, and for so much of the time: where mistakes are rare there are
-# fewer of them.
-_LOOKS, _LOOKING = 4, 0.35
-
-
-# A few more than should do, since mistakes come by chance.
-_SPARE = 1.05
+# The search for mistakes
+_MAX_EXAMINED_PER_NEW_ROW = 4  # rows; where mistakes are rare, a lesson holds fewer of them
+_SEARCH_TIME = 0.35  # for one search
+_SPARE_FACTOR = 1.05  # rows examined, relative to the expected need: mistakes come by chance
+_ASSUMED_MISTAKES = 0.2  # among the validation rows, where there are none
 
 
 @dataclass(frozen=True)
-class Emphasis:
-    """How many mistakes to teach, and where to find them.
+class MistakeSearch:
+    """Exam that finds mistakes of the last model, for emphasis on them in the next lesson.
 
     Parameters
     ----------
     alpha : float
-        Share of the new rows that are mistakes of the last model; the others are random rows.
+        Fraction of the new rows that are mistakes of the last model; the others are random rows.
     """
 
     alpha: float
 
-    def rows_to_examine(self, course: Course, new: int) -> int:
-        """Rows that are likely to hold the mistakes for so many new rows."""
-        # An error of none among a few judges is some error.
-        error = max(course.error, 0.2 / len(course.panel))
-        wanted = min(_SPARE * self.alpha * new / error, _LOOKS * new, course.deck.left)
-        return course.outlook.affordable_exam_rows(_LOOKING, int(wanted))
+    def rows_to_examine(self, state: TeachingState, n_new: int) -> int:
+        """Return the number of rows that should hold the mistakes for a lesson with `n_new` new rows."""
+        error_rate = max(state.error_rate, _ASSUMED_MISTAKES / len(state.validation_set))
+        wanted = min(
+            _SPARE_FACTOR * self.alpha * n_new / error_rate, _MAX_EXAMINED_PER_NEW_ROW * n_new, state.deck.left
+        )
+        return state.outlook.affordable_exam_rows(_SEARCH_TIME, int(wanted))
 
-    def find_mistakes(self, course: Course, new: int) -> Steps[Rows]:
-        """The last model's mistakes for so many new rows, or as many as were found."""
-        answers = yield from examine(course.deck.deal(self.rows_to_examine(course, new)))
-        found = np.flatnonzero(answers.wrong)[: round(self.alpha * new)]
-        others = np.ones(len(answers.rows), dtype=np.bool_)
-        others[found] = False
-        course.deck.discard(answers.rows[others])
+    def find_mistakes(self, state: TeachingState, n_new: int) -> Subgenerator[Rows]:
+        """Examine rows and return the mistakes for a lesson with `n_new` new rows, or as many as were found."""
+        answers = yield from examine(state.deck.deal(self.rows_to_examine(state, n_new)))
+        found = np.flatnonzero(answers.wrong)[: round(self.alpha * n_new)]
+        state.deck.discard(np.delete(answers.rows, found))
         return answers.rows[found]
 
 
-T = TypeVar("T")
+# Validation rows, which are never taught. There are as many holdout rows.
+_VALIDATION_ONE_IN = 25  # rows of the pool for each validation row
+_MAX_VALIDATION_ROWS = 5_000  # the standard error of an accuracy is 0.7 % at most
+_MIN_VALIDATION_ROWS = 200  # also the rows of the first exam, when the cost of exams is unknown
+_SMALL_POOL_VALIDATION_ONE_IN = 10  # rows of the pool for each one, where `_MIN_VALIDATION_ROWS` would be more
+_VALIDATION_TIME = 0.015  # for one exam
+
+# Time that a lesson leaves for what follows its training
+_EXAM_SAFETY_FACTOR = 1.3  # on the predicted seconds of exams
+_OVERHEAD_SAFETY_FACTOR = 1.2  # on the predicted seconds of the overhead
+_DELAY_SECONDS = 0.05  # for unexpected delays, such as a pause of the machine
+_DELAY_FRACTION = 0.02  # of the time limit, for the same
+_MAX_DELAY_SECONDS = 0.3  # that this fraction amounts to
 
 
-Steps = Generator[Lesson | Exam, Answers | None, T]
-"""A part of what a teacher yields, and what comes of it."""
-
-
-# A judge is a row that is not taught: one in 25, or in ten of a small pool. There are as many auditors.
-_JUDGES, _JUDGES_SHARE, _FEW_JUDGES, _FEW_JUDGES_SHARE = 5_000, 25, 200, 10
-
-
-# For the panel to examine a model, of the time that is left.
-_JUDGING = 0.015
-
-
-# For what nobody foresees: seconds, and a share of the limit up to some more seconds.
-_PAUSE, _UNFORESEEN, _LONG_PAUSE = 0.05, 0.02, 0.3
-
-
-class Course:
-    """What is taught so far, and how well.
+class TeachingState:
+    """The last lesson, the score of its model, and the rows kept back for validation and holdout.
 
     Parameters
     ----------
     deck : Deck
-        Where rows come from.
+        Source of rows.
     first : int or float
-        Rows of the first lesson, or their share of the pool.
+        Rows of the first lesson, or their fraction of the pool.
 
     Attributes
     ----------
     lesson : array of int
-        The rows of the next lesson, and after it of the last one.
+        The rows of the last lesson, from which the next one grows; at first those of the first lesson.
+    validation_set : array of int
+        The rows of each validation exam.
+    time_limit : float
+        Seconds until the deadline at the start.
     score : Estimate or None
-        How good the last model is, by the panel.
-    error : float
-        The share of the panel that the last model gets wrong.
-    was_cut : bool
+        Score of the last model on the validation set.
+    error_rate : float
+        Fraction of the validation set that the last model gets wrong.
+    was_cut_short : bool
         Whether the last lesson was stopped before its end.
     """
 
-    def __init__(self, deck: Deck, first: First) -> None:
+    def __init__(self, deck: Deck, first: FirstSize) -> None:
         self.deck = deck
         self.outlook = deck.outlook
-        self.limit = deck.outlook.seconds_left
+        self.time_limit = deck.outlook.seconds_left
         self.lesson = deck.opening(first)
-        judges = max(deck.size // _JUDGES_SHARE, min(_FEW_JUDGES, deck.size // _FEW_JUDGES_SHARE))
-        self._judges = deck.deal(min(_JUDGES, judges))
-        self._auditors = deck.deal(len(self._judges))
-        self.panel = self._judges[:_FEW_JUDGES]
+        min_rows = min(_MIN_VALIDATION_ROWS, deck.size // _SMALL_POOL_VALIDATION_ONE_IN)
+        self._validation_pool = deck.deal(min(_MAX_VALIDATION_ROWS, max(deck.size // _VALIDATION_ONE_IN, min_rows)))
+        self._holdout_pool = deck.deal(len(self._validation_pool))
+        self.validation_set = self._validation_pool[:_MIN_VALIDATION_ROWS]
         self.score: Estimate | None = None
-        self.error = 0.5
-        self.was_cut = False
+        self.error_rate = 0.5
+        self.was_cut_short = False
 
     @property
-    def most(self) -> int:
-        """Rows of the largest lesson that there can be."""
+    def max_rows(self) -> int:
+        """Rows of the largest possible lesson."""
         return len(self.lesson) + self.deck.left
 
-    def summon_panel(self) -> Steps[None]:
-        """As many judges as are worth their time, once it is known what an exam takes; of the first model as well."""
-        few, size = len(self.panel), self.outlook.affordable_exam_rows(_JUDGING, len(self._judges))
-        self.panel = self._judges[: max(size, few)]
-        if size > few:
-            # By a few judges it may look better than it is, and no other model would be as lucky.
-            yield from self._be_judged()
-            yield from examine(self._auditors[few:size], purpose="holdout")
+    def enlarge_validation_set(self) -> Subgenerator[None]:
+        """Use as many validation rows as the time allows, and examine the first model on all of them too."""
+        n_before = len(self.validation_set)
+        n_affordable = self.outlook.affordable_exam_rows(_VALIDATION_TIME, len(self._validation_pool))
+        self.validation_set = self._validation_pool[: max(n_affordable, n_before)]
+        if n_affordable > n_before:
+            # On few rows the first model may look better than it is, and no later model would have the same luck.
+            yield from self._validate()
+            yield from examine(self._holdout_pool[n_before:n_affordable], purpose="holdout")
 
-    def reserve(self, rows: int) -> float:
-        """Seconds that a lesson of so many rows needs beside its training, for its model to count."""
-        exams = 1.3 * self.outlook.exam_seconds(2 * len(self.panel))
-        return exams + 1.2 * self.outlook.overhead_seconds(rows) + _PAUSE + min(_UNFORESEEN * self.limit, _LONG_PAUSE)
+    def reserved_seconds(self, n_rows: int) -> float:
+        """Return the seconds that a lesson of `n_rows` needs after its training, for its model to count."""
+        exams = _EXAM_SAFETY_FACTOR * self.outlook.exam_seconds(2 * len(self.validation_set))
+        overhead = _OVERHEAD_SAFETY_FACTOR * self.outlook.overhead_seconds(n_rows)
+        return exams + overhead + _DELAY_SECONDS + min(_DELAY_FRACTION * self.time_limit, _MAX_DELAY_SECONDS)
 
-    def teach(self, lesson: Rows, share: float = 1.0) -> Steps[None]:
-        """Teach these rows in at most a share of the time that is left; let the panel judge, and auditors after it."""
-        left = self.outlook.seconds_left
-        within = max(0.0, min(share * left, left - self.reserve(len(lesson))))
+    def teach_and_validate(self, lesson: Rows, time_fraction: float = 1.0) -> Subgenerator[None]:
+        """Teach these rows in at most a fraction of the time left, then examine validation and holdout rows."""
+        seconds_left = self.outlook.seconds_left
+        within = max(0.0, min(time_fraction * seconds_left, seconds_left - self.reserved_seconds(len(lesson))))
         yield Lesson(lesson, within=within if np.isfinite(within) else None)
         self.lesson = lesson
-        self.was_cut = self.outlook.fit_seconds(len(lesson)) > within
-        yield from self._be_judged()
-        yield from examine(self._auditors[: len(self.panel)], purpose="holdout")
+        self.was_cut_short = self.outlook.fit_seconds(len(lesson)) > within
+        yield from self._validate()
+        yield from examine(self._holdout_pool[: len(self.validation_set)], purpose="holdout")
 
-    def _be_judged(self) -> Steps[None]:
-        answers = yield from examine(self.panel, purpose="validation")
+    def _validate(self) -> Subgenerator[None]:
+        answers = yield from examine(self.validation_set, purpose="validation")
         self.score = answers.score
-        # Without a panel, where the first lesson takes every row, nothing is known.
-        self.error = answers.mistakes / len(answers.rows) if len(answers.rows) else self.error
+        if len(answers.rows):
+            # A first lesson that takes every row leaves no validation rows, and the error rate stays unknown.
+            self.error_rate = answers.mistakes / len(answers.rows)

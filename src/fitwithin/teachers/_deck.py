@@ -1,4 +1,4 @@
-"""The rows of a pool as a deck of cards: dealt at random, discarded, dealt again."""
+"""The rows of a pool as a deck of cards, and the checks of the sizes that teachers take."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy.typing as npt
 from fitwithin._core.cost import Outlook
 from fitwithin._core.records import Rows
 
-First = int | float
-"""The size of a first lesson: rows, or a share of the pool."""
+FirstSize = int | float
+"""Size of the first lesson: a number of rows (int) or a fraction of the pool (float)."""
 
+# Rows of a pool that is taught whole; the default fraction of it would be two or three rows.
+SMALL_POOL_ROWS = 500
 
-_SMALL = 500
+# Rows of a pool that is shuffled whole on the first deal, which takes about 50 ms at this size.
+_SHUFFLED_POOL_ROWS = 2_000_000
 
-
-_LARGE = 2_000_000
-
-
-_PIECE = 1 << 18
+# Class codes that are counted at a time: `bincount` converts its input to 8 bytes a row.
+_COUNTED_CODES = 1 << 18
 
 
 class Deck:
@@ -33,16 +33,16 @@ class Deck:
     Parameters
     ----------
     size : int
-        Rows in the pool.
+        Number of rows in the pool.
     rng : numpy.random.Generator
-        The only source of chance, for the deck and for its teacher.
+        The only source of randomness, for the deck and for its teacher.
     strata : array of int, optional
-        The class of each row as a small number; the opening lesson then holds every class.
-    least : int, default=1
-        How many rows of the rarest class an opening lesson that is a share of the pool should hold; it
+        The class of each row as a small number. The opening lesson then holds every class.
+    min_class_rows : int, default=1
+        Rows of the rarest class in an opening lesson whose size is a fraction of the pool. The lesson
         grows for that, up to a tenth of the pool.
     outlook : Outlook, optional
-        What the teacher may afford; without one there is time for everything.
+        What the teacher can afford. By default the time is unlimited.
 
     Examples
     --------
@@ -63,170 +63,188 @@ class Deck:
         size: int,
         rng: np.random.Generator,
         strata: npt.NDArray[np.unsignedinteger] | None = None,
-        least: int = 1,
+        min_class_rows: int = 1,
         outlook: Outlook | None = None,
     ) -> None:
         self.size = size
         self.outlook = outlook or Outlook()
         self.rng = rng
         self._strata = strata
-        self._least = least
-        self._numbers: type[np.integer[Any]] = np.int32 if size < 2**31 else np.int64
-        self._dealt = np.zeros(size, dtype=np.bool_)
-        self._undealt = size
-        self._pile: Rows | None = None
+        self._min_class_rows = min_class_rows
+        self._row_dtype: type[np.integer[Any]] = np.int32 if size < 2**31 else np.int64
+        self._was_dealt = np.zeros(size, dtype=np.bool_)
+        self._n_undealt = size
+        self._shuffled: Rows | None = None
         self._discarded: list[Rows] = []
 
     @property
     def left(self) -> int:
-        """Rows that can still be dealt, discarded ones included."""
-        return self._undealt + sum(map(len, self._discarded))
+        """Number of rows that can still be dealt, including discarded ones."""
+        return self._n_undealt + sum(map(len, self._discarded))
 
-    def opening(self, first: First) -> Rows:
-        """The rows of a first lesson.
+    def opening(self, first: FirstSize) -> Rows:
+        """Deal the rows of a first lesson.
 
-        At least one row of every class, and otherwise the pool's class proportions.
+        They have the class proportions of the pool, and hold at least one row of every class.
 
         Parameters
         ----------
         first : int or float
-            An int is a number of rows; a float a share of the pool, and then a pool of at most 500
-            rows is dealt whole.
+            A number of rows (int) or a fraction of the pool (float). With a fraction, a pool of at
+            most 500 rows is dealt whole.
+
+        Returns
+        -------
+        array of int
+            The rows, in random order; in the order of the pool if it is dealt whole.
 
         Raises
         ------
         ValueError
-            If `first` is neither a positive number of rows nor a share in (0, 1].
+            If `first` is neither a positive number of rows nor a fraction in (0, 1].
         """
-        wanted = self._opening_size(first)
+        count = _opening_size(first, self.size)
         if self._strata is not None:
-            least = 1 if isinstance(first, Integral) else self._least
-            wanted = max(wanted, self._enough_of_each(_counts(self._strata), least))
+            min_class_rows = 1 if isinstance(first, Integral) else self._min_class_rows
+            count = max(count, _min_opening_size(_count_rows_by_class(self._strata), min_class_rows))
         rows: Rows
-        if wanted >= self.size:
-            rows = np.arange(self.size, dtype=self._numbers)
+        if count >= self.size:
+            rows = np.arange(self.size, dtype=self._row_dtype)
         elif self._strata is None:
-            rows = self._draw(wanted)
+            rows = self._draw_undealt(count)
         else:
-            rows = _stratified(self._strata, wanted, self.rng).astype(self._numbers)
-        self._mark(rows)
+            rows = _sample_stratified(self._strata, count, self.rng).astype(self._row_dtype)
+        self._mark_dealt(rows)
         return rows
 
-    def _enough_of_each(self, counts: npt.NDArray[np.intp], least: int) -> int:
-        """Rows that hold every class, and the rarest one as often as is wanted if that is not too much."""
-        present = counts[counts > 0]
-        if least == 1:
-            return len(present)
-        return max(len(present), min(-(-least * self.size // int(present.min())), self.size // 10))
-
-    def _opening_size(self, first: First) -> int:
-        if isinstance(first, Integral) and not isinstance(first, bool) and first > 0:
-            return int(first)
-        if isinstance(first, Real) and not isinstance(first, Integral) and 0 < first <= 1:
-            return self.size if self.size <= _SMALL else max(1, round(float(first) * self.size))
-        raise ValueError(f"first must be a positive number of rows (int) or a share in (0, 1] (float); got {first!r}.")
-
     def deal(self, count: int) -> Rows:
-        """So many random rows; fewer if fewer are left."""
-        hand = self._draw(min(count, self._undealt))
-        self._mark(hand)
-        if len(hand) == count or not self._discarded:
-            return hand
+        """Deal `count` random rows, or all that are left if these are fewer."""
+        rows = self._draw_undealt(min(count, self._n_undealt))
+        self._mark_dealt(rows)
+        if len(rows) == count or not self._discarded:
+            return rows
         self._shuffle_discarded()
-        return np.concatenate([hand, self.deal(count - len(hand))])
+        return np.concatenate([rows, self.deal(count - len(rows))])
 
     def discard(self, rows: Rows) -> None:
-        """Put rows that were dealt but not taught aside; they come back when all were dealt."""
+        """Put dealt rows aside; they come back when all rows were dealt."""
         if len(rows):
             self._discarded.append(rows)
 
     def pick(self, rows: Rows, count: int) -> tuple[Rows, Rows]:
-        """So many of these rows at random, and the others in their order."""
-        chosen = np.zeros(len(rows), dtype=np.bool_)
-        chosen[self.rng.permutation(len(rows))[:count]] = True
-        return rows[chosen], rows[~chosen]
+        """Split `rows` into `count` random ones and the others, both in their order."""
+        is_chosen = np.zeros(len(rows), dtype=np.bool_)
+        is_chosen[self.rng.permutation(len(rows))[:count]] = True
+        return rows[is_chosen], rows[~is_chosen]
 
-    def _mark(self, rows: Rows) -> None:
-        self._dealt[rows] = True
-        self._undealt -= len(rows)
+    def _mark_dealt(self, rows: Rows) -> None:
+        self._was_dealt[rows] = True
+        self._n_undealt -= len(rows)
 
-    def _draw(self, count: int) -> Rows:
-        # Work in proportion to the rows asked for, not to the pool: in a large one propose and
-        # reject, and list what is left only once a fair share of it is gone.
-        used = self.size - self._undealt + count
-        if self._pile is None and (self.size <= _LARGE or 8 * used > self.size):
-            self._pile = np.flatnonzero(~self._dealt).astype(self._numbers)
-            self.rng.shuffle(self._pile)
-        if self._pile is not None:
-            hand, self._pile = self._pile[:count], self._pile[count:]
-            return hand
-        hand = _distinct(self.size, 2 * count + 8, self.rng)
-        hand = hand[~self._dealt[hand]][:count]
-        while len(hand) < count:
-            more = _distinct(self.size, 2 * count + 8, self.rng)
-            hand = first_of_each(np.concatenate([hand, more[~self._dealt[more]]]))[:count]
-        return hand.astype(self._numbers)
+    def _draw_undealt(self, count: int) -> Rows:
+        """Return `count` random rows that were not dealt, without marking them."""
+        # The work should grow with the rows asked for, not with the pool. So a large pool is sampled with
+        # rejection, and its undealt rows are listed only once an eighth of them was used.
+        n_used = self.size - self._n_undealt + count
+        if self._shuffled is None and (self.size <= _SHUFFLED_POOL_ROWS or 8 * n_used > self.size):
+            self._shuffled = np.flatnonzero(~self._was_dealt).astype(self._row_dtype)
+            self.rng.shuffle(self._shuffled)
+        if self._shuffled is not None:
+            rows, self._shuffled = self._shuffled[:count], self._shuffled[count:]
+            return rows
+        rows = _sample_distinct(self.size, 2 * count + 8, self.rng)
+        rows = rows[~self._was_dealt[rows]][:count]
+        while len(rows) < count:
+            more = _sample_distinct(self.size, 2 * count + 8, self.rng)
+            rows = drop_repeats(np.concatenate([rows, more[~self._was_dealt[more]]]))[:count]
+        return rows.astype(self._row_dtype)
 
     def _shuffle_discarded(self) -> None:
         rows = np.concatenate(self._discarded)
         self._discarded = []
-        self._dealt[rows] = False
-        self._undealt += len(rows)
-        self._pile = self.rng.permutation(rows)
+        self._was_dealt[rows] = False
+        self._n_undealt += len(rows)
+        self._shuffled = self.rng.permutation(rows)
 
 
-def _distinct(size: int, count: int, rng: np.random.Generator) -> Rows:
-    """About so many distinct numbers below `size`, in random order."""
-    return first_of_each(rng.integers(size, size=count, dtype=np.intp))
+def check_fraction(alpha: float) -> None:
+    """Raise a ValueError if alpha is not a number in [0, 1]."""
+    if not (isinstance(alpha, Real) and 0 <= alpha <= 1):
+        raise ValueError(
+            f"alpha must be a number in [0, 1], the fraction of new training rows that are hard for the last model; "
+            f"got {alpha!r}."
+        )
 
 
-def first_of_each(rows: Rows) -> Rows:
-    """These rows without repeats, each where it came first."""
-    _, where = np.unique(rows, return_index=True)
-    return rows[np.sort(where)]
+def _opening_size(first: FirstSize, pool_size: int) -> int:
+    """Return `first` as a number of rows; raise a ValueError if it is none."""
+    if isinstance(first, Integral) and not isinstance(first, bool) and first > 0:
+        return int(first)
+    if isinstance(first, Real) and not isinstance(first, Integral) and 0 < first <= 1:
+        return pool_size if pool_size <= SMALL_POOL_ROWS else max(1, round(float(first) * pool_size))
+    raise ValueError(f"first must be a positive number of rows (int) or a fraction in (0, 1] (float); got {first!r}.")
 
 
-def _stratified(strata: npt.NDArray[np.unsignedinteger], count: int, rng: np.random.Generator) -> Rows:
-    """Random rows in the pool's class proportions, at least one of every class."""
-    quotas = _quotas(_counts(strata), count)
-    candidates = _distinct(len(strata), 4 * count, rng) if 8 * count < len(strata) else rng.permutation(len(strata))
-    chosen, missing = _fill(strata, candidates, quotas)
+def _min_opening_size(class_counts: npt.NDArray[np.intp], min_class_rows: int) -> int:
+    """Rows that hold every class, and enough of the rarest one unless that takes over a tenth of the pool."""
+    present = class_counts[class_counts > 0]
+    if min_class_rows == 1:
+        return len(present)
+    pool_size = int(class_counts.sum())
+    return max(len(present), min(-(-min_class_rows * pool_size // int(present.min())), pool_size // 10))
+
+
+def _sample_distinct(size: int, n_draws: int, rng: np.random.Generator) -> Rows:
+    """Return the distinct ones of `n_draws` random numbers below `size`, in random order."""
+    return drop_repeats(rng.integers(size, size=n_draws, dtype=np.intp))
+
+
+def drop_repeats(rows: Rows) -> Rows:
+    """Return the distinct rows in the order of their first occurrence."""
+    _, first_positions = np.unique(rows, return_index=True)
+    return rows[np.sort(first_positions)]
+
+
+def _sample_stratified(strata: npt.NDArray[np.unsignedinteger], count: int, rng: np.random.Generator) -> Rows:
+    """Return `count` random rows in the class proportions of the pool, at least one of every class."""
+    quotas = _allocate_quotas(_count_rows_by_class(strata), count)
+    is_small_sample = 8 * count < len(strata)
+    candidates = _sample_distinct(len(strata), 4 * count, rng) if is_small_sample else rng.permutation(len(strata))
+    chosen, missing = _take_up_to_quotas(strata, candidates, quotas)
     if missing.any():
-        # Rare classes that the candidates were short of: look through the whole pool, once, for those.
+        # The candidates hold too few rows of some rare classes: search the whole pool, once, for these classes.
         rare = rng.permutation(np.flatnonzero((missing > 0)[strata]))
-        refilled, _ = _fill(strata, rare, np.where(missing > 0, quotas, 0))
+        refilled, _ = _take_up_to_quotas(strata, rare, np.where(missing > 0, quotas, 0))
         chosen = np.concatenate([chosen[(missing == 0)[strata[chosen]]], refilled])
     return rng.permutation(chosen)
 
 
-def _counts(strata: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.intp]:
-    """Rows of each class, counted in pieces: counting all at once would widen every code first."""
-    classes = int(strata.max()) + 1
-    pieces = (strata[start : start + _PIECE] for start in range(0, len(strata), _PIECE))
-    counts = np.zeros(classes, dtype=np.intp)
-    for piece in pieces:
-        counts += np.bincount(piece, minlength=classes)
+def _count_rows_by_class(strata: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.intp]:
+    n_classes = int(strata.max()) + 1
+    counts = np.zeros(n_classes, dtype=np.intp)
+    for start in range(0, len(strata), _COUNTED_CODES):
+        counts += np.bincount(strata[start : start + _COUNTED_CODES], minlength=n_classes)
     return counts
 
 
-def _fill(
+def _take_up_to_quotas(
     strata: npt.NDArray[np.unsignedinteger], candidates: Rows, quotas: npt.NDArray[np.intp]
 ) -> tuple[Rows, npt.NDArray[np.intp]]:
-    """The first candidates of each class up to its quota, and how many each class is short."""
-    ordered = candidates[np.argsort(strata[candidates], kind="stable")]
+    """Return the first candidates of each class up to its quota, and the rows that each class still misses."""
+    by_class = candidates[np.argsort(strata[candidates], kind="stable")]
     counts = np.bincount(strata[candidates], minlength=len(quotas))
-    rank = np.arange(len(ordered)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return ordered[rank < np.repeat(quotas, counts)], np.maximum(quotas - counts, 0)
+    rank_in_class = np.arange(len(by_class)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return by_class[rank_in_class < np.repeat(quotas, counts)], np.maximum(quotas - counts, 0)
 
 
-def _quotas(counts: npt.NDArray[np.intp], total: int) -> npt.NDArray[np.intp]:
-    """Rows for each class: proportional by largest remainder, at least one where there are any."""
-    shares = counts * (total / counts.sum())
-    quotas: npt.NDArray[np.intp] = np.maximum(np.floor(shares).astype(np.intp), counts > 0)
-    by_remainder = np.argsort(np.floor(shares) - shares, kind="stable")
-    open_to_more = by_remainder[quotas[by_remainder] < shares[by_remainder]]
-    quotas[open_to_more[: max(0, total - int(quotas.sum()))]] += 1
+def _allocate_quotas(class_counts: npt.NDArray[np.intp], total: int) -> npt.NDArray[np.intp]:
+    """Return the rows to take of each class: proportional by largest remainder, and at least one of each."""
+    exact = class_counts * (total / class_counts.sum())
+    quotas: npt.NDArray[np.intp] = np.maximum(np.floor(exact).astype(np.intp), class_counts > 0)
+    by_remainder = np.argsort(np.floor(exact) - exact, kind="stable")
+    rounded_down = by_remainder[quotas[by_remainder] < exact[by_remainder]]
+    quotas[rounded_down[: max(0, total - int(quotas.sum()))]] += 1
     while quotas.sum() > total:
-        # Rounding the rare classes up to one took more than there is: the largest give it back.
+        # Rare classes were rounded up to one row; the largest classes make up for it.
         quotas[np.argmax(quotas)] -= 1
     return quotas

@@ -1,4 +1,4 @@
-"""Double: random rows, twice as many each time."""
+"""Double: random rows, twice as many in each round."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from sklearn.base import BaseEstimator
 
 from fitwithin._core.records import Lesson, Returns
 from fitwithin.teachers._base import Requests
-from fitwithin.teachers._deck import Deck, First
+from fitwithin.teachers._deck import Deck, FirstSize
 
 
 class Double(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Lessons of m0, 2 m0, 4 m0, ... random rows; the last model is returned.
+    """Teach lessons of m0, 2 m0, 4 m0, ... random rows, and return the last model.
 
     Parameters
     ----------
     first : int or float, default=0.005
-        m0: an int is rows, a float a share of the pool, and then a pool of at most 500 rows is
-        taught whole.
+        m0, the rows of the first lesson: a number of rows (int) or a fraction of the pool (float). With a
+        fraction, a pool of at most 500 rows is taught whole.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class Double(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type
 
     returns: Returns = "last"
 
-    def __init__(self, *, first: First = 0.005) -> None:
+    def __init__(self, *, first: FirstSize = 0.005) -> None:
         self.first = first
 
     def teach(self, deck: Deck) -> Requests:

@@ -10,7 +10,7 @@ from fitwithin.teachers._deck import Deck
 
 
 class Full(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """One lesson of every row: what training without a teacher does, under a deadline.
+    """Teach one lesson of every row: plain training, under a deadline.
 
     Examples
     --------
@@ -23,6 +23,6 @@ class Full(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     returns: Returns = "last"
 
     def teach(self, deck: Deck) -> Requests:
-        """Yield the one lesson."""
+        """Yield one lesson of every row."""
         yield Lesson(deck.opening(deck.size))
         return "all rows"

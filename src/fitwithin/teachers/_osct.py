@@ -8,44 +8,42 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fitwithin._core.records import Lesson, Mask, Returns, Rows
-from fitwithin.teachers._base import Requests, examine
-from fitwithin.teachers._deck import Deck, First, first_of_each
+from fitwithin._core.records import Lesson, Mask, Returns, Rows, examine
+from fitwithin.teachers._base import Requests
+from fitwithin.teachers._deck import Deck, FirstSize, drop_repeats
 
 Guess = int | str
-"""A guess of the number of the learner's hypotheses: a number, or "half-percent"."""
+"""Guessed number of the learner's hypotheses: an integer, or "half-percent"."""
 
-
+# log2 of the guess "half-percent", as a fraction of the rows m: with it the paper sends about 0.005 m rows a round.
 _HALF_PERCENT = 0.005
 
-
-# Enough to draw every example for sure, and still a number that can be counted to.
-_MOST_DRAWS = 2.0**62
+# Draws of a round at most: enough to draw every example almost surely, and it still fits in an int64.
+_MAX_DRAWS = 2.0**62
 
 
 class OSCT(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Every round examines the whole pool and sends a few mistakes, by weights that double.
+    """Examine the whole pool in each round, and add a few mistakes, drawn by weights that double.
 
     Parameters
     ----------
     guess : int or "half-percent", default=2
-        N, the guessed number of the learner's hypotheses, at least 2; "half-percent" is
-        2 to the power of half a per cent of the rows.
+        N, the guessed number of the learner's hypotheses, at least 2. "half-percent" is 2 to the power of
+        0.5 % of the rows.
     returns : {"best", "last"}, default="last"
-        Which model is handed back; "best" goes by the lower bound over all rows of the pool, which
-        were partly taught.
+        Which model to return. "best" compares the lower bounds over all rows of the pool, including
+        taught ones.
     first : int or float, default=0.005
-        Rows of the first lesson: an int is rows, a float a share of the pool, and then a pool of
-        at most 500 rows is taught whole.
+        Rows of the first lesson: a number of rows (int) or a fraction of the pool (float). With a fraction, a
+        pool of at most 500 rows is taught whole.
 
     Notes
     -----
-    The figure in the appendix of *Time-Constrained Learning* (Filho, Laber, Lazera, Molinaro),
-    after Cicalese, Filho, Laber and Molinaro (2020). As printed, an example is sent with a
-    probability equal to the increase of its weight, and these can add up to more than one; here
-    they are halved, as in the authors' code. Rows that were taught already are not sent again. When
-    nothing is sent, N is squared and the weights start afresh; the model is the same then, and so are its
-    mistakes, which are not asked for again.
+    The figure in the appendix of *Time-Constrained Learning* (Filho, Laber, Lazera, Molinaro), after
+    Cicalese, Filho, Laber and Molinaro (2020). As printed, an example is sent with a probability equal to the
+    increase of its weight. These probabilities can add up to more than one, so they are halved here, as in the
+    authors' code. Rows that were taught are not sent again. When nothing is sent, N is squared and the weights
+    are reset. The model and its mistakes are the same then, so there is no new exam.
 
     Examples
     --------
@@ -60,34 +58,34 @@ class OSCT(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
 
     classes_only = True
 
-    def __init__(self, *, guess: Guess = 2, returns: Returns = "last", first: First = 0.005) -> None:
+    def __init__(self, *, guess: Guess = 2, returns: Returns = "last", first: FirstSize = 0.005) -> None:
         self.guess = guess
         self.returns = returns
         self.first = first
 
     def teach(self, deck: Deck) -> Requests:
-        """Yield a lesson, an exam of the whole pool, and so on."""
+        """Yield a lesson and an exam on the whole pool in each round."""
         pool = np.arange(deck.size)
         log_guess = self._log_guess(deck.size)
-        weights = _Weights(deck.size)
+        weights = _ExampleWeights(deck.size)
         lesson = deck.opening(self.first)
         while True:
             yield Lesson(lesson)
             answers = yield from examine(pool)
-            new = answers.wrong.copy()
-            new[lesson] = False
-            if not new.any():
-                # Nothing is left to send, whatever the guess.
+            is_new_mistake = answers.wrong.copy()
+            is_new_mistake[lesson] = False
+            if not is_new_mistake.any():
+                # There is nothing to send, whatever the guess.
                 return "no mistakes"
-            sent = weights.draw(answers.wrong, new, log_guess, deck.rng)
+            sent = weights.draw(answers.wrong, is_new_mistake, log_guess, deck.rng)
             while not len(sent):
                 log_guess *= 2
-                weights = _Weights(deck.size)
-                sent = weights.draw(answers.wrong, new, log_guess, deck.rng)
+                weights = _ExampleWeights(deck.size)
+                sent = weights.draw(answers.wrong, is_new_mistake, log_guess, deck.rng)
             lesson = np.concatenate([lesson, sent.astype(lesson.dtype)])
 
     def _log_guess(self, size: int) -> float:
-        """log2 N; N itself would overflow."""
+        """Return log2 N, since N itself would overflow."""
         if self.returns not in ("best", "last"):
             raise ValueError(f'returns must be "best" or "last"; got {self.returns!r}.')
         if self.guess == "half-percent":
@@ -97,30 +95,29 @@ class OSCT(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         raise ValueError(f'guess must be an integer of at least 2, or "half-percent"; got {self.guess!r}.')
 
 
-class _Weights:
-    """The weight of each example: 1/(2m), doubled so many times."""
+class _ExampleWeights:
+    """Weights of the m examples, each 1/(2m) times a power of two; only the exponents are stored."""
 
     def __init__(self, size: int) -> None:
         self._doublings = np.zeros(size, dtype=np.uint8)
 
-    def draw(self, wrong: Mask, new: Mask, log_guess: float, rng: np.random.Generator) -> Rows:
-        """Double the weights of the wrong examples until they add up to 1; the examples to send.
+    def draw(self, wrong: Mask, is_new_mistake: Mask, log_guess: float, rng: np.random.Generator) -> Rows:
+        """Double the weights of the wrong examples until they add up to 1, and draw the examples to send.
 
-        4 log2 N times at most one of the new examples is drawn, with half the increase of its weight as
-        its probability.
+        Each of 4 log2 N draws takes at most one new mistake. Its probability is half the increase of its weight.
         """
         size = len(wrong)
         total = int((1 << self._doublings[wrong].astype(np.int64)).sum())
         doublings = (-(-2 * size // total) - 1).bit_length()
-        candidates = np.flatnonzero(new)
+        candidates = np.flatnonzero(is_new_mistake)
         increase = (2.0**doublings - 1) * 2.0 ** self._doublings[candidates] / (2 * size)
         self._doublings[wrong] += np.uint8(doublings)
-        draws = math.ceil(min(4 * log_guess, _MOST_DRAWS))
-        if draws > size:
-            # A guess that was squared often asks for more draws than memory holds one by one.
-            times = rng.multinomial(draws, np.append(increase / 2, 1 - increase.sum() / 2))
-            return rng.permutation(candidates[times[:-1] > 0])
-        chances = np.cumsum(increase / 2)
-        hits = rng.random(draws)
-        drawn = np.searchsorted(chances, hits[hits < chances[-1]], side="right")
-        return candidates[first_of_each(drawn)]
+        n_draws = math.ceil(min(4 * log_guess, _MAX_DRAWS))
+        if n_draws > size:
+            # After several squarings, single draws would not fit in memory: count the draws of each candidate.
+            counts = rng.multinomial(n_draws, np.append(increase / 2, 1 - increase.sum() / 2))
+            return rng.permutation(candidates[counts[:-1] > 0])
+        upper_ends = np.cumsum(increase / 2)
+        points = rng.random(n_draws)
+        drawn = np.searchsorted(upper_ends, points[points < upper_ends[-1]], side="right")
+        return candidates[drop_repeats(drawn)]

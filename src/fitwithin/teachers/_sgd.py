@@ -1,4 +1,4 @@
-"""SGD: one model that goes on learning from mini-batches."""
+"""SGD: one model that continues learning from mini-batches."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from fitwithin._core.records import Lesson, Returns
 from fitwithin.teachers._base import Requests
 from fitwithin.teachers._deck import Deck
 
-# What is lost at the deadline is at most the lesson under way.
-_GROWTH = 10
+# Rows taught before, for each row of a lesson. The deadline discards the lesson under way, hence at most a tenth.
+_TAUGHT_PER_NEW_ROW = 10
 
 
 class SGD(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Mini-batches of random rows until the time is up, pass after pass; the last model is returned.
+    """Teach mini-batches of random rows, pass after pass, until the deadline, and return the last model.
 
-    Needs a learner with `partial_fit`, such as `SGDClassifier`.
+    The learner needs `partial_fit`, as `SGDClassifier` has.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ class SGD(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
 
     Notes
     -----
-    A lesson holds a tenth of the rows that went before, so that the model is made safe a hundred
-    times rather than after every batch, and at most a tenth of the work is lost at the deadline.
+    A lesson holds a tenth of the rows taught before it. So the model is saved about a hundred times rather
+    than after every batch, and the deadline discards at most a tenth of the work.
 
     Examples
     --------
@@ -48,9 +48,10 @@ class SGD(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         """Yield lessons of whole batches, without end."""
         if not isinstance(self.batch, Integral) or isinstance(self.batch, bool) or self.batch < 1:
             raise ValueError(f"batch must be a positive number of rows (int); got {self.batch!r}.")
-        taught, most = 0, max(1, deck.size // self.batch)
+        n_taught, max_batches = 0, max(1, deck.size // self.batch)
         while True:
-            rows = deck.deal(self.batch * min(max(1, taught // (_GROWTH * self.batch)), most))
+            n_batches = min(max(1, n_taught // (_TAUGHT_PER_NEW_ROW * self.batch)), max_batches)
+            rows = deck.deal(self.batch * n_batches)
             deck.discard(rows)
-            taught += len(rows)
+            n_taught += len(rows)
             yield Lesson(rows, batch=int(self.batch))

@@ -1,4 +1,4 @@
-"""TBatch, the oracle that knows how many rows fit: one batch of that many."""
+"""TBatch: one batch of as many rows as the time allows, which an oracle knows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from fitwithin.teachers._deck import Deck
 
 
 class TBatch(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """One lesson of m* random rows, the most that can be learned in the time; for analysis.
+    """Teach one lesson of m* random rows, the most that can be learned in the time; for analysis.
 
     Parameters
     ----------
     rows : int
-        m*; a smaller pool is taught whole.
+        m*. A smaller pool is taught whole.
 
     Examples
     --------
@@ -35,41 +35,50 @@ class TBatch(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type
         self.rows = rows
 
     @classmethod
-    def within(cls, seconds: float, seconds_of: Callable[[int], float], most: int) -> Self:
-        """The oracle, to within 1 %, for a learner whose cost can be asked for, outside of any clock.
+    def within(cls, seconds: float, fit_seconds: Callable[[int], float], max_rows: int) -> Self:
+        """Find m* to within 1 % by asking for training times, outside any time limit.
 
         Parameters
         ----------
         seconds : float
             The time limit.
-        seconds_of : callable
-            What training on so many rows takes, which should not fall with the rows: a formula, or a measurement.
-        most : int
+        fit_seconds : callable
+            Takes a number of rows and returns the seconds of training on them, by a formula or a
+            measurement. It should not decrease with the rows.
+        max_rows : int
             Rows in the pool.
+
+        Returns
+        -------
+        TBatch
+            A teacher with ``rows`` set to m*.
 
         Raises
         ------
         ValueError
-            If not even one row can be learned in the time.
+            If training on one row takes longer than `seconds`.
 
         Examples
         --------
         >>> from fitwithin.teachers import TBatch
-        >>> TBatch.within(10.0, seconds_of=lambda rows: rows**2 / 1000, most=1_000_000)
+        >>> TBatch.within(10.0, fit_seconds=lambda rows: rows**2 / 1000, max_rows=1_000_000)
         TBatch(rows=100)
         """
-        alone = seconds_of(1)
-        if alone > seconds:
-            raise ValueError(f"Training on a single row takes {alone:g} s, more than the {seconds:g} s there are.")
-        fits, fails = 1, most + 1
-        while fails - fits > max(1, fits // 100):
-            # From below, so that nothing is measured that takes much longer than what fits.
-            middle = min(2 * fits, most if fails > most else (fits + fails) // 2)
-            fits, fails = (middle, fails) if seconds_of(middle) <= seconds else (fits, middle)
+        one_row_seconds = fit_seconds(1)
+        if one_row_seconds > seconds:
+            raise ValueError(
+                f"Training on a single row takes {one_row_seconds:g} s, more than the time limit of {seconds:g} s. "
+                "Set a longer one."
+            )
+        fits, too_many = 1, max_rows + 1
+        while too_many - fits > max(1, fits // 100):
+            # Search from below, so that no measurement takes much longer than the time limit.
+            middle = min(2 * fits, max_rows if too_many > max_rows else (fits + too_many) // 2)
+            fits, too_many = (middle, too_many) if fit_seconds(middle) <= seconds else (fits, middle)
         return cls(fits)
 
     def teach(self, deck: Deck) -> Requests:
-        """Yield the one lesson."""
+        """Yield one lesson of m* rows."""
         if not isinstance(self.rows, Integral) or isinstance(self.rows, bool) or self.rows < 1:
             raise ValueError(f"rows must be a positive number of rows (int); got {self.rows!r}.")
         yield Lesson(deck.opening(int(self.rows)))

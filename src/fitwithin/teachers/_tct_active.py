@@ -1,33 +1,33 @@
-"""TCT_AL: TCT with the rows that the model is least sure of in place of its mistakes."""
+"""TCT_AL: TCT with the rows that the model is least certain of in place of its mistakes."""
 
 from __future__ import annotations
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fitwithin._core.records import Answers, Lesson, Returns, Rows
-from fitwithin.teachers._base import Requests, check_share, examine
-from fitwithin.teachers._deck import Deck, First
+from fitwithin._core.records import Answers, Lesson, Returns, Rows, examine
+from fitwithin.teachers._base import Requests
+from fitwithin.teachers._deck import Deck, FirstSize, check_fraction
 
 
 class TCTActive(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Rounds that double the lesson, with a share of rows that the model is least sure of.
+    """Double the lesson in each round; the last model is least certain of a fraction of the new rows.
 
-    Needs a learner with `predict_proba`.
+    The learner needs `predict_proba`.
 
     Parameters
     ----------
     alpha : float, default=0.2
-        Share of the new rows of each round that have the smallest gap between the probabilities of
-        the two likeliest classes, in [0, 1].
+        Fraction of the new rows of each round that have the smallest margins, in [0, 1]. The margin is the
+        gap between the probabilities of the two likeliest classes.
     first : int or float, default=0.005
-        Rows of the first lesson: an int is rows, a float a share of the pool, and then a pool of
-        at most 500 rows is taught whole.
+        Rows of the first lesson: a number of rows (int) or a fraction of the pool (float). With a fraction, a
+        pool of at most 500 rows is taught whole.
 
     Notes
     -----
-    TCT_AL of *Time-Constrained Learning* (Filho, Laber, Lazera, Molinaro). Rows that were examined
-    but not taught come back when every row has been examined.
+    TCT_AL of *Time-Constrained Learning* (Filho, Laber, Lazera, Molinaro). Rows that were examined but not
+    taught come back when every row has been examined.
 
     Examples
     --------
@@ -44,27 +44,27 @@ class TCTActive(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
     needs = ("predict_proba",)
     classes_only = True
 
-    def __init__(self, *, alpha: float = 0.2, first: First = 0.005) -> None:
+    def __init__(self, *, alpha: float = 0.2, first: FirstSize = 0.005) -> None:
         self.alpha = alpha
         self.first = first
 
     def teach(self, deck: Deck) -> Requests:
-        """Yield lessons, and an exam of twice their rows."""
-        check_share(self.alpha)
+        """Yield a lesson, and an exam on twice as many rows, in each round."""
+        check_fraction(self.alpha)
         lesson = deck.opening(self.first)
         while True:
             yield Lesson(lesson)
             if not deck.left:
                 return "all rows"
             answers = yield from examine(deck.deal(2 * len(lesson)), margins=True)
-            lesson = np.concatenate([lesson, *self._choose(deck, len(lesson), answers)])
+            lesson = np.concatenate([lesson, *self._choose_new_rows(deck, len(lesson), answers)])
 
-    def _choose(self, deck: Deck, rows: int, answers: Answers) -> tuple[Rows, Rows]:
-        """The least certain rows, and random others."""
+    def _choose_new_rows(self, deck: Deck, n_new: int, answers: Answers) -> tuple[Rows, Rows]:
+        """Return the least certain rows, and random ones of the others."""
         if answers.margins is None:
-            raise TypeError("TCTActive must be sent Answers with margins; got none.")
+            raise TypeError("Answers came without margins, which TCTActive needs. Send Answers(rows, wrong, margins).")
         by_margin = np.argsort(answers.margins, kind="stable")
-        unsure, others = np.split(by_margin, [round(self.alpha * rows)])
-        random, rest = deck.pick(others, rows - len(unsure))
+        uncertain, others = np.split(by_margin, [round(self.alpha * n_new)])
+        random, rest = deck.pick(others, n_new - len(uncertain))
         deck.discard(answers.rows[rest])
-        return answers.rows[unsure], answers.rows[random]
+        return answers.rows[uncertain], answers.rows[random]

@@ -1,37 +1,35 @@
-"""TCTBase, the stripped-down teacher that the paper's theorems are about: Algorithm 2."""
+"""TCTBase, the simplified teacher of the paper's theorems: Algorithm 2."""
 
 from __future__ import annotations
-
-from collections.abc import Generator
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fitwithin._core.records import Answers, Exam, Lesson, Returns, Rows
-from fitwithin.teachers._base import Requests, check_share, examine
-from fitwithin.teachers._deck import Deck, First
+from fitwithin._core.records import Lesson, Returns, Rows, examine
+from fitwithin.teachers._base import Requests, Subgenerator
+from fitwithin.teachers._deck import Deck, FirstSize, check_fraction
 
 
 class TCTBase(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Adds 2, 4, 8, ... rows to a single one, with mistakes sampled until there are enough; for analysis.
+    """Add 2, 4, 8, ... rows to a single one, and sample until enough of them are mistakes; for analysis.
 
-    Rows are drawn from the pool as from a distribution, with replacement: one may be taught twice.
+    Rows are drawn from the pool as from a distribution, with replacement: a row may be taught twice.
 
     Parameters
     ----------
     alpha : float, default=0.2
-        Share of the new rows of each round that are mistakes of the last model, in [0, 1].
+        Fraction of the new rows of each round that are mistakes of the last model, in [0, 1].
     first : int or float, default=1
-        Rows of the first lesson: an int is rows, a float a share of the pool, and then a pool of
-        at most 500 rows is taught whole. Every class of the pool is there at least once, since few
-        learners can be trained on one.
+        Rows of the first lesson: a number of rows (int) or a fraction of the pool (float). With a fraction, a
+        pool of at most 500 rows is taught whole. The first lesson holds every class, since few learners can be
+        trained on one class.
 
     Notes
     -----
-    Algorithm 2 of *Time-Constrained Learning* (Filho, Laber, Lazera, Molinaro), with S_1 = S_0, which the paper does
-    not say: round i trains on 2^i - 1 rows. A larger first lesson multiplies all sizes. It samples until
-    it has found enough mistakes, however long that takes; here it gives up when it finds none in as many
-    draws as there are rows.
+    Algorithm 2 of *Time-Constrained Learning* (Filho, Laber, Lazera, Molinaro), with S_1 = S_0, which the
+    paper leaves open: round i trains on 2^i - 1 rows. A larger first lesson multiplies all sizes. Algorithm 2
+    samples until it has found enough mistakes. Here it stops if as many draws as the pool has rows
+    hold no mistake.
 
     Examples
     --------
@@ -44,38 +42,38 @@ class TCTBase(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no typ
 
     returns: Returns = "last"
 
-    def __init__(self, *, alpha: float = 0.2, first: First = 1) -> None:
+    def __init__(self, *, alpha: float = 0.2, first: FirstSize = 1) -> None:
         self.alpha = alpha
         self.first = first
 
     def teach(self, deck: Deck) -> Requests:
-        """Yield lessons that double, and exams that look for mistakes."""
-        check_share(self.alpha)
+        """Yield the lessons of Algorithm 2, and exams that search for mistakes."""
+        check_fraction(self.alpha)
         lesson = deck.opening(self.first)
-        new = len(lesson)
+        n_new = len(lesson)
         while True:
             yield Lesson(lesson)
-            new *= 2
-            wanted = round(self.alpha * new)
-            unbiased = _sample(deck, new - wanted)
-            wrong = yield from _mistakes(deck, wanted)
-            if len(wrong) < wanted:
+            n_new *= 2
+            n_mistakes = round(self.alpha * n_new)
+            unbiased = _sample_with_replacement(deck, n_new - n_mistakes)
+            mistakes = yield from _sample_mistakes(deck, n_mistakes)
+            if len(mistakes) < n_mistakes:
                 return "no mistakes"
-            lesson = np.concatenate([lesson, unbiased, wrong])
+            lesson = np.concatenate([lesson, unbiased, mistakes])
 
 
-def _sample(deck: Deck, count: int) -> Rows:
+def _sample_with_replacement(deck: Deck, count: int) -> Rows:
     return deck.rng.integers(deck.size, size=count)
 
 
-def _mistakes(deck: Deck, wanted: int) -> Generator[Exam, Answers | None, Rows]:
-    """So many rows that the model gets wrong; fewer if it seems to get none wrong."""
+def _sample_mistakes(deck: Deck, count: int) -> Subgenerator[Rows]:
+    """Return `count` rows that the model gets wrong, or fewer if it seems to be right on all rows."""
     found: Rows = np.zeros(0, dtype=np.intp)
-    count = wanted
-    while len(found) < wanted:
-        answers = yield from examine(_sample(deck, count))
+    n_draws = count
+    while len(found) < count:
+        answers = yield from examine(_sample_with_replacement(deck, n_draws))
         found = np.concatenate([found, answers.rows[answers.wrong]])
-        if not answers.mistakes and count >= deck.size:
+        if not answers.mistakes and n_draws >= deck.size:
             break
-        count = min(2 * count, max(deck.size, wanted))
-    return found[:wanted]
+        n_draws = min(2 * n_draws, max(deck.size, count))
+    return found[:count]

@@ -1,4 +1,4 @@
-"""Small real fakes and the contract suites that every backend, pool and teacher passes."""
+"""Fakes for tests, and the contract suites that every backend and teacher passes."""
 
 from fitwithin.testing._backends import BackendContract, KillableBackendContract
 from fitwithin.testing._clock import FakeClock

@@ -1,15 +1,15 @@
-"""A clock that stands still until it is told to move."""
+"""A clock that moves only when a test advances it."""
 
 from __future__ import annotations
 
 
 class FakeClock:
-    """Seconds that pass only when a test says so.
+    """Clock whose time passes only by calls of `advance`.
 
     Parameters
     ----------
     now : float, default=0.0
-        What it shows at first.
+        Seconds that it shows at first.
 
     Examples
     --------
@@ -23,11 +23,11 @@ class FakeClock:
         self.now = float(now)
 
     def __call__(self) -> float:
-        """The time."""
+        """Return the seconds that it shows."""
         return self.now
 
     def advance(self, seconds: float) -> None:
-        """Let so many seconds pass."""
+        """Move the clock forward by `seconds`."""
         if seconds < 0:
-            raise ValueError(f"A clock never goes back; got {seconds!r} seconds.")
+            raise ValueError(f"seconds must be zero or more, since a clock never goes back; got {seconds!r}.")
         self.now += seconds
