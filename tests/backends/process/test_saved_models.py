@@ -12,7 +12,7 @@ def test_a_forest_predicts_the_same_after_its_file_is_gone():
     forest = RandomForestClassifier(5, random_state=0).fit(X, X[:, 0] > 0.5)
     file = SharedFile()
     store(forest, file.fd)
-    kept = StoredModel(file, store=0.0, load=0.0, warnings=[])
+    kept = StoredModel(file, save_seconds=0.0, load_seconds=0.0, warnings=[])
 
     model = kept.load()
     kept.discard()
