@@ -1,6 +1,8 @@
 """Backends: where the learner runs."""
 
-from fitwithin.backends._base import Backend, ExamReport, FitReport, Runner, SavedModel, ScoreReport, FitSettings
+from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfTime
+from fitwithin._pools import LabeledRows, Pool
+from fitwithin.backends._base import Backend, ExamReport, FitReport, FitSettings, Runner, SavedModel, ScoreReport
 from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal, register_early_stopping
 from fitwithin.backends._inline import Inline
 from fitwithin.backends._process.backend import Process
@@ -10,12 +12,17 @@ __all__ = [
     "EarlyStoppingFit",
     "ExamReport",
     "FitReport",
+    "FitSettings",
     "Inline",
+    "LabeledRows",
+    "LearnerDied",
+    "LearnerRaised",
+    "OutOfTime",
+    "Pool",
     "Process",
     "Runner",
     "SavedModel",
     "ScoreReport",
     "StopSignal",
-    "FitSettings",
     "register_early_stopping",
 ]
