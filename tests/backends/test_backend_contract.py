@@ -43,6 +43,20 @@ def eventually(condition, seconds=5.0):
     return False
 
 
+@pytest.mark.parametrize("backend", [Inline(), Process()], ids=["inline", "process"])
+def test_a_fit_before_prepare_is_refused(backend):
+    with backend.open(Budget(60)) as runner, pytest.raises(RuntimeError, match=r"prepare\(\) must be called"):
+        runner.fit(np.arange(5))
+
+
+def test_an_exam_before_a_fit_is_refused():
+    with (
+        open_runner(Inline(), RecordingClassifier(), make_pool()) as runner,
+        pytest.raises(RuntimeError, match=r"fit\(\) must be called before examine"),
+    ):
+        runner.examine(np.arange(5))
+
+
 def test_an_unknown_start_method_is_refused():
     with pytest.raises(ValueError, match="'thread'"):
         Process(start="thread").open(None)

@@ -196,11 +196,11 @@ def load_pickle(fd: int, offset: int = 0) -> Any:
         content = memoryview(bytearray(content))
     n_parts = _UINT64.unpack_from(content)[0]
     sizes = [_UINT64.unpack_from(content, _UINT64.size * (1 + part))[0] for part in range(n_parts)]
-    start = _round_up(_UINT64.size * (1 + n_parts))
+    start = _align(_UINT64.size * (1 + n_parts))
     parts = []
     for size in sizes:
         parts.append(content[start : start + size])
-        start += _round_up(size)
+        start += _align(size)
     return pickle.loads(parts[0], buffers=parts[1:])
 
 
@@ -211,5 +211,5 @@ def _write_all(file: Any, part: memoryview, before_write: Callable[[], None]) ->
         done += file.write(part[done : done + _MAX_WRITE_BYTES])
 
 
-def _round_up(size: int) -> int:
+def _align(size: int) -> int:
     return size + -size % _ALIGNMENT_BYTES
