@@ -1,9 +1,10 @@
-"""Every backend keeps the same contract; those that can stop a learner keep a longer one."""
+"""Every backend passes the same contract; those that can stop a learner pass a longer one."""
 
 import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import warnings
 
@@ -11,12 +12,13 @@ import numpy as np
 import psutil
 import pytest
 
-from fitwithin._core.exceptions import LearnerDied
-from fitwithin.backends import FitSettings, Inline, Process
-from fitwithin.backends._process.fork_host import Helper, helpers
-from fitwithin.backends._process.spawn_host import Worker
+from fitwithin._core.budget import Budget
+from fitwithin.backends import FitSettings, Inline, LearnerDied, Process
+from fitwithin.backends._process.fork_host import ForkServerHandle, fork_servers
+from fitwithin.backends._process.protocol import ForkLearner
+from fitwithin.backends._process.spawn_host import WorkerHandle
 from fitwithin.testing import AwkwardClassifier, BackendContract, KillableBackendContract
-from fitwithin.testing._backends import RecordingClassifier, a_pool, seated
+from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
 
 
 class TestInline(BackendContract):
@@ -27,6 +29,7 @@ class TestFork(KillableBackendContract):
     make = staticmethod(lambda: Process(start="fork"))
 
 
+@pytest.mark.slow
 class TestSpawn(KillableBackendContract):
     make = staticmethod(lambda: Process(start="spawn"))
 
@@ -40,38 +43,52 @@ def eventually(condition, seconds=5.0):
     return False
 
 
-def test_an_unknown_way_to_start_is_refused():
+@pytest.mark.parametrize("backend", [Inline(), Process()], ids=["inline", "process"])
+def test_a_fit_before_prepare_is_refused(backend):
+    with backend.open(Budget(60)) as runner, pytest.raises(RuntimeError, match=r"prepare\(\) must be called"):
+        runner.fit(np.arange(5))
+
+
+def test_an_exam_before_a_fit_is_refused():
+    with (
+        open_runner(Inline(), RecordingClassifier(), make_pool()) as runner,
+        pytest.raises(RuntimeError, match=r"fit\(\) must be called before examine"),
+    ):
+        runner.examine(np.arange(5))
+
+
+def test_an_unknown_start_method_is_refused():
     with pytest.raises(ValueError, match="'thread'"):
         Process(start="thread").open(None)
 
 
-def test_a_learner_that_cannot_be_sent_is_refused_with_a_way_out():
+def test_a_learner_that_cannot_be_pickled_is_refused_with_advice():
     learner = RecordingClassifier()
     learner.warning = (part for part in "generators cannot be pickled")
 
     with pytest.raises(TypeError, match="backend='inline'"):
-        seated(Process(), learner, a_pool())
+        open_runner(Process(), learner, make_pool())
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
 def test_a_memory_mapped_array_is_mapped_and_not_copied(start, tmp_path):
-    pool = a_pool()
+    pool = make_pool()
     mapped = np.memmap(tmp_path / "rows", mode="w+", shape=(210, 3), dtype=np.float32)
     mapped[10:] = pool.X
     pool.X = np.asarray(mapped)[10:]
 
-    with seated(Process(start=start), RecordingClassifier(), pool) as runner:
+    with open_runner(Process(start=start), RecordingClassifier(), pool) as runner:
         runner.fit(np.array([3, 100, 7]))
         model = runner.save()
-        shared = len(runner._rows.files)
+        shared = len(runner._prepared.rows.files)
 
-    np.testing.assert_array_equal(model.load().X_, a_pool().X[[3, 100, 7]])
+    np.testing.assert_array_equal(model.load().X_, make_pool().X[[3, 100, 7]])
     model.discard()
     assert shared == 1  # The labels alone.
 
 
 def test_a_private_or_deleted_memory_map_is_read_like_any_array(tmp_path):
-    pool = a_pool()
+    pool = make_pool()
     pool.X.tofile(tmp_path / "rows")
     private = np.memmap(tmp_path / "rows", mode="c", shape=(200, 3), dtype=np.float32)
     private[5] = -1
@@ -80,7 +97,7 @@ def test_a_private_or_deleted_memory_map_is_read_like_any_array(tmp_path):
 
     for X in (private, deleted):
         pool.X = X
-        with seated(Process(), RecordingClassifier(), pool) as runner:
+        with open_runner(Process(), RecordingClassifier(), pool) as runner:
             runner.fit(np.array([5, 6]))
             model = runner.save()
         np.testing.assert_array_equal(model.load().X_, X[[5, 6]])
@@ -88,17 +105,17 @@ def test_a_private_or_deleted_memory_map_is_read_like_any_array(tmp_path):
 
 
 def test_each_row_enters_the_shared_map_once():
-    pool = a_pool()
-    with seated(Process(start="fork"), RecordingClassifier(), pool) as runner:
+    pool = make_pool()
+    with open_runner(Process(start="fork"), RecordingClassifier(), pool) as runner:
         runner.fit(np.arange(50))
         runner.examine(np.arange(50, 100))
         runner.fit(np.arange(25, 75))
         runner.examine(np.arange(100))
 
-        assert runner._rows.length == 100
+        assert runner._prepared.rows.n_appended == 100
 
 
-def test_a_learner_with_the_global_random_state_repeats_itself_under_a_seed_and_differs_between_rounds_without():
+def test_the_global_random_state_is_the_same_with_a_seed_and_differs_between_rounds_without():
     class Random(RecordingClassifier):
         def fit(self, X, y):
             self.draw_ = np.random.random()
@@ -106,8 +123,8 @@ def test_a_learner_with_the_global_random_state_repeats_itself_under_a_seed_and_
 
     def draws(seed):
         models = []
-        with Process().open(_long()) as runner:
-            runner.prepare(Random(), a_pool(), FitSettings(seed=seed))
+        with Process().open(Budget(60)) as runner:
+            runner.prepare(Random(), make_pool(), FitSettings(seed=seed))
             for _ in range(2):
                 runner.fit(np.arange(5))
                 models.append(runner.save())
@@ -120,64 +137,60 @@ def test_a_learner_with_the_global_random_state_repeats_itself_under_a_seed_and_
     assert len(set(draws(None) + draws(None))) == 4
 
 
-def _long():
-    from fitwithin._core.budget import Budget
-
-    return Budget(60)
-
-
-@pytest.mark.parametrize("handle", [Helper, Worker])
+@pytest.mark.slow
+@pytest.mark.parametrize("handle", [ForkServerHandle, WorkerHandle])
 def test_an_idle_process_ends_by_itself_and_is_reaped(handle):
     idle = handle(idle_seconds=0.1)
     pid = idle._process.pid
 
-    if handle is Worker:
-        idle.channel(_long())
-        idle.rest()
+    if handle is WorkerHandle:
+        idle.connect(Budget(60))
+        idle.end_session()
     gone = eventually(lambda: not psutil.pid_exists(pid), seconds=30)
     idle.close()
 
     assert gone
 
 
-def test_a_helper_that_died_while_idle_is_replaced():
-    with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as runner:
-        helper = psutil.Process(runner._host._helper._process.pid)
-    helper.kill()
+@pytest.mark.slow
+def test_a_fork_server_that_died_while_idle_is_replaced():
+    with open_runner(Process(start="fork"), RecordingClassifier(), make_pool()) as runner:
+        server = psutil.Process(runner._host._server._process.pid)
+    server.kill()
 
-    with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as runner:
-        assert runner.fit(np.arange(9)).fit >= 0
+    with open_runner(Process(start="fork"), RecordingClassifier(), make_pool()) as runner:
+        assert runner.fit(np.arange(9)).fit_seconds >= 0
 
 
-def test_a_helper_that_dies_at_work_is_told_as_the_learners_death():
-    with seated(Process(start="fork"), AwkwardClassifier("hangs in Python"), a_pool()) as runner:
-        helper = psutil.Process(runner._host._helper._process.pid)
-        runner._host._helper.prepare([])
-        import threading
-
-        threading.Timer(0.3, helper.kill).start()
+def test_a_fork_server_that_dies_during_a_fit_is_reported_as_the_learners_death():
+    with open_runner(Process(start="fork"), AwkwardClassifier("hangs in Python"), make_pool()) as runner:
+        server = psutil.Process(runner._host._server._process.pid)
+        runner._host._server.import_modules([])
+        threading.Timer(0.3, server.kill).start()
         with pytest.raises(LearnerDied):
             runner.fit(np.arange(30))
 
 
+@pytest.mark.slow
 def test_a_session_that_gave_up_on_a_fork_does_not_confuse_the_next_one():
-    # The helper answers an order that nobody waits for any more, as after a cold start that took too long.
-    helper = Helper()
-    helper._serial += 1
+    # The server answers a command of a session that no longer waits, as after a cold start that took too long.
+    server = ForkServerHandle()
+    server._serial += 1
     ours, theirs = socket.socketpair()
-    helper._order("fork", helper._serial, descriptors=[theirs.fileno()])
-    helper.rest()
-    helpers.clear()
-    helpers.give_back(helper)
+    server._send(ForkLearner(server._serial), [theirs.fileno()])
+    server.end_session()
+    fork_servers.clear()
+    fork_servers.give_back(server)
 
-    with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as runner:
-        assert runner._host._helper is helper
-        assert runner.fit(np.arange(9)).fit >= 0
+    with open_runner(Process(start="fork"), RecordingClassifier(), make_pool()) as runner:
+        assert runner._host._server is server
+        assert runner.fit(np.arange(9)).fit_seconds >= 0
         assert runner.examine(np.arange(9, 12)).wrong.shape == (3,)
     for end in (ours, theirs):
         end.close()
 
 
+@pytest.mark.slow
 def test_a_retry_after_a_cold_start_that_took_too_long_works():
     script = """
 import numpy as np
@@ -198,13 +211,13 @@ print(clf.set_params(time_limit=60).fit(X, y).stop_reason_)
     assert done.stdout.splitlines() == ["True", "all rows"]
 
 
-def test_an_exit_of_the_learner_is_told_by_its_code():
+def test_an_exit_of_the_learner_is_reported_with_its_code():
     class Quitting(RecordingClassifier):
         def fit(self, X, y):
             sys.exit(4)
 
     with (
-        seated(Process(start="fork"), Quitting(), a_pool()) as runner,
+        open_runner(Process(start="fork"), Quitting(), make_pool()) as runner,
         pytest.raises(LearnerDied, match="exit code 4"),
     ):
         runner.fit(np.arange(5))
@@ -221,9 +234,9 @@ def test_a_warning_class_that_exists_only_here_reaches_the_user():
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        with seated(Process(), Warner(), a_pool()) as runner:
+        with open_runner(Process(), Warner(), make_pool()) as runner:
             runner.fit(np.arange(5))
-            kept = runner.save()
+            saved = runner.save()
     with pytest.warns(OwnWarning, match="mine"):
-        kept.load()
-    kept.discard()
+        saved.load()
+    saved.discard()

@@ -15,7 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from fitwithin import TimeConstrainedClassifier
 from fitwithin.backends import Process
-from fitwithin.backends._process.fork_host import helpers
+from fitwithin.backends._process.fork_host import fork_servers
 
 pytestmark = pytest.mark.usefixtures("workers_of_its_own")
 
@@ -170,10 +170,10 @@ def test_threads_of_openmp_sleep_after_a_short_while_unless_the_user_says_how_th
     monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
     if own is not None:
         monkeypatch.setenv("OMP_WAIT_POLICY", own)
-    helpers.clear()
+    fork_servers.clear()
     X = np.random.default_rng(0).random((300, 2))
 
     classifier = TimeConstrainedClassifier(Looking(), time_limit=60).fit(X, X[:, 0] > 0.5)
 
     assert classifier.best_estimator_.seen_ == expected
-    helpers.clear()
+    fork_servers.clear()

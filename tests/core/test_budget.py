@@ -42,6 +42,17 @@ def test_a_budget_is_spent_when_nothing_remains(elapsed, spent):
     assert budget.spent is spent
 
 
+def test_check_raises_timeout_error_once_the_budget_is_spent():
+    clock = FakeClock()
+    budget = Budget(10, clock=clock)
+    budget.check()
+
+    clock.advance(10)
+
+    with pytest.raises(TimeoutError):
+        budget.check()
+
+
 def test_a_budget_reads_the_monotonic_clock_unless_told_otherwise():
     assert Budget(10).clock is time.monotonic
 

@@ -19,7 +19,7 @@ from fitwithin.backends import Inline, Process
 from fitwithin.teachers import OSCT, Answers, Deck, Exam, Lesson
 from fitwithin.teachers._osct import _ExampleWeights
 from fitwithin.testing import FakeClock
-from fitwithin.testing._backends import RecordingClassifier, seated
+from fitwithin.testing._backends import RecordingClassifier, open_runner
 
 
 def a_deck(size, seed=0):
@@ -463,7 +463,7 @@ class CountingPool(TablePool):
 
 def test_an_exam_reads_the_pool_once_and_in_chunks():
     pool = CountingPool(np.zeros((200_000, 100), dtype=np.float32), Labels.encode(np.arange(200_000) % 2))
-    with seated(Inline(), RecordingClassifier(), pool) as runner:
+    with open_runner(Inline(), RecordingClassifier(), pool) as runner:
         runner.fit(np.arange(10))
         pool.reads = []
 
@@ -478,7 +478,7 @@ def test_the_process_backend_shares_each_row_once_however_many_rounds_there_are(
     pool = TablePool(np.random.default_rng(0).random((5000, 40)), Labels.encode(np.arange(5000) % 2))
     requests = OSCT(guess="half-percent", first=20).teach(a_deck(5000))
     answers = None
-    with seated(Process(), DecisionTreeClassifier(max_depth=3, random_state=0), pool) as runner:
+    with open_runner(Process(), DecisionTreeClassifier(max_depth=3, random_state=0), pool) as runner:
         for _ in range(8):
             request = requests.send(answers)
             if isinstance(request, Exam):
@@ -487,4 +487,4 @@ def test_the_process_backend_shares_each_row_once_however_many_rounds_there_are(
                 runner.fit(request.rows)
                 answers = None
 
-        assert runner._rows.length == 5000
+        assert runner._prepared.rows.n_appended == 5000

@@ -18,7 +18,7 @@ from fitwithin import NoModelInTime, TimeConstrainedClassifier, TimeConstrainedR
 from fitwithin.backends import Inline, Process
 from fitwithin.teachers import SGD, Deck, Lesson
 from fitwithin.testing import AwkwardClassifier, FakeClock
-from fitwithin.testing._backends import numbers_of
+from fitwithin.testing._backends import fitted_numbers
 
 
 def lessons_of(batch, size, count, seed=0):
@@ -167,7 +167,7 @@ def test_mini_batches_are_taught_until_the_deadline_as_by_plain_partial_fit(batc
     assert all(classes is None for _, _, classes in taught[1:])
     for part, labels, classes in taught:
         by_hand.partial_fit(part, labels, classes=classes)
-    np.testing.assert_equal(numbers_of(classifier.best_estimator_.model_), numbers_of(by_hand))
+    np.testing.assert_equal(fitted_numbers(classifier.best_estimator_.model_), fitted_numbers(by_hand))
     # Several passes: the time allows 40,000 rows, and the pool has 5,000.
     assert sum(len(part) for part, _, _ in taught) == sum(finished.rows for finished in classifier.history_) > 20_000
     assert classifier.n_rows_taught_ == 5000
@@ -284,7 +284,7 @@ def test_both_backends_give_the_same_model_for_any_container_of_rows(shape, rows
     here, there = run(timeless()), run("process")
 
     assert here.n_rows_taught_ == there.n_rows_taught_ == 2000
-    np.testing.assert_equal(numbers_of(here.best_estimator_), numbers_of(there.best_estimator_))
+    np.testing.assert_equal(fitted_numbers(here.best_estimator_), fitted_numbers(there.best_estimator_))
     # Twenty lessons of one batch, five of two; the weights are 1.25 on average.
     assert there.best_estimator_.class_count_.sum() == pytest.approx(3000 * 1.25, rel=0.05)
 

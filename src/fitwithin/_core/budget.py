@@ -61,6 +61,11 @@ class Budget:
         """Whether nothing remains."""
         return self.remaining() <= 0.0
 
+    def check(self) -> None:
+        """Raise TimeoutError if nothing remains."""
+        if self.spent:
+            raise TimeoutError
+
 
 TimeLimit = float | str | timedelta
 """Seconds, a `timedelta`, or text such as "90s", "15m", "1h30m"."""

@@ -1,5 +1,7 @@
 """Backends: where the learner runs."""
 
+from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfTime
+from fitwithin._pools import LabeledRows, Pool
 from fitwithin.backends._base import Backend, ExamReport, FitReport, FitSettings, Runner, SavedModel, ScoreReport
 from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal, register_early_stopping
 from fitwithin.backends._inline import Inline
@@ -12,6 +14,11 @@ __all__ = [
     "FitReport",
     "FitSettings",
     "Inline",
+    "LabeledRows",
+    "LearnerDied",
+    "LearnerRaised",
+    "OutOfTime",
+    "Pool",
     "Process",
     "Runner",
     "SavedModel",

@@ -1,4 +1,4 @@
-"""What every backend is: a place where a learner sits, learns, is examined and can be stopped."""
+"""The protocols that every backend implements, and the records that its runners return."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fitwithin.backends._early_stopping import EarlyStoppingFit
 
 @dataclass(frozen=True)
 class FitReport:
-    """A lesson is over.
+    """Result of `Runner.fit`.
 
     Parameters
     ----------
     handover_seconds, fit_seconds : float
         Seconds to bring the rows to the learner, and to train.
     skipped_seconds : float, default=0.0
-        Seconds that the training would have gone on for, had it not been asked to stop.
+        Seconds that training would still have taken when it was stopped early.
     """
 
     handover_seconds: float
@@ -33,16 +33,16 @@ class FitReport:
 
 @dataclass(frozen=True, eq=False)
 class ExamReport:
-    """An exam is over.
+    """Result of `Runner.examine`.
 
     Parameters
     ----------
     wrong : array of bool
         Which rows the model got wrong.
     handover_seconds, exam_seconds : float
-        Seconds to bring the rows to the learner, and to classify them.
+        Seconds to bring the rows to the model, and to predict them.
     margins : array of float or None
-        How sure it was of each row, if that was asked.
+        Difference between the probabilities of each row's two most probable classes, if requested.
     """
 
     wrong: Mask
@@ -53,14 +53,14 @@ class ExamReport:
 
 @dataclass(frozen=True)
 class ScoreReport:
-    """The exams of a round are scored.
+    """Result of `Runner.score`.
 
     Parameters
     ----------
     overall, fresh : Estimate or None
-        Over all their rows, and over those that were never seen before.
+        Score over all examined rows, and over the fresh ones; None if there are none.
     seconds : float
-        What that took.
+        Seconds that scoring took.
     """
 
     overall: Estimate | None
@@ -70,20 +70,20 @@ class ScoreReport:
 
 @dataclass(frozen=True, eq=False)
 class FitSettings:
-    """What is asked of a learner besides learning.
+    """Settings that stay the same for every fit of a session.
 
     Parameters
     ----------
     scoring : Scoring
-        How its models are graded.
+        How models are scored.
     fit_params : dict
-        Arguments of its `fit` that do not have one entry for each row.
+        Arguments of the learner's `fit` other than those with one entry per row.
     seed : int or None
-        For learners that draw on the global random state.
+        Seed for learners that use the global random state.
     classes : array or None
-        Every class there is, for learners that see the rows little by little.
+        All classes, for learners that are trained by `partial_fit`.
     early_stopping : callable or None
-        How to fit the learner so that it can be asked to stop; None for a black box.
+        Fits the learner so that it can be stopped early; None if it cannot.
     """
 
     scoring: Scoring = field(default_factory=Scoring)
@@ -94,88 +94,156 @@ class FitSettings:
 
 
 class SavedModel(Protocol):
-    """A model that is safe: it outlives the learner's process.
+    """A model that outlives the learner's process, and the runner.
 
     Attributes
     ----------
     save_seconds : float
-        Seconds that saving it took.
+        Seconds that saving took.
     load_seconds : float
         Seconds that `load` is expected to take.
     """
 
     @property
     def save_seconds(self) -> float:
-        """Seconds that saving it took."""
+        """Seconds that saving took."""
         ...
 
     @property
     def load_seconds(self) -> float:
-        """Seconds that `load` is expected to take."""
+        """Seconds that `load` is expected to take. The session reserves them before the deadline."""
         ...
 
     def load(self) -> Any:
-        """The fitted learner, in this process; repeats the warnings of its training."""
+        """Return the fitted learner in this process, and issue the warnings of its fit again."""
         ...
 
     def discard(self) -> None:
-        """Let go of what it holds."""
+        """Release the memory or the file that holds the model. Called once."""
         ...
 
 
 class Runner(Protocol):
-    """One learner at work for one session, a context manager.
+    """Run one learner for one session; a context manager.
 
-    Every call returns in the time that the budget has left or raises `OutOfTime`; a learner that
-    raises comes out as `LearnerRaised`, one that dies as `LearnerDied`.
+    The session calls `prepare` once. It then calls `fit` any number of times, and after a fit any
+    of `examine`, `score` and `save`. `fit`, `examine`, `score` and `save` raise three exceptions:
+
+    - `OutOfTime`, if the budget is spent before the call or while it runs. A killable runner stops
+      the learner first. The session makes no further call but `__exit__`.
+    - `LearnerRaised`, if the learner raises. It holds the exception and its traceback. In `save` it
+      also means that the model cannot be pickled. The runner can be used again.
+    - `LearnerDied`, if the learner's process ends without an exception. The text says how, such as
+      "it was killed by SIGSEGV". The next `fit` starts a new process.
+
+    Every other exception is an error of the backend, and ends the session. Models that were saved
+    before any of these exceptions can still be loaded.
 
     Attributes
     ----------
     killable : bool
-        Whether a running fit can be stopped at the deadline.
+        Whether the runner can stop a running fit at the deadline.
     """
 
     killable: bool
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(self, *exc_info: object) -> None: ...
+    def __exit__(self, *exc_info: object) -> None:
+        """Stop the learner, if it is at work, and release everything except the saved models."""
+        ...
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
-        """Take in the unfitted learner, the pool it learns from, and what is asked of it."""
+        """Store the unfitted learner, the pool of rows and the settings.
+
+        Raises
+        ------
+        TypeError
+            If this backend cannot run the learner or read the pool; the message says what to do.
+        """
         ...
 
     def fit(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
-        """Train a fresh copy of the learner on these rows; or let the last one go on, by so many rows at a time.
+        """Train on rows of the pool.
 
-        A learner that knows how to stop is asked to after so many seconds.
+        Parameters
+        ----------
+        rows : array of int
+            Row numbers, in training order; a row may occur twice.
+        batch : int, optional
+            Continue training the newest model by `partial_fit`, this many rows at a time. By
+            default a fresh copy of the learner is trained by `fit`.
+        within : float, optional
+            Seconds after which to stop a learner that supports early stopping.
+
+        Raises
+        ------
+        OutOfTime, LearnerRaised, LearnerDied
+            See `Runner`.
         """
         ...
 
     def examine(self, rows: Rows, margins: bool = False) -> ExamReport:
-        """Let the model of the last lesson classify these rows, and tell how sure it is of them if that is asked."""
+        """Predict rows of the pool with the newest model, and compare.
+
+        Parameters
+        ----------
+        rows : array of int
+            Row numbers.
+        margins : bool, default=False
+            Whether to report margins; the model needs `predict_proba`.
+
+        Raises
+        ------
+        OutOfTime, LearnerRaised, LearnerDied
+            See `Runner`.
+        """
         ...
 
     def score(self, fresh: Mask) -> ScoreReport:
-        """Score the exams of the last lesson's model; `fresh` tells which of their rows were never seen before."""
+        """Score the newest model on all rows that it was examined on.
+
+        Parameters
+        ----------
+        fresh : array of bool
+            Which of these rows count for the unbiased estimate, in the order of the exams.
+
+        Raises
+        ------
+        OutOfTime, LearnerRaised, LearnerDied
+            See `Runner`.
+        """
         ...
 
     def save(self) -> SavedModel:
-        """Make the model of the last lesson safe."""
+        """Save the newest model, so that it outlives later fits and the learner's process.
+
+        Raises
+        ------
+        OutOfTime, LearnerRaised, LearnerDied
+            See `Runner`.
+        """
         ...
 
 
 class Backend(Protocol):
-    """Where a learner runs.
+    """Where learners run.
+
+    `fitwithin.testing.BackendContract` tests an implementation. The exceptions that a backend
+    raises are those of its `Runner`.
 
     Attributes
     ----------
     clock : callable
-        The clock that its runners are timed by.
+        The clock that times its sessions.
     """
 
     clock: Clock
 
     def open(self, budget: Budget) -> Runner:
-        """A runner for one session. Called first thing in `fit`, before its input is checked."""
+        """Return a runner for one session.
+
+        `fit` of the estimator calls this first, before it checks its input, so that a process can
+        start meanwhile. An invalid parameter of the backend raises ValueError here.
+        """
         ...

@@ -1,4 +1,4 @@
-"""The learner in this process: no overhead, and nobody who could stop it."""
+"""The inline backend: the learner runs in this process, and nothing can stop it."""
 
 from __future__ import annotations
 
@@ -18,20 +18,15 @@ from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import LabeledRows, Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._early_stopping import StopSignal
-from fitwithin.backends._model_runner import ModelRunner, repeat
-
-_PIECE_ROWS = 1 << 16
-
-
-_PIECE_BYTES = 16 << 20
+from fitwithin.backends._model_runner import ModelRunner, reissue_warnings, rows_per_piece
 
 
 class Inline:
     """Run the learner in this process.
 
-    A running fit cannot be stopped here, so a lesson is begun only if the cost model says that it
-    will end in time; the first lesson has no such prediction, and a fit that takes longer than
-    predicted returns late. Use `Process` where the deadline is hard.
+    Inline cannot stop a running fit. The session therefore starts a fit only if the cost model
+    predicts that it ends in time. The first fit has no prediction, and a fit that takes longer than
+    predicted returns late. Use `Process` if the deadline is hard.
 
     Parameters
     ----------
@@ -53,106 +48,128 @@ class Inline:
         self.clock = clock
 
     def open(self, budget: Budget) -> InlineRunner:
-        """A runner for one session."""
+        """Return a runner for one session."""
         return InlineRunner(budget)
 
 
 @dataclass(frozen=True, eq=False)
 class InlineModel:
-    """A model that is already where it is wanted."""
+    """A saved model that never left this process."""
 
-    pupil: ModelRunner
+    model_runner: ModelRunner
     save_seconds: float = 0.0
     load_seconds: float = 0.0
 
     def load(self) -> Any:
-        """The fitted learner."""
-        repeat(self.pupil.warnings)
-        return self.pupil.model
+        """Return the fitted learner."""
+        reissue_warnings(self.model_runner.warnings)
+        return self.model_runner.model
 
     def discard(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to release."""
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedLearner:
+    """The arguments of `prepare`."""
+
+    learner: Any
+    pool: Pool
+    settings: FitSettings
 
 
 class InlineRunner:
-    """A learner in this process."""
+    """Run one learner in this process."""
 
     killable = False
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
-        self._pupil: ModelRunner | None = None
-        self._kept: ModelRunner | None = None
+        self._prepared_learner: _PreparedLearner | None = None
+        self._newest: ModelRunner | None = None
+        self._saved: ModelRunner | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        """Nothing to end."""
+        """Do nothing: there is nothing to release."""
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
-        """Take in the learner and its pool; the process' own random state is left alone."""
-        self._learner = learner
-        self._pool = pool
-        self._settings = settings
+        """Store the learner, its pool and settings. The seed is ignored: this process keeps its random state."""
+        self._prepared_learner = _PreparedLearner(learner, pool, settings)
 
     def fit(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
-        """Train a fresh copy of the learner, or go on with the newest model."""
+        """Train a fresh copy of the learner, or continue with the newest model."""
+        settings = self._prepared.settings
         start = self._budget.elapsed()
         stop_signal = None if within is None else StopSignal(within, clock=self._budget.clock)
-        portion = self._pool.read(rows)
-        handed = self._budget.elapsed()
-        if batch is None or self._pupil is None:
-            self._pupil = ModelRunner(clone(self._learner, safe=False), self._settings.scoring)
+        training_rows = self._prepared.pool.read(rows)
+        fit_start = self._budget.elapsed()
+        if batch is None or self._newest is None:
+            self._newest = ModelRunner(clone(self._prepared.learner, safe=False), settings.scoring)
         with self._at_work():
             if batch is None:
-                self._pupil.learn(portion, self._settings.fit_params, stop_signal, self._settings.early_stopping)
+                self._newest.fit(training_rows, settings.fit_params, stop_signal, settings.early_stopping)
             else:
-                if self._pupil is self._kept:
-                    self._pupil = copy.deepcopy(self._kept)
-                self._pupil.go_on(portion, batch, self._settings.classes)
-        skipped_seconds = 0.0 if stop_signal is None else stop_signal.skipped_seconds
+                if self._newest is self._saved:
+                    self._newest = copy.deepcopy(self._saved)
+                self._newest.partial_fit(training_rows, batch, settings.classes)
         return FitReport(
-            handover_seconds=handed - start,
-            fit_seconds=self._budget.elapsed() - handed,
-            skipped_seconds=skipped_seconds,
+            handover_seconds=fit_start - start,
+            fit_seconds=self._budget.elapsed() - fit_start,
+            skipped_seconds=0.0 if stop_signal is None else stop_signal.skipped_seconds,
         )
 
     def examine(self, rows: Rows, margins: bool = False) -> ExamReport:
-        """Classify rows with the newest model, a piece at a time: nobody needs a copy of them all."""
-        assert self._pupil is not None
+        """Predict rows with the newest model, a piece at a time to save memory."""
+        model_runner = self._fitted
         start = self._budget.elapsed()
         with self._at_work():
-            paper = self._pupil.sit(self._pieces(rows), margins)
-        return ExamReport(paper.wrong, 0.0, self._budget.elapsed() - start, paper.margins)
+            wrong, found_margins = model_runner.examine(self._read_in_pieces(rows), margins)
+        return ExamReport(wrong, 0.0, self._budget.elapsed() - start, found_margins)
 
-    def _pieces(self, rows: Rows) -> Iterator[LabeledRows]:
-        row_bytes = getattr(self._pool.read(rows[:1]).X, "nbytes", 0)
-        size = min(_PIECE_ROWS, max(1, _PIECE_BYTES // max(1, row_bytes)))
+    def _read_in_pieces(self, rows: Rows) -> Iterator[LabeledRows]:
+        pool = self._prepared.pool
+        size = rows_per_piece(getattr(pool.read(rows[:1]).X, "nbytes", 0))
         for start in range(0, len(rows), size):
-            yield self._pool.read(rows[start : start + size])
+            yield pool.read(rows[start : start + size])
 
     def score(self, fresh: Mask) -> ScoreReport:
-        """Score the exams of the newest model."""
-        assert self._pupil is not None
+        """Score the newest model on the rows that it was examined on."""
+        model_runner = self._fitted
         start = self._budget.elapsed()
         with self._at_work():
-            overall, unseen = self._pupil.score(fresh)
-        return ScoreReport(overall, unseen, self._budget.elapsed() - start)
+            overall, over_fresh = model_runner.score(fresh)
+        return ScoreReport(overall, over_fresh, self._budget.elapsed() - start)
 
     def save(self) -> InlineModel:
-        """The newest model; what goes on learning after this is a copy."""
-        assert self._pupil is not None
-        self._kept = self._pupil
-        return InlineModel(self._pupil)
+        """Return the newest model. A later `fit` that continues training works on a copy."""
+        self._saved = self._fitted
+        return InlineModel(self._saved)
+
+    @property
+    def _prepared(self) -> _PreparedLearner:
+        if self._prepared_learner is None:
+            raise RuntimeError("prepare() must be called before fit().")
+        return self._prepared_learner
+
+    @property
+    def _fitted(self) -> ModelRunner:
+        if self._newest is None:
+            raise RuntimeError("fit() must be called before examine(), score() and save().")
+        return self._newest
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
-        if self._budget.spent:
-            raise OutOfTime
+        """Turn the learner's exceptions into `LearnerRaised`, and a spent budget into `OutOfTime`."""
+        self._check_deadline()
         try:
             yield
         except Exception as error:
             raise LearnerRaised(error, traceback.format_exc()) from error
+        self._check_deadline()
+
+    def _check_deadline(self) -> None:
         if self._budget.spent:
             raise OutOfTime

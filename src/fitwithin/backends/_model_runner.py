@@ -1,11 +1,10 @@
-"""The learner's side of a lesson, the same wherever it sits."""
+"""Fit, examine and score one model, the same in every backend."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,39 +15,53 @@ from fitwithin._core.target import Array
 from fitwithin._pools import LabeledRows
 from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal
 
-_BY_PROBABILITY = (("lightgbm", "LGBMClassifier.predict"), ("sklearn", "ForestClassifier.predict"))
+MAX_PIECE_BYTES = 16 << 20
+"""Bytes of features that an exam gathers at a time, so that it never needs a second copy of a large pool."""
+
+MAX_PIECE_ROWS = 1 << 17
+"""Rows that an exam gathers at a time: bounds `predict`'s own memory where rows are narrow or of unknown size."""
+
+# Classifiers that are slow to predict, and whose `predict` is the argmax of `predict_proba`: one call does for both.
+# Other classifiers may predict by a decision function or a threshold.
+_PREDICT_BY_PROBABILITY = (("lightgbm", "LGBMClassifier.predict"), ("sklearn", "ForestClassifier.predict"))
 
 
-@dataclass(frozen=True, eq=False)
-class Sat:
-    """What came of an exam.
+def rows_per_piece(row_bytes: int) -> int:
+    """Return the number of rows that an exam reads at a time.
 
     Parameters
     ----------
-    wrong : array of bool
-        Which rows count as wrong.
-    margins : array of float or None
-        How sure the model was of each row, if that was asked.
-    """
+    row_bytes : int
+        Bytes of one row's features; 0 if unknown.
 
-    wrong: Mask
-    margins: Margins | None
+    Examples
+    --------
+    >>> rows_per_piece(1024)
+    16384
+    >>> rows_per_piece(0)
+    131072
+    """
+    return min(MAX_PIECE_ROWS, max(1, MAX_PIECE_BYTES // max(1, row_bytes)))
 
 
 class ModelRunner:
-    """An unfitted learner that becomes a model, and is examined.
+    """Fit a learner and examine the model.
 
     Parameters
     ----------
     learner : estimator
         Fitted in place.
     scoring : Scoring
-        How it is graded.
+        Decides which predictions are wrong, and how the model is scored.
 
     Attributes
     ----------
+    model : estimator
+        The learner, fitted or not.
+    warnings : list of WarningMessage
+        Warnings of the last fit.
     seconds : float
-        What the learner's own work took so far, by the system's clock.
+        Seconds spent in the learner's own methods, by the system's clock.
 
     Examples
     --------
@@ -56,99 +69,116 @@ class ModelRunner:
     >>> from fitwithin._core.scoring import Scoring
     >>> from fitwithin._pools import LabeledRows
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> pupil = ModelRunner(DecisionTreeClassifier(), Scoring())
-    >>> pupil.learn(LabeledRows(np.array([[0.0], [1.0]]), np.array(["a", "b"])), {})
-    >>> pupil.sit([LabeledRows(np.array([[0.0], [1.0]]), np.array(["a", "a"]))]).wrong
+    >>> runner = ModelRunner(DecisionTreeClassifier(), Scoring())
+    >>> runner.fit(LabeledRows(np.array([[0.0], [1.0]]), np.array(["a", "b"])), {})
+    >>> wrong, margins = runner.examine([LabeledRows(np.array([[0.0], [1.0]]), np.array(["a", "a"]))])
+    >>> wrong
     array([False,  True])
     """
 
     def __init__(self, learner: Any, scoring: Scoring) -> None:
         self.model = learner
-        self._grading = scoring
-        self._exams = ExamLog(learner, scoring)
         self.warnings: list[warnings.WarningMessage] = []
         self.seconds = 0.0
-        self.goes_on = False
+        self._scoring = scoring
+        self._exams = ExamLog(learner, scoring)
+        self._partially_fitted = False
 
-    def learn(
+    def fit(
         self,
-        portion: LabeledRows,
-        options: Mapping[str, Any],
+        rows: LabeledRows,
+        fit_params: Mapping[str, Any],
         stop_signal: StopSignal | None = None,
-        stopping: EarlyStoppingFit | None = None,
+        early_stopping: EarlyStoppingFit | None = None,
     ) -> None:
-        """Fit, and remember the warnings for the user; who can be stopped is, when stop_signal is at its end."""
-        params = {**portion.extras, **options}
+        """Fit the learner and record its warnings.
+
+        The fit stops early at `stop_signal` if `early_stopping` knows how to stop this learner.
+        """
+        params = {**rows.extras, **fit_params}
         with warnings.catch_warnings(record=True) as caught:
             start = time.monotonic()
-            if stop_signal is None or stopping is None:
-                self.model.fit(portion.X, portion.y, **params)
+            if stop_signal is None or early_stopping is None:
+                self.model.fit(rows.X, rows.y, **params)
             else:
-                stopping(self.model, portion.X, portion.y, stop_signal, params)
+                early_stopping(self.model, rows.X, rows.y, stop_signal, params)
             self.seconds += time.monotonic() - start
         self.warnings = caught
 
-    def go_on(self, portion: LabeledRows, batch: int, classes: Array | None) -> None:
-        """Learn a little more by `partial_fit`, from so many rows at a time."""
-        known = {} if classes is None or self.goes_on else {"classes": classes}
+    def partial_fit(self, rows: LabeledRows, batch: int, classes: Array | None) -> None:
+        """Continue training by the learner's `partial_fit`, `batch` rows at a time.
+
+        The first call passes `classes`, as scikit-learn asks.
+        """
+        first_params = {} if classes is None or self._partially_fitted else {"classes": classes}
         with warnings.catch_warnings(record=True) as caught:
             start = time.monotonic()
-            for part in portion.split(batch):
-                self.model.partial_fit(part.X, part.y, **part.extras, **known)
-                known = {}
+            for part in rows.split(batch):
+                self.model.partial_fit(part.X, part.y, **part.extras, **first_params)
+                first_params = {}
             self.seconds += time.monotonic() - start
-        self.goes_on = True
+        self._partially_fitted = True
         self.warnings = caught
-        self._exams = ExamLog(self.model, self._grading)
+        self._exams = ExamLog(self.model, self._scoring)
 
-    def sit(self, portions: Iterable[LabeledRows], margins: bool = False) -> Sat:
-        """Sit an exam, in as many portions as it comes."""
-        answers = [(self._answer(portion, margins), portion.y) for portion in portions]
-        wrong = self._grading.mistakes(
+    def examine(self, pieces: Iterable[LabeledRows], margins: bool = False) -> tuple[Mask, Margins | None]:
+        """Predict rows and compare.
+
+        Parameters
+        ----------
+        pieces : iterable of LabeledRows
+            The rows, in pieces that fit into memory.
+        margins : bool, default=False
+            Whether to return margins; the model needs `predict_proba`.
+
+        Returns
+        -------
+        tuple
+            Which rows are wrong, and the margin between each row's two most probable classes or None.
+        """
+        answers = [(self._predict(piece, margins), piece.y) for piece in pieces]
+        wrong = self._scoring.mistakes(
             np.concatenate([y for _, y in answers]), np.concatenate([predicted for (predicted, _), _ in answers])
         )
-        gaps = [gap for (_, gap), _ in answers if gap is not None]
-        return Sat(wrong, np.concatenate(gaps) if gaps else None)
+        margins_by_piece = [piece_margins for (_, piece_margins), _ in answers if piece_margins is not None]
+        return wrong, np.concatenate(margins_by_piece) if margins_by_piece else None
 
-    def _answer(self, portion: LabeledRows, margins: bool) -> tuple[Array, Margins | None]:
+    def _predict(self, rows: LabeledRows, margins: bool) -> tuple[Array, Margins | None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             start = time.monotonic()
-            probabilities = np.asarray(self.model.predict_proba(portion.X)) if margins else None
+            probabilities = np.asarray(self.model.predict_proba(rows.X)) if margins else None
             known = None
-            if probabilities is not None and self._predicts_the_likeliest:
+            if probabilities is not None and self._predicts_most_probable:
                 known = self.model.classes_[probabilities.argmax(axis=1)]
-            predicted = self._exams.predict(portion.X, portion.y, portion.weights, known)
+            predicted = self._exams.predict(rows.X, rows.y, rows.weights, known)
             self.seconds += time.monotonic() - start
-        return predicted, None if probabilities is None else _gaps(probabilities)
+        return predicted, None if probabilities is None else _top_two_margins(probabilities)
 
     @property
-    def _predicts_the_likeliest(self) -> bool:
-        """Whether the probabilities tell what `predict` would say, and nobody needs more than that.
-
-        Known of learners that are slow to answer; others may go by a decision function, or by a threshold.
-        """
+    def _predicts_most_probable(self) -> bool:
+        """Whether `predict` returns the most probable class, so that it need not be called beside `predict_proba`."""
         predict = getattr(type(self.model), "predict", None)
-        whose = (getattr(predict, "__module__", "").split(".")[0], getattr(predict, "__qualname__", ""))
-        return self._grading.scorer is None and whose in _BY_PROBABILITY
+        origin = (getattr(predict, "__module__", "").split(".")[0], getattr(predict, "__qualname__", ""))
+        return origin in _PREDICT_BY_PROBABILITY
 
     def score(self, fresh: Mask) -> tuple[Estimate | None, Estimate | None]:
-        """The score over all rows of its exams, and over the fresh ones among them."""
+        """Return the score over all examined rows, and over the fresh ones among them."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            overall = self._grading.estimate(self._exams)
-            return overall, overall if fresh.all() else self._grading.estimate(self._exams, fresh)
+            overall = self._scoring.estimate(self._exams)
+            return overall, overall if fresh.all() else self._scoring.estimate(self._exams, fresh)
 
 
-def _gaps(probabilities: Array) -> Margins:
-    """How far the likeliest class is ahead of the next one; a model that knows one class is sure of it."""
+def _top_two_margins(probabilities: Array) -> Margins:
+    """Return the gap between the two most probable classes; 1 where the model knows one class only."""
     if probabilities.shape[1] < 2:
         return np.ones(len(probabilities), dtype=np.float32)
     two = np.partition(probabilities, -2, axis=1)[:, -2:]
     return np.asarray(two[:, 1] - two[:, 0], dtype=np.float32)
 
 
-def repeat(caught: list[warnings.WarningMessage]) -> None:
-    """Warn again, here, of what a learner warned of elsewhere."""
+def reissue_warnings(caught: list[warnings.WarningMessage]) -> None:
+    """Warn again in this process about what a learner warned of during its fit."""
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)

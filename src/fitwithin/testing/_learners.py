@@ -1,4 +1,4 @@
-"""Learners that behave badly on purpose: every way that we know of to miss a deadline."""
+"""A learner that misbehaves on purpose, in every known way to miss a deadline."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from sklearn.svm import SVC
 
 from fitwithin._core.target import Array
 
-FOREVER = 3600.0
+_HANG_SECONDS = 3600.0
+"""Seconds that a hanging learner takes: longer than any test."""
 
 
 def _hang(model: AwkwardClassifier) -> None:
-    time.sleep(FOREVER)
+    time.sleep(_HANG_SECONDS)
 
 
 def _hang_in_c(model: AwkwardClassifier) -> None:
@@ -55,7 +56,7 @@ def _hang_in_loky(model: AwkwardClassifier) -> None:
 
 
 def _sum_slowly(rows: Array) -> float:
-    time.sleep(FOREVER)
+    time.sleep(_HANG_SECONDS)
     return float(rows.sum())
 
 
@@ -67,26 +68,26 @@ def _segfault(model: AwkwardClassifier) -> None:
     ctypes.string_at(0)
 
 
-def _exit(model: AwkwardClassifier) -> None:
+def _exit_process(model: AwkwardClassifier) -> None:
     os._exit(3)
 
 
-def _be_killed(model: AwkwardClassifier) -> None:
+def _kill_itself(model: AwkwardClassifier) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
     _hang(model)
 
 
-def _be_large(model: AwkwardClassifier) -> None:
-    # Many small objects: storing and loading them takes seconds.
+def _grow_large(model: AwkwardClassifier) -> None:
+    # Many small objects take seconds to pickle and to load.
     model.ballast_ = [str(number) for number in range(8_000_000)]
 
 
-def _be_unpicklable(model: AwkwardClassifier) -> None:
+def _become_unpicklable(model: AwkwardClassifier) -> None:
     model.lock_ = threading.Lock()
 
 
-def _escape(model: AwkwardClassifier) -> None:
-    subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({FOREVER})"], start_new_session=True)
+def _start_own_session(model: AwkwardClassifier) -> None:
+    subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({_HANG_SECONDS})"], start_new_session=True)
     _hang(model)
 
 
@@ -98,25 +99,25 @@ TROUBLES: Mapping[str, Callable[[AwkwardClassifier], None]] = {
     "hangs in loky workers": _hang_in_loky,
     "raises": _raise,
     "segfaults": _segfault,
-    "exits": _exit,
-    "is killed": _be_killed,
-    "returns a large model": _be_large,
-    "cannot be pickled": _be_unpicklable,
+    "exits": _exit_process,
+    "is killed": _kill_itself,
+    "returns a large model": _grow_large,
+    "cannot be pickled": _become_unpicklable,
     "hangs in predict": lambda model: None,
-    "starts a session": _escape,
+    "starts a session": _start_own_session,
 }
-"""Names of the troubles that an `AwkwardClassifier` can make."""
+"""Values of `AwkwardClassifier.trouble`, and the function that each calls."""
 
 
 class AwkwardClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Naive Bayes that behaves well on small lessons and makes trouble on larger ones.
+    """Naive Bayes that works on few training rows and misbehaves on more.
 
     Parameters
     ----------
     trouble : str
-        What it does then: a key of `TROUBLES`.
+        How it misbehaves: a key of `TROUBLES`.
     above : int, default=0
-        The largest lesson that it is still good on.
+        Largest number of training rows that it works on.
 
     Examples
     --------
@@ -133,24 +134,24 @@ class AwkwardClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         self.above = above
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit, or make trouble."""
+        """Fit, or misbehave."""
         self.model_ = GaussianNB().fit(X, y)
-        return self._behave(len(X))
+        return self._finish_fit(len(X))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn a little more, or make trouble once all that it was taught is too much."""
+        """Continue training, or misbehave if there were too many rows in all."""
         self.model_ = getattr(self, "model_", GaussianNB()).partial_fit(X, y, classes)
-        return self._behave(int(self.model_.class_count_.sum()))
+        return self._finish_fit(int(self.model_.class_count_.sum()))
 
-    def _behave(self, taught: int) -> Self:
+    def _finish_fit(self, n_rows_trained: int) -> Self:
         self.classes_ = self.model_.classes_
-        self.in_trouble_ = taught > self.above
+        self.in_trouble_ = n_rows_trained > self.above
         if self.in_trouble_:
             TROUBLES[self.trouble](self)
         return self
 
     def predict(self, X: Any) -> Array:
-        """Predict, or make trouble."""
+        """Predict, or hang."""
         if self.in_trouble_ and self.trouble == "hangs in predict":
             _hang(self)
         labels: Array = self.model_.predict(X)

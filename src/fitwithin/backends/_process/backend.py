@@ -1,4 +1,4 @@
-"""The learner in a process of its own, that can be stopped at any moment."""
+"""The process backend: the learner runs in a process of its own, which can be killed at any moment."""
 
 from __future__ import annotations
 
@@ -23,59 +23,80 @@ from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfTime
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
-from fitwithin.backends._model_runner import repeat
-from fitwithin.backends._process.fork_host import ForkedHost
-from fitwithin.backends._process.protocol import Classify, Done, Fit, Introduction, Raised, Score, Store
-from fitwithin.backends._process.shared_memory import SharedFile, load
-from fitwithin.backends._process.shared_rows import SharedRows, share
-from fitwithin.backends._process.spawn_host import SpawnedHost
-from fitwithin.backends._process.subprocesses import search_path
+from fitwithin.backends._model_runner import reissue_warnings
+from fitwithin.backends._process.fork_host import ForkHost
+from fitwithin.backends._process.protocol import (
+    ErrorReply,
+    FitRequest,
+    PredictRequest,
+    Reply,
+    Request,
+    SaveRequest,
+    ScoreRequest,
+    WorkerSetup,
+)
+from fitwithin.backends._process.shared_memory import SharedFile, load_pickle
+from fitwithin.backends._process.shared_rows import SharedRows, share_rows
+from fitwithin.backends._process.spawn_host import SpawnHost
+from fitwithin.backends._process.subprocesses import module_search_path
+
+_LOAD_SECONDS = 0.01
+"""Seconds to load the smallest model."""
+
+_LOAD_PER_PICKLE_SECOND = 1.5
+"""Seconds to unpickle a model for each second that pickling it took; on the safe side."""
+
+_LOAD_BYTES_PER_SECOND = 1e9
+"""Bytes of a model that are read in a second; on the safe side."""
+
+_INSTALL_PREFIXES = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")})
+"""Folders of installed modules, which do not change while this process runs."""
 
 
-class Host(Protocol):
-    """Where learners' processes come from.
+class ProcessHost(Protocol):
+    """Starts learners' processes and talks to them.
 
     Attributes
     ----------
     folder : str or None
-        Where files must lie for such a process to open them; None if it is handed descriptors.
+        Folder for the files that such a process opens; None if it gets descriptors.
     """
 
     folder: str | None
 
-    def prepare(self, modules: list[str]) -> None:
-        """Get ready for a learner that needs these modules."""
+    def import_modules(self, modules: list[str]) -> None:
+        """Import modules ahead of the first round, if the host can."""
         ...
 
-    def start(self, introduction: Introduction, files: list[SharedFile], budget: Budget) -> None:
-        """Begin a process for one lesson and its exams; raises TimeoutError if the budget is spent."""
+    def start_round(self, setup: WorkerSetup, files: list[SharedFile], budget: Budget) -> None:
+        """Have a process ready for one fit and its exams; raise TimeoutError, or LearnerDied."""
         ...
 
-    def ask(self, request: object, budget: Budget) -> Any:
-        """Its reply to a request; raises TimeoutError, or LearnerDied."""
+    def request(self, request: Request, budget: Budget) -> Reply | ErrorReply:
+        """Send a request and return the reply; raise TimeoutError, or LearnerDied."""
         ...
 
     def stop(self) -> None:
-        """Stop it at once, with everything it started."""
+        """Kill the process at once, with everything that it started."""
         ...
 
     def close(self) -> None:
-        """The session is over."""
+        """End the session."""
         ...
 
 
 class Process:
-    """Run the learner in a killable process, so that the deadline is kept whatever the learner does.
+    """Run the learner in a process that can be killed, so that the deadline holds whatever the learner does.
 
-    On Linux a clean helper process forks once a round; elsewhere a persistent worker does the
-    lessons and is replaced when it had to be killed.
+    On Linux a clean process, the fork server, forks one process a round. On other systems a
+    persistent worker serves all rounds, and is replaced when it had to be killed.
 
     Parameters
     ----------
     clock : callable, default=time.monotonic
         Read for every deadline.
     start : {"auto", "fork", "spawn"}, default="auto"
-        How a learner's process comes to be; "auto" forks from the helper on Linux.
+        How to start the learner's process; "auto" forks on Linux and spawns elsewhere.
 
     Examples
     --------
@@ -93,186 +114,144 @@ class Process:
         self.start = start
 
     def open(self, budget: Budget) -> ProcessRunner:
-        """A runner for one session; the helper starts while `fit` is still checking its input."""
+        """Return a runner for one session; its process starts while `fit` is still checking its input."""
         if self.start not in ("auto", "fork", "spawn"):
-            raise ValueError(f'start must be "auto", "fork" or "spawn"; got {self.start!r}.')
+            raise ValueError(f'Got start={self.start!r}; expected "auto", "fork" or "spawn".')
         fork = self.start == "fork" or (self.start == "auto" and sys.platform == "linux")
-        return ProcessRunner(ForkedHost() if fork else SpawnedHost(), budget)
+        return ProcessRunner(ForkHost() if fork else SpawnHost(), budget)
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedProcess:
+    """What `prepare` makes: the shared rows, and the first message of each round."""
+
+    rows: SharedRows
+    setup: WorkerSetup
 
 
 class ProcessRunner:
-    """A learner in a process of its own."""
+    """Run one learner in a process of its own."""
 
     killable = True
 
-    def __init__(self, host: Host, budget: Budget) -> None:
+    def __init__(self, host: ProcessHost, budget: Budget) -> None:
         self._host = host
         self._budget = budget
-        self._rows: SharedRows | None = None
-        self._models: list[SharedFile] = []
-        self._stored = 0
+        self._prepared_process: _PreparedProcess | None = None
+        self._model_files: list[SharedFile] = []
+        self._saved_index = 0
+        self._warnings: list[WarningMessage] = []
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         self._host.stop()
-        self._let_go_of_models()
-        if self._rows is not None:
-            self._rows.close()
+        self._close_model_files()
+        if self._prepared_process is not None:
+            self._prepared_process.rows.close()
         self._host.close()
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
-        """Pickle the learner, let its modules be imported, and open the shared map."""
-        pickled = _pickled(learner, settings)
-        self._host.prepare(_modules(pickled))
-        self._rows = share(pool, self._budget, self._host.folder)
-        self._introduction = Introduction(
-            pupil=pickled,
-            layout=self._rows.layout,
-            path=search_path(),
-            folder=os.getcwd(),
+        """Pickle the learner, have its modules imported, and open the shared files."""
+        pickled_learner = _pickle_learner(learner, settings)
+        self._host.import_modules(_find_modules(pickled_learner))
+        folder = os.getcwd()
+        rows = share_rows(pool, self._budget, self._host.folder)
+        setup = WorkerSetup(
+            pickled_learner=pickled_learner,
+            layout=rows.layout,
+            search_path=module_search_path(),
+            folder=folder,
             environment=dict(os.environ),
-            filters=_pickled_filters(),
+            pickled_filters=_pickle_warning_filters(),
             seed=settings.seed,
         )
+        self._prepared_process = _PreparedProcess(rows, setup)
 
     def fit(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
-        """Train in a process that is started for this round; or go on in the process that is there."""
+        """Train in a new process, or continue in the present one."""
         start = self._budget.elapsed()
-        assert self._rows is not None
-        with self._deadline("its process was still starting, which takes a few seconds for the first fit"):
-            place = self._rows.lesson(rows) if batch is None else self._rows.exam(rows)
-            if batch is None or not self._models:
+        shared = self._prepared.rows
+        with self._until_deadline("its process was still starting, which takes a few seconds for the first fit"):
+            selection = shared.share_training_rows(rows) if batch is None else shared.share_exam_rows(rows)
+            if batch is None or not self._model_files:
                 self._start_process()
         if within is not None:
             within -= self._budget.elapsed() - start
-        done = self._ask(Fit(place, batch, within))
-        caught, skipped_seconds = done.value
-        self._warnings = pickle.loads(caught)
+        reply = self._request(FitRequest(selection, batch, within))
+        pickled_warnings, skipped_seconds = reply.value
+        self._warnings = pickle.loads(pickled_warnings)
         return FitReport(
-            handover_seconds=self._budget.elapsed() - start - done.seconds,
-            fit_seconds=done.seconds,
+            handover_seconds=self._budget.elapsed() - start - reply.seconds,
+            fit_seconds=reply.seconds,
             skipped_seconds=skipped_seconds,
         )
 
     def _start_process(self) -> None:
-        assert self._rows is not None
-        self._let_go_of_models()
-        self._models = [SharedFile(self._host.folder) for _ in range(2)]
-        self._host.start(self._introduction, [*self._rows.files, *self._models], self._budget)
+        self._close_model_files()
+        self._model_files = [SharedFile.create(self._host.folder) for _ in range(2)]
+        files = [*self._prepared.rows.files, *self._model_files]
+        self._host.start_round(self._prepared.setup, files, self._budget)
 
     def examine(self, rows: Rows, margins: bool = False) -> ExamReport:
-        """Classify rows where the model was trained."""
+        """Predict rows in the process that trained the model."""
         start = self._budget.elapsed()
-        assert self._rows is not None
-        with self._deadline():
-            place = self._rows.exam(rows)
-        done = self._ask(Classify(place, margins))
-        bits, gaps = done.value
-        wrong = np.unpackbits(np.frombuffer(bits, np.uint8), count=len(rows)).astype(np.bool_)
-        return ExamReport(wrong, self._budget.elapsed() - start - done.seconds, done.seconds, gaps)
+        with self._until_deadline():
+            selection = self._prepared.rows.share_exam_rows(rows)
+        reply = self._request(PredictRequest(selection, margins))
+        wrong_bits, found_margins = reply.value
+        wrong = np.unpackbits(np.frombuffer(wrong_bits, np.uint8), count=len(rows)).astype(np.bool_)
+        return ExamReport(wrong, self._budget.elapsed() - start - reply.seconds, reply.seconds, found_margins)
 
     def score(self, fresh: Mask) -> ScoreReport:
-        """Score where the exams were sat."""
-        done = self._ask(Score(len(fresh), np.packbits(fresh).tobytes()))
-        overall, unseen = done.value
-        return ScoreReport(overall, unseen, done.seconds)
+        """Score the newest model in the process that examined it."""
+        reply = self._request(ScoreRequest(len(fresh), np.packbits(fresh).tobytes()))
+        overall, over_fresh = reply.value
+        return ScoreReport(overall, over_fresh, reply.seconds)
 
-    def save(self) -> StoredModel:
-        """Store the model in the file that does not hold the model kept before."""
-        self._stored = 1 - self._stored
-        done = self._ask(Store(self._stored))
-        file = self._models[self._stored].twin()
-        size = os.fstat(file.fd).st_size
-        return StoredModel(file, done.seconds, expected_load(done.value, size), self._warnings)
+    def save(self) -> ProcessModel:
+        """Save the newest model to the file that does not hold the model saved before."""
+        self._saved_index = 1 - self._saved_index
+        reply = self._request(SaveRequest(self._saved_index))
+        file = self._model_files[self._saved_index].duplicate()
+        load_seconds = predict_load_seconds(reply.value, os.fstat(file.fd).st_size)
+        return ProcessModel(file, reply.seconds, load_seconds, self._warnings)
 
-    def _ask(self, request: Fit | Classify | Score | Store) -> Done:
-        with self._deadline():
-            reply = self._host.ask(request, self._budget)
-        if isinstance(reply, Raised):
-            raise LearnerRaised(_exception(reply), reply.traceback)
-        assert isinstance(reply, Done)
+    @property
+    def _prepared(self) -> _PreparedProcess:
+        if self._prepared_process is None:
+            raise RuntimeError("prepare() must be called before fit().")
+        return self._prepared_process
+
+    def _request(self, request: Request) -> Reply:
+        with self._until_deadline():
+            reply = self._host.request(request, self._budget)
+        if isinstance(reply, ErrorReply):
+            raise LearnerRaised(_unpickle_error(reply), reply.traceback)
         return reply
 
     @contextlib.contextmanager
-    def _deadline(self, doing: str = "") -> Iterator[None]:
+    def _until_deadline(self, doing: str = "") -> Iterator[None]:
+        """Kill the process at the deadline and raise `OutOfTime`, which says what was being done."""
         try:
-            if self._budget.spent:
-                raise TimeoutError
+            self._budget.check()
             yield
         except TimeoutError:
             self._host.stop()
             raise OutOfTime(doing) from None
         except OSError as error:
-            raise LearnerDied(f"the system refused what it needed: {error}") from error
+            raise LearnerDied(f"the operating system refused a resource: {error}") from error
 
-    def _let_go_of_models(self) -> None:
-        for file in self._models:
+    def _close_model_files(self) -> None:
+        for file in self._model_files:
             file.close()
-        self._models = []
-
-
-def _pickled(learner: Any, settings: FitSettings) -> bytes:
-    try:
-        body: bytes = cloudpickle.dumps(
-            (learner, settings.scoring, dict(settings.fit_params), settings.classes, settings.early_stopping),
-            protocol=5,
-        )
-    except Exception as error:
-        raise TypeError(
-            f"The learner {type(learner).__name__}, its scorer or an argument of its fit cannot be pickled, so it "
-            f"cannot go to the process that keeps the deadline: {error}. Use backend='inline', or make it picklable."
-        ) from error
-    return body
-
-
-def _pickled_filters() -> bytes:
-    try:
-        body: bytes = cloudpickle.dumps(list(warnings.filters))
-    except Exception:
-        return pickle.dumps([])
-    return body
-
-
-def _modules(pickled: bytes) -> list[str]:
-    """The installed modules that a pickled learner needs, and that are loaded here.
-
-    Modules of the user's own may change between two fits, so each learner's process reads them
-    anew; what they import in turn is installed, mostly, and worth having ready.
-    """
-    named = {argument for _, argument, _ in pickletools.genops(pickled) if isinstance(argument, str)}
-    loaded = {name: sys.modules[name] for name in sorted(named & sys.modules.keys())}
-    needed = dict.fromkeys(name for name, module in loaded.items() if _installed(module))
-    for module in loaded.values():
-        if not _installed(module):
-            for value in list(vars(module).values()):
-                name = getattr(value, "__module__", None) or getattr(value, "__name__", None)
-                if isinstance(name, str) and name in sys.modules and _installed(sys.modules[name]):
-                    needed[name] = None
-    return list(needed)
-
-
-def _installed(module: Any) -> bool:
-    file = getattr(module, "__file__", None)
-    return isinstance(file, str) and file.startswith(tuple(_INSTALLED))
-
-
-_INSTALLED = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")}
-
-
-def _exception(raised: Raised) -> BaseException:
-    """The learner's exception; a RuntimeError with its text if it could not travel."""
-    try:
-        error = pickle.loads(raised.error)
-    except Exception:
-        return RuntimeError(raised.text)
-    return error if isinstance(error, BaseException) else RuntimeError(raised.text)
+        self._model_files = []
 
 
 @dataclass(frozen=True, eq=False)
-class StoredModel:
-    """A model that a learner's process left in a shared file."""
+class ProcessModel:
+    """A model that a learner's process saved to a shared file."""
 
     file: SharedFile
     save_seconds: float
@@ -280,16 +259,68 @@ class StoredModel:
     warnings: list[WarningMessage]
 
     def load(self) -> Any:
-        """The fitted learner, in this process."""
-        model = load(self.file.fd)
-        repeat(self.warnings)
+        """Return the fitted learner in this process."""
+        model = load_pickle(self.file.fd)
+        reissue_warnings(self.warnings)
         return model
 
     def discard(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.file.close()
 
 
-def expected_load(pickling: float, size: int) -> float:
-    """Seconds that reading a model of so many bytes back will take, from what pickling it took."""
-    return 0.01 + 1.5 * pickling + size / 1e9
+def predict_load_seconds(pickle_seconds: float, n_bytes: int) -> float:
+    """Predict the seconds that loading a model takes, from the seconds that pickling it took and its size."""
+    return _LOAD_SECONDS + _LOAD_PER_PICKLE_SECOND * pickle_seconds + n_bytes / _LOAD_BYTES_PER_SECOND
+
+
+def _pickle_learner(learner: Any, settings: FitSettings) -> bytes:
+    try:
+        body: bytes = cloudpickle.dumps((learner, settings), protocol=5)
+    except Exception as error:
+        raise TypeError(
+            f"The learner {type(learner).__name__}, its scorer or an argument of its fit cannot be pickled, so it "
+            f"cannot be sent to a process that is stopped at the deadline: {error}. "
+            "Use backend='inline', or make it picklable."
+        ) from error
+    return body
+
+
+def _pickle_warning_filters() -> bytes:
+    try:
+        body: bytes = cloudpickle.dumps(list(warnings.filters))
+    except Exception:
+        return pickle.dumps([])
+    return body
+
+
+def _unpickle_error(reply: ErrorReply) -> BaseException:
+    """Return the learner's exception, or a RuntimeError with its text if it could not be pickled."""
+    try:
+        error = pickle.loads(reply.pickled_error)
+    except Exception:
+        return RuntimeError(reply.text)
+    return error if isinstance(error, BaseException) else RuntimeError(reply.text)
+
+
+def _find_modules(pickled_learner: bytes) -> list[str]:
+    """Return the installed modules that a pickled learner needs and that are loaded here.
+
+    Modules of the user's own may change between two fits, so each learner's process imports them
+    anew. Most of what they import in turn is installed, and is worth importing ahead.
+    """
+    named = {argument for _, argument, _ in pickletools.genops(pickled_learner) if isinstance(argument, str)}
+    loaded = {name: sys.modules[name] for name in sorted(named & sys.modules.keys())}
+    needed = dict.fromkeys(name for name, module in loaded.items() if _is_installed(module))
+    for module in loaded.values():
+        if not _is_installed(module):
+            for value in list(vars(module).values()):
+                name = getattr(value, "__module__", None) or getattr(value, "__name__", None)
+                if isinstance(name, str) and name in sys.modules and _is_installed(sys.modules[name]):
+                    needed[name] = None
+    return list(needed)
+
+
+def _is_installed(module: Any) -> bool:
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and file.startswith(_INSTALL_PREFIXES)

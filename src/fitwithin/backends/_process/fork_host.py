@@ -1,4 +1,4 @@
-"""Learners' processes that are forks of a clean helper."""
+"""Run learners in forks of a clean process, the fork server; for Linux."""
 
 from __future__ import annotations
 
@@ -8,209 +8,234 @@ import pickle
 import shutil
 import signal
 import socket
-from typing import Any
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
-from fitwithin.backends._process.fork_server import MAX_MESSAGE
-from fitwithin.backends._process.protocol import SHORTEST, Channel, Introduction, readable
+from fitwithin.backends._process.protocol import (
+    MAX_CONTROL_BYTES,
+    MIN_TIMEOUT_SECONDS,
+    Channel,
+    EndLearner,
+    EndSession,
+    ErrorReply,
+    ForkLearner,
+    ImportModules,
+    LearnerEnded,
+    LearnerForked,
+    Reply,
+    Request,
+    WorkerSetup,
+    wait_readable,
+)
 from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.subprocesses import (
+    EXIT_STATUS_SECONDS,
     IDLE_SECONDS,
-    LAST_WORDS_SECONDS,
-    IdleSlot,
-    describe_ending,
-    launch,
-    search_path,
+    ProcessCache,
+    describe_exit,
+    module_search_path,
+    start_interpreter,
 )
 
 
-def _check_time(budget: Budget) -> None:
-    """A wait is over; the deadline goes by the budget's clock, which may have stood still meanwhile."""
-    if budget.spent:
-        raise TimeoutError
-
-
-class ForkedHost:
-    """Forks one learner's process a round; files go there by descriptor."""
+class ForkHost:
+    """Fork one learner's process a round; files go there by descriptor."""
 
     folder: str | None = None
 
     def __init__(self) -> None:
-        self._helper = helpers.take()
+        self._server = fork_servers.take()
         self._modules: list[str] = []
         self._channel: Channel | None = None
 
-    def prepare(self, modules: list[str]) -> None:
-        """Have the modules imported once, for all rounds."""
+    def import_modules(self, modules: list[str]) -> None:
+        """Have the fork server import modules once, for all rounds."""
         self._modules = modules
-        # If the helper is gone, the first lesson starts another.
-        with contextlib.suppress(HelperGone):
-            self._helper.prepare(modules)
+        # If the server is gone, the first round starts another.
+        with contextlib.suppress(ForkServerGone):
+            self._server.import_modules(modules)
 
-    def start(self, introduction: Introduction, files: list[SharedFile], budget: Budget) -> None:
-        """Fork, and introduce the session."""
-        self._hang_up()
+    def start_round(self, setup: WorkerSetup, files: list[SharedFile], budget: Budget) -> None:
+        """Fork a learner's process, and send it the setup."""
+        self._close_channel()
         ours, theirs = socket.socketpair()
         self._channel = Channel(ours)
         descriptors = [theirs.fileno(), *(file.fd for file in files)]
         try:
             self._fork(descriptors, budget)
-        except HelperGone:
-            # It had waited too long for work just when this came.
-            self._replace_helper()
+        except ForkServerGone:
+            # It ended because it had been idle for too long, just before this request.
+            self._replace_server()
             self._fork_or_give_up(descriptors, budget)
         finally:
             theirs.close()
-        self._channel.send(introduction, budget.remaining())
+        self._channel.send(setup, budget.remaining())
 
     def _fork(self, descriptors: list[int], budget: Budget) -> None:
-        self._helper.end_pupil()
-        self._helper.fork(descriptors, budget)
+        self._server.end_learner()
+        self._server.fork(descriptors, budget)
 
     def _fork_or_give_up(self, descriptors: list[int], budget: Budget) -> None:
         try:
             self._fork(descriptors, budget)
-        except HelperGone:
+        except ForkServerGone:
             raise LearnerDied("no process could be started for it") from None
 
-    def _replace_helper(self) -> None:
-        self._helper.close()
-        self._helper = Helper()
-        self._helper.prepare(self._modules)
+    def _replace_server(self) -> None:
+        self._server.close()
+        self._server = ForkServerHandle()
+        self._server.import_modules(self._modules)
 
-    def ask(self, request: object, budget: Budget) -> Any:
-        """The learner's reply; raises TimeoutError, or LearnerDied."""
-        assert self._channel is not None
+    def request(self, request: Request, budget: Budget) -> Reply | ErrorReply:
+        """Send a request and return the reply; raise TimeoutError, or LearnerDied."""
+        channel = self._channel
+        if channel is None:
+            raise RuntimeError("start_round() must be called before request().")
         # If the process is gone already, waiting for its reply tells how it ended.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self._channel.send(request, budget.remaining())
-        while not self._channel.complete:
-            ready = readable([self._channel.fileno(), self._helper.control.fileno()], budget.remaining())
+            channel.send(request, budget.remaining())
+        while not channel.has_message:
+            ready = wait_readable([channel.fileno(), self._server.control.fileno()], budget.remaining())
             if not ready:
-                _check_time(budget)
-            elif self._channel.fileno() in ready:
-                self._read(budget)
-            elif (end := self._how_it_ended(0.0)) is not None:
-                raise LearnerDied(end)
-        return self._channel.receive()
+                # The deadline goes by the budget's clock, which a study pauses.
+                budget.check()
+            elif channel.fileno() in ready:
+                self._read(channel, budget)
+            elif (description := self._describe_end(0.0)) is not None:
+                raise LearnerDied(description)
+        reply: Reply | ErrorReply = channel.receive()
+        return reply
 
     def stop(self) -> None:
-        """Kill the process group; what escaped it is ended when the session closes."""
-        self._hang_up()
-        self._helper.kill_pupil()
+        """Kill the learner's process group; processes that left the group end when the session closes."""
+        self._close_channel()
+        self._server.kill_learner()
 
     def close(self) -> None:
-        """Give the helper back for the next session; it clears away what is left of this one."""
+        """Keep the fork server for the next session; it cleans up after this one."""
         self.stop()
-        self._helper.rest()
-        helpers.give_back(self._helper)
+        self._server.end_session()
+        fork_servers.give_back(self._server)
 
-    def _hang_up(self) -> None:
+    def _close_channel(self) -> None:
         if self._channel is not None:
             self._channel.close()
             self._channel = None
 
-    def _read(self, budget: Budget) -> None:
-        assert self._channel is not None
+    def _read(self, channel: Channel, budget: Budget) -> None:
         try:
-            self._channel.read()
+            channel.read()
         except EOFError:
-            end = self._how_it_ended(min(LAST_WORDS_SECONDS, budget.remaining()))
-            raise LearnerDied(end or "it hung up without a word") from None
+            description = self._describe_end(min(EXIT_STATUS_SECONDS, budget.remaining()))
+            raise LearnerDied(description or "it closed its connection and gave no reason") from None
 
-    def _how_it_ended(self, patience: float) -> str | None:
-        """How the learner's process ended; None if there is no news of that."""
+    def _describe_end(self, timeout: float) -> str | None:
+        """Describe how the learner's process ended; None if the server does not report its end in time."""
         try:
             while True:
-                kind, pid, *end = self._helper.news(patience)
-                if kind == "ended" and pid == self._helper.pupil:
-                    return describe_ending(*end)
+                event = self._server.receive_event(timeout)
+                if isinstance(event, LearnerEnded) and event.pid == self._server.learner_pid:
+                    return describe_exit(event.exited, event.status)
         except TimeoutError:
             return None
-        except HelperGone:
-            return "its helper process ended"
+        except ForkServerGone:
+            return "the process that started it has ended"
 
 
-class HelperGone(Exception):
-    """The helper's process has ended."""
+class ForkServerGone(Exception):
+    """The fork server's process has ended."""
 
 
-class Helper:
-    """One clean helper process; see `fork_server` for its side."""
+class ForkServerHandle:
+    """The parent's handle on one fork server; see `fork_server` for the server itself.
+
+    Parameters
+    ----------
+    idle_seconds : float
+        Seconds without a session after which the server ends itself.
+
+    Attributes
+    ----------
+    control : socket.socket
+        Carries commands to the server and its events.
+    learner_pid : int or None
+        Process that the server forked last; None if there is none.
+    """
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._process = launch("fork_server", theirs.fileno(), idle_seconds, pass_fds=(theirs.fileno(),))
+        self._process = start_interpreter("fork_server", theirs.fileno(), idle_seconds, pass_fds=(theirs.fileno(),))
         theirs.close()
-        self.pupil: int | None = None
+        self.learner_pid: int | None = None
         self._serial = 0
-        self._folder = ""
+        self._learner_folder = ""
 
     @property
     def alive(self) -> bool:
-        """Whether the helper can still be asked."""
+        """Whether the server can still be used."""
         return self._process.poll() is None and self.control.fileno() >= 0
 
     def close(self) -> None:
-        """End the helper; it takes every descendant with it."""
+        """End the server; it takes every descendant with it."""
         self.control.close()
         if self._process.stdin is not None:
             self._process.stdin.close()
-        if self._folder and self._process.poll() is not None:
-            # It was killed, and could not clear up.
-            shutil.rmtree(self._folder, ignore_errors=True)
+        if self._learner_folder and self._process.poll() is not None:
+            # It was killed, and could not clean up.
+            shutil.rmtree(self._learner_folder, ignore_errors=True)
 
-    def prepare(self, modules: list[str]) -> None:
-        """Let the helper import what a learner will need."""
-        self._order("prepare", search_path(), modules)
+    def import_modules(self, modules: list[str]) -> None:
+        """Have the server import modules."""
+        self._send(ImportModules(module_search_path(), modules))
 
     def fork(self, descriptors: list[int], budget: Budget) -> None:
-        """Start a learner's process with these descriptors; raises TimeoutError if that takes too long."""
-        # The answer to an order that a former session did not wait for may still be on its way.
+        """Start a learner's process with these descriptors; raise TimeoutError if that takes too long."""
+        # The answer to a command that an earlier session did not wait for may still come.
         self._serial += 1
-        self._order("fork", self._serial, descriptors=descriptors)
-        while self.pupil is None:
-            news = self.news(budget.remaining())
-            if news[:2] == ("forked", self._serial):
-                self.pupil, self._folder = news[2:]
+        self._send(ForkLearner(self._serial), descriptors)
+        while self.learner_pid is None:
+            event = self.receive_event(budget.remaining())
+            if isinstance(event, LearnerForked) and event.serial == self._serial:
+                self.learner_pid, self._learner_folder = event.pid, event.folder
 
-    def news(self, timeout: float) -> tuple[Any, ...]:
-        """The helper's next message."""
-        self.control.settimeout(max(timeout, SHORTEST))
+    def receive_event(self, timeout: float) -> LearnerForked | LearnerEnded:
+        """Return the server's next message; raise TimeoutError, or ForkServerGone."""
+        self.control.settimeout(max(timeout, MIN_TIMEOUT_SECONDS))
         try:
-            body = self.control.recv(MAX_MESSAGE)
+            body = self.control.recv(MAX_CONTROL_BYTES)
         except ConnectionError:
             body = b""
         if not body:
-            raise HelperGone
-        news: tuple[Any, ...] = pickle.loads(body)
-        return news
+            raise ForkServerGone
+        event: LearnerForked | LearnerEnded = pickle.loads(body)
+        return event
 
-    def kill_pupil(self) -> None:
-        """Stop the learner's process group at once."""
-        if self.pupil is not None:
+    def kill_learner(self) -> None:
+        """Kill the learner's process group at once."""
+        if self.learner_pid is not None:
             with contextlib.suppress(OSError):
-                os.killpg(self.pupil, signal.SIGKILL)
+                os.killpg(self.learner_pid, signal.SIGKILL)
 
-    def end_pupil(self) -> None:
-        """Have the learner's process ended and cleared away; does not wait for it."""
-        self.pupil = None
-        self._order("end")
+    def end_learner(self) -> None:
+        """Have the server end the learner's process and clean up; do not wait for it."""
+        self.learner_pid = None
+        self._send(EndLearner())
 
-    def rest(self) -> None:
-        """The session is over; the helper ends by itself if nobody needs it for a while."""
-        with contextlib.suppress(HelperGone):
-            self.end_pupil()
-            self._order("release")
+    def end_session(self) -> None:
+        """Tell the server that the session is over; it ends itself when it has been idle for a while."""
+        with contextlib.suppress(ForkServerGone):
+            self.end_learner()
+            self._send(EndSession())
 
-    def _order(self, *order: Any, descriptors: list[int] | None = None) -> None:
+    def _send(
+        self, command: ImportModules | ForkLearner | EndLearner | EndSession, descriptors: list[int] | None = None
+    ) -> None:
         try:
             self.control.settimeout(None)
-            socket.send_fds(self.control, [pickle.dumps(order)], descriptors or [])
+            socket.send_fds(self.control, [pickle.dumps(command)], descriptors or [])
         except OSError as error:
-            raise HelperGone from error
+            raise ForkServerGone from error
 
 
-helpers: IdleSlot[Helper] = IdleSlot(Helper)
-"""The helper of this process that waits for its next session."""
+fork_servers: ProcessCache[ForkServerHandle] = ProcessCache(ForkServerHandle)
+"""The idle fork server of this process."""

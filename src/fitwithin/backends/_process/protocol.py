@@ -1,4 +1,4 @@
-"""Pickled messages over a socket, with a time-out on every wait."""
+"""The messages between the parent, the fork server and the learner's process, and the channel that carries them."""
 
 from __future__ import annotations
 
@@ -11,34 +11,194 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from fitwithin.backends._process.shared_rows import Layout, Place
-from fitwithin.backends._process.subprocesses import WAITING
+from fitwithin.backends._process.shared_rows import RowLayout, RowSelection
+from fitwithin.backends._process.subprocesses import OPENMP_VARIABLES
+
+MIN_TIMEOUT_SECONDS = 0.001
+"""Shortest time-out of a socket: zero would mean "do not wait", which raises BlockingIOError and not TimeoutError."""
+
+MAX_CONTROL_BYTES = 1 << 20
+"""Largest message on the fork server's control socket, which carries one packet a message."""
 
 _LENGTH = struct.Struct("!Q")
 
+_READ_BYTES = 1 << 20
+"""Bytes that a channel reads at a time."""
 
-_CHUNK = 1 << 20
+# Variables that the learner's process keeps instead of taking over the parent's.
+_OWN_VARIABLES = ("JOBLIB_TEMP_FOLDER", "TMPDIR", *OPENMP_VARIABLES)
 
 
-# A time-out of zero would mean "do not wait", which fails in another way than a wait that was too long.
-SHORTEST = 0.001
+# The parent and the learner's process.
 
 
-def readable(files: list[int], timeout: float | None) -> set[int]:
-    """Which of these descriptors have something to read; waits for the first, at most so many seconds."""
+@dataclass(frozen=True, eq=False)
+class WorkerSetup:
+    """First message of a round to the learner's process.
+
+    The process may have started before the parent's search path, folder or environment changed, so
+    they travel with each round.
+
+    Parameters
+    ----------
+    pickled_learner : bytes
+        The unfitted learner and its `FitSettings`, pickled.
+    layout : RowLayout
+        How to read the shared rows.
+    search_path : list of str
+        The parent's `sys.path`.
+    folder : str
+        The parent's working directory.
+    environment : dict of str
+        The parent's environment variables.
+    pickled_filters : bytes
+        The parent's warning filters, pickled.
+    seed : int or None
+        Seed of the global random state, set before the learner is unpickled.
+    """
+
+    pickled_learner: bytes
+    layout: RowLayout
+    search_path: list[str]
+    folder: str
+    environment: dict[str, str]
+    pickled_filters: bytes
+    seed: int | None
+
+    def apply_to_process(self) -> None:
+        """Take over the parent's search path, working directory and environment."""
+        sys.path[:] = self.search_path
+        os.chdir(self.folder)
+        own = {name: os.environ[name] for name in _OWN_VARIABLES if name in os.environ}
+        os.environ.clear()
+        os.environ.update(self.environment | own)
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """Train a fresh copy of the learner, or continue by batches. Reply: pickled warnings and skipped seconds."""
+
+    selection: RowSelection
+    batch: int | None = None
+    within: float | None = None
+
+
+@dataclass(frozen=True)
+class PredictRequest:
+    """Predict rows and compare. Reply: the mistakes as packed bits, and the margins or None."""
+
+    selection: RowSelection
+    margins: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreRequest:
+    """Score the examined rows. Reply: two estimates, over all rows and over the fresh ones (packed bits)."""
+
+    n_rows: int
+    fresh_bits: bytes
+
+
+@dataclass(frozen=True)
+class SaveRequest:
+    """Write the model to one of the two model files. Reply: the seconds that pickling took."""
+
+    file_index: int
+
+
+Request = FitRequest | PredictRequest | ScoreRequest | SaveRequest
+"""What the parent asks of a learner's process."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reply:
+    """Result of a request, and the seconds that it took in the learner's process."""
+
+    value: Any
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorReply:
+    """The exception that a request ended in; `pickled_error` is empty if it cannot be pickled."""
+
+    pickled_error: bytes
+    text: str
+    traceback: str
+
+
+# The parent and a spawned worker, which serves many rounds.
+
+
+@dataclass(frozen=True, eq=False)
+class BeginRound:
+    """Begin a round with these shared files."""
+
+    setup: WorkerSetup
+    paths: list[str]
+
+
+@dataclass(frozen=True)
+class EndSession:
+    """The session is over: end after a while unless another begins."""
+
+
+# The parent and the fork server.
+
+
+@dataclass(frozen=True)
+class ImportModules:
+    """Import modules that the learner needs, and stay alive until `EndSession`."""
+
+    search_path: list[str]
+    modules: list[str]
+
+
+@dataclass(frozen=True)
+class ForkLearner:
+    """Fork a learner's process. Its channel and its files come with the message, as descriptors."""
+
+    serial: int
+
+
+@dataclass(frozen=True)
+class EndLearner:
+    """Kill the learner's process and everything that it started, and remove its files."""
+
+
+@dataclass(frozen=True)
+class LearnerForked:
+    """Answer to the `ForkLearner` of this serial number."""
+
+    serial: int
+    pid: int
+    folder: str
+
+
+@dataclass(frozen=True)
+class LearnerEnded:
+    """The learner's process ended, by itself (`exited`, exit code) or by a signal (its number)."""
+
+    pid: int
+    exited: bool
+    status: int
+
+
+def wait_readable(descriptors: list[int], timeout: float | None) -> set[int]:
+    """Return the descriptors that can be read, as soon as there is one; none after `timeout` seconds."""
     # Unlike `select`, this takes descriptors of any number.
     with selectors.DefaultSelector() as selector:
-        for file in files:
-            selector.register(file, selectors.EVENT_READ)
+        for descriptor in descriptors:
+            selector.register(descriptor, selectors.EVENT_READ)
         return {key.fd for key, _ in selector.select(timeout)}
 
 
 class Channel:
-    """Whole messages in, whole messages out, even if they come in pieces.
+    """Send and receive whole messages over a socket, pickled, with a time-out on every wait.
 
     Parameters
     ----------
-    end : socket.socket
+    connection : socket.socket
         A connected stream socket; the channel owns it.
 
     Examples
@@ -55,13 +215,13 @@ class Channel:
     >>> there.close()
     """
 
-    def __init__(self, end: socket.socket) -> None:
-        self._end = end
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
         self._received = bytearray()
 
     def fileno(self) -> int:
-        """For `select`."""
-        return self._end.fileno()
+        """Return the socket's descriptor."""
+        return self._connection.fileno()
 
     def send(self, message: Any, timeout: float | None = None) -> None:
         """Send a message.
@@ -74,42 +234,42 @@ class Channel:
             If the other side is gone.
         """
         body = pickle.dumps(message, protocol=5)
-        self._end.settimeout(None if timeout is None else max(timeout, SHORTEST))
-        self._end.sendall(_LENGTH.pack(len(body)))
-        self._end.sendall(body)
+        self._connection.settimeout(None if timeout is None else max(timeout, MIN_TIMEOUT_SECONDS))
+        self._connection.sendall(_LENGTH.pack(len(body)))
+        self._connection.sendall(body)
 
     def receive(self, timeout: float | None = None) -> Any:
-        """The next message.
+        """Return the next message.
 
         Raises
         ------
         TimeoutError
-            If it is not there whole after `timeout` seconds of silence.
+            If no further piece of it comes for `timeout` seconds.
         EOFError
             If the other side is gone.
         """
-        while not self.complete:
-            self.await_more(timeout)
-        size = self._size()
+        while not self.has_message:
+            self.wait_and_read(timeout)
+        size = self._message_bytes()
         body = bytes(self._received[_LENGTH.size : size])
         del self._received[:size]
         return pickle.loads(body)
 
-    def await_more(self, timeout: float | None) -> None:
-        """Wait for a piece of a message, and take it in."""
-        if not readable([self.fileno()], timeout):
+    def wait_and_read(self, timeout: float | None) -> None:
+        """Wait for a piece of a message and read it."""
+        if not wait_readable([self.fileno()], timeout):
             raise TimeoutError
         self.read()
 
     @property
-    def complete(self) -> bool:
+    def has_message(self) -> bool:
         """Whether a whole message has been read."""
-        return len(self._received) >= _LENGTH.size and len(self._received) >= self._size()
+        return len(self._received) >= _LENGTH.size and len(self._received) >= self._message_bytes()
 
     def read(self) -> None:
-        """Take in what has come; raises EOFError if the other side is gone."""
+        """Read what has come; raise EOFError if the other side is gone."""
         try:
-            piece = self._end.recv(_CHUNK)
+            piece = self._connection.recv(_READ_BYTES)
         except ConnectionError:
             piece = b""
         if not piece:
@@ -117,110 +277,9 @@ class Channel:
         self._received += piece
 
     def close(self) -> None:
-        """Hang up."""
-        self._end.close()
+        """Close the socket."""
+        self._connection.close()
 
-    def _size(self) -> int:
+    def _message_bytes(self) -> int:
         size: int = _LENGTH.unpack_from(self._received)[0]
         return _LENGTH.size + size
-
-
-_OWN_VARIABLES = ("JOBLIB_TEMP_FOLDER", "TMPDIR", *WAITING)
-
-
-@dataclass(frozen=True, eq=False)
-class Introduction:
-    """The first message to a learner's process.
-
-    Parameters
-    ----------
-    pupil : bytes
-        The unfitted learner, how it is graded, the options of its `fit`, the classes and how it is stopped, pickled.
-    layout : Layout
-        What its rows look like.
-    path, folder, environment : list of str, str, dict
-        Where the parent looks for modules, where it is, and its environment: the helper may have
-        been started before any of them changed.
-    filters : bytes
-        The user's warning filters, pickled.
-    seed : int or None
-        For learners that draw on the global random state.
-    """
-
-    pupil: bytes
-    layout: Layout
-    path: list[str]
-    folder: str
-    environment: dict[str, str]
-    filters: bytes
-    seed: int | None
-
-    def settle_in(self) -> None:
-        """Make this process resemble the parent."""
-        sys.path[:] = self.path
-        os.chdir(self.folder)
-        own = {name: os.environ[name] for name in _OWN_VARIABLES if name in os.environ}
-        os.environ.clear()
-        os.environ.update(self.environment | own)
-
-
-@dataclass(frozen=True)
-class Fit:
-    """Train a fresh copy of the learner, or go on by batches; answered by its warnings and the seconds left undone."""
-
-    place: Place
-    batch: int | None = None
-    within: float | None = None
-
-
-@dataclass(frozen=True)
-class Classify:
-    """Classify rows; answered by the mistakes as packed bits, and the margins if they are asked for."""
-
-    place: Place
-    margins: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Score:
-    """Score the exams of this round; answered by two estimates, overall and over the fresh rows (packed bits)."""
-
-    rows: int
-    fresh: bytes
-
-
-@dataclass(frozen=True)
-class Store:
-    """Write the model to one of the two shared files; answered by the seconds that pickling took."""
-
-    slot: int
-
-
-@dataclass(frozen=True, eq=False)
-class Done:
-    """A request was carried out, in so many seconds of the learner's own work."""
-
-    value: Any
-    seconds: float
-
-
-@dataclass(frozen=True, eq=False)
-class Raised:
-    """A request ended in an exception."""
-
-    error: bytes
-    text: str
-    traceback: str
-
-
-@dataclass(frozen=True, eq=False)
-class Arrival:
-    """A session begins a round: its introduction, and its files by name."""
-
-    introduction: Introduction
-    paths: list[str]
-
-
-@dataclass(frozen=True)
-class Rest:
-    """The session is over."""

@@ -1,4 +1,7 @@
-"""Files that two processes share: anonymous memory where there is such a thing, temporary files elsewhere."""
+"""Files that two processes share, and the arrays and pickles in them.
+
+On Linux the files are anonymous memory, elsewhere temporary files.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,9 @@ import struct
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import cloudpickle
 import numpy as np
@@ -19,36 +23,55 @@ import numpy.typing as npt
 
 from fitwithin._core.target import Array
 
+_UINT64 = struct.Struct("!Q")
+
+_ALIGNMENT_BYTES = 64
+"""Arrays begin at multiples of this, a cache line."""
+
+_MAX_WRITE_BYTES = 32 << 20
+"""Bytes written between two checks of the time: about 25 ms at 0.8 s per GB, measured on a 2-core machine."""
+
+_MIN_MAPPED_BYTES = 32 << 20
+"""Models up to this size are copied when loaded: a mapped one holds a descriptor for as long as it lives."""
+
 
 class SharedFile:
     """A file that this process writes and a learner's process maps.
 
-    In anonymous memory (`memfd_create`) it is gone with its last owner, so that even a kill leaves
-    nothing behind.
-
     Parameters
     ----------
-    folder : str, optional
-        Make a named file there instead, for a process that cannot be handed a descriptor.
+    fd : int
+        Its descriptor, which this object owns.
+    path : str, optional
+        Its name; None for anonymous memory.
     """
 
-    def __init__(self, folder: str | None = None) -> None:
-        if folder is None:
-            self.fd = os.memfd_create("fitwithin", os.MFD_CLOEXEC)
-            self.path: str | None = None
-        else:
-            self.fd, self.path = tempfile.mkstemp(dir=folder)
+    def __init__(self, fd: int, path: str | None = None) -> None:
+        self.fd = fd
+        self.path = path
 
-    def view(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
-        """The file as an array to write to, made as long as the array; only pages that are written take memory."""
+    @classmethod
+    def create(cls, folder: str | None = None) -> Self:
+        """Create an empty file.
+
+        Without a folder it lies in anonymous memory (`memfd_create`), which is gone with its last
+        owner: even a kill leaves nothing behind. A process that cannot be handed a descriptor needs
+        a named file in a folder.
+        """
+        if folder is None:
+            return cls(os.memfd_create("fitwithin", os.MFD_CLOEXEC))
+        return cls(*tempfile.mkstemp(dir=folder))
+
+    def map_array(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+        """Resize the file to this array and map it, writable; only pages that are written take memory."""
         size = max(1, int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize)
         os.ftruncate(self.fd, size)
         return np.ndarray(shape, dtype, buffer=mmap.mmap(self.fd, size))
 
-    def put(self, rows: Array, at: int) -> None:
-        """Write rows, as row number `at` and following; quicker than through a view where pages are new."""
+    def write_rows(self, rows: Array, first: int) -> None:
+        """Write rows, beginning at row number `first`; faster than through a mapped array where pages are new."""
         body = np.ascontiguousarray(rows).reshape(-1).view(np.uint8).data
-        offset = at * rows.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
+        offset = first * rows.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
         while len(body):
             done = os.pwrite(self.fd, body, offset) if hasattr(os, "pwrite") else self._seek_and_write(body, offset)
             body, offset = body[done:], offset + done
@@ -57,97 +80,136 @@ class SharedFile:
         os.lseek(self.fd, offset, os.SEEK_SET)
         return os.write(self.fd, body)
 
-    def twin(self) -> SharedFile:
-        """The same file once more, that is there until both are closed."""
-        twin = SharedFile.__new__(SharedFile)
-        twin.fd, twin.path = os.dup(self.fd), None
-        return twin
+    def duplicate(self) -> SharedFile:
+        """Return a second owner of the file; it exists until both are closed."""
+        return SharedFile(os.dup(self.fd))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file, and remove it if it has a name."""
         os.close(self.fd)
         if self.path is not None:
-            # Where a file that somebody has open can't be removed, it goes with its folder.
+            # Windows does not remove a file that another process has open; it goes with its folder.
             with contextlib.suppress(PermissionError):
                 Path(self.path).unlink(missing_ok=True)
 
 
-def private_view(fd: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
-    """The beginning of a shared file as an array; what a learner writes there stays its own."""
+def map_private_array(fd: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+    """Map the beginning of a file as an array; what this process writes there stays its own."""
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     if size == 0:
         return np.empty(shape, dtype)
     return np.ndarray(shape, dtype, buffer=mmap.mmap(fd, size, access=mmap.ACCESS_COPY))
 
 
-_NUMBER = struct.Struct("!Q")
+@dataclass(frozen=True)
+class MappedFile:
+    """An array that is a part of a file."""
+
+    path: str
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def find(cls, X: Array) -> MappedFile | None:
+        """Return the file that an array is a part of; None if another process would not see the same rows in it."""
+        root: Any = X
+        while isinstance(getattr(root, "base", None), np.ndarray):
+            root = root.base
+        if not isinstance(root, np.memmap) or root.mode == "c" or root.filename is None or min(X.strides) < 0:
+            return None
+        if not os.path.exists(root.filename):
+            return None
+        start = X.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+        return cls(str(root.filename), root.offset + start, X.shape, X.strides, X.dtype)
+
+    def open(self) -> Array:
+        """Map the array, read-only."""
+        with open(self.path, "rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return np.ndarray(self.shape, self.dtype, mapped, self.offset, self.strides)
 
 
-_ALIGN = 64
+@dataclass(frozen=True)
+class SharedColumn:
+    """Type and shape of one row in a shared file."""
+
+    dtype: np.dtype[Any]
+    row_shape: tuple[int, ...]
+
+    @classmethod
+    def from_array(cls, source: Array) -> SharedColumn:
+        """Return the column that holds rows of this array."""
+        return cls(source.dtype, source.shape[1:])
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row."""
+        return int(np.prod(self.row_shape, dtype=np.int64)) * self.dtype.itemsize
+
+    def open(self, fd: int, stop: int) -> Array:
+        """Map the rows before position `stop`, private to this process."""
+        return map_private_array(fd, (stop, *self.row_shape), self.dtype)
 
 
-_PIECE = 32 << 20
-
-
-# What is mapped holds a descriptor for as long as it lives, which is a pity for many small models.
-_LARGE = 32 << 20
-
-
-def store(thing: Any, fd: int, offset: int = 0, check: Callable[[], None] = lambda: None) -> tuple[int, float]:
-    """Write a pickle to a file.
+def dump_pickle(
+    value: Any, fd: int, offset: int = 0, before_write: Callable[[], None] = lambda: None
+) -> tuple[int, float]:
+    """Write a pickle to a file, arrays out of band.
 
     Parameters
     ----------
-    thing : object
+    value : object
         Anything that cloudpickle takes.
     fd, offset : int
         The file, and where to begin.
-    check : callable, optional
-        Called between pieces of at most 32 MB; may raise.
+    before_write : callable, optional
+        Called before each write of at most 32 MB; may raise.
 
     Returns
     -------
     tuple
-        Where the pickle ends, and the seconds that pickling took, without the writing.
+        Where the pickle ends, and the seconds that pickling took without the writing.
     """
     buffers: list[pickle.PickleBuffer] = []
     start = time.monotonic()
-    body = cloudpickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
-    seconds = time.monotonic() - start
+    body = cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    pickle_seconds = time.monotonic() - start
     parts = [memoryview(body), *(buffer.raw() for buffer in buffers)]
     with os.fdopen(os.dup(fd), "r+b", buffering=0) as file:
         file.seek(offset)
-        header = b"".join(map(_NUMBER.pack, (len(parts), *(part.nbytes for part in parts))))
+        header = b"".join(map(_UINT64.pack, (len(parts), *(part.nbytes for part in parts))))
         for part in (memoryview(header), *parts):
-            _write(file, part, check)
-            file.seek(-part.nbytes % _ALIGN, os.SEEK_CUR)
+            _write_all(file, part, before_write)
+            file.seek(-part.nbytes % _ALIGNMENT_BYTES, os.SEEK_CUR)
         end = file.tell()
         file.truncate(max(end, os.fstat(fd).st_size))
-    return end, seconds
+    return end, pickle_seconds
 
 
-def load(fd: int, offset: int = 0) -> Any:
-    """Read a pickle from a file; the arrays of a large one stay in the file's memory, private to this process."""
+def load_pickle(fd: int, offset: int = 0) -> Any:
+    """Read a pickle from a file. Arrays of a large one stay in the file's memory, private to this process."""
     mapped = mmap.mmap(fd, os.fstat(fd).st_size, access=mmap.ACCESS_COPY)
-    whole = memoryview(mapped)[offset:]
-    if len(mapped) <= _LARGE:
-        whole = memoryview(bytearray(whole))
-    count = _NUMBER.unpack_from(whole)[0]
-    sizes = [_NUMBER.unpack_from(whole, _NUMBER.size * (1 + part))[0] for part in range(count)]
-    start = _aligned(_NUMBER.size * (1 + count))
+    content = memoryview(mapped)[offset:]
+    if len(mapped) <= _MIN_MAPPED_BYTES:
+        content = memoryview(bytearray(content))
+    n_parts = _UINT64.unpack_from(content)[0]
+    sizes = [_UINT64.unpack_from(content, _UINT64.size * (1 + part))[0] for part in range(n_parts)]
+    start = _align(_UINT64.size * (1 + n_parts))
     parts = []
     for size in sizes:
-        parts.append(whole[start : start + size])
-        start += _aligned(size)
+        parts.append(content[start : start + size])
+        start += _align(size)
     return pickle.loads(parts[0], buffers=parts[1:])
 
 
-def _write(file: Any, part: memoryview, check: Callable[[], None]) -> None:
+def _write_all(file: Any, part: memoryview, before_write: Callable[[], None]) -> None:
     done = 0
     while done < part.nbytes:
-        check()
-        done += file.write(part[done : done + _PIECE])
+        before_write()
+        done += file.write(part[done : done + _MAX_WRITE_BYTES])
 
 
-def _aligned(size: int) -> int:
-    return size + -size % _ALIGN
+def _align(size: int) -> int:
+    return size + -size % _ALIGNMENT_BYTES

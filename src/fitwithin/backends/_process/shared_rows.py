@@ -1,16 +1,13 @@
-"""Rows on their way to a learner's process: each travels at most once.
+"""Rows that the parent shares with the learner's process; each travels at most once.
 
-Rows that are taught or examined are appended to one growing shared map. Where they are all of one
-size, a lesson's rows are moved to the front of the map first, in the lesson's order, so that the
-learner sees one contiguous array: a lesson that grows the last one moves only what is new. Frames and
-sparse matrices are appended in blocks. A `numpy.memmap` is mapped by the learner's process itself
-and not copied at all.
+The parent appends rows to one growing shared map when they are first used. Where all rows have one
+size, it moves the training rows to the front of the map, in training order: the learner then reads
+one contiguous array, and a subset that grows the last one moves only the new rows. Frames and sparse
+matrices are appended in blocks. The learner's process maps a `numpy.memmap` itself, without a copy.
 """
 
 from __future__ import annotations
 
-import mmap
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -19,39 +16,144 @@ import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Rows
-from fitwithin._core.tables import concatenate, has_fixed_row_size, take_rows
+from fitwithin._core.tables import concatenate, has_fixed_row_size, is_contiguous, take_rows
 from fitwithin._core.target import Array, Target
 from fitwithin._pools import LabeledRows, Pool, TablePool
-from fitwithin.backends._process.shared_memory import SharedFile, load, private_view, store
+from fitwithin.backends._model_runner import rows_per_piece
+from fitwithin.backends._process.shared_memory import MappedFile, SharedColumn, SharedFile, dump_pickle, load_pickle
 
-_CHUNK_BYTES = 1 << 20
+_MAX_COPY_BYTES = 1 << 20
+"""Bytes copied between two checks of the time, about a millisecond, so that copying never makes a session late."""
+
+
+# How the rows lie in the shared files.
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """A part of a table, pickled at `offset` of the block file; it fills `n_rows` positions from `first` on."""
+
+    offset: int
+    first: int
+    n_rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class RowRange:
+    """Rows at consecutive positions."""
+
+    start: int
+    stop: int
+    blocks: tuple[RowBlock, ...] = ()
+
+    @property
+    def index(self) -> slice:
+        """Index into a shared column."""
+        return slice(self.start, self.stop)
+
+    @property
+    def positions(self) -> Rows:
+        """Position of each row."""
+        return np.arange(self.start, self.stop)
+
+
+@dataclass(frozen=True, eq=False)
+class RowIndices:
+    """Rows at any positions, in any order."""
+
+    positions: Rows
+    blocks: tuple[RowBlock, ...] = ()
+
+    @property
+    def index(self) -> Rows:
+        """Index into a shared column."""
+        return self.positions
+
+    @property
+    def stop(self) -> int:
+        """One more than the last position."""
+        return int(self.positions.max(initial=-1)) + 1
+
+
+RowSelection = RowRange | RowIndices
+"""Where the rows of a fit or an exam lie."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowLayout:
+    """What a learner's process must know to read the shared files.
+
+    Parameters
+    ----------
+    columns : tuple of SharedColumn
+        One for each shared file: the target, the extras, and the features if they are a plain array.
+    target : Target
+        Decodes the first column; holds no rows itself.
+    extras : tuple of str
+        Names of the columns after the target.
+    mapped_file : MappedFile or None
+        The features' own file, if they have one.
+    """
+
+    columns: tuple[SharedColumn, ...]
+    target: Target
+    extras: tuple[str, ...]
+    mapped_file: MappedFile | None = None
+
+
+# The parent's side.
 
 
 class SharedRows(Protocol):
-    """The rows of a pool on their way to a learner's process."""
+    """Make rows of a pool readable for the learner's process."""
 
-    layout: Layout
+    layout: RowLayout
     files: tuple[SharedFile, ...]
 
-    def lesson(self, rows: Rows) -> Place:
-        """Make these rows readable, side by side if that can be done; raises TimeoutError at the deadline."""
+    def share_training_rows(self, rows: Rows) -> RowSelection:
+        """Share rows, side by side if possible; raise TimeoutError at the deadline."""
         ...
 
-    def exam(self, rows: Rows) -> Place:
-        """Make these rows readable; raises TimeoutError at the deadline."""
+    def share_exam_rows(self, rows: Rows) -> RowSelection:
+        """Share rows; raise TimeoutError at the deadline."""
         ...
 
     def close(self) -> None:
-        """Let go of the shared files."""
+        """Close the shared files."""
         ...
 
 
-def share(pool: Pool, budget: Budget, folder: str | None = None) -> SharedRows:
-    """The right way to bring this pool's rows to another process."""
+def share_rows(pool: Pool, budget: Budget, folder: str | None = None) -> SharedRows:
+    """Return the way to share this pool's rows."""
     if not isinstance(pool, TablePool):
-        raise TypeError(f"The process backend reads tables; got {type(pool).__name__}. Use backend='inline'.")
-    source = mapped_file(pool.X) if has_fixed_row_size(pool.X) else None
-    return FileRows(pool, source, folder) if source is not None else RowMap(pool, budget, folder)
+        raise TypeError(
+            f"Got a pool of type {type(pool).__name__}; the process backend reads tables only. Use backend='inline'."
+        )
+    file = MappedFile.find(pool.X) if has_fixed_row_size(pool.X) else None
+    return RowMap(pool, budget, folder) if file is None else MappedFileRows(pool, file, folder)
+
+
+class MappedFileRows:
+    """Rows of a file that the learner's process maps itself; only the target and the extras are copied."""
+
+    def __init__(self, pool: TablePool, file: MappedFile, folder: str | None = None) -> None:
+        sources = (pool.y.column, *pool.extras.values())
+        columns = tuple(map(SharedColumn.from_array, sources))
+        self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.extras), file)
+        self.files = tuple(SharedFile.create(folder) for _ in sources)
+        for shared_file, source in zip(self.files, sources, strict=True):
+            shared_file.map_array(source.shape, source.dtype)[:] = source
+
+    def share_training_rows(self, rows: Rows) -> RowSelection:
+        """Return the rows' positions in the file."""
+        return RowIndices(rows)
+
+    share_exam_rows = share_training_rows
+
+    def close(self) -> None:
+        """Close the shared files."""
+        for file in self.files:
+            file.close()
 
 
 class RowMap:
@@ -61,158 +163,118 @@ class RowMap:
         self._budget = budget
         self._blocks = None if has_fixed_row_size(pool.X) else _BlockFile(pool.X, budget, folder)
         self._sources = (pool.y.column, *pool.extras.values(), *(() if self._blocks else (pool.X,)))
-        columns = tuple(map(Column.of, self._sources))
-        self.layout = Layout(columns, pool.y.without_rows(), tuple(pool.extras))
-        self._columns = tuple(SharedFile(folder) for _ in columns)
-        self.files = (*self._columns, *((self._blocks.file,) if self._blocks else ()))
+        columns = tuple(map(SharedColumn.from_array, self._sources))
+        self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.extras))
+        self._column_files = tuple(SharedFile.create(folder) for _ in columns)
+        self.files = (*self._column_files, *((self._blocks.file,) if self._blocks else ()))
         self._maps = [
-            file.view(source.shape, source.dtype) for file, source in zip(self._columns, self._sources, strict=True)
+            file.map_array(source.shape, source.dtype)
+            for file, source in zip(self._column_files, self._sources, strict=True)
         ]
-        self._chunk = max(1, _CHUNK_BYTES // max(1, sum(column.row_bytes for column in columns)))
-        # One more than the position in the map, so that memory which nobody wrote means "not there".
-        self._spot: Rows = np.zeros(len(pool), dtype=np.int32 if len(pool) < 2**31 - 1 else np.int64)
-        self._row: Rows = np.zeros(len(pool), dtype=self._spot.dtype)
-        self.length = 0
+        self._chunk_rows = max(1, _MAX_COPY_BYTES // max(1, sum(column.row_bytes for column in columns)))
+        # One more than the row's position, so that zeroed memory, which costs nothing until written, means "absent".
+        self._position: Rows = np.zeros(len(pool), dtype=np.int32 if len(pool) < 2**31 - 1 else np.int64)
+        self._row_at: Rows = np.zeros(len(pool), dtype=self._position.dtype)
+        self.n_appended = 0
 
-    def lesson(self, rows: Rows) -> Place:
-        """Move these rows to the front of the map, in their order, if they can be moved."""
-        self._append(rows[self._spot[rows] == 0])
-        if self._blocks is not None or not self._distinct(rows):
-            return self._place(rows)
-        settled = _common_prefix(self._row[: len(rows)], rows)
-        for start, stop in self._chunks(settled, len(rows)):
+    def share_training_rows(self, rows: Rows) -> RowSelection:
+        """Move these rows to the front of the map, in their order, if they are distinct and plain."""
+        self._append(rows[self._position[rows] == 0])
+        if self._blocks is not None or not self._are_distinct(rows):
+            return self._select(rows)
+        n_in_place = _common_prefix(self._row_at[: len(rows)], rows)
+        for start, stop in self._chunks(n_in_place, len(rows)):
             self._swap_in(rows[start:stop], start)
-        return Span(0, len(rows))
+        return RowRange(0, len(rows))
 
-    def exam(self, rows: Rows) -> Place:
-        """Append the rows that are new; they lie side by side if all are."""
-        self._append(rows[self._spot[rows] == 0])
-        return self._place(rows)
+    def share_exam_rows(self, rows: Rows) -> RowSelection:
+        """Append the rows that are new."""
+        self._append(rows[self._position[rows] == 0])
+        return self._select(rows)
 
     def close(self) -> None:
-        """Let go of the shared files."""
+        """Close the shared files."""
         for file in self.files:
             file.close()
 
-    def _place(self, rows: Rows) -> Place:
-        at: Rows = self._spot[rows] - 1
+    def _select(self, rows: Rows) -> RowSelection:
+        positions: Rows = self._position[rows] - 1
         blocks = () if self._blocks is None else tuple(self._blocks.blocks)
-        start = int(at[0])
-        if int(at[-1]) - start == len(at) - 1 and bool((np.diff(at) == 1).all()):
-            return Span(start, start + len(at), blocks)
-        return Spots(at, blocks)
+        start = int(positions[0])
+        if is_contiguous(positions):
+            return RowRange(start, start + len(positions), blocks)
+        return RowIndices(positions, blocks)
 
-    def _distinct(self, rows: Rows) -> bool:
-        there = np.zeros(self.length + 1, dtype=np.bool_)
-        there[self._spot[rows]] = True
-        return int(np.count_nonzero(there)) == len(rows)
+    def _are_distinct(self, rows: Rows) -> bool:
+        present = np.zeros(self.n_appended + 1, dtype=np.bool_)
+        present[self._position[rows]] = True
+        return int(np.count_nonzero(present)) == len(rows)
 
-    def _repeat_themselves(self, rows: Rows) -> bool:
-        """Whether a row that is not in the map yet comes twice."""
-        numbers = np.arange(1, len(rows) + 1, dtype=self._spot.dtype)
-        self._spot[rows] = numbers
-        return not np.array_equal(self._spot[rows], numbers)
+    def _has_duplicates(self, rows: Rows) -> bool:
+        """Whether a row that is not in the map yet occurs twice; overwrites the positions, which `_write` sets."""
+        numbers = np.arange(1, len(rows) + 1, dtype=self._position.dtype)
+        self._position[rows] = numbers
+        return not np.array_equal(self._position[rows], numbers)
 
     def _append(self, rows: Rows) -> None:
-        if self._repeat_themselves(rows):
+        if self._has_duplicates(rows):
             rows = np.unique(rows)
         if self._blocks is not None and len(rows):
-            self._blocks.append(rows, self.length)
-        first, self.length = self.length, self.length + len(rows)
+            self._blocks.append(rows, self.n_appended)
+        first, self.n_appended = self.n_appended, self.n_appended + len(rows)
         self._write(rows, first)
 
     def _write(self, rows: Rows, first: int) -> None:
-        """Write rows into the map, from this place on."""
+        """Write rows into the map, from position `first` on."""
         for start, stop in self._chunks(0, len(rows)):
             chunk = rows[start:stop]
-            for file, source in zip(self._columns, self._sources, strict=True):
-                file.put(source[chunk], first + start)
-            self._settle(chunk, np.arange(first + start, first + stop))
+            for file, source in zip(self._column_files, self._sources, strict=True):
+                file.write_rows(source[chunk], first + start)
+            self._set_positions(chunk, np.arange(first + start, first + stop))
 
     def _swap_in(self, rows: Rows, start: int) -> None:
-        """Put these rows at `start`; the rows that lay there go where these come from."""
+        """Move rows to positions from `start` on; the rows that lay there take the vacated positions."""
         target = np.arange(start, start + len(rows))
-        origin = self._spot[rows].astype(np.intp) - 1
+        origin = self._position[rows].astype(np.intp) - 1
         stays = np.zeros(len(rows), dtype=np.bool_)
         inside = (origin >= start) & (origin < start + len(rows))
         stays[origin[inside] - start] = True
-        displaced, vacant = target[~stays], origin[~inside]
-        leaving = self._row[displaced]
+        displaced, vacated = target[~stays], origin[~inside]
+        displaced_rows = self._row_at[displaced]
         for shared in self._maps:
-            arriving, making_room = shared[origin], shared[displaced]
-            shared[vacant] = making_room
+            arriving, leaving = shared[origin], shared[displaced]
+            shared[vacated] = leaving
             shared[target] = arriving
-        self._settle(leaving, vacant)
-        self._settle(rows, target)
+        self._set_positions(displaced_rows, vacated)
+        self._set_positions(rows, target)
 
     def _chunks(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Pieces so small that copying one never makes the session late."""
-        for first in range(start, stop, self._chunk):
-            if self._budget.spent:
-                raise TimeoutError
-            yield first, min(first + self._chunk, stop)
+        for first in range(start, stop, self._chunk_rows):
+            self._budget.check()
+            yield first, min(first + self._chunk_rows, stop)
 
-    def _settle(self, rows: Rows, spots: Rows) -> None:
-        self._spot[rows] = spots + 1
-        self._row[spots] = rows
+    def _set_positions(self, rows: Rows, positions: Rows) -> None:
+        self._position[rows] = positions + 1
+        self._row_at[positions] = rows
 
 
 class _BlockFile:
-    """Parts of a table whose rows are not all of one size, pickled one after the other into a file."""
+    """Parts of a table whose rows differ in size, pickled one after the other into a file."""
 
     def __init__(self, X: Any, budget: Budget, folder: str | None) -> None:
         self._X = X
         self._budget = budget
-        self.file = SharedFile(folder)
-        self.blocks: list[Block] = []
+        self.file = SharedFile.create(folder)
+        self.blocks: list[RowBlock] = []
         self._end = 0
 
     def append(self, rows: Rows, first: int) -> None:
-        self._check_time()
+        self._budget.check()
         part = take_rows(self._X, rows)
-        self._check_time()
+        self._budget.check()
         offset = self._end
-        self._end, _ = store(part, self.file.fd, offset, self._check_time)
-        self.blocks.append(Block(offset, first, len(rows)))
-
-    def _check_time(self) -> None:
-        if self._budget.spent:
-            raise TimeoutError
-
-
-class FileRows:
-    """Rows of a file that the learner's process maps itself; only the other columns are shared."""
-
-    def __init__(self, pool: TablePool, source: MappedFile, folder: str | None = None) -> None:
-        sources = (pool.y.column, *pool.extras.values())
-        self.layout = Layout(tuple(map(Column.of, sources)), pool.y.without_rows(), tuple(pool.extras), source)
-        self.files = tuple(SharedFile(folder) for _ in sources)
-        for file, column in zip(self.files, sources, strict=True):
-            file.view(column.shape, column.dtype)[:] = column
-
-    def lesson(self, rows: Rows) -> Place:
-        """Where these rows are in the file."""
-        return Spots(rows)
-
-    exam = lesson
-
-    def close(self) -> None:
-        """Let go of the shared columns."""
-        for file in self.files:
-            file.close()
-
-
-def mapped_file(X: Array) -> MappedFile | None:
-    """The file that an array is a part of, if another process would see the same rows in it."""
-    root: Any = X
-    while isinstance(getattr(root, "base", None), np.ndarray):
-        root = root.base
-    if not isinstance(root, np.memmap) or root.mode == "c" or root.filename is None or min(X.strides) < 0:
-        return None
-    if not os.path.exists(root.filename):
-        return None
-    start = X.__array_interface__["data"][0] - root.__array_interface__["data"][0]
-    return MappedFile(str(root.filename), root.offset + start, X.shape, X.strides, X.dtype)
+        self._end, _ = dump_pickle(part, self.file.fd, offset, self._budget.check)
+        self.blocks.append(RowBlock(offset, first, len(rows)))
 
 
 def _common_prefix(left: Rows, right: Rows) -> int:
@@ -220,171 +282,69 @@ def _common_prefix(left: Rows, right: Rows) -> int:
     return int(differs.argmax()) if differs.any() else len(right)
 
 
-@dataclass(frozen=True)
-class Block:
-    """A part of a table, pickled into a file: where it lies, and which places of the map it fills."""
-
-    offset: int
-    first: int
-    rows: int
-
-
-@dataclass(frozen=True, eq=False)
-class Span:
-    """Rows that lie side by side in a map."""
-
-    start: int
-    stop: int
-    blocks: tuple[Block, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Spots:
-    """Rows that lie here and there in a map."""
-
-    at: Rows
-    blocks: tuple[Block, ...] = ()
-
-
-Place = Span | Spots
-"""Where the rows of a lesson or an exam are."""
-
-
-@dataclass(frozen=True)
-class MappedFile:
-    """An array that is a part of a file."""
-
-    path: str
-    offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    def open(self) -> Array:
-        """The array, read-only, not in memory."""
-        with open(self.path, "rb") as file:
-            whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return np.ndarray(self.shape, self.dtype, whole, self.offset, self.strides)
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the map: of what type, and how much of it a row has."""
-
-    dtype: np.dtype[Any]
-    tail: tuple[int, ...]
-
-    @classmethod
-    def of(cls, source: Array) -> Column:
-        """The column that holds rows of this array."""
-        return cls(source.dtype, source.shape[1:])
-
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of one row."""
-        return int(np.prod(self.tail, dtype=np.int64)) * self.dtype.itemsize
-
-    def open(self, fd: int, stop: int) -> Array:
-        """The rows before `stop`, private to this process."""
-        return private_view(fd, (stop, *self.tail), self.dtype)
-
-
-@dataclass(frozen=True, eq=False)
-class Layout:
-    """What a learner's process must know to read the rows.
-
-    Parameters
-    ----------
-    columns : tuple of Column
-        One for each shared file: the target, the extras, and the features where they are plain.
-    target : Target
-        How to read the first of them, without its rows.
-    extras : tuple of str
-        Names of the following ones.
-    source : MappedFile or None
-        The features' own file, if they have one.
-    """
-
-    columns: tuple[Column, ...]
-    target: Target
-    extras: tuple[str, ...]
-    source: MappedFile | None = None
-
-
-_PIECE_BYTES = 16 << 20
-
-
-_PIECE_ROWS = 1 << 17
+# The learner's side.
 
 
 class RowReader:
-    """The learner's side: rows by their place.
+    """Read shared rows in the learner's process.
 
     Parameters
     ----------
-    layout : Layout
-        What the rows look like.
-    files : sequence of int
+    layout : RowLayout
+        How the rows lie in the files.
+    files : tuple of int
         Descriptors of the shared files.
     """
 
-    def __init__(self, layout: Layout, files: tuple[int, ...]) -> None:
+    def __init__(self, layout: RowLayout, files: tuple[int, ...]) -> None:
         self._layout = layout
         self._files = files
-        self._file = layout.source.open() if layout.source is not None else None
-        self._loaded: dict[int, Any] = {}
+        self._mapped = layout.mapped_file.open() if layout.mapped_file is not None else None
+        self._loaded_blocks: dict[int, Any] = {}
 
-    def read(self, place: Place) -> LabeledRows:
-        """The rows at a place."""
-        stop = place.stop if isinstance(place, Span) else int(place.at.max(initial=-1)) + 1
-        columns = [self._column(number, stop)[_selection(place)] for number in range(len(self._layout.columns))]
+    def read(self, selection: RowSelection) -> LabeledRows:
+        """Return the selected rows."""
+        columns = [
+            column.open(file, selection.stop)[selection.index]
+            for column, file in zip(self._layout.columns, self._files, strict=False)
+        ]
         target, *others = columns
         extras = dict(zip(self._layout.extras, others, strict=False))
-        return LabeledRows(self._features(place, columns), self._layout.target.decode(target), extras)
+        return LabeledRows(self._features(selection, columns), self._layout.target.decode(target), extras)
 
-    def read_in_pieces(self, place: Place) -> Iterator[LabeledRows]:
-        """The same, but never more than a piece of those rows at a time that must be gathered."""
-        if isinstance(place, Span):
-            yield self.read(place)
+    def read_in_pieces(self, selection: RowSelection) -> Iterator[LabeledRows]:
+        """Yield the selected rows: a range at once, because that copies nothing, other rows piece by piece."""
+        if isinstance(selection, RowRange):
+            yield self.read(selection)
             return
-        size = self._piece_rows()
-        for start in range(0, len(place.at), size):
-            yield self.read(Spots(place.at[start : start + size], place.blocks))
+        size = rows_per_piece(self._row_bytes())
+        for start in range(0, len(selection.positions), size):
+            yield self.read(RowIndices(selection.positions[start : start + size], selection.blocks))
 
-    def _piece_rows(self) -> int:
-        if self._file is not None:
-            return max(1, _PIECE_BYTES // max(1, Column.of(self._file).row_bytes))
-        row_bytes = sum(column.row_bytes for column in self._layout.columns)
-        return min(_PIECE_ROWS, max(1, _PIECE_BYTES // max(1, row_bytes)))
+    def _row_bytes(self) -> int:
+        if self._mapped is not None:
+            return SharedColumn.from_array(self._mapped).row_bytes
+        return sum(column.row_bytes for column in self._layout.columns)
 
-    def _column(self, number: int, stop: int) -> Array:
-        return self._layout.columns[number].open(self._files[number], stop)
+    def _features(self, selection: RowSelection, columns: list[Array]) -> Any:
+        if self._mapped is not None:
+            return self._mapped[selection.index]
+        return self._read_blocks(selection) if selection.blocks else columns[-1]
 
-    def _features(self, place: Place, columns: list[Array]) -> Any:
-        if self._file is not None:
-            return self._file[_selection(place)]
-        if not place.blocks:
-            return columns[-1]
-        return self._from_blocks(place)
-
-    def _from_blocks(self, place: Place) -> Any:
-        at = np.arange(place.start, place.stop) if isinstance(place, Span) else place.at
-        parts, order = [], []
-        for block in place.blocks:
-            here = np.flatnonzero((at >= block.first) & (at < block.first + block.rows))
+    def _read_blocks(self, selection: RowSelection) -> Any:
+        positions = selection.positions
+        parts, found = [], []
+        for block in selection.blocks:
+            here = np.flatnonzero((positions >= block.first) & (positions < block.first + block.n_rows))
             if len(here):
-                parts.append(self._part(block, at[here] - block.first))
-                order.append(here)
-        where = np.concatenate(order)
-        whole = concatenate(parts)
-        return whole if bool((np.diff(where) == 1).all()) else take_rows(whole, np.argsort(where))
+                parts.append(self._take_from_block(block, positions[here] - block.first))
+                found.append(here)
+        order = np.concatenate(found)
+        table = concatenate(parts)
+        return table if is_contiguous(order) else take_rows(table, np.argsort(order))
 
-    def _part(self, block: Block, rows: Rows) -> Any:
-        if block.offset not in self._loaded:
-            self._loaded[block.offset] = load(self._files[-1], block.offset)
-        table = self._loaded[block.offset]
-        return table if np.array_equal(rows, np.arange(block.rows)) else take_rows(table, rows)
-
-
-def _selection(place: Place) -> slice | Rows:
-    return slice(place.start, place.stop) if isinstance(place, Span) else place.at
+    def _take_from_block(self, block: RowBlock, rows: Rows) -> Any:
+        if block.offset not in self._loaded_blocks:
+            self._loaded_blocks[block.offset] = load_pickle(self._files[-1], block.offset)
+        table = self._loaded_blocks[block.offset]
+        return table if np.array_equal(rows, np.arange(block.n_rows)) else take_rows(table, rows)

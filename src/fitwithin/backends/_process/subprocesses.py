@@ -1,4 +1,4 @@
-"""A new interpreter that runs a part of this package."""
+"""Start interpreters that run a part of this package, keep idle ones for later, and clean up after them."""
 
 from __future__ import annotations
 
@@ -15,39 +15,42 @@ from typing import Generic, Protocol, TypeVar
 
 import psutil
 
-WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000"}
-"""How threads of OpenMP wait: those that spin for long cost seconds beside other busy processes, those that sleep at
-once are several times slower on idle cores. See benchmarks/openmp.py."""
+OPENMP_VARIABLES = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000"}
+"""How OpenMP threads wait. Long spins cost seconds beside other busy processes; no spins at all are several times
+slower on idle cores. Set by benchmarks/openmp.py."""
+
+IDLE_SECONDS = 30.0
+"""Seconds that an idle process waits for the next session before it ends itself."""
+
+EXIT_STATUS_SECONDS = 1.0
+"""Seconds to wait for the exit status of a process that closed its connection."""
 
 
-def search_path() -> list[str]:
-    """Where this process looks for modules."""
+def module_search_path() -> list[str]:
+    """Return the directories in which this process looks for modules."""
     return [entry for entry in sys.path if isinstance(entry, str)]
 
 
-def launch(module: str, *arguments: object, pass_fds: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
+def start_interpreter(module: str, *arguments: object, pass_fds: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
     """Run `main` of a module of this package in a new interpreter, with a pipe to its standard input."""
     program = (
-        f"import sys; sys.path[:] = {search_path()!r}; from {__package__}.{module} import main; main(*{arguments!r})"
+        f"import sys; sys.path[:] = {module_search_path()!r}; "
+        f"from {__package__}.{module} import main; main(*{arguments!r})"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", program],
         stdin=subprocess.PIPE,
         pass_fds=pass_fds,
         start_new_session=True,
-        env=dict(os.environ) if "OMP_WAIT_POLICY" in os.environ else {**WAITING, **os.environ},
+        env=dict(os.environ) if "OMP_WAIT_POLICY" in os.environ else {**OPENMP_VARIABLES, **os.environ},
     )
-    # Nobody calls us when an idle process ends by itself, and without a wait it would stay as a zombie.
+    # An idle process may end by itself at any time; without a wait it would stay as a zombie.
     threading.Thread(target=process.wait, name="fitwithin-reaper", daemon=True).start()
     return process
 
 
-IDLE_SECONDS = 30.0
-"""How long an idle process waits for work before it ends itself."""
-
-
-class Closable(Protocol):
-    """A handle on a process."""
+class ProcessHandle(Protocol):
+    """The parent's handle on a process."""
 
     @property
     def alive(self) -> bool:
@@ -59,29 +62,29 @@ class Closable(Protocol):
         ...
 
 
-H = TypeVar("H", bound=Closable)
+Handle = TypeVar("Handle", bound=ProcessHandle)
 
 
-class IdleSlot(Generic[H]):
-    """Room for one idle handle; a further one is closed.
+class ProcessCache(Generic[Handle]):
+    """Keep one idle process for the next session.
 
     Parameters
     ----------
     start : callable
-        Makes a new handle.
+        Starts a process and returns its handle.
     """
 
-    def __init__(self, start: Callable[[], H]) -> None:
+    def __init__(self, start: Callable[[], Handle]) -> None:
         self._start = start
-        self._handle: H | None = None
+        self._handle: Handle | None = None
         self._lock = threading.Lock()
         atexit.register(self.clear)
         if hasattr(os, "register_at_fork"):
-            # A fork of this process must not talk to its parent's helper.
+            # A fork of this process must not talk to its parent's idle process.
             os.register_at_fork(after_in_child=self._forget)
 
-    def take(self) -> H:
-        """The idle handle, or a new one."""
+    def take(self) -> Handle:
+        """Return the idle process, or start one."""
         with self._lock:
             handle, self._handle = self._handle, None
         if handle is not None:
@@ -90,8 +93,8 @@ class IdleSlot(Generic[H]):
             handle.close()
         return self._start()
 
-    def give_back(self, handle: H) -> None:
-        """Keep the handle for the next `take`, if the place is free."""
+    def give_back(self, handle: Handle) -> None:
+        """Keep the process for the next `take`; end it if there is an idle one already."""
         with self._lock:
             if self._handle is None and handle.alive:
                 self._handle = handle
@@ -99,7 +102,7 @@ class IdleSlot(Generic[H]):
         handle.close()
 
     def clear(self) -> None:
-        """Close the idle handle."""
+        """End the idle process."""
         with self._lock:
             handle, self._handle = self._handle, None
         if handle is not None:
@@ -110,41 +113,37 @@ class IdleSlot(Generic[H]):
         self._lock = threading.Lock()
 
 
-LAST_WORDS_SECONDS = 1.0
-"""How long to wait for the news of how a process ended."""
-
-
-def describe_ending(exited: bool, status: int) -> str:
-    """How a process ended, for a person.
+def describe_exit(exited: bool, status: int) -> str:
+    """Describe how a process ended.
 
     Parameters
     ----------
     exited : bool
-        Whether it ended itself; otherwise a signal did.
+        Whether it ended by itself; otherwise a signal ended it.
     status : int
         Its exit code, or the signal's number.
 
     Examples
     --------
-    >>> describe_ending(False, 11)
+    >>> describe_exit(False, 11)
     'it was killed by SIGSEGV'
     """
     if exited:
         return f"it ended itself with exit code {status}"
-    hint = "; the system kills so when memory runs out" if status == signal.SIGKILL else ""
+    hint = "; the operating system does this when memory runs out" if status == signal.SIGKILL else ""
     return f"it was killed by {signal.Signals(status).name}{hint}"
 
 
 def kill_descendants(process: psutil.Process) -> None:
-    """Kill everything that a process started, in whatever session, but not the process itself."""
+    """Kill everything that a process started, in any session, but not the process itself."""
     with contextlib.suppress(psutil.NoSuchProcess):
         for child in process.children(recursive=True):
             with contextlib.suppress(psutil.NoSuchProcess):
                 child.kill()
 
 
-def remove_semaphores(pid: int) -> None:
-    """Remove the named semaphores that loky, killed, left behind; their names hold its process number."""
+def remove_loky_semaphores(pid: int) -> None:
+    """Remove the named semaphores that loky leaves behind when its process is killed; their names hold the pid."""
     for semaphore in glob.glob(f"/dev/shm/sem.loky-{pid}-*"):
         with contextlib.suppress(OSError):
             os.unlink(semaphore)

@@ -1,4 +1,4 @@
-"""What a learner's process does: listen, learn, answer, store."""
+"""The learner's process: receive requests, train, predict, score and save."""
 
 from __future__ import annotations
 
@@ -21,59 +21,60 @@ import cloudpickle
 import numpy as np
 import psutil
 
+from fitwithin.backends._base import FitSettings
 from fitwithin.backends._early_stopping import StopSignal
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process.protocol import (
-    Arrival,
+    BeginRound,
     Channel,
-    Classify,
-    Done,
-    Fit,
-    Introduction,
-    Raised,
-    Score,
-    Store,
+    ErrorReply,
+    FitRequest,
+    PredictRequest,
+    Reply,
+    SaveRequest,
+    ScoreRequest,
+    WorkerSetup,
 )
-from fitwithin.backends._process.shared_memory import store
+from fitwithin.backends._process.shared_memory import dump_pickle
 from fitwithin.backends._process.shared_rows import RowReader
 from fitwithin.backends._process.subprocesses import kill_descendants
 
-_NOT_STORED = (
-    "The fitted learner cannot be pickled, so it cannot come back from the process it was trained in: {error}. "
-    "Use backend='inline', or give the learner a __getstate__ that leaves out what cannot be stored."
+_MODEL_NOT_PICKLED = (
+    "The fitted learner cannot be pickled, so it cannot be returned from the process that trained it: {error}. "
+    "Use backend='inline', or give the learner a __getstate__ that leaves out what cannot be pickled."
 )
 
 
-def serve(channel: Channel, introduction: Introduction, files: tuple[int, ...]) -> object:
+def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> object:
     """Answer the requests of one round.
 
     Parameters
     ----------
     channel : Channel
-        To the session.
-    introduction : Introduction
-        Its first message.
+        The connection to the parent.
+    setup : WorkerSetup
+        The first message of the round.
     files : tuple of int
-        Descriptors of the shared rows, and at last of two files for models: a model that goes on learning is
-        stored again and again, in turns, so that one of them is always whole.
+        Descriptors of the shared rows, then of two files for models. A model that continues training
+        is saved to them in turns, so that one of them is always whole.
 
     Returns
     -------
     object
-        The first message that was no request.
+        The first message that is not a request.
 
     Raises
     ------
     EOFError
-        When the other side hangs up.
+        When the parent closes the connection.
     """
-    introduction.settle_in()
-    desk = _Desk(introduction, files)
-    actions: dict[type, Callable[[Any], Done]] = {
-        Fit: desk.fit,
-        Classify: desk.classify,
-        Score: desk.score,
-        Store: desk.store,
+    setup.apply_to_process()
+    worker = Worker(setup, files)
+    actions: dict[type, Callable[[Any], Reply]] = {
+        FitRequest: worker.fit,
+        PredictRequest: worker.predict,
+        ScoreRequest: worker.score,
+        SaveRequest: worker.save,
     }
     while True:
         request = channel.receive()
@@ -82,79 +83,100 @@ def serve(channel: Channel, introduction: Introduction, files: tuple[int, ...]) 
         try:
             channel.send(actions[type(request)](request))
         except Exception as error:
-            story = traceback.format_exc()
-            channel.send(Raised(_pickled(error), repr(error), story))
+            text = traceback.format_exc()
+            channel.send(ErrorReply(_pickle_error(error), repr(error), text))
 
 
-class _Desk:
-    def __init__(self, introduction: Introduction, files: tuple[int, ...]) -> None:
-        *rows, first, second = files
-        self._models = (first, second)
-        self._introduction = introduction
-        self._rows = RowReader(introduction.layout, tuple(rows))
-        self._pupil: ModelRunner | None = None
+class Worker:
+    """Carry out the requests of one round.
 
-    def fit(self, request: Fit) -> Done:
-        _seed(self._introduction.seed)
-        _adopt_filters(self._introduction.filters)
-        learner, scoring, options, classes, stopping = pickle.loads(self._introduction.pupil)
-        if request.batch is None or self._pupil is None:
-            self._pupil = ModelRunner(learner, scoring)
+    Parameters
+    ----------
+    setup : WorkerSetup
+        The learner, its settings and the layout of its rows.
+    files : tuple of int
+        As in `serve`.
+    """
+
+    def __init__(self, setup: WorkerSetup, files: tuple[int, ...]) -> None:
+        *row_files, first_model, second_model = files
+        self._setup = setup
+        self._model_files = (first_model, second_model)
+        self._rows = RowReader(setup.layout, tuple(row_files))
+        self._newest: ModelRunner | None = None
+
+    def fit(self, request: FitRequest) -> Reply:
+        """Train a fresh copy of the learner, or continue with the newest model."""
+        _seed_global_state(self._setup.seed)
+        _set_warning_filters(self._setup.pickled_filters)
+        learner, settings = self._unpickle_learner()
+        if request.batch is None or self._newest is None:
+            self._newest = ModelRunner(learner, settings.scoring)
         stop_signal = None if request.within is None else StopSignal(request.within)
+        rows = self._rows.read(request.selection)
         if request.batch is None:
-            self._pupil.learn(self._rows.read(request.place), options, stop_signal, stopping)
+            self._newest.fit(rows, settings.fit_params, stop_signal, settings.early_stopping)
         else:
-            self._pupil.go_on(self._rows.read(request.place), request.batch, classes)
-        caught = cloudpickle.dumps([_portable(warning) for warning in self._pupil.warnings])
-        return self._done((caught, 0.0 if stop_signal is None else stop_signal.skipped_seconds))
+            self._newest.partial_fit(rows, request.batch, settings.classes)
+        caught = cloudpickle.dumps([_to_portable(warning) for warning in self._newest.warnings])
+        return self._reply((caught, 0.0 if stop_signal is None else stop_signal.skipped_seconds))
 
-    def classify(self, request: Classify) -> Done:
-        sat = self.pupil.sit(self._rows.read_in_pieces(request.place), request.margins)
-        return self._done((np.packbits(sat.wrong).tobytes(), sat.margins))
+    def predict(self, request: PredictRequest) -> Reply:
+        """Predict rows with the newest model, and compare."""
+        wrong, margins = self._fitted.examine(self._rows.read_in_pieces(request.selection), request.margins)
+        return self._reply((np.packbits(wrong).tobytes(), margins))
 
-    def score(self, request: Score) -> Done:
+    def score(self, request: ScoreRequest) -> Reply:
+        """Score the newest model on the rows that it was examined on."""
         start = time.monotonic()
-        fresh = np.unpackbits(np.frombuffer(request.fresh, np.uint8), count=request.rows).astype(np.bool_)
-        return Done(self.pupil.score(fresh), time.monotonic() - start)
+        bits = np.frombuffer(request.fresh_bits, np.uint8)
+        fresh = np.unpackbits(bits, count=request.n_rows).astype(np.bool_)
+        return Reply(self._fitted.score(fresh), time.monotonic() - start)
 
-    @property
-    def pupil(self) -> ModelRunner:
-        """Who was taught last."""
-        assert self._pupil is not None
-        return self._pupil
-
-    def _done(self, value: Any) -> Done:
-        seconds, self.pupil.seconds = self.pupil.seconds, 0.0
-        return Done(value, seconds)
-
-    def store(self, request: Store) -> Done:
+    def save(self, request: SaveRequest) -> Reply:
+        """Write the newest model to a file."""
         start = time.monotonic()
         try:
-            file = self._models[request.slot]
+            file = self._model_files[request.file_index]
             os.ftruncate(file, 0)
-            _, pickling = store(self.pupil.model, file)
-            return Done(pickling, time.monotonic() - start)
+            _, pickle_seconds = dump_pickle(self._fitted.model, file)
+            return Reply(pickle_seconds, time.monotonic() - start)
         except Exception as error:
-            raise TypeError(_NOT_STORED.format(error=error)) from error
+            raise TypeError(_MODEL_NOT_PICKLED.format(error=error)) from error
+
+    def _unpickle_learner(self) -> tuple[Any, FitSettings]:
+        pair: tuple[Any, FitSettings] = pickle.loads(self._setup.pickled_learner)
+        return pair
+
+    @property
+    def _fitted(self) -> ModelRunner:
+        if self._newest is None:
+            raise RuntimeError("A FitRequest must come before every other request.")
+        return self._newest
+
+    def _reply(self, value: Any) -> Reply:
+        seconds, self._fitted.seconds = self._fitted.seconds, 0.0
+        return Reply(value, seconds)
 
 
-def _seed(seed: int | None) -> None:
-    """A fresh global random state; a forked one would repeat its parent's in every round."""
+def _seed_global_state(seed: int | None) -> None:
+    """Seed the global random state: a forked one would be the same in every round."""
     np.random.seed(seed)
     random.seed(seed)
 
 
-def _adopt_filters(filters: bytes) -> None:
+def _set_warning_filters(pickled_filters: bytes) -> None:
     warnings.resetwarnings()
-    cast(list[Any], warnings.filters)[:] = pickle.loads(filters)
+    cast(list[Any], warnings.filters)[:] = pickle.loads(pickled_filters)
 
 
-def _portable(warning: warnings.WarningMessage) -> warnings.WarningMessage:
+def _to_portable(warning: warnings.WarningMessage) -> warnings.WarningMessage:
+    """Return the warning with its text alone, without objects that may not pickle."""
     return warnings.WarningMessage(str(warning.message), warning.category, warning.filename, warning.lineno)
 
 
-def _pickled(error: Exception) -> bytes:
-    """The exception, if it survives a journey; nothing otherwise."""
+def _pickle_error(error: Exception) -> bytes:
+    """Pickle an exception; return nothing if it cannot be unpickled again."""
     try:
         body: bytes = cloudpickle.dumps(error.with_traceback(None))
         pickle.loads(body)
@@ -164,34 +186,39 @@ def _pickled(error: Exception) -> bytes:
 
 
 def main(port: int, token: bytes, idle_seconds: float) -> None:
-    """Serve the process that listens on this port of this machine and knows the token."""
+    """Serve rounds for the process that listens on this local port and knows the token."""
     channel = Channel(socket.create_connection(("127.0.0.1", port)))
     channel.send(token)
-    work = _Work()
-    threading.Thread(target=work.end_with_parent, daemon=True).start()
+    worker = SpawnedWorker()
+    threading.Thread(target=worker.end_with_parent, daemon=True).start()
     with contextlib.suppress(EOFError, OSError):
         message = channel.receive()
         while True:
-            message = work.round(channel, message) if isinstance(message, Arrival) else channel.receive(idle_seconds)
+            if isinstance(message, BeginRound):
+                message = worker.serve_round(channel, message)
+            else:
+                message = channel.receive(idle_seconds)
 
 
-class _Work:
+class SpawnedWorker:
+    """A worker that serves one round after the other."""
+
     def __init__(self) -> None:
         self._folder: str | None = None
 
-    def round(self, channel: Channel, arrival: Arrival) -> object:
-        """Serve one round; the message after its last request."""
-        self._folder = os.path.dirname(arrival.paths[0])
+    def serve_round(self, channel: Channel, begin: BeginRound) -> object:
+        """Serve one round, and return the message after its last request."""
+        self._folder = os.path.dirname(begin.paths[0])
         os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = self._folder
-        files = tuple(os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0)) for path in arrival.paths)
+        files = tuple(os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0)) for path in begin.paths)
         try:
-            return serve(channel, arrival.introduction, files)
+            return serve(channel, begin.setup, files)
         finally:
             for file in files:
                 os.close(file)
 
     def end_with_parent(self) -> None:
-        """Wait for the end of standard input, which is the end of the parent; leave nothing behind."""
+        """Wait for the end of standard input, which is the end of the parent; then clean up and end."""
         sys.stdin.buffer.read()
         kill_descendants(psutil.Process())
         if self._folder is not None:

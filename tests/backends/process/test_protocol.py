@@ -1,4 +1,4 @@
-"""Whole messages over a socket, even if they come in pieces, and never without a time-out."""
+"""A channel carries whole messages, even if they come in pieces, and every wait has a time-out."""
 
 import socket
 import threading
@@ -28,21 +28,21 @@ def test_messages_arrive_in_order_and_whole(ends):
     assert received == ["a", large, {"b": 1}]
 
 
-def test_half_a_message_is_a_time_out_and_not_a_hang(ends):
+def test_half_a_message_times_out(ends):
     there = Channel(ends[1])
     ends[0].sendall(b"\0\0\0\0\0\0\0\x20half")
 
     with pytest.raises(TimeoutError):
         there.receive(timeout=0.01)
-    assert not there.complete
+    assert not there.has_message
 
 
-def test_a_message_that_nobody_takes_is_a_time_out(ends):
+def test_a_message_that_is_not_received_times_out(ends):
     with pytest.raises(TimeoutError):
         Channel(ends[0]).send(b"x" * 50_000_000, timeout=0.01)
 
 
-def test_hanging_up_is_the_end(ends):
+def test_a_closed_channel_raises_eof_error_on_the_other_side(ends):
     here, there = map(Channel, ends)
     here.close()
 
