@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from fitwithin._research.study.paper import ALPHA_TEACHERS, Paper, paper_sizes
-from fitwithin._research.study.report import write_report
+from fitwithin._research.study.paper_results import ALPHA_TEACHERS, PaperResults, read_paper_sizes
+from fitwithin._research.study.report import write_study_report
 from pages import Page
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -63,7 +63,7 @@ def a_start(pairs, teachers, seeds):
 
 
 def a_data_set(dataset):
-    train, test = paper_sizes().get(dataset, (70_000, 30_000))
+    train, test = read_paper_sizes().get(dataset, (70_000, 30_000))
     sizes = {"train_rows": train, "test_rows": test, "columns": 54, "classes": 7}
     return {"v": 1, "kind": "data", "dataset": dataset, **sizes, "source": f"parquet file {dataset}.parquet"}
 
@@ -77,7 +77,7 @@ def a_run(dataset, learner, teacher, seed, *, accuracy, rows=1000, used=9.0, err
 
 def some_rounds_and_a_run(dataset, learner, teacher, seed, chance):
     experiment = {"sgd": "sgd", "tct_al": "al"}.get(teacher, "main")
-    known = Paper.read(experiment).accuracy(learner, dataset, "tct" if teacher.startswith("tct-") else teacher)
+    known = PaperResults.read(experiment).accuracy(learner, dataset, "tct" if teacher.startswith("tct-") else teacher)
     final = min(0.995, (known or 0.8) + chance.normal(0.0, 0.004))
     if teacher == "full":
         return [a_run(dataset, learner, teacher, seed, accuracy=final, rows=70_000, used=10.0 + seed / 100)]
@@ -93,7 +93,7 @@ def some_rounds_and_a_run(dataset, learner, teacher, seed, chance):
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    return write_report(a_study(), tmp_path_factory.mktemp("report")).parent
+    return write_study_report(a_study(), tmp_path_factory.mktemp("report")).parent
 
 
 def rows_of(report, name):
@@ -111,8 +111,8 @@ def row(rows, **fields):
 
 
 def test_without_lines_it_says_what_to_do(tmp_path):
-    with pytest.raises(ValueError, match="Do the study first: fitwithin study"):
-        write_report([], tmp_path)
+    with pytest.raises(ValueError, match="Run the study first: fitwithin study"):
+        write_study_report([], tmp_path)
 
     assert list(tmp_path.iterdir()) == []
 
@@ -176,7 +176,7 @@ def test_a_direction_that_is_not_the_papers_is_marked(tmp_path, tct, ours, mark)
         a_run("covtype", "lightgbm", "double", 0, accuracy=0.853),
     ]
 
-    page = write_report(lines, tmp_path)
+    page = write_study_report(lines, tmp_path)
     found = row(rows_of(tmp_path, "accuracies"), dataset="covtype")
 
     assert (found["tct_vs_double"], found["paper_tct_vs_double"], found["double_differs"]) == (ours, "win", mark)
@@ -198,7 +198,7 @@ def test_runs_without_a_model_are_counted_and_a_teacher_without_any_loses(tmp_pa
     ):
         lines.append(a_run(dataset, "lightgbm", teacher, seed, accuracy=accuracy))
 
-    write_report(lines, tmp_path)
+    write_study_report(lines, tmp_path)
 
     wins = row(rows_of(tmp_path, "wins"), learner="Overall", basis="this study")
     assert [wins[f"double_{what}"] for what in ("wins", "ties", "losses", "no_model")] == ["1", "0", "1", "2"]
@@ -220,7 +220,7 @@ def test_alpha_is_averaged_over_the_pairs_that_every_alpha_has(tmp_path):
     ):
         lines.append(a_run(dataset, "lightgbm", teacher, 0, accuracy=accuracy))
 
-    write_report(lines, tmp_path)
+    write_study_report(lines, tmp_path)
     found = {
         one["alpha"]: (one["pairs"], one["wins"], one["losses"], one["total"], one["accuracy_pct"])
         for one in rows_of(tmp_path, "alpha")
@@ -242,7 +242,7 @@ def test_machine_versions_and_plan_are_kept_with_what_changed_between_starts(tmp
     first, second = a_start(FEW, ("tct",), (0,)), a_start(FEW, ("tct",), (0,))
     second["versions"] = {"fitwithin": "0.1.0", "numpy": "9.9"}
 
-    write_report([first, second], tmp_path)
+    write_study_report([first, second], tmp_path)
     found = {one["what"]: one["value"] for one in rows_of(tmp_path, "settings")}
 
     assert found["machine: cpu"] == "a processor"
@@ -266,9 +266,9 @@ def test_a_smaller_training_set_than_the_papers_is_said_to_be_smaller(tmp_path, 
     data = a_data_set("covtype")
     lines = [data, {**data, **change}, a_run("covtype", "lightgbm", "tct", 0, accuracy=0.8)]
 
-    page = Page(write_report(lines, tmp_path).read_text(encoding="utf-8"))
+    page = Page(write_study_report(lines, tmp_path).read_text(encoding="utf-8"))
 
-    assert f"1 of them the paper's and {as_large} of these with as many training rows as there" in page.text
+    assert f"1 of them the paper's and {as_large} of these with as many training rows as in the paper" in page.text
 
 
 def test_the_page_needs_nothing_but_itself(report):
@@ -295,7 +295,7 @@ def test_names_are_text_whatever_is_in_them(tmp_path):
     lines = a_study({"lightgbm": (name, "covtype")}, teachers=("full", "tct", "double"), seeds=(0,))
     lines.append({"v": 1, "kind": "missing", "dataset": "<b>", "why": "<img src=x onerror=alert(1)>"})
 
-    page = Page(write_report(lines, tmp_path).read_text(encoding="utf-8"))
+    page = Page(write_study_report(lines, tmp_path).read_text(encoding="utf-8"))
 
     assert page.attributes("script") == page.attributes("b") == []
     assert all("onerror" not in image for image in page.attributes("img"))
@@ -318,7 +318,7 @@ def test_names_are_text_whatever_is_in_them(tmp_path):
     ],
 )
 def test_a_study_that_is_not_complete_has_a_report_too(tmp_path, lines, pictures):
-    page = write_report(lines, tmp_path)
+    page = write_study_report(lines, tmp_path)
 
     assert {path.stem for path in (tmp_path / "figures").iterdir()} == pictures
     assert "Nothing to show" in page.read_text(encoding="utf-8")
@@ -327,7 +327,7 @@ def test_a_study_that_is_not_complete_has_a_report_too(tmp_path, lines, pictures
 def test_a_teacher_that_the_paper_does_not_have_gets_its_own_part(tmp_path):
     lines = a_study({"lightgbm": ("covtype",)}, teachers=("tct", "auto"), seeds=(0,))
 
-    page = write_report(lines, tmp_path)
+    page = write_study_report(lines, tmp_path)
 
     assert "Beyond the paper" in page.read_text(encoding="utf-8")
     assert row(rows_of(tmp_path, "beyond"), dataset="covtype")["auto_pct"] != ""
@@ -337,7 +337,7 @@ def test_the_same_lines_give_the_same_files(tmp_path):
     lines = a_study({"lightgbm": ("covtype",)}, teachers=("full", "tct", "double", "tct-0.1"), seeds=(0,))
 
     for name in ("one", "two"):
-        write_report(lines, tmp_path / name)
+        write_study_report(lines, tmp_path / name)
 
     for path in (tmp_path / "one").rglob("*.*"):
         assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes(), path.name
@@ -345,11 +345,11 @@ def test_the_same_lines_give_the_same_files(tmp_path):
 
 def test_the_readers_own_settings_of_matplotlib_are_neither_used_nor_changed(tmp_path):
     lines = a_study({"lightgbm": ("covtype",)}, teachers=("full", "tct", "double"), seeds=(0,))
-    write_report(lines, tmp_path / "one")
+    write_study_report(lines, tmp_path / "one")
 
     with matplotlib.rc_context({"font.size": 30, "lines.linewidth": 9}):
         before = dict(matplotlib.rcParams)
-        write_report(lines, tmp_path / "two")
+        write_study_report(lines, tmp_path / "two")
         after = dict(matplotlib.rcParams)
 
     name = "figures/time-double-lightgbm.svg"
@@ -361,7 +361,7 @@ def test_pyplot_is_not_needed(tmp_path, monkeypatch):
     """It would start a windowing system where there is one."""
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
 
-    write_report(a_study({"lightgbm": ("covtype",)}, teachers=("tct", "double"), seeds=(0,)), tmp_path)
+    write_study_report(a_study({"lightgbm": ("covtype",)}, teachers=("tct", "double"), seeds=(0,)), tmp_path)
 
     assert (tmp_path / "figures" / "time-double-lightgbm.png").exists()
 
@@ -370,4 +370,4 @@ def test_without_matplotlib_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.style", None)
 
     with pytest.raises(ImportError, match=r"pip install 'fitwithin\[plots\]'"):
-        write_report(a_study(teachers=("tct", "double")), tmp_path)
+        write_study_report(a_study(teachers=("tct", "double")), tmp_path)
