@@ -130,35 +130,39 @@ def run(*command):
     return CliRunner().invoke(app, list(command))
 
 
-def test_a_finished_study_is_not_run_again(file, tmp_path):
-    first = run(*arguments(file, tmp_path, "--seeds", "0-1"))
-    lines = lines_of(tmp_path)
-    again = run(*arguments(file, tmp_path, "--seeds", "0-1"))
+@pytest.fixture(scope="module")
+def finished(file, tmp_path_factory):
+    """The folder of a finished study with two seeds."""
+    out = tmp_path_factory.mktemp("finished")
+    result = run(*arguments(file, out, "--seeds", "0-1"))
+    assert result.exit_code == 0, result.output
+    return out
 
-    assert first.exit_code == again.exit_code == 0, first.output
+
+def test_a_finished_study_is_not_run_again(file, finished):
+    lines = lines_of(finished)
+    again = run(*arguments(file, finished, "--seeds", "0-1"))
+
+    assert again.exit_code == 0, again.output
     assert_complete(lines, n_seeds=2)
-    assert [line["kind"] for line in lines_of(tmp_path)[len(lines) :]] == ["start"]
+    assert [line["kind"] for line in lines_of(finished)[len(lines) :]] == ["start"]
 
 
-def test_every_run_has_the_mean_of_the_full_trainings_as_its_limit(file, tmp_path):
-    run(*arguments(file, tmp_path, "--seeds", "0"))
-
-    lines = lines_of(tmp_path)
+def test_every_run_has_the_mean_of_the_full_trainings_as_its_limit(finished):
+    lines = lines_of(finished)
     full = [line["used"] for line in lines if line["kind"] == "run" and line["teacher"] == "full"]
     limits = {line["limit"] for line in lines if line["kind"] == "run" and line["teacher"] != "full"}
 
     assert limits == {sum(full) / 2}
 
 
-def test_a_start_logs_machine_versions_load_and_plan(file, tmp_path):
-    run(*arguments(file, tmp_path, "--seeds", "0"))
-
-    start, data, *_ = lines_of(tmp_path)
+def test_a_start_logs_machine_versions_load_and_plan(finished):
+    start, data, *_ = lines_of(finished)
 
     assert start["machine"]["cores"] == os.cpu_count()
     assert {"fitwithin", "numpy", "scikit-learn"} <= set(start["versions"])
     assert len(start["load"]) == 3
-    assert start["plan"]["seeds"] == [0]
+    assert start["plan"]["seeds"] == [0, 1]
     assert (data["train_rows"], data["test_rows"], data["columns"], data["classes"]) == (14_000, 6_000, 20, 2)
 
 

@@ -96,6 +96,12 @@ def report(tmp_path_factory):
     return write_study_report(a_study(), tmp_path_factory.mktemp("report")).parent
 
 
+@pytest.fixture
+def without_drawing(monkeypatch):
+    """Empty figures, for tests of tables and texts."""
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda *arguments, **options: None)
+
+
 def rows_of(report, name):
     with (report / "tables" / f"{name}.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
@@ -166,6 +172,7 @@ def test_the_papers_figures_stand_beside_ours(report):
     assert (substitute["paper_tct_pct"], substitute["double_differs"]) == ("", "")
 
 
+@pytest.mark.usefixtures("without_drawing")
 @pytest.mark.parametrize(
     ("tct", "ours", "mark"), [(0.90, "win", "same"), (0.853, "tie", "differs"), (0.8, "loss", "differs")]
 )
@@ -186,6 +193,7 @@ def test_a_direction_that_is_not_the_papers_is_marked(tmp_path, tct, ours, mark)
     assert len(marks) == (0 if mark == "same" else 4), "LGBM and overall in the wins, the pair, and alpha"
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_runs_without_a_model_are_counted_and_a_teacher_without_any_loses(tmp_path):
     lines = [a_data_set("covtype"), a_data_set("mnist")]
     for dataset, teacher, seed, accuracy in (
@@ -209,6 +217,7 @@ def test_runs_without_a_model_are_counted_and_a_teacher_without_any_loses(tmp_pa
     assert (mnist["no_model"], mnist["tct_pct"], mnist["tct_vs_double"]) == ("TCT 1 of 1", "", "loss")
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_alpha_is_averaged_over_the_pairs_that_every_alpha_has(tmp_path):
     lines = [a_data_set("covtype"), a_data_set("mnist")]
     for dataset, teacher, accuracy in (
@@ -258,6 +267,7 @@ def test_the_page_begins_with_the_answer(report):
     assert "in the paper it won on 33 of 68 and lost on 9" in answer
 
 
+@pytest.mark.usefixtures("without_drawing")
 @pytest.mark.parametrize(
     ("change", "as_large"),
     [({}, 1), ({"train_rows": 12_202}, 0), ({"kind": "size", "learner": "lightgbm", "rows": 9, "of": 99}, 0)],
@@ -303,6 +313,7 @@ def test_names_are_text_whatever_is_in_them(tmp_path):
     assert name in {one["dataset"] for one in rows_of(tmp_path, "accuracies")}
 
 
+@pytest.mark.usefixtures("without_drawing")
 @pytest.mark.parametrize(
     ("lines", "pictures"),
     [
@@ -324,6 +335,7 @@ def test_a_study_that_is_not_complete_has_a_report_too(tmp_path, lines, pictures
     assert "Nothing to show" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_a_teacher_that_the_paper_does_not_have_gets_its_own_part(tmp_path):
     lines = a_study({"lightgbm": ("covtype",)}, teachers=("tct", "auto"), seeds=(0,))
 
