@@ -39,7 +39,7 @@ def at(curve, time):
     return curve.accuracies[np.flatnonzero(np.isclose(TIME_SHARES, time))[0]]
 
 
-def test_a_curve_is_that_of_the_latest_model_that_was_chosen():
+def test_a_curve_follows_the_latest_chosen_model():
     (run,) = StudyResults.from_lines(
         lines_of("a", "tct", 0, (2.0, 0.6, True), (4.0, 0.9, False), (6.0, 0.7, True), limit=8.0)
     ).runs
@@ -49,7 +49,7 @@ def test_a_curve_is_that_of_the_latest_model_that_was_chosen():
     np.testing.assert_array_equal(found, [np.nan, np.nan, 0.6, 0.6, 0.7, 0.7])
 
 
-def test_when_the_time_is_up_the_accuracy_is_that_of_the_model_that_was_returned():
+def test_at_the_time_limit_the_accuracy_is_that_of_the_returned_model():
     """Also where its round was not evaluated, or ended within the deadline's last moment."""
     (run,) = StudyResults.from_lines(lines_of("a", "tct", 0, (2.0, 0.6, True), returned=0.8)).runs
 
@@ -122,7 +122,7 @@ def test_with_nothing_to_compare_there_is_no_comparison(lines):
     assert compare_teachers(StudyResults.from_lines(lines), "lightgbm", ("tct", "double")) is None
 
 
-def test_the_fewest_and_most_seeds_do_not_count_the_trainings_on_all_rows():
+def test_seed_counts_ignore_full_trainings():
     lines = [*lines_of("a", "tct", 0, (1.0, 0.5, True)), *(line for seed in range(4) for line in full("a", 0.9, seed))]
 
     assert compare_teachers(StudyResults.from_lines(lines), "lightgbm", ("tct", "full")).seed_counts == (1, 1)
@@ -132,7 +132,7 @@ def test_a_data_set_without_runs_has_no_curve():
     assert compute_dataset_curve(StudyResults.from_lines([]), "lightgbm", "a", "tct") is None
 
 
-def test_the_papers_ends_are_averages_over_the_same_data_sets_or_none():
+def test_the_papers_final_accuracies_are_averaged_over_the_same_data_sets_or_omitted():
     known = [
         line
         for dataset in ("covtype", "mnist")
@@ -154,7 +154,7 @@ def test_the_papers_ends_are_averages_over_the_same_data_sets_or_none():
     )
 
 
-def test_without_a_data_set_of_the_paper_its_ends_are_not_given():
+def test_without_a_data_set_of_the_paper_its_final_accuracies_are_omitted():
     lines = [*lines_of("unsw", "tct", 0, (1.0, 0.5, True)), *full("unsw", 0.9)]
     study = StudyResults.from_lines(lines)
 

@@ -1,4 +1,4 @@
-"""The paper's figures, as they were typed off its tables."""
+"""The paper's results, as its tables print them."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def counted(paper, learner, against):
     return Tally.count(compare_by_dataset(paper, learner, "tct", against).values())
 
 
-def test_every_line_of_the_accuracies_is_read():
+def test_every_accuracy_is_read():
     assert [len(paper.accuracies) for paper in (MAIN, SGD, AL)] == [68 * 4, 26 * 2, 58 * 2]
 
 
@@ -36,12 +36,12 @@ def test_the_overall_row_of_the_wins_is_the_sum_of_the_others():
 
 
 @pytest.mark.parametrize("learner", LEARNER_NAMES)
-def test_the_test_on_the_printed_accuracies_gives_the_printed_wins_over_double(learner):
+def test_the_test_on_printed_accuracies_reproduces_the_printed_wins_over_double(learner):
     assert counted(MAIN, learner, "double") == read_paper_tally("double", learner)
 
 
 @pytest.mark.parametrize("learner", ["linear-svm", "logistic-regression"])
-def test_the_test_on_the_printed_accuracies_gives_the_printed_wins_over_sgd(learner):
+def test_the_test_on_printed_accuracies_reproduces_the_printed_wins_over_sgd(learner):
     assert counted(SGD, learner, "sgd") == read_paper_tally("sgd", learner)
 
 
@@ -54,7 +54,7 @@ def test_the_test_on_the_printed_accuracies_gives_the_printed_wins_over_sgd(lear
         (AL, "logistic-regression", "tct_al", Tally(1, 10, 4)),
     ],
 )
-def test_one_decimal_is_too_few_for_one_direction_in_four_of_the_rows(paper, learner, against, by_the_test):
+def test_rounding_to_one_decimal_changes_one_direction_in_four_of_the_rows(paper, learner, against, by_the_test):
     printed = read_paper_tally(against, learner)
 
     assert counted(paper, learner, against) == by_the_test
@@ -76,7 +76,7 @@ def test_every_data_set_has_its_sizes():
     assert datasets == read_paper_sizes().keys()
 
 
-def test_test_sets_are_three_tenths_but_for_the_two_that_come_with_their_own():
+def test_test_sets_are_three_tenths_except_for_two_published_splits():
     other = {
         dataset
         for dataset, (train, test) in read_paper_sizes().items()
@@ -86,13 +86,13 @@ def test_test_sets_are_three_tenths_but_for_the_two_that_come_with_their_own():
     assert other == {"mnist", "poker_hand"}
 
 
-def test_tct_was_run_anew_for_active_learning():
+def test_tct_was_run_again_for_active_learning():
     """Its accuracies there are not those of the main experiment, so the two must not be mixed."""
     assert MAIN.accuracy("lightgbm", "GTSRB-HueHist", "tct") == 0.389
     assert AL.accuracy("lightgbm", "GTSRB-HueHist", "tct") == 0.34
 
 
-def test_what_the_paper_does_not_have_is_none():
+def test_missing_results_of_the_paper_are_none():
     assert MAIN.accuracy("lightgbm", "covtype", "osct") is None
     assert MAIN.limit_seconds("decision-tree", "covtype") is None
     assert MAIN.test_rows("kddcup99_10pct") is None

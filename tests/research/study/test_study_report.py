@@ -1,4 +1,4 @@
-"""The report of a study: tables, pictures and the page."""
+"""The report of a study: tables, figures and the page."""
 
 import base64
 import csv
@@ -116,14 +116,14 @@ def row(rows, **fields):
     return found
 
 
-def test_without_lines_it_says_what_to_do(tmp_path):
+def test_without_lines_the_error_says_what_to_do(tmp_path):
     with pytest.raises(ValueError, match="Run the study first: fitwithin study"):
         write_study_report([], tmp_path)
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_table_and_every_picture_is_a_file(report):
+def test_every_table_and_every_figure_is_a_file(report):
     tables = {path.stem for path in (report / "tables").glob("*.csv")}
     pictures = {path.name for path in (report / "figures").iterdir()}
 
@@ -139,7 +139,7 @@ def test_every_table_and_every_picture_is_a_file(report):
     assert pictures == {f"{stem}.{kind}" for stem in stems for kind in ("svg", "png")}
 
 
-def test_wins_are_given_here_and_in_the_paper_and_on_the_shared_data_sets(report):
+def test_wins_are_reported_for_the_study_the_paper_and_the_shared_data_sets(report):
     rows = [one for one in rows_of(report, "wins") if one["learner"] == "LGBM"]
     counts = {one["basis"]: [int(one[f"double_{what}"]) for what in ("wins", "ties", "losses")] for one in rows}
 
@@ -159,7 +159,7 @@ def test_the_share_of_the_training_set_is_averaged_over_the_data_sets_and_then_o
     assert row(rows, learner="Overall", basis="this study")["tct_share_pct"] == f"{50 * (lgbm + svm):.2f}"
 
 
-def test_the_papers_figures_stand_beside_ours(report):
+def test_the_papers_values_are_beside_ours(report):
     covtype = row(rows_of(report, "accuracies"), learner="LGBM", dataset="covtype")
     substitute = row(rows_of(report, "accuracies"), learner="LGBM", dataset="unsw_nb15_82k")
 
@@ -176,7 +176,7 @@ def test_the_papers_figures_stand_beside_ours(report):
 @pytest.mark.parametrize(
     ("tct", "ours", "mark"), [(0.90, "win", "same"), (0.853, "tie", "differs"), (0.8, "loss", "differs")]
 )
-def test_a_direction_that_is_not_the_papers_is_marked(tmp_path, tct, ours, mark):
+def test_a_direction_that_differs_from_the_paper_is_marked(tmp_path, tct, ours, mark):
     lines = [
         a_data_set("covtype"),
         a_run("covtype", "lightgbm", "tct", 0, accuracy=tct),
@@ -239,7 +239,7 @@ def test_alpha_is_averaged_over_the_pairs_that_every_alpha_has(tmp_path):
     assert row(rows_of(tmp_path, "alpha"), alpha="0.9")["paper_losses"] == "38"
 
 
-def test_what_was_left_out_is_said_with_its_reason(report):
+def test_missing_results_are_listed_with_their_reasons(report):
     rows = rows_of(report, "left_out")
 
     assert row(rows, dataset="aloi")["why"] == "no file aloi.parquet in the data folder"
@@ -247,7 +247,7 @@ def test_what_was_left_out_is_said_with_its_reason(report):
     assert "Decision Tree" not in {one["learner"] for one in rows_of(report, "accuracies")}
 
 
-def test_machine_versions_and_plan_are_kept_with_what_changed_between_starts(tmp_path):
+def test_machine_versions_and_plan_are_listed_with_changes_between_starts(tmp_path):
     first, second = a_start(FEW, ("tct",), (0,)), a_start(FEW, ("tct",), (0,))
     second["versions"] = {"fitwithin": "0.1.0", "numpy": "9.9"}
 
@@ -259,7 +259,7 @@ def test_machine_versions_and_plan_are_kept_with_what_changed_between_starts(tmp
     assert found["plan: learners"] == "lightgbm, linear-svm"
 
 
-def test_the_page_begins_with_the_answer(report):
+def test_the_page_begins_with_a_summary(report):
     answer = page_of(report).text.split("Wins and losses")[0]
 
     assert "Against Double TCT won on" in answer
@@ -272,7 +272,7 @@ def test_the_page_begins_with_the_answer(report):
     ("change", "as_large"),
     [({}, 1), ({"train_rows": 12_202}, 0), ({"kind": "size", "learner": "lightgbm", "rows": 9, "of": 99}, 0)],
 )
-def test_a_smaller_training_set_than_the_papers_is_said_to_be_smaller(tmp_path, change, as_large):
+def test_a_training_set_smaller_than_the_papers_is_reported(tmp_path, change, as_large):
     data = a_data_set("covtype")
     lines = [data, {**data, **change}, a_run("covtype", "lightgbm", "tct", 0, accuracy=0.8)]
 
@@ -281,7 +281,7 @@ def test_a_smaller_training_set_than_the_papers_is_said_to_be_smaller(tmp_path, 
     assert f"1 of them the paper's and {as_large} of these with as many training rows as in the paper" in page.text
 
 
-def test_the_page_needs_nothing_but_itself(report):
+def test_the_page_needs_no_other_file(report):
     page = page_of(report)
     ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
 
@@ -291,7 +291,7 @@ def test_the_page_needs_nothing_but_itself(report):
     assert "url(" not in (report / "index.html").read_text(encoding="utf-8")
 
 
-def test_every_picture_is_on_the_page_with_a_description(report):
+def test_every_figure_is_on_the_page_with_an_alternative_text(report):
     images = page_of(report).attributes("img")
     shown = {base64.b64decode(image["src"].partition(",")[2]) for image in images}
 
@@ -300,7 +300,7 @@ def test_every_picture_is_on_the_page_with_a_description(report):
     assert all(len(image["alt"]) > 20 for image in images)
 
 
-def test_names_are_text_whatever_is_in_them(tmp_path):
+def test_names_are_escaped(tmp_path):
     name = "<script>alert('$x_1$ & \"so\"')</script>"
     lines = a_study({"lightgbm": (name, "covtype")}, teachers=("full", "tct", "double"), seeds=(0,))
     lines.append({"v": 1, "kind": "missing", "dataset": "<b>", "why": "<img src=x onerror=alert(1)>"})
@@ -328,7 +328,7 @@ def test_names_are_text_whatever_is_in_them(tmp_path):
         ),
     ],
 )
-def test_a_study_that_is_not_complete_has_a_report_too(tmp_path, lines, pictures):
+def test_an_incomplete_study_has_a_report_too(tmp_path, lines, pictures):
     page = write_study_report(lines, tmp_path)
 
     assert {path.stem for path in (tmp_path / "figures").iterdir()} == pictures
@@ -336,7 +336,7 @@ def test_a_study_that_is_not_complete_has_a_report_too(tmp_path, lines, pictures
 
 
 @pytest.mark.usefixtures("without_drawing")
-def test_a_teacher_that_the_paper_does_not_have_gets_its_own_part(tmp_path):
+def test_a_teacher_that_the_paper_does_not_have_gets_its_own_section(tmp_path):
     lines = a_study({"lightgbm": ("covtype",)}, teachers=("tct", "auto"), seeds=(0,))
 
     page = write_study_report(lines, tmp_path)
@@ -355,7 +355,7 @@ def test_the_same_lines_give_the_same_files(tmp_path):
         assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes(), path.name
 
 
-def test_the_readers_own_settings_of_matplotlib_are_neither_used_nor_changed(tmp_path):
+def test_the_users_matplotlib_settings_are_neither_used_nor_changed(tmp_path):
     lines = a_study({"lightgbm": ("covtype",)}, teachers=("full", "tct", "double"), seeds=(0,))
     write_study_report(lines, tmp_path / "one")
 
@@ -378,7 +378,7 @@ def test_pyplot_is_not_needed(tmp_path, monkeypatch):
     assert (tmp_path / "figures" / "time-double-lightgbm.png").exists()
 
 
-def test_without_matplotlib_it_says_what_to_install(tmp_path, monkeypatch):
+def test_without_matplotlib_the_error_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.style", None)
 
     with pytest.raises(ImportError, match=r"pip install 'fitwithin\[plots\]'"):

@@ -1,4 +1,4 @@
-"""What a study found, and the paper's test."""
+"""The results of a study, and the paper's significance test."""
 
 import math
 
@@ -35,7 +35,7 @@ def statistic_of_scipy(a, b, rows):
     return float(stats.ttest_ind_from_stats(a, spread_a, rows, b, spread_b, rows, equal_var=False).statistic)
 
 
-def test_the_quantile_is_that_of_a_one_sided_test_at_95_per_cent():
+def test_the_quantile_belongs_to_a_one_sided_test_at_95_per_cent():
     assert pytest.approx(stats.norm.ppf(0.95), abs=5e-4) == Z_95
 
 
@@ -50,7 +50,7 @@ def test_a_difference_counts_when_scipys_statistic_is_beyond_the_quantile(a, b, 
 
 
 @given(shares, shares, st.integers(2, 10**6))
-def test_a_difference_counts_when_its_chance_is_below_5_per_cent(a, b, rows):
+def test_a_difference_counts_when_its_p_value_is_below_5_per_cent(a, b, rows):
     chance = stats.norm.sf(abs(statistic_of_scipy(a, b, rows)))
     assume(abs(chance - 0.05) > 1e-4)
 
@@ -85,7 +85,7 @@ def test_an_accuracy_is_the_mean_over_the_seeds():
     assert study.accuracy("lightgbm", "covtype", "double") is None
 
 
-def test_a_run_without_a_model_is_left_out_and_said_to_be():
+def test_a_run_without_a_model_is_listed_as_an_omission():
     study = StudyResults.from_lines(
         [a_run(seed=0), a_run(seed=1, accuracy=None, rows=0, used=None, error="NoModelInTime: no")]
     )
@@ -94,7 +94,7 @@ def test_a_run_without_a_model_is_left_out_and_said_to_be():
     assert study.omissions == (Omission("covtype", "lightgbm", "tct", "seed 1: NoModelInTime: no"),)
 
 
-def test_a_run_that_was_repeated_counts_once():
+def test_a_repeated_run_counts_once():
     study = StudyResults.from_lines([a_run(accuracy=0.1), a_run(accuracy=0.8)])
 
     assert len(study.runs) == 1
@@ -109,13 +109,13 @@ def test_rounds_of_an_interrupted_attempt_are_not_mixed_with_those_of_the_next()
     assert [(one.number, one.elapsed_seconds) for one in run.rounds] == [(1, 2.0), (2, 3.0)]
 
 
-def test_a_round_that_was_not_evaluated_is_passed_over():
+def test_a_round_without_an_accuracy_is_skipped():
     (run,) = StudyResults.from_lines([a_round(1), a_round(2, accuracy=None), a_run()]).runs
 
     assert [one.number for one in run.rounds] == [1]
 
 
-def test_the_limit_is_the_mean_time_of_the_trainings_on_all_rows():
+def test_the_limit_is_the_mean_time_of_the_full_trainings():
     study = StudyResults.from_lines(
         [a_run("full", s, limit=None, used=u) for s, u in enumerate((8.0, 10.0))] + [a_run()]
     )
@@ -123,7 +123,7 @@ def test_the_limit_is_the_mean_time_of_the_trainings_on_all_rows():
     assert study.limit_seconds("lightgbm", "covtype") == 9.0
 
 
-def test_without_a_training_on_all_rows_the_limit_is_the_one_that_was_given():
+def test_without_a_full_training_the_limit_is_that_of_the_runs():
     assert StudyResults.from_lines([a_run()]).limit_seconds("lightgbm", "covtype") == 10.0
 
 
@@ -135,13 +135,13 @@ def test_a_dropped_pair_is_in_no_table():
     assert study.omissions == (Omission("covtype", "lightgbm", "", "below 3 s (training on all rows took 1.2 s)"),)
 
 
-def test_a_pair_is_dropped_without_a_time_where_it_could_not_be_trained():
+def test_a_pair_that_could_not_be_trained_is_dropped_without_a_time():
     dropped = {"v": 1, "kind": "dropped", **PAIR, "seconds": None, "why": "not to be trained"}
 
     assert StudyResults.from_lines([dropped]).omissions[0].why == "not to be trained"
 
 
-def test_a_pair_that_was_dropped_and_taught_after_all_is_not_dropped():
+def test_a_dropped_pair_that_was_run_later_is_not_dropped():
     dropped = {"v": 1, "kind": "dropped", **PAIR, "seconds": 1.2, "why": "below 3 s"}
     study = StudyResults.from_lines([dropped, a_run("full"), a_run()])
 
@@ -157,7 +157,7 @@ def test_a_missing_data_set_that_was_found_later_is_not_missing():
     assert study.omissions == (Omission("aloi", "", "", "no file"),)
 
 
-def test_the_share_of_the_training_set_is_that_of_the_rows_that_there_were_for_the_learner():
+def test_the_training_share_refers_to_the_rows_available_to_the_learner():
     fewer = {"v": 1, "kind": "size", **PAIR, "rows": 2000, "of": 4000}
 
     assert StudyResults.from_lines([the_data(), a_run()]).training_share("lightgbm", "covtype", "tct") == 0.25
@@ -165,7 +165,7 @@ def test_the_share_of_the_training_set_is_that_of_the_rows_that_there_were_for_t
     assert StudyResults.from_lines([a_run()]).training_share("lightgbm", "covtype", "tct") is None
 
 
-def test_the_size_of_the_test_set_decides():
+def test_the_number_of_test_rows_decides_the_direction():
     runs = [a_run("tct", accuracy=0.80), a_run("double", accuracy=0.79)]
 
     found = [
@@ -176,13 +176,13 @@ def test_the_size_of_the_test_set_decides():
     assert found == [{"covtype": "tie"}, {"covtype": "win"}]
 
 
-def test_without_the_size_of_the_test_set_there_is_no_direction():
+def test_without_the_number_of_test_rows_there_is_no_direction():
     runs = [a_run("tct", accuracy=0.9), a_run("double", accuracy=0.1)]
 
     assert compare_by_dataset(StudyResults.from_lines(runs), "lightgbm", "tct", "double") == {}
 
 
-def test_a_kind_of_line_that_is_not_known_is_passed_over():
+def test_an_unknown_kind_of_line_is_ignored():
     assert StudyResults.from_lines([{"v": 1, "kind": "weather"}, a_run()]).learners == {"lightgbm"}
 
 
@@ -198,7 +198,7 @@ def test_a_teacher_without_any_model_loses_against_one_that_has_a_model():
     assert study.count_without_model("lightgbm", "covtype", "double") == (2, 2)
 
 
-def test_neither_wins_where_neither_has_a_model_or_one_was_not_run():
+def test_there_is_no_direction_if_neither_has_a_model_or_one_was_not_run():
     both = StudyResults.from_lines([the_data(), a_run(**NO_MODEL), a_run("double", **NO_MODEL)])
     one = StudyResults.from_lines([the_data(), a_run()])
 
@@ -209,7 +209,7 @@ def test_neither_wins_where_neither_has_a_model_or_one_was_not_run():
     )
 
 
-def test_where_some_seeds_have_no_model_the_others_count():
+def test_if_some_seeds_have_no_model_the_others_count():
     lines = [the_data(), a_run(accuracy=0.9), a_run("double", 0, accuracy=0.8), a_run("double", 1, **NO_MODEL)]
     study = StudyResults.from_lines(lines)
 
@@ -218,7 +218,7 @@ def test_where_some_seeds_have_no_model_the_others_count():
     assert study.count_without_model("lightgbm", "covtype", "double") == (1, 2)
 
 
-def test_a_run_in_which_the_learner_failed_is_in_no_mean_and_no_loss_and_said_to_be_left_out():
+def test_a_run_with_a_failed_learner_enters_no_mean_and_no_loss_and_is_listed_as_an_omission():
     failed = {"accuracy": 0.3, "error": "The learner failed in round 3"}
     lines = [the_data(), a_run(accuracy=0.9), a_run(seed=1, **failed), a_run("double", **failed)]
     study = StudyResults.from_lines(lines)

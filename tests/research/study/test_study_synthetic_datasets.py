@@ -1,4 +1,4 @@
-"""Sets sampled from a Bayesian network: states, network, agreement with the original, and what is kept."""
+"""Sets sampled from a Bayesian network: states, network, agreement with the original, and cache."""
 
 import builtins
 import dataclasses
@@ -58,7 +58,7 @@ def rng():
     return np.random.default_rng(0)
 
 
-def test_a_missing_word_is_a_state_and_comes_back_as_missing():
+def test_a_missing_value_is_a_state_and_is_sampled_as_missing():
     column = pd.Series(["x", None, "y", "x"])
     states = CategoryStates.from_column(column)
 
@@ -69,7 +69,7 @@ def test_a_missing_word_is_a_state_and_comes_back_as_missing():
     assert drawn.dropna().tolist() == ["x", "y", "x"]
 
 
-def test_intervals_hold_about_as_many_rows_each():
+def test_intervals_have_about_equally_many_rows():
     column = pd.Series(rng().normal(size=1000))
 
     counts = np.bincount(IntervalStates.from_column(column, 5).encode(column))
@@ -86,13 +86,13 @@ def test_a_value_that_is_most_of_a_column_has_an_interval_of_its_own():
 
 
 @pytest.mark.parametrize("values", [[7.0], [1.0, 2.0], [1.0, 2.0, 2.0, 2.0]])
-def test_there_are_no_more_intervals_than_different_values(values):
+def test_there_are_no_more_intervals_than_distinct_values(values):
     column = pd.Series(values)
 
     assert IntervalStates.from_column(column, 5).encode(column).max() == len(set(values)) - 1
 
 
-def test_drawn_numbers_are_distributed_like_the_original_not_like_the_intervals():
+def test_sampled_numbers_are_distributed_like_the_original_not_like_the_intervals():
     column = pd.Series(rng().exponential(size=2000))
     states = IntervalStates.from_column(column, 3)
 
@@ -104,7 +104,7 @@ def test_drawn_numbers_are_distributed_like_the_original_not_like_the_intervals(
     assert drawn.max() <= np.float32(column.max())
 
 
-def test_whole_numbers_stay_whole_and_gaps_stay_gaps():
+def test_integers_stay_integers_and_missing_values_stay_missing():
     whole, gaps = pd.Series([1, 5, 9] * 20), pd.Series([1.0, None, 9.0] * 20)
     whole_states, gaps_states = IntervalStates.from_column(whole, 2), IntervalStates.from_column(gaps, 2)
 
@@ -116,7 +116,7 @@ def test_whole_numbers_stay_whole_and_gaps_stay_gaps():
     assert (np.isnan(with_gaps) == gaps.isna()).all()
 
 
-def test_intervals_of_one_width_are_drawn_by_name():
+def test_intervals_of_equal_width_are_sampled_by_name():
     column = pd.Series([0.0, 0.1, 0.2, 9.0])
     states = IntervalStates.with_equal_widths(column, 3)
 
@@ -126,7 +126,7 @@ def test_intervals_of_one_width_are_drawn_by_name():
     assert IntervalStates.with_equal_widths(pd.Series([2, 2]), 3).n_states == 2
 
 
-def test_states_are_sampled_with_their_chances_given_the_parents():
+def test_states_are_sampled_with_their_probabilities_given_the_parents():
     node = NetworkNode(("p", "q"), (2, 2), np.array([[1.0, 0.0], [0.0, 1.0], [0.25, 0.75], [0.5, 0.5]]))
     codes = {"p": np.repeat([0, 0, 1, 1], 10_000), "q": np.repeat([0, 1, 0, 1], 10_000)}
 
@@ -135,14 +135,14 @@ def test_states_are_sampled_with_their_chances_given_the_parents():
     np.testing.assert_allclose(sampled, [0, 1, 0.75, 0.5], atol=0.02)
 
 
-def test_mutual_information_is_none_of_independent_columns_and_all_of_equal_ones():
+def test_mutual_information_is_zero_for_independent_columns_and_the_entropy_for_equal_ones():
     x, y = np.repeat([0, 1, 2], 300), np.tile([0, 1, 2], 300)
 
     assert mutual_information(x, y) == pytest.approx(0, abs=1e-12)
     assert mutual_information(x, x) == pytest.approx(np.log(3))
 
 
-def test_a_table_agrees_with_itself_and_not_with_one_that_is_shuffled(wine):
+def test_a_table_agrees_with_itself_and_not_with_a_shuffled_one(wine):
     random = rng()
     shuffled = wine.apply(lambda column: random.permutation(column.to_numpy()))
 
@@ -155,7 +155,7 @@ def test_a_table_agrees_with_itself_and_not_with_one_that_is_shuffled(wine):
     assert other.class_difference > 0.3
 
 
-def test_agreement_tells_a_column_that_is_distributed_otherwise(wine):
+def test_agreement_detects_a_column_with_another_distribution(wine):
     assert measure_agreement(wine, wine.assign(alcohol=wine["alcohol"].max())).marginal_worst == pytest.approx(
         0.8, abs=0.01
     )
@@ -163,7 +163,7 @@ def test_agreement_tells_a_column_that_is_distributed_otherwise(wine):
 
 @needs_pgmpy
 @pytest.mark.parametrize("name", ["wine", "cancer", "mixed"])
-def test_what_is_sampled_agrees_with_the_original(name, request):
+def test_sampled_rows_agree_with_the_original(name, request):
     original = request.getfixturevalue(name)
     net = learn_network(original)
 
@@ -207,7 +207,7 @@ def test_three_intervals_of_each_column_can_be_sampled_by_name(wine):
 
 
 @needs_pgmpy
-def test_a_set_is_generated_once_and_then_kept(wine, tmp_path, monkeypatch):
+def test_a_set_is_generated_once_and_then_cached(wine, tmp_path, monkeypatch):
     first, source = generate_dataset(WINE, wine, cache=tmp_path, n_rows=2_000, seed=0)
     monkeypatch.setattr(synthetic_datasets, "learn_network", None)
 
@@ -220,7 +220,7 @@ def test_a_set_is_generated_once_and_then_kept(wine, tmp_path, monkeypatch):
 
 
 @needs_pgmpy
-def test_other_rows_seeds_and_originals_are_kept_apart(wine, tmp_path):
+def test_other_rows_seeds_and_originals_are_cached_separately(wine, tmp_path):
     for rows, seed, original in ((100, 0, wine), (200, 0, wine), (100, 1, wine), (100, 0, wine[:150])):
         frame, _ = generate_dataset(WINE, original, cache=tmp_path, n_rows=rows, seed=seed)
         assert len(frame) == rows
@@ -230,7 +230,7 @@ def test_other_rows_seeds_and_originals_are_kept_apart(wine, tmp_path):
 
 @needs_pgmpy
 @pytest.mark.parametrize("damage", [b"", b"not parquet", None])
-def test_a_broken_file_is_set_aside_and_generated_anew(wine, tmp_path, damage):
+def test_a_broken_file_is_renamed_and_generated_again(wine, tmp_path, damage):
     first, _ = generate_dataset(WINE, wine, cache=tmp_path, n_rows=100, seed=0)
     (file,) = tmp_path.iterdir()
     if damage is None:
@@ -245,7 +245,7 @@ def test_a_broken_file_is_set_aside_and_generated_anew(wine, tmp_path, damage):
 
 
 @needs_pgmpy
-def test_nothing_is_left_behind_by_a_disk_that_is_full(wine, tmp_path, monkeypatch):
+def test_a_full_disk_leaves_no_partial_file(wine, tmp_path, monkeypatch):
     def full(table, file, **options):
         file.write_bytes(b"half a fi")
         raise OSError("No space left on device")
@@ -260,7 +260,7 @@ def test_nothing_is_left_behind_by_a_disk_that_is_full(wine, tmp_path, monkeypat
 
 
 @needs_pgmpy
-def test_a_cache_that_is_no_folder_loses_nothing(wine, tmp_path):
+def test_a_cache_that_is_not_a_folder_causes_only_a_warning(wine, tmp_path):
     (tmp_path / "file").touch()
 
     with pytest.warns(RuntimeWarning, match="could not be cached"):
@@ -270,7 +270,7 @@ def test_a_cache_that_is_no_folder_loses_nothing(wine, tmp_path):
 
 
 @needs_pgmpy
-def test_a_set_that_is_not_like_its_original_is_said_to_be_so(wine, tmp_path, monkeypatch):
+def test_a_set_unlike_its_original_is_reported(wine, tmp_path, monkeypatch):
     _, like = generate_dataset(WINE, wine, cache=tmp_path, n_rows=20_000, seed=0)
     monkeypatch.setattr(
         synthetic_datasets, "measure_agreement", lambda original, frame: dataclasses.replace(POOR, class_difference=1)
@@ -294,7 +294,7 @@ def test_a_set_that_is_not_like_its_original_is_said_to_be_so(wine, tmp_path, mo
         ),
     ],
 )
-def test_what_is_not_like_an_original_has_bounds(change, violations):
+def test_violated_bounds_are_listed(change, violations):
     assert dataclasses.replace(POOR, **change).violations == violations
 
 
@@ -305,7 +305,7 @@ def test_every_column_may_have_any_name(wine):
     assert list(learn_network(odd).sample(10)) == list(odd)
 
 
-def test_without_pgmpy_it_says_what_to_install(wine, tmp_path, monkeypatch):
+def test_without_pgmpy_the_error_says_what_to_install(wine, tmp_path, monkeypatch):
     real = builtins.__import__
 
     def without(name, *rest):
@@ -319,7 +319,7 @@ def test_without_pgmpy_it_says_what_to_install(wine, tmp_path, monkeypatch):
         generate_dataset(WINE, wine, cache=tmp_path, n_rows=10, seed=0)
 
 
-def test_figures_are_said_in_words(wine):
+def test_an_agreement_is_described_in_words(wine):
     figures = dataclasses.replace(measure_agreement(wine, wine), marginal_mean=0.0042, marginal_worst=0.01)
 
     assert str(figures) == (

@@ -81,11 +81,11 @@ def write_study_report(lines: Sequence[Mapping[str, Any]], folder: Path) -> Path
             for suffix, content in (("svg", figure.svg), ("png", figure.png)):
                 (folder / "figures" / f"{figure.name}.{suffix}").write_bytes(content)
     page = folder / "index.html"
-    page.write_text(render_study_page(_TITLE, _summarize(study), sections), encoding="utf-8")
+    page.write_text(render_study_page(_TITLE, _build_summary(study), sections), encoding="utf-8")
     return page
 
 
-def _summarize(study: StudyResults) -> list[str]:
+def _build_summary(study: StudyResults) -> list[str]:
     """Return the first paragraphs of the page: TCT's wins here and in the paper."""
     paper = PaperResults.read("main")
     paragraphs = []
@@ -109,9 +109,7 @@ def _summarize(study: StudyResults) -> list[str]:
     return [*paragraphs, _describe_extent(study)]
 
 
-def _compare_by_pair(
-    source: AccuracySource, learners: Iterable[str], teacher: str
-) -> dict[tuple[str, str], Direction]:
+def _compare_by_pair(source: AccuracySource, learners: Iterable[str], teacher: str) -> dict[tuple[str, str], Direction]:
     """Return TCT's direction against a teacher for each pair of a learner and a data set."""
     return {
         (learner, dataset): direction

@@ -102,17 +102,17 @@ class StudyResults:
             kinds[line.get("kind", "")].append(line)
         sizes = {line["dataset"]: _parse_size(line) for line in kinds["data"]}
         rounds = _parse_rounds(kinds["round"])
-        runs = {_run_key(line): _parse_run(line, rounds.get(_run_key(line), ())) for line in kinds["run"]}
+        runs = {_line_key(line): _parse_run(line, rounds.get(_line_key(line), ())) for line in kinds["run"]}
         taught = {(run.dataset, run.learner) for run in runs.values() if run.teacher != "full"}
         # A dropped experiment may have been run later, with a lower --min-seconds.
-        dropped = {pair: line for line in kinds["dropped"] if (pair := _run_key(line)[:2]) not in taught}
+        dropped = {pair: line for line in kinds["dropped"] if (pair := _line_key(line)[:2]) not in taught}
         missing = dict.fromkeys((line["dataset"], line["why"]) for line in kinds["missing"])
         omissions = [Omission(dataset, "", "", why) for dataset, why in missing if dataset not in sizes]
         omissions += [Omission(*pair, "", _describe_drop(line)) for pair, line in dropped.items()]
         kept = tuple(run for run in runs.values() if (run.dataset, run.learner) not in dropped)
         omissions += [Omission(r.dataset, r.learner, r.teacher, f"seed {r.seed}: {r.error}") for r in kept if r.error]
         sized = [line for line in kinds["size"] if line["rows"] is not None]
-        reduced_rows = {_run_key(line)[:2]: line["rows"] for line in sized if line["rows"] < line["of"]}
+        reduced_rows = {_line_key(line)[:2]: line["rows"] for line in sized if line["rows"] < line["of"]}
         return cls(kept, sizes, reduced_rows, tuple(omissions), tuple(kinds["start"]))
 
     @cached_property
@@ -180,7 +180,7 @@ class StudyResults:
         return frozenset(teacher for _, _, teacher in self._finished_runs)
 
 
-def _run_key(line: Mapping[str, Any]) -> tuple[str, str, str, int]:
+def _line_key(line: Mapping[str, Any]) -> tuple[str, str, str, int]:
     return line["dataset"], line["learner"], line.get("teacher", ""), line.get("seed", 0)
 
 
@@ -188,7 +188,7 @@ def _parse_rounds(lines: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, st
     """Return the rounds of each run; a number that does not increase starts a new attempt after an interruption."""
     rounds: dict[tuple[str, str, str, int], list[RoundResult]] = defaultdict(list)
     for line in lines:
-        attempt = rounds[_run_key(line)]
+        attempt = rounds[_line_key(line)]
         if attempt and attempt[-1].number >= line["number"]:
             attempt.clear()
         # A model that was ready only at the deadline has no accuracy here; if it was returned, the run has it.
@@ -198,7 +198,7 @@ def _parse_rounds(lines: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, st
 
 
 def _parse_run(line: Mapping[str, Any], rounds: Iterable[RoundResult]) -> RunResult:
-    dataset, learner, teacher, seed = _run_key(line)
+    dataset, learner, teacher, seed = _line_key(line)
     error = line.get("error") or (None if line["accuracy"] is not None else "no model")
     limit, accuracy, rows, used = (line.get(name) for name in ("limit", "accuracy", "rows", "used"))
     return RunResult(dataset, learner, teacher, seed, limit, accuracy, rows, used, error, tuple(rounds))

@@ -67,7 +67,7 @@ def measure_fit_seconds(spec: RunSpec, rows: TrainTestRows, n_rows: int) -> floa
     """Fit the learner once on this many training rows and return the seconds."""
     learner, _ = spec.build()
     model = _build_classifier(learner, TBatch(n_rows), seed=spec.seed)
-    _fit(model, rows)
+    _fit_training_rows(model, rows)
     return float(model.history_[0].seconds_fit)
 
 
@@ -101,9 +101,9 @@ def execute_run(spec: RunSpec, rows: TrainTestRows, limit_seconds: float | None)
         all_rows = TablePool(rows.X, Labels.encode(rows.y))
         backend = EvaluationBackend(Process(clock=clock), clock, all_rows, rows.n_train)
         model = _build_classifier(learner, teacher, seed=spec.seed, limit_seconds=limit_seconds, backend=backend)
-        learner_error = _fit(model, rows)
+        learner_error = _fit_training_rows(model, rows)
         rounds = list(zip(model.history_, backend.accuracies, strict=False))
-        result = _summarize(model, rounds, rows, limit_seconds)
+        result = _summarize_run(model, rounds, rows, limit_seconds)
     except Exception as error:
         # An error in one run is a result, and the study continues.
         return [{**header, **_summarize_failure(error)}]
@@ -122,7 +122,7 @@ def describe_error(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 
-def _fit(model: TimeConstrainedClassifier, rows: TrainTestRows) -> str | None:
+def _fit_training_rows(model: TimeConstrainedClassifier, rows: TrainTestRows) -> str | None:
     """Fit on the training rows; return an error message if the learner failed after its first model."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -150,7 +150,7 @@ def _build_classifier(
     )
 
 
-def _summarize(
+def _summarize_run(
     model: Any, rounds: list[tuple[Round, float | None]], rows: TrainTestRows, limit_seconds: float | None
 ) -> ResultLine:
     chosen, accuracy = [each for each in rounds if each[0].best][-1]
