@@ -215,10 +215,10 @@ def test_a_block_measures_t_first_and_gives_everyone_a_share_of_it(find, tmp_pat
 
     running.Benchmark(Plan((PAIR,), ("full", "auto", "double"), seeds=(0,)), everyone, find, results).run()
 
-    fits = results.of_kind("fit")
+    fits = results.find_lines("fit")
     assert [fit["rival"] for fit in fits] == ["full", "auto", "double", "double", "auto"]
     assert [fit["limit"] for fit in fits] == [None, 10.0, 10.0, 2.5, 2.5]
-    assert results.of_kind("pair")[0]["test_rows"] == 900
+    assert results.find_lines("pair")[0]["test_rows"] == 900
 
 
 def test_every_seed_has_the_shares_of_the_first(find, tmp_path):
