@@ -12,8 +12,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from fitwithin import TimeConstrainedClassifier, teachers
 from fitwithin._presets import make_preset
-from fitwithin._research.study.plan import Job, can_teach
-from fitwithin._research.study.running import Rows
+from fitwithin._research.study.plan import RunSpec, can_teach
+from fitwithin._research.study.study_run import TrainTestRows
 from fitwithin.teachers import Answers, Deck, Lesson, Requests, TBatch, Teacher
 
 # No limit at all, for the clock.
@@ -76,7 +76,7 @@ class Task:
     ----------
     learner : str
         A key of `LEARNERS`.
-    rows : Rows
+    rows : TrainTestRows
         To learn from, and to be judged by afterwards.
     limit : float
         Seconds; a training on all rows does not look at it.
@@ -85,19 +85,19 @@ class Task:
     """
 
     learner: str
-    rows: Rows
+    rows: TrainTestRows
     limit: float
     seed: int
 
     @property
     def train(self) -> tuple[Any, Any]:
         """The rows to learn from."""
-        return self.rows.X[: self.rows.train], self.rows.y[: self.rows.train]
+        return self.rows.X[: self.rows.n_train], self.rows.y[: self.rows.n_train]
 
     @property
     def test(self) -> tuple[Any, Any]:
         """The rows to be judged by."""
-        return self.rows.X[self.rows.train :], self.rows.y[self.rows.train :]
+        return self.rows.X[self.rows.n_train :], self.rows.y[self.rows.n_train :]
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class ByBatches:
         return can_teach("sgd", learner)
 
     def run(self, task: Task) -> Outcome:
-        learner, teacher = Job("", task.learner, "sgd", task.seed).cast()
+        learner, teacher = RunSpec("", task.learner, "sgd", task.seed).build()
         return _teach(learner, teacher, task, task.limit)
 
 
@@ -199,7 +199,7 @@ class StoppedLightGBM:
             # Older versions of LightGBM make up feature names and then miss them.
             warnings.simplefilter("ignore")
             accuracy = float(learner.score(*task.test))
-        return Outcome(seconds, accuracy, seconds, task.rows.train, rounds=1, stop=stop)
+        return Outcome(seconds, accuracy, seconds, task.rows.n_train, rounds=1, stop=stop)
 
 
 def _stop_at(deadline: float) -> Callable[[Any], None]:

@@ -14,10 +14,10 @@ import fitwithin
 from _accuracy_plan import Pair, Plan
 from _accuracy_rivals import Outcome, Rival, Task
 from _machine import Environment
-from fitwithin._research.study.preparing import Prepared, prepare
-from fitwithin._research.study.results import Line, Results
-from fitwithin._research.study.running import Rows
-from fitwithin._research.study.sources import Find, NotToBeHad
+from fitwithin._research.study.dataset_sources import DatasetLoader, DatasetUnavailable
+from fitwithin._research.study.preprocessing import PreparedDataset, prepare_dataset
+from fitwithin._research.study.result_log import ResultLine, ResultLog
+from fitwithin._research.study.study_run import TrainTestRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +32,14 @@ class Benchmark:
         Those of the plan's rivals that are at hand.
     find : callable
         Gives a data set by its name.
-    results : Results
+    results : ResultLog
         Lines are appended to it; what is there already is not run again.
     """
 
     plan: Plan
     rivals: Mapping[str, Rival]
-    find: Find
-    results: Results
+    find: DatasetLoader
+    results: ResultLog
 
     def run(self) -> None:
         """Carry out what is left of the plan."""
@@ -51,13 +51,13 @@ class Benchmark:
 
     def _run_dataset(self, dataset: str, pairs: list[Pair]) -> None:
         try:
-            prepared = prepare(self.find(dataset))
-        except NotToBeHad as error:
+            prepared = prepare_dataset(self.find(dataset))
+        except DatasetUnavailable as error:
             print(f"{dataset} is left out: {error}", flush=True)
             self.results.append([{"kind": "missing", "dataset": dataset, "why": str(error)}])
             return
         for pair in pairs:
-            rows = Rows.of(prepared, pair.rows, self.plan.test_rows)
+            rows = TrainTestRows.from_dataset(prepared, pair.rows, self.plan.test_rows)
             self.results.append([_pair_line(pair, prepared, rows)])
             for seed in self.plan.seeds:
                 _Block(self, pair, seed).run(rows)
@@ -65,7 +65,7 @@ class Benchmark:
     @property
     def session(self) -> int:
         """How often the benchmark was started with this file."""
-        return len(self.results.of_kind("start"))
+        return len(self.results.find_lines("start"))
 
 
 class _Block:
@@ -83,7 +83,7 @@ class _Block:
         full = self._full()
         return full is None or (full["error"] is None and bool(self._left()))
 
-    def run(self, rows: Rows) -> None:
+    def run(self, rows: TrainTestRows) -> None:
         """Measure T, then run everyone who has no line yet."""
         if not self.is_open:
             return
@@ -95,17 +95,17 @@ class _Block:
             for rival, share in self._left():
                 self._add(rival, share, share * full["fit_seconds"], rows)
 
-    def _full(self) -> Line | None:
-        lines = self._benchmark.results.of_kind("fit", rival="full", **self._name)
+    def _full(self) -> ResultLine | None:
+        lines = self._benchmark.results.find_lines("fit", rival="full", **self._name)
         return lines[-1] if lines else None
 
     def _left(self) -> list[tuple[str, float]]:
         """Who is to be run, with which share of T."""
         plan, rivals, results = self._benchmark.plan, self._benchmark.rivals, self._benchmark.results
-        done = {(line["rival"], line["share"]) for line in results.of_kind("fit", **self._name)}
+        done = {(line["rival"], line["share"]) for line in results.find_lines("fit", **self._name)}
         # By the first T that was measured, so that every seed has the same shares.
         pair = {"dataset": self._pair.dataset, "learner": self._pair.learner}
-        measured = [line for line in results.of_kind("fit", rival="full", **pair) if line["error"] is None]
+        measured = [line for line in results.find_lines("fit", rival="full", **pair) if line["error"] is None]
         return [
             (rival, share)
             for share in plan.shares_of(measured[0]["fit_seconds"])
@@ -113,7 +113,7 @@ class _Block:
             if rival in rivals and rivals[rival].applies(self._pair.learner) and (rival, share) not in done
         ]
 
-    def _add(self, rival: str, share: float, limit: float | None, rows: Rows) -> Line:
+    def _add(self, rival: str, share: float, limit: float | None, rows: TrainTestRows) -> ResultLine:
         task = Task(self._pair.learner, rows, limit or 0.0, self._seed)
         load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
         found = asdict(attempt(self._benchmark.rivals[rival], task))
@@ -134,21 +134,21 @@ def attempt(rival: Rival, task: Task) -> Outcome:
         return Outcome(time.perf_counter() - start, error=f"{type(error).__name__}: {first}")
 
 
-def _in_words(pair: Pair, line: Line) -> str:
+def _in_words(pair: Pair, line: ResultLine) -> str:
     accuracy = line["error"] if line["accuracy"] is None else f"{100 * line['accuracy']:.2f} %"
     limit = "no limit" if line["limit"] is None else f"{line['limit']:.1f} s"
     return f"{pair.name}, seed {line['seed']}: {line['rival']}: {accuracy}, {line['seconds']:.1f} s of {limit}"
 
 
-def _pair_line(pair: Pair, prepared: Prepared, rows: Rows) -> Line:
+def _pair_line(pair: Pair, prepared: PreparedDataset, rows: TrainTestRows) -> ResultLine:
     return {
         "kind": "pair",
         "half": pair.half,
         "dataset": pair.dataset,
         "learner": pair.learner,
-        "rows": rows.train,
+        "rows": rows.n_train,
         "of": len(prepared.y_train),
-        "test_rows": rows.test,
+        "test_rows": rows.n_test,
         "columns": len(prepared.columns),
         "classes": len(prepared.classes),
         "source": prepared.source,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
-from fitwithin._research.study.results import Line
-from fitwithin._research.study.statistics import Direction, Tally, direction, mean
+from fitwithin._research.study.result_log import ResultLine
+from fitwithin._research.study.significance import Direction, Tally, compare_accuracies, mean_of_known
 
 AUTO, FULL, DOUBLE = "auto", "full", "double"
 
@@ -57,12 +57,12 @@ class Contest:
     @property
     def tally(self) -> Tally:
         """Wins, ties and losses of the first."""
-        return Tally.of(duel.result for duel in self.duels)
+        return Tally.count(duel.result for duel in self.duels)
 
     @property
     def difference(self) -> float | None:
         """The mean difference, where both have a model."""
-        return mean(duel.difference for duel in self.duels)
+        return mean_of_known(duel.difference for duel in self.duels)
 
     def of_learner(self, learner: str) -> Contest:
         """The same with one learner only."""
@@ -82,29 +82,29 @@ class Findings:
         Whose pairs to look at.
     """
 
-    lines: Sequence[Line]
+    lines: Sequence[ResultLine]
     half: str = "both"
 
     @cached_property
-    def pairs(self) -> Mapping[Key, Line]:
+    def pairs(self) -> Mapping[Key, ResultLine]:
         """What is known about each pair that has a run."""
         known = {(line["dataset"], line["learner"]): line for line in self.lines if line["kind"] == "pair"}
         run = {pair for pair, _, _ in self._fits}
         return {pair: line for pair, line in known.items() if self.half in (line["half"], "both") and pair in run}
 
     @cached_property
-    def _fits(self) -> Mapping[tuple[Key, str, float], Mapping[int, Line]]:
-        fits: dict[tuple[Key, str, float], dict[int, Line]] = defaultdict(dict)
+    def _fits(self) -> Mapping[tuple[Key, str, float], Mapping[int, ResultLine]]:
+        fits: dict[tuple[Key, str, float], dict[int, ResultLine]] = defaultdict(dict)
         for line in self.lines:
             if line["kind"] == "fit":
                 fits[(line["dataset"], line["learner"]), line["rival"], line["share"]][line["seed"]] = line
         return dict(fits)
 
-    def fits(self, pair: Key, rival: str, share: float = 1.0) -> list[Line]:
+    def fits(self, pair: Key, rival: str, share: float = 1.0) -> list[ResultLine]:
         """The runs of a rival on a pair, one a seed. A training on all rows has no limit, hence one share."""
         return list(self._fits.get((pair, rival, 1.0 if rival == FULL else share), {}).values())
 
-    def all_fits(self, rival: str, share: float | None = None) -> list[Line]:
+    def all_fits(self, rival: str, share: float | None = None) -> list[ResultLine]:
         """The runs of a rival on all pairs."""
         return [
             fit
@@ -130,7 +130,7 @@ class Findings:
 
     def limit(self, pair: Key) -> float | None:
         """T: the mean time of a training on all rows."""
-        return mean(fit["fit_seconds"] for fit in self.fits(pair, FULL))
+        return mean_of_known(fit["fit_seconds"] for fit in self.fits(pair, FULL))
 
     def accuracy(self, pair: Key, rival: str, share: float = 1.0) -> float | None:
         """The mean over the seeds; None unless there is a model from each."""
@@ -168,14 +168,14 @@ class Findings:
         return [fit["seconds"] / fit["limit"] for fit in self.all_fits(rival, share) if fit["limit"] and fit["seconds"]]
 
 
-def _broke_down(fit: Line) -> bool:
+def _broke_down(fit: ResultLine) -> bool:
     """Whether a run failed for another reason than time; to win against that is no merit."""
     return fit["accuracy"] is None and fit["stop"] != "killed" and not str(fit["error"]).startswith("NoModelInTime")
 
 
 def _result(first: float | None, second: float | None, test_rows: int) -> Direction:
     if first is not None and second is not None:
-        return direction(first, second, test_rows)
+        return compare_accuracies(first, second, test_rows)
     if first is None and second is None:
         return "tie"
     return "loss" if first is None else "win"

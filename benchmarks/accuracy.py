@@ -29,8 +29,8 @@ from _accuracy_tables import (
     variant_table,
 )
 from _machine import RESULTS, Environment, report
-from fitwithin._research.study.results import Results
-from fitwithin._research.study.sources import find
+from fitwithin._research.study.dataset_sources import load_dataset
+from fitwithin._research.study.result_log import ResultLog
 
 _NUMBER_OF_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -144,9 +144,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             file.unlink(missing_ok=True)
         # Read by the processes that learners run in; one thread each, whoever asks for more.
         os.environ.update(dict.fromkeys(_NUMBER_OF_THREADS, "1"))
-        source = partial(find, folder=arguments.data, cache=arguments.cache, online=False)
-        Benchmark(plan, _rivals(plan, arguments.flaml_python), source, Results(file)).run()
-    return sum_up(Results(file).lines, machine, arguments.results, name)
+        source = partial(load_dataset, folder=arguments.data, cache=arguments.cache, online=False)
+        Benchmark(plan, _rivals(plan, arguments.flaml_python), source, ResultLog(file)).run()
+    return sum_up(ResultLog(file).lines, machine, arguments.results, name)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.cost import DEFAULT_GROWTH, CostModel, Outlook
+from fitwithin._core.exceptions import LearnerFailedWarning
 from fitwithin._core.records import OnRound
 from fitwithin._core.scoring import Scorer, make_scoring
 from fitwithin._core.tables import convert_arrow, is_frame
@@ -144,7 +145,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         self._set_fitted(result)
         self.time_limit_, self.time_used_ = budget.seconds, budget.elapsed()
         if result.failure is not None:
-            warnings.warn(result.failure, RuntimeWarning, stacklevel=2)
+            warnings.warn(result.failure, LearnerFailedWarning, stacklevel=2)
         return self
 
     def _check_inputs(self, X: Any, y: Any, teacher: Teacher, params: Mapping[str, Any]) -> _FitInputs:

@@ -15,9 +15,9 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 
 from fitwithin._core.environment import Environment
-from fitwithin._research.study.data import Table
-from fitwithin._research.study.results import Results
-from fitwithin._research.study.running import Rows
+from fitwithin._research.study.raw_dataset import RawDataset
+from fitwithin._research.study.result_log import ResultLog
+from fitwithin._research.study.study_run import TrainTestRows
 
 # The benchmarks are no package: each is a script, and what it needs lies beside it.
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
@@ -42,13 +42,13 @@ PAIR = plans.Pair("tune", "made up", "decision-tree", 2000, 1.0)
 @pytest.fixture(scope="module")
 def rows():
     X, y = make_classification(3000, n_classes=3, n_informative=6, random_state=0)
-    return Rows(X.astype(np.float32), y, 2000)
+    return TrainTestRows(X.astype(np.float32), y, 2000)
 
 
 @pytest.fixture
 def find():
     X, y = make_classification(3000, n_classes=3, n_informative=6, random_state=0)
-    return lambda name: Table(name, pd.DataFrame(X), pd.Series(y), "a test")
+    return lambda name: RawDataset(name, pd.DataFrame(X), pd.Series(y), "a test")
 
 
 class Sham:
@@ -180,7 +180,7 @@ def test_every_learner_can_be_taught(rows):
 @pytest.mark.skipif(importlib.util.find_spec("flaml") is None, reason="FLAML is not installed")
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
 def test_flaml_runs_in_a_process_of_its_own(rows, kind):
-    table = Rows(kind(rows.X), rows.y, rows.train)
+    table = TrainTestRows(kind(rows.X), rows.y, rows.n_train)
 
     outcome = Flaml(sys.executable).run(Task("lightgbm", table, 1.0, 0))
 
@@ -211,14 +211,14 @@ def test_a_worker_that_fails_is_a_result(rows):
 
 def test_a_block_measures_t_first_and_gives_everyone_a_share_of_it(find, tmp_path):
     everyone = {"full": Sham(fit_seconds=10.0), "auto": Sham(), "double": Sham()}
-    results = Results(tmp_path / "lines.jsonl")
+    results = ResultLog(tmp_path / "lines.jsonl")
 
     running.Benchmark(Plan((PAIR,), ("full", "auto", "double"), seeds=(0,)), everyone, find, results).run()
 
-    fits = results.of_kind("fit")
+    fits = results.find_lines("fit")
     assert [fit["rival"] for fit in fits] == ["full", "auto", "double", "double", "auto"]
     assert [fit["limit"] for fit in fits] == [None, 10.0, 10.0, 2.5, 2.5]
-    assert results.of_kind("pair")[0]["test_rows"] == 900
+    assert results.find_lines("pair")[0]["test_rows"] == 900
 
 
 def test_every_seed_has_the_shares_of_the_first(find, tmp_path):
@@ -229,7 +229,7 @@ def test_every_seed_has_the_shares_of_the_first(find, tmp_path):
     auto = Sham()
     plan = Plan((PAIR,), ("full", "auto"), seeds=(0, 1))
 
-    running.Benchmark(plan, {"full": Faster(), "auto": auto}, find, Results(tmp_path / "lines.jsonl")).run()
+    running.Benchmark(plan, {"full": Faster(), "auto": auto}, find, ResultLog(tmp_path / "lines.jsonl")).run()
 
     assert [task.limit for task in auto.tasks] == [10.0, 2.5, 7.0, 1.75]
 
@@ -238,7 +238,7 @@ def test_what_is_there_is_not_run_again(find, tmp_path):
     plan = Plan((PAIR,), ("full", "auto"), seeds=(0,))
     everyone = {"full": Sham(), "auto": Sham()}
     for _ in range(2):
-        running.Benchmark(plan, everyone, find, Results(tmp_path / "lines.jsonl")).run()
+        running.Benchmark(plan, everyone, find, ResultLog(tmp_path / "lines.jsonl")).run()
 
     assert len(everyone["full"].tasks) == 1
     assert len(everyone["auto"].tasks) == 2
@@ -247,11 +247,11 @@ def test_what_is_there_is_not_run_again(find, tmp_path):
 def test_after_an_interruption_t_is_measured_anew(find, tmp_path):
     full, auto, late = Sham(fit_seconds=4.0), Sham(), Sham()
     file = tmp_path / "lines.jsonl"
-    running.Benchmark(Plan((PAIR,), ("full", "auto"), (0,)), {"full": full, "auto": auto}, find, Results(file)).run()
+    running.Benchmark(Plan((PAIR,), ("full", "auto"), (0,)), {"full": full, "auto": auto}, find, ResultLog(file)).run()
     full.outcome = replace(full.outcome, fit_seconds=6.0)
     everyone = {"full": full, "auto": auto, "double": late}
 
-    running.Benchmark(Plan((PAIR,), ("full", "auto", "double"), (0,)), everyone, find, Results(file)).run()
+    running.Benchmark(Plan((PAIR,), ("full", "auto", "double"), (0,)), everyone, find, ResultLog(file)).run()
 
     assert len(full.tasks) == 2
     assert len(auto.tasks) == 1

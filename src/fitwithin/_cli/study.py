@@ -1,4 +1,4 @@
-"""fitwithin study."""
+"""The commands `fitwithin study` and `fitwithin study report`."""
 
 from __future__ import annotations
 
@@ -14,38 +14,41 @@ from fitwithin._cli.errors import FAILED, STOPPED, USAGE, fail, report_write_err
 study = typer.Typer(invoke_without_command=True, subcommand_metavar="[report]")
 
 
-_RESULTS = "results.jsonl"
+_RESULTS_FILE = "results.jsonl"
 
 
-Data = Annotated[
-    Path | None, typer.Option(envvar="FITWITHIN_DATA", help="A folder of parquet files, or a file of your own.")
+_DEFAULT_FOLDER = Path("study")
+
+
+DataOption = Annotated[
+    Path | None, typer.Option(envvar="FITWITHIN_DATA", help="A folder of parquet files, or a single file.")
 ]
 
 
-Seconds = Annotated[
-    float | None, typer.Option(min=0.1, help="Leave rows out until a full training takes about so long.")
+SecondsOption = Annotated[
+    float | None, typer.Option(min=0.1, help="Leave rows out until a full training takes about this many seconds.")
 ]
 
 
 @study.callback()
 def run(
     context: typer.Context,
-    data: Data = None,
-    target: Annotated[str | None, typer.Option(help="The column with the class, in a file of your own.")] = None,
-    out: Annotated[Path, typer.Option(help="The folder of the results.")] = Path("study"),
-    datasets: Annotated[str, typer.Option(help="Names with commas; the paper's twenty by default.")] = "",
-    learners: Annotated[str, typer.Option(help="Names with commas; the paper's five by default.")] = "",
-    teachers: Annotated[str, typer.Option(help="Names with commas; the paper's by default.")] = "",
-    seeds: Annotated[str, typer.Option(help="Such as 0-3 or 0,5.")] = "0-3",
-    full_runs: Annotated[int, typer.Option(min=1, help="Trainings on all rows, whose mean is the time limit.")] = 4,
-    min_seconds: Annotated[float, typer.Option(min=0.0, help="Pairs with a shorter time limit are dropped.")] = 10.0,
-    seconds: Seconds = None,
+    data: DataOption = None,
+    target: Annotated[str | None, typer.Option(help="The class column.")] = None,
+    out: Annotated[Path, typer.Option(help="The folder of the results.")] = _DEFAULT_FOLDER,
+    datasets: Annotated[str, typer.Option(help="Names separated by commas; the paper's twenty by default.")] = "",
+    learners: Annotated[str, typer.Option(help="Names separated by commas; the paper's five by default.")] = "",
+    teachers: Annotated[str, typer.Option(help="Names separated by commas; the paper's by default.")] = "",
+    seeds: Annotated[str, typer.Option(help="Numbers such as 0-3 or 0,5.")] = "0-3",
+    full_runs: Annotated[int, typer.Option(min=1, help="Full trainings; their mean time is the time limit.")] = 4,
+    min_seconds: Annotated[float, typer.Option(min=0.0, help="Drop pairs with a shorter time limit.")] = 10.0,
+    seconds: SecondsOption = None,
     scale: Annotated[float, typer.Option(min=0.001, max=1.0, help="The share of all rows and seconds to use.")] = 1.0,
     test_rows: Annotated[int | None, typer.Option(min=10, help="Test rows at most.")] = None,
-    cache: Annotated[Path | None, typer.Option(help="Where data sets are kept that were fetched or generated.")] = None,
-    online: Annotated[bool, typer.Option(help="Whether OpenML may be asked.")] = True,
+    cache: Annotated[Path | None, typer.Option(help="The folder for fetched and generated data sets.")] = None,
+    online: Annotated[bool, typer.Option(help="Whether OpenML may be used.")] = True,
 ) -> None:
-    """Do the paper's study again; go on where it was left.
+    """Run the paper's study, or resume it.
 
     Examples: fitwithin study --data my-folder --scale 0.05;
     fitwithin study --data my.parquet --target y --learners lightgbm --min-seconds 3;
@@ -53,14 +56,14 @@ def run(
     """
     if context.invoked_subcommand is not None:
         return
-    tools = _tools()
+    package = _import_study()
     try:
-        find, names = tools.sources(data, target, _names(datasets), cache=cache, online=online)
-        plan = tools.Plan(
+        load_dataset, names = package.select_datasets(data, target, _split_names(datasets), cache=cache, online=online)
+        plan = package.StudyPlan(
             datasets=names,
-            learners=_names(learners) or tools.LEARNERS,
-            teachers=_names(teachers) or tools.PAPER_TEACHERS,
-            seeds=_numbers(seeds),
+            learners=_split_names(learners) or package.PAPER_LEARNERS,
+            teachers=_split_names(teachers) or package.PAPER_TEACHERS,
+            seeds=_parse_seeds(seeds),
             full_runs=full_runs,
             min_seconds=min_seconds,
             seconds=seconds,
@@ -70,27 +73,27 @@ def run(
     except (ImportError, ValueError) as error:
         fail(str(error), code=USAGE)
     with report_write_errors(out):
-        _carry_out(tools, plan, find, out)
+        _run_plan(package, plan, load_dataset, out)
 
 
-def _carry_out(tools: Any, plan: Any, find: Any, out: Path) -> None:
-    """Do what is left of a plan; the only one to do so in that folder."""
-    console, file = Console(), out / _RESULTS
+def _run_plan(package: Any, plan: Any, load_dataset: Any, out: Path) -> None:
+    """Run a plan while holding the lock of its results."""
+    console, file = Console(), out / _RESULTS_FILE
     try:
-        with tools.only_writer(file):
-            results = tools.Results(file)
-            _tell(results.set_aside)
-            had_any = tools.Study(plan, find, results, console).run()
+        with package.lock_results(file):
+            results = package.ResultLog(file)
+            _print_warnings(results.rejected)
+            has_data = package.Study(plan, load_dataset, results, console).run()
     except KeyboardInterrupt:
-        # Read again: the last run may have been written just before the signal came.
-        runs = sum(line["kind"] == "run" for line in tools.read_lines(file)[0])
-        kept = f"{runs} {'run is' if runs == 1 else 'runs are'} kept in {file}"
-        fail(f"Stopped; {kept}; the same command goes on.", code=STOPPED)
-    except (tools.AnotherWriter, tools.OtherSettings) as error:
+        # Read the file again: the last run may have been written just before the signal.
+        n_runs = sum(line["kind"] == "run" for line in package.read_result_lines(file)[0])
+        kept = f"{n_runs} {'run is' if n_runs == 1 else 'runs are'} kept in {file}"
+        fail(f"Stopped; {kept}; the same command resumes.", code=STOPPED)
+    except (package.ResultLogLocked, package.SettingsMismatch) as error:
         fail(str(error), code=USAGE)
-    if not had_any:
-        fail("None of the data sets was to be had: nothing was run.", code=FAILED)
-    console.print(f"Done. Now: fitwithin study report --out {out}", markup=False, highlight=False, soft_wrap=True)
+    if not has_data:
+        fail("No data set is available; nothing was run.", code=FAILED)
+    console.print(f"Done. Next: fitwithin study report --out {out}", markup=False, highlight=False, soft_wrap=True)
 
 
 @study.command()
@@ -98,50 +101,49 @@ def report(
     context: typer.Context,
     out: Annotated[Path | None, typer.Option(help="The folder of the results.", show_default="study")] = None,
 ) -> None:
-    """Write the tables and figures of a study as CSV, SVG, PNG and one page of HTML.
+    """Write the tables and figures of a study as CSV, SVG, PNG and one HTML page.
 
     Example: fitwithin study report --out study
     """
-    tools = _tools()
+    package = _import_study()
     if out is None:
-        assert context.parent is not None
-        out = Path(context.parent.params["out"])
+        out = _DEFAULT_FOLDER if context.parent is None else Path(context.parent.params["out"])
     try:
         with report_write_errors(out):
-            lines, passed_over = tools.read_lines(out / _RESULTS)
-            _tell(passed_over)
-            page = tools.write_report(lines, out)
+            lines, rejected = package.read_result_lines(out / _RESULTS_FILE)
+            _print_warnings(rejected)
+            page = package.write_study_report(lines, out)
     except (ImportError, ValueError) as error:
         fail(str(error), code=USAGE)
     typer.echo(f"Open {page} in a browser.")
 
 
-def _tell(troubles: Iterable[object]) -> None:
-    for trouble in troubles:
-        typer.echo(str(trouble), err=True)
+def _print_warnings(messages: Iterable[object]) -> None:
+    for message in messages:
+        typer.echo(str(message), err=True)
 
 
-def _tools() -> Any:
-    """The study itself, which needs more packages than the rest."""
+def _import_study() -> Any:
+    """Import the study, which needs more packages than the other commands."""
     try:
         from fitwithin._research import study as study_package
     except ImportError as error:
-        fail(f"The study needs more packages ({error.name} is missing): pip install 'fitwithin[study]'", code=USAGE)
+        fail(f"The study needs {error.name}, which is not installed: pip install 'fitwithin[study]'", code=USAGE)
     return study_package
 
 
-def _names(text: str) -> tuple[str, ...]:
+def _split_names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    """Seeds off the command line."""
-    numbers: list[int] = []
-    for part in _names(text):
+def _parse_seeds(text: str) -> tuple[int, ...]:
+    """Return the seeds of a text such as 0-3 or 0,5."""
+    seeds: list[int] = []
+    for part in _split_names(text):
         first, _, last = part.partition("-")
         if not first.isdecimal() or not (last or first).isdecimal():
             raise ValueError(f"--seeds must be numbers such as 0-3 or 0,5; got {text!r}.")
-        numbers += range(int(first), int(last or first) + 1)
-    if not numbers:
+        seeds += range(int(first), int(last or first) + 1)
+    if not seeds:
         raise ValueError(f"--seeds must be numbers such as 0-3 or 0,5; got {text!r}.")
-    return tuple(dict.fromkeys(numbers))
+    return tuple(dict.fromkeys(seeds))

@@ -7,6 +7,8 @@
     ├── LearnerFailed      the learner's process died without an exception
     └── UserInputError     a file, column or option that cannot be used, and what to do instead
 
+    LearnerFailedWarning   the learner failed after a first model, which is returned
+
     Raised by a runner, handled by the session; public for backends of one's own:
     OutOfTime              the deadline came while the learner was at work
     LearnerRaised          the learner raised an exception, which it carries
@@ -46,6 +48,10 @@ class LearnerFailed(FitwithinError, RuntimeError):
 
     An exception that the learner raises is raised as it is instead.
     """
+
+
+class LearnerFailedWarning(RuntimeWarning):
+    """The learner failed in a later round, and the best model so far is returned."""
 
 
 class UserInputError(FitwithinError, ValueError):

@@ -1,8 +1,7 @@
-"""A study does what was planned, once, however often it is killed on the way."""
+"""A study carries out its plan once, however often it is killed."""
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -49,11 +48,11 @@ def name(line):
     return line["dataset"], line["learner"], line["teacher"], line["seed"]
 
 
-def assert_complete(lines):
+def assert_complete(lines, n_seeds=SEEDS):
     runs = Counter(name(line) for line in lines if line["kind"] == "run")
     rounds = Counter((*name(line), line["number"]) for line in lines if line["kind"] == "round")
     planned = {("own", "decision-tree", "full", seed) for seed in range(2)}
-    planned |= {("own", "decision-tree", teacher, seed) for teacher in TEACHERS for seed in range(SEEDS)}
+    planned |= {("own", "decision-tree", teacher, seed) for teacher in TEACHERS for seed in range(n_seeds)}
     assert set(runs) == planned
     assert set(runs.values()) == set(rounds.values()) == {1}
     for line in lines:
@@ -61,33 +60,65 @@ def assert_complete(lines):
             assert line["rounds"] == sum(key[:4] == name(line) for key in rounds)
 
 
-def start(file, out):
-    command = [sys.executable, "-c", "from fitwithin._cli import app; app()", *arguments(file, out)]
+# Logs this many runs and then waits inside the next one, so that the signal never comes too late.
+PROGRAM = """
+import signal
+import sys
+
+from fitwithin._research.study import ResultLog
+
+runs_left = int(sys.argv.pop(1))
+append = ResultLog.append
+
+
+def append_while_runs_are_left(log, lines):
+    global runs_left
+    if any(line["kind"] == "run" for line in lines):
+        if runs_left == 0:
+            signal.pause()
+        runs_left -= 1
+    append(log, lines)
+
+
+ResultLog.append = append_while_runs_are_left
+
+from fitwithin._cli import app
+
+app()
+"""
+
+
+def start(file, out, *, n_runs):
+    command = [sys.executable, "-c", PROGRAM, str(n_runs), *arguments(file, out)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
 
 
-def kill_after_some_progress(process, out, pause):
-    before = len(lines_of(out))
-    while process.poll() is None and len(lines_of(out)) <= before + 1:
-        time.sleep(0.01)
-    time.sleep(pause)
+def count_runs(out):
+    return sum(line["kind"] == "run" for line in lines_of(out))
+
+
+def kill_when_runs_are_logged(process, out, n_runs):
+    while process.poll() is None and count_runs(out) < n_runs:
+        time.sleep(0.01)  # another process's file: there is nothing else to wait for
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
-    return process.wait() == -signal.SIGKILL
+    return process.wait()
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs SIGKILL")
 def test_a_study_that_is_killed_ten_times_in_a_row_loses_and_repeats_nothing(file, tmp_path):
-    pauses = random.Random(0)
     seen = []
-    kills = 0
 
-    for _ in range(10):
-        kills += kill_after_some_progress(start(file, tmp_path), tmp_path, pauses.uniform(0, 0.2))
+    for number in range(10):
+        n_runs = 1 + number % 3  # 19 of the 26 runs in all
+        before = count_runs(tmp_path)
+        process = start(file, tmp_path, n_runs=n_runs)
+        assert kill_when_runs_are_logged(process, tmp_path, before + n_runs) == -signal.SIGKILL
         lines = lines_of(tmp_path)
         assert lines[: len(seen)] == seen
         seen = lines
-    assert kills == 10
-    assert start(file, tmp_path).wait() == 0
+    assert start(file, tmp_path, n_runs=100).wait() == 0
 
     lines = lines_of(tmp_path)
     assert lines[: len(seen)] == seen
@@ -99,30 +130,34 @@ def run(*command):
     return CliRunner().invoke(app, list(command))
 
 
-def test_a_study_that_is_done_is_not_done_again(file, tmp_path):
-    first = run(*arguments(file, tmp_path))
-    lines = lines_of(tmp_path)
-    again = run(*arguments(file, tmp_path))
+@pytest.fixture(scope="module")
+def finished(file, tmp_path_factory):
+    """The folder of a finished study with one seed."""
+    out = tmp_path_factory.mktemp("finished")
+    result = run(*arguments(file, out, "--seeds", "0"))
+    assert result.exit_code == 0, result.output
+    return out
 
-    assert first.exit_code == again.exit_code == 0, first.output
-    assert_complete(lines)
-    assert [line["kind"] for line in lines_of(tmp_path)[len(lines) :]] == ["start"]
+
+def test_a_finished_study_is_not_run_again(file, finished):
+    lines = lines_of(finished)
+    again = run(*arguments(file, finished, "--seeds", "0"))
+
+    assert again.exit_code == 0, again.output
+    assert_complete(lines, n_seeds=1)
+    assert [line["kind"] for line in lines_of(finished)[len(lines) :]] == ["start"]
 
 
-def test_every_run_has_the_mean_of_the_full_trainings_as_its_limit(file, tmp_path):
-    run(*arguments(file, tmp_path, "--seeds", "0"))
-
-    lines = lines_of(tmp_path)
+def test_every_run_has_the_mean_of_the_full_trainings_as_its_limit(finished):
+    lines = lines_of(finished)
     full = [line["used"] for line in lines if line["kind"] == "run" and line["teacher"] == "full"]
     limits = {line["limit"] for line in lines if line["kind"] == "run" and line["teacher"] != "full"}
 
     assert limits == {sum(full) / 2}
 
 
-def test_a_start_tells_machine_versions_load_and_plan(file, tmp_path):
-    run(*arguments(file, tmp_path, "--seeds", "0"))
-
-    start, data, *_ = lines_of(tmp_path)
+def test_a_start_logs_machine_versions_load_and_plan(finished):
+    start, data, *_ = lines_of(finished)
 
     assert start["machine"]["cores"] == os.cpu_count()
     assert {"fitwithin", "numpy", "scikit-learn"} <= set(start["versions"])
@@ -131,7 +166,7 @@ def test_a_start_tells_machine_versions_load_and_plan(file, tmp_path):
     assert (data["train_rows"], data["test_rows"], data["columns"], data["classes"]) == (14_000, 6_000, 20, 2)
 
 
-def test_a_pair_that_is_too_quick_is_dropped_with_a_line(file, tmp_path):
+def test_a_pair_with_a_short_time_limit_is_dropped_with_a_line(file, tmp_path):
     run(*arguments(file, tmp_path, "--min-seconds", "100"))
     again = run(*arguments(file, tmp_path, "--min-seconds", "100"))
 
@@ -142,7 +177,8 @@ def test_a_pair_that_is_too_quick_is_dropped_with_a_line(file, tmp_path):
     assert "below the 100 s" in dropped[0]["why"]
 
 
-def test_rows_are_left_out_until_a_full_training_takes_about_as_long_as_was_asked(file, tmp_path):
+@pytest.mark.slow
+def test_rows_are_left_out_until_a_full_training_takes_the_requested_time(file, tmp_path):
     run(
         *arguments(file, tmp_path, "--seconds", "3", "--seeds", "0", "--learners", "random-forest"),
         *("--teachers", "full,double", "--full-runs", "1"),
@@ -155,7 +191,7 @@ def test_rows_are_left_out_until_a_full_training_takes_about_as_long_as_was_aske
     assert [line["rows"] for line in lines if line["kind"] == "run" and line["teacher"] == "full"] == [size["rows"]]
 
 
-def test_a_set_that_is_not_to_be_had_is_left_out_and_the_others_are_run(file, tmp_path):
+def test_an_unavailable_set_is_left_out_and_the_others_are_run(file, tmp_path):
     result = run(
         *("study", "--data", str(file.parent), "--target", "kind", "--out", str(tmp_path), "--no-online"),
         *("--datasets", "aloi,own", "--learners", "decision-tree", "--teachers", "double", "--seeds", "0"),
@@ -178,7 +214,7 @@ def test_a_set_that_is_not_to_be_had_is_left_out_and_the_others_are_run(file, tm
         ("--seeds", "one", "--seeds must be numbers such as 0-3"),
     ],
 )
-def test_what_is_not_known_lists_what_is(file, tmp_path, option, value, message):
+def test_an_unknown_value_lists_the_known_ones(file, tmp_path, option, value, message):
     result = run(*arguments(file, tmp_path, option, value))
 
     assert result.exit_code == 2
@@ -193,14 +229,14 @@ def test_an_unknown_data_set_lists_the_known_ones_before_anything_is_run(file, t
     assert lines_of(tmp_path) == []
 
 
-def test_results_that_cannot_be_used_are_reported_and_set_aside(file, tmp_path):
+def test_unusable_results_are_reported_and_moved(file, tmp_path):
     (tmp_path / "results.jsonl").write_text('{"v": 7, "kind": "run"}\n{"v": 1, "ki')
 
     result = run(*arguments(file, tmp_path, "--seeds", "0", "--teachers", "full,double"))
 
     assert result.exit_code == 0, result.output
-    assert "of version 7" in result.stderr
-    assert "half a line" in result.stderr
+    assert "version 7; expected version 1" in result.stderr
+    assert "incomplete, or not JSON" in result.stderr
     assert (tmp_path / "results.set-aside.jsonl").read_text() == '{"v": 7, "kind": "run"}\n{"v": 1, "ki\n'
 
 

@@ -1,16 +1,24 @@
-"""A plan says what is run, and refuses what it does not know."""
+"""The plan lists the runs and refuses unknown names."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import SGDClassifier
 
-from fitwithin._research.study.plan import ALPHAS, LEARNERS, PAPER_TEACHERS, TEACHERS, Job, Plan, can_teach
+from fitwithin._research.study.plan import (
+    PAPER_ALPHAS,
+    PAPER_LEARNERS,
+    PAPER_TEACHERS,
+    STUDY_TEACHERS,
+    RunSpec,
+    StudyPlan,
+    can_teach,
+)
 from fitwithin.teachers import OSCT, SGD, TCT
 
 
 def test_the_plan_of_the_paper_has_its_learners_teachers_and_seeds():
-    plan = Plan(("covtype",))
+    plan = StudyPlan(("covtype",))
 
     assert plan.learners == ("lightgbm", "random-forest", "decision-tree", "linear-svm", "logistic-regression")
     assert plan.seeds == (0, 1, 2, 3)
@@ -20,13 +28,13 @@ def test_the_plan_of_the_paper_has_its_learners_teachers_and_seeds():
 
 
 def test_every_alpha_of_the_papers_table_has_a_teacher():
-    taught = [TEACHERS[name]().alpha for name in PAPER_TEACHERS if isinstance(TEACHERS[name](), TCT)]
+    taught = [STUDY_TEACHERS[name]().alpha for name in PAPER_TEACHERS if isinstance(STUDY_TEACHERS[name](), TCT)]
 
-    assert sorted(taught) == sorted(ALPHAS) == [0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.9]
+    assert sorted(taught) == sorted(PAPER_ALPHAS) == [0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.9]
 
 
 def test_the_variants_of_osct_are_the_papers():
-    variants = {name: TEACHERS[name]() for name in ("osct", "osct-best", "osct-half-percent")}
+    variants = {name: STUDY_TEACHERS[name]() for name in ("osct", "osct-best", "osct-half-percent")}
 
     assert {name: (osct.guess, osct.returns) for name, osct in variants.items() if isinstance(osct, OSCT)} == {
         "osct": (2, "last"),
@@ -39,33 +47,33 @@ def test_the_variants_of_osct_are_the_papers():
     ("learner", "loss", "batch"), [("linear-svm", "hinge", 256), ("logistic-regression", "log_loss", 512)]
 )
 def test_mini_batches_are_for_a_learner_of_the_same_loss_in_the_papers_best_size(learner, loss, batch):
-    stand_in, teacher = Job("covtype", learner, "sgd", 0).cast()
+    stand_in, teacher = RunSpec("covtype", learner, "sgd", 0).build()
 
     assert isinstance(stand_in, SGDClassifier)
     assert stand_in.loss == loss
     assert isinstance(teacher, SGD)
     assert teacher.batch == batch
-    assert Job("covtype", learner, "sgd-64", 0).cast()[1].batch == 64
+    assert RunSpec("covtype", learner, "sgd-64", 0).build()[1].batch == 64
 
 
-@given(teacher=st.sampled_from(sorted(TEACHERS)), learner=st.sampled_from(LEARNERS))
-def test_whatever_can_be_planned_can_be_cast(teacher, learner):
+@given(teacher=st.sampled_from(sorted(STUDY_TEACHERS)), learner=st.sampled_from(PAPER_LEARNERS))
+def test_every_compatible_pair_can_be_built(teacher, learner):
     if can_teach(teacher, learner):
-        cast, teaching = Job("covtype", learner, teacher, 0).cast()
-        assert all(hasattr(cast, method) for method in getattr(teaching, "needs", ()))
+        learner_instance, teaching = RunSpec("covtype", learner, teacher, 0).build()
+        assert all(hasattr(learner_instance, method) for method in getattr(teaching, "needs", ()))
 
 
-def test_a_learner_without_probabilities_or_batches_is_not_asked_for_them():
-    assert "tct_al" not in {job.teacher for job in Plan(("covtype",)).jobs("covtype", "linear-svm")}
-    assert "sgd" not in {job.teacher for job in Plan(("covtype",)).jobs("covtype", "random-forest")}
+def test_a_learner_without_probabilities_or_mini_batches_skips_teachers_that_need_them():
+    assert "tct_al" not in {spec.teacher for spec in StudyPlan(("covtype",)).list_limited_runs("covtype", "linear-svm")}
+    assert "sgd" not in {spec.teacher for spec in StudyPlan(("covtype",)).list_limited_runs("covtype", "random-forest")}
 
 
-def test_no_job_comes_twice_and_full_comes_first_as_often_as_was_asked():
-    plan = Plan(("covtype",), full_runs=3)
-    jobs = plan.full("covtype", "lightgbm") + plan.jobs("covtype", "lightgbm")
+def test_no_run_is_planned_twice_and_full_trainings_come_first():
+    plan = StudyPlan(("covtype",), full_runs=3)
+    specs = plan.list_full_runs("covtype", "lightgbm") + plan.list_limited_runs("covtype", "lightgbm")
 
-    assert len(set(jobs)) == len(jobs)
-    assert [job.teacher for job in jobs].count("full") == 3
+    assert len(set(specs)) == len(specs)
+    assert [spec.teacher for spec in specs].count("full") == 3
 
 
 @pytest.mark.parametrize(
@@ -78,4 +86,4 @@ def test_no_job_comes_twice_and_full_comes_first_as_often_as_was_asked():
 )
 def test_unknown_names_list_the_known_ones(field, message):
     with pytest.raises(ValueError, match=message):
-        Plan(("covtype",), **field)
+        StudyPlan(("covtype",), **field)

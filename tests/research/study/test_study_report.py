@@ -1,4 +1,4 @@
-"""The report of a study: tables, pictures and the page."""
+"""The report of a study: tables, figures and the page."""
 
 import base64
 import csv
@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from fitwithin._research.study.paper import ALPHA_TEACHERS, Paper, paper_sizes
-from fitwithin._research.study.report import write_report
+from fitwithin._research.study.paper_results import ALPHA_TEACHERS, PaperResults, read_paper_sizes
+from fitwithin._research.study.report import write_study_report
 from pages import ParsedPage
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -63,7 +63,7 @@ def a_start(pairs, teachers, seeds):
 
 
 def a_data_set(dataset):
-    train, test = paper_sizes().get(dataset, (70_000, 30_000))
+    train, test = read_paper_sizes().get(dataset, (70_000, 30_000))
     sizes = {"train_rows": train, "test_rows": test, "columns": 54, "classes": 7}
     return {"v": 1, "kind": "data", "dataset": dataset, **sizes, "source": f"parquet file {dataset}.parquet"}
 
@@ -77,7 +77,7 @@ def a_run(dataset, learner, teacher, seed, *, accuracy, rows=1000, used=9.0, err
 
 def some_rounds_and_a_run(dataset, learner, teacher, seed, chance):
     experiment = {"sgd": "sgd", "tct_al": "al"}.get(teacher, "main")
-    known = Paper.read(experiment).accuracy(learner, dataset, "tct" if teacher.startswith("tct-") else teacher)
+    known = PaperResults.read(experiment).accuracy(learner, dataset, "tct" if teacher.startswith("tct-") else teacher)
     final = min(0.995, (known or 0.8) + chance.normal(0.0, 0.004))
     if teacher == "full":
         return [a_run(dataset, learner, teacher, seed, accuracy=final, rows=70_000, used=10.0 + seed / 100)]
@@ -93,7 +93,13 @@ def some_rounds_and_a_run(dataset, learner, teacher, seed, chance):
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    return write_report(a_study(), tmp_path_factory.mktemp("report")).parent
+    return write_study_report(a_study(), tmp_path_factory.mktemp("report")).parent
+
+
+@pytest.fixture
+def without_drawing(monkeypatch):
+    """Empty figures, for tests of tables and texts."""
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda *arguments, **options: None)
 
 
 def rows_of(report, name):
@@ -110,14 +116,14 @@ def row(rows, **fields):
     return found
 
 
-def test_without_lines_it_says_what_to_do(tmp_path):
-    with pytest.raises(ValueError, match="Do the study first: fitwithin study"):
-        write_report([], tmp_path)
+def test_without_lines_the_error_says_what_to_do(tmp_path):
+    with pytest.raises(ValueError, match="Run the study first: fitwithin study"):
+        write_study_report([], tmp_path)
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_table_and_every_picture_is_a_file(report):
+def test_every_table_and_every_figure_is_a_file(report):
     tables = {path.stem for path in (report / "tables").glob("*.csv")}
     pictures = {path.name for path in (report / "figures").iterdir()}
 
@@ -133,7 +139,7 @@ def test_every_table_and_every_picture_is_a_file(report):
     assert pictures == {f"{stem}.{kind}" for stem in stems for kind in ("svg", "png")}
 
 
-def test_wins_are_given_here_and_in_the_paper_and_on_the_shared_data_sets(report):
+def test_wins_are_reported_for_the_study_the_paper_and_the_shared_data_sets(report):
     rows = [one for one in rows_of(report, "wins") if one["learner"] == "LGBM"]
     counts = {one["basis"]: [int(one[f"double_{what}"]) for what in ("wins", "ties", "losses")] for one in rows}
 
@@ -153,7 +159,7 @@ def test_the_share_of_the_training_set_is_averaged_over_the_data_sets_and_then_o
     assert row(rows, learner="Overall", basis="this study")["tct_share_pct"] == f"{50 * (lgbm + svm):.2f}"
 
 
-def test_the_papers_figures_stand_beside_ours(report):
+def test_the_papers_values_are_beside_ours(report):
     covtype = row(rows_of(report, "accuracies"), learner="LGBM", dataset="covtype")
     substitute = row(rows_of(report, "accuracies"), learner="LGBM", dataset="unsw_nb15_82k")
 
@@ -166,17 +172,18 @@ def test_the_papers_figures_stand_beside_ours(report):
     assert (substitute["paper_tct_pct"], substitute["double_differs"]) == ("", "")
 
 
+@pytest.mark.usefixtures("without_drawing")
 @pytest.mark.parametrize(
     ("tct", "ours", "mark"), [(0.90, "win", "same"), (0.853, "tie", "differs"), (0.8, "loss", "differs")]
 )
-def test_a_direction_that_is_not_the_papers_is_marked(tmp_path, tct, ours, mark):
+def test_a_direction_that_differs_from_the_paper_is_marked(tmp_path, tct, ours, mark):
     lines = [
         a_data_set("covtype"),
         a_run("covtype", "lightgbm", "tct", 0, accuracy=tct),
         a_run("covtype", "lightgbm", "double", 0, accuracy=0.853),
     ]
 
-    page = write_report(lines, tmp_path)
+    page = write_study_report(lines, tmp_path)
     found = row(rows_of(tmp_path, "accuracies"), dataset="covtype")
 
     assert (found["tct_vs_double"], found["paper_tct_vs_double"], found["double_differs"]) == (ours, "win", mark)
@@ -186,6 +193,7 @@ def test_a_direction_that_is_not_the_papers_is_marked(tmp_path, tct, ours, mark)
     assert len(marks) == (0 if mark == "same" else 4), "LGBM and overall in the wins, the pair, and alpha"
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_runs_without_a_model_are_counted_and_a_teacher_without_any_loses(tmp_path):
     lines = [a_data_set("covtype"), a_data_set("mnist")]
     for dataset, teacher, seed, accuracy in (
@@ -198,7 +206,7 @@ def test_runs_without_a_model_are_counted_and_a_teacher_without_any_loses(tmp_pa
     ):
         lines.append(a_run(dataset, "lightgbm", teacher, seed, accuracy=accuracy))
 
-    write_report(lines, tmp_path)
+    write_study_report(lines, tmp_path)
 
     wins = row(rows_of(tmp_path, "wins"), learner="Overall", basis="this study")
     assert [wins[f"double_{what}"] for what in ("wins", "ties", "losses", "no_model")] == ["1", "0", "1", "2"]
@@ -209,6 +217,7 @@ def test_runs_without_a_model_are_counted_and_a_teacher_without_any_loses(tmp_pa
     assert (mnist["no_model"], mnist["tct_pct"], mnist["tct_vs_double"]) == ("TCT 1 of 1", "", "loss")
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_alpha_is_averaged_over_the_pairs_that_every_alpha_has(tmp_path):
     lines = [a_data_set("covtype"), a_data_set("mnist")]
     for dataset, teacher, accuracy in (
@@ -220,7 +229,7 @@ def test_alpha_is_averaged_over_the_pairs_that_every_alpha_has(tmp_path):
     ):
         lines.append(a_run(dataset, "lightgbm", teacher, 0, accuracy=accuracy))
 
-    write_report(lines, tmp_path)
+    write_study_report(lines, tmp_path)
     found = {
         one["alpha"]: (one["pairs"], one["wins"], one["losses"], one["total"], one["accuracy_pct"])
         for one in rows_of(tmp_path, "alpha")
@@ -230,7 +239,7 @@ def test_alpha_is_averaged_over_the_pairs_that_every_alpha_has(tmp_path):
     assert row(rows_of(tmp_path, "alpha"), alpha="0.9")["paper_losses"] == "38"
 
 
-def test_what_was_left_out_is_said_with_its_reason(report):
+def test_missing_results_are_listed_with_their_reasons(report):
     rows = rows_of(report, "left_out")
 
     assert row(rows, dataset="aloi")["why"] == "no file aloi.parquet in the data folder"
@@ -238,11 +247,11 @@ def test_what_was_left_out_is_said_with_its_reason(report):
     assert "Decision Tree" not in {one["learner"] for one in rows_of(report, "accuracies")}
 
 
-def test_machine_versions_and_plan_are_kept_with_what_changed_between_starts(tmp_path):
+def test_machine_versions_and_plan_are_listed_with_changes_between_starts(tmp_path):
     first, second = a_start(FEW, ("tct",), (0,)), a_start(FEW, ("tct",), (0,))
     second["versions"] = {"fitwithin": "0.1.0", "numpy": "9.9"}
 
-    write_report([first, second], tmp_path)
+    write_study_report([first, second], tmp_path)
     found = {one["what"]: one["value"] for one in rows_of(tmp_path, "settings")}
 
     assert found["machine: cpu"] == "a processor"
@@ -250,7 +259,7 @@ def test_machine_versions_and_plan_are_kept_with_what_changed_between_starts(tmp
     assert found["plan: learners"] == "lightgbm, linear-svm"
 
 
-def test_the_page_begins_with_the_answer(report):
+def test_the_page_begins_with_a_summary(report):
     answer = page_of(report).text.split("Wins and losses")[0]
 
     assert "Against Double TCT won on" in answer
@@ -258,20 +267,21 @@ def test_the_page_begins_with_the_answer(report):
     assert "in the paper it won on 33 of 68 and lost on 9" in answer
 
 
+@pytest.mark.usefixtures("without_drawing")
 @pytest.mark.parametrize(
     ("change", "as_large"),
     [({}, 1), ({"train_rows": 12_202}, 0), ({"kind": "size", "learner": "lightgbm", "rows": 9, "of": 99}, 0)],
 )
-def test_a_smaller_training_set_than_the_papers_is_said_to_be_smaller(tmp_path, change, as_large):
+def test_a_training_set_smaller_than_the_papers_is_reported(tmp_path, change, as_large):
     data = a_data_set("covtype")
     lines = [data, {**data, **change}, a_run("covtype", "lightgbm", "tct", 0, accuracy=0.8)]
 
-    page = ParsedPage(write_report(lines, tmp_path).read_text(encoding="utf-8"))
+    page = ParsedPage(write_study_report(lines, tmp_path).read_text(encoding="utf-8"))
 
-    assert f"1 of them the paper's and {as_large} of these with as many training rows as there" in page.text
+    assert f"1 of them the paper's and {as_large} of these with as many training rows as in the paper" in page.text
 
 
-def test_the_page_needs_nothing_but_itself(report):
+def test_the_page_needs_no_other_file(report):
     page = page_of(report)
     ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
 
@@ -281,7 +291,7 @@ def test_the_page_needs_nothing_but_itself(report):
     assert "url(" not in (report / "index.html").read_text(encoding="utf-8")
 
 
-def test_every_picture_is_on_the_page_with_a_description(report):
+def test_every_figure_is_on_the_page_with_an_alternative_text(report):
     images = page_of(report).attributes("img")
     shown = {base64.b64decode(image["src"].partition(",")[2]) for image in images}
 
@@ -290,12 +300,12 @@ def test_every_picture_is_on_the_page_with_a_description(report):
     assert all(len(image["alt"]) > 20 for image in images)
 
 
-def test_names_are_text_whatever_is_in_them(tmp_path):
+def test_names_are_escaped(tmp_path):
     name = "<script>alert('$x_1$ & \"so\"')</script>"
     lines = a_study({"lightgbm": (name, "covtype")}, teachers=("full", "tct", "double"), seeds=(0,))
     lines.append({"v": 1, "kind": "missing", "dataset": "<b>", "why": "<img src=x onerror=alert(1)>"})
 
-    page = ParsedPage(write_report(lines, tmp_path).read_text(encoding="utf-8"))
+    page = ParsedPage(write_study_report(lines, tmp_path).read_text(encoding="utf-8"))
 
     assert page.attributes("script") == page.attributes("b") == []
     assert all("onerror" not in image for image in page.attributes("img"))
@@ -303,6 +313,7 @@ def test_names_are_text_whatever_is_in_them(tmp_path):
     assert name in {one["dataset"] for one in rows_of(tmp_path, "accuracies")}
 
 
+@pytest.mark.usefixtures("without_drawing")
 @pytest.mark.parametrize(
     ("lines", "pictures"),
     [
@@ -317,17 +328,18 @@ def test_names_are_text_whatever_is_in_them(tmp_path):
         ),
     ],
 )
-def test_a_study_that_is_not_complete_has_a_report_too(tmp_path, lines, pictures):
-    page = write_report(lines, tmp_path)
+def test_an_incomplete_study_has_a_report_too(tmp_path, lines, pictures):
+    page = write_study_report(lines, tmp_path)
 
     assert {path.stem for path in (tmp_path / "figures").iterdir()} == pictures
     assert "Nothing to show" in page.read_text(encoding="utf-8")
 
 
-def test_a_teacher_that_the_paper_does_not_have_gets_its_own_part(tmp_path):
+@pytest.mark.usefixtures("without_drawing")
+def test_a_teacher_that_the_paper_does_not_have_gets_its_own_section(tmp_path):
     lines = a_study({"lightgbm": ("covtype",)}, teachers=("tct", "auto"), seeds=(0,))
 
-    page = write_report(lines, tmp_path)
+    page = write_study_report(lines, tmp_path)
 
     assert "Beyond the paper" in page.read_text(encoding="utf-8")
     assert row(rows_of(tmp_path, "beyond"), dataset="covtype")["auto_pct"] != ""
@@ -337,19 +349,19 @@ def test_the_same_lines_give_the_same_files(tmp_path):
     lines = a_study({"lightgbm": ("covtype",)}, teachers=("full", "tct", "double", "tct-0.1"), seeds=(0,))
 
     for name in ("one", "two"):
-        write_report(lines, tmp_path / name)
+        write_study_report(lines, tmp_path / name)
 
     for path in (tmp_path / "one").rglob("*.*"):
         assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes(), path.name
 
 
-def test_the_readers_own_settings_of_matplotlib_are_neither_used_nor_changed(tmp_path):
+def test_the_users_matplotlib_settings_are_neither_used_nor_changed(tmp_path):
     lines = a_study({"lightgbm": ("covtype",)}, teachers=("full", "tct", "double"), seeds=(0,))
-    write_report(lines, tmp_path / "one")
+    write_study_report(lines, tmp_path / "one")
 
     with matplotlib.rc_context({"font.size": 30, "lines.linewidth": 9}):
         before = dict(matplotlib.rcParams)
-        write_report(lines, tmp_path / "two")
+        write_study_report(lines, tmp_path / "two")
         after = dict(matplotlib.rcParams)
 
     name = "figures/time-double-lightgbm.svg"
@@ -361,13 +373,13 @@ def test_pyplot_is_not_needed(tmp_path, monkeypatch):
     """It would start a windowing system where there is one."""
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
 
-    write_report(a_study({"lightgbm": ("covtype",)}, teachers=("tct", "double"), seeds=(0,)), tmp_path)
+    write_study_report(a_study({"lightgbm": ("covtype",)}, teachers=("tct", "double"), seeds=(0,)), tmp_path)
 
     assert (tmp_path / "figures" / "time-double-lightgbm.png").exists()
 
 
-def test_without_matplotlib_it_says_what_to_install(tmp_path, monkeypatch):
+def test_without_matplotlib_the_error_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.style", None)
 
     with pytest.raises(ImportError, match=r"pip install 'fitwithin\[plots\]'"):
-        write_report(a_study(teachers=("tct", "double")), tmp_path)
+        write_study_report(a_study(teachers=("tct", "double")), tmp_path)

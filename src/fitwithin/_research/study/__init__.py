@@ -1,23 +1,22 @@
 """The paper's study: data sets, protocol, results, report."""
 
-from fitwithin._research.study.locking import AnotherWriter, only_writer
-from fitwithin._research.study.plan import LEARNERS, PAPER_TEACHERS, Plan
-from fitwithin._research.study.report import write_report
-from fitwithin._research.study.results import Results, read_lines
-from fitwithin._research.study.resuming import OtherSettings
-from fitwithin._research.study.sources import sources
+from fitwithin._research.study.dataset_sources import select_datasets
+from fitwithin._research.study.plan import PAPER_LEARNERS, PAPER_TEACHERS, StudyPlan
+from fitwithin._research.study.report import write_study_report
+from fitwithin._research.study.result_log import ResultLog, ResultLogLocked, lock_results, read_result_lines
+from fitwithin._research.study.resume_checks import SettingsMismatch
 from fitwithin._research.study.study import Study
 
 __all__ = [
-    "LEARNERS",
+    "PAPER_LEARNERS",
     "PAPER_TEACHERS",
-    "AnotherWriter",
-    "OtherSettings",
-    "Plan",
-    "Results",
+    "ResultLog",
+    "ResultLogLocked",
+    "SettingsMismatch",
     "Study",
-    "only_writer",
-    "read_lines",
-    "sources",
-    "write_report",
+    "StudyPlan",
+    "lock_results",
+    "read_result_lines",
+    "select_datasets",
+    "write_study_report",
 ]

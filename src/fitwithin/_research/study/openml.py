@@ -9,40 +9,40 @@ from typing import Any
 
 from sklearn.datasets import fetch_openml
 
-from fitwithin._research.study.data import NotToBeHad
+from fitwithin._research.study.raw_dataset import DatasetUnavailable
 
 
-def fetch(number: int | str, cache: Path, *, client: Callable[..., Any] = fetch_openml) -> Any:
-    """A data set by its number or name at OpenML, with its class in the column ``target``.
+def fetch_openml_dataset(openml_id: int | str, cache: Path, *, client: Callable[..., Any] = fetch_openml) -> Any:
+    """Fetch a data set by its number or name at OpenML, with its class in the column ``target``.
 
     Parameters
     ----------
-    number : int or str
-        OpenML's number for it, or its name there.
+    openml_id : int or str
+        Number at OpenML, or the name there.
     cache : Path
-        Where the client keeps what it has fetched; a second time needs no network.
+        Folder where the client stores downloads; a second call needs no network.
     client : callable
-        Has the arguments of scikit-learn's `fetch_openml`.
+        Takes the arguments of scikit-learn's `fetch_openml`.
 
     Returns
     -------
     pandas.DataFrame
-        Its columns, the class last.
+        The columns, the class last.
 
     Raises
     ------
-    NotToBeHad
-        If it can't be fetched, for whatever reason.
+    DatasetUnavailable
+        If the data set can't be fetched, for any reason.
     """
     try:
         with warnings.catch_warnings():
-            # Of old or doubtful versions of a set; the numbers are those the paper's figures agree with.
+            # OpenML warns about old or doubtful versions; these numbers agree with the paper's sizes.
             warnings.simplefilter("ignore")
-            which = {"name": number} if isinstance(number, str) else {"data_id": number}
-            bunch = client(**which, as_frame=True, data_home=str(cache), n_retries=1)
+            query = {"name": openml_id} if isinstance(openml_id, str) else {"data_id": openml_id}
+            bunch = client(**query, as_frame=True, data_home=str(cache), n_retries=1)
     except (OSError, ValueError, ImportError) as error:
-        # No network and refusals are OSErrors, damaged files ValueErrors, a missing parser is an ImportError.
-        raise NotToBeHad(f"OpenML {number} can't be fetched ({type(error).__name__}: {error})") from error
+        # OSError: no network or a refusal; ValueError: a damaged file; ImportError: no parser.
+        raise DatasetUnavailable(f"OpenML {openml_id} can't be fetched ({type(error).__name__}: {error})") from error
     if bunch.target is None:
-        raise NotToBeHad(f"OpenML {number} names no column as its class")
+        raise DatasetUnavailable(f"OpenML {openml_id} declares no class column")
     return bunch.data.assign(target=bunch.target)

@@ -1,4 +1,4 @@
-"""What a study runs: which learners, which teachers, which seeds."""
+"""The plan of a study: learners, teachers, seeds, and the runs that follow from them."""
 
 from __future__ import annotations
 
@@ -7,94 +7,95 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from fitwithin import teachers
 from fitwithin._presets import make_preset
-from fitwithin.teachers import OSCT, SGD, TCT, Teacher
+from fitwithin.teachers import OSCT, SGD, TCT, TCTBase, Teacher
+from fitwithin.teachers._registry import TEACHERS
 
-LEARNERS = ("lightgbm", "random-forest", "decision-tree", "linear-svm", "logistic-regression")
-"""The paper's five, by the names of their presets."""
-
-
-ALPHAS = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.9)
-"""Of the paper's table."""
+PAPER_LEARNERS = ("lightgbm", "random-forest", "decision-tree", "linear-svm", "logistic-regression")
+"""The paper's five learners, by the names of their presets."""
 
 
-# What stands in for a learner where mini-batches are taught, and the paper's best size of a batch for it.
-_BY_BATCHES = {"linear-svm": ("sgd-hinge", 256), "logistic-regression": ("sgd-log", 512)}
+PAPER_ALPHAS = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.9)
+"""Values of alpha in the paper's table on alpha."""
 
 
-_BATCHES = (64, 128, 256, 512)
+# The learner that replaces another for mini-batches, and the paper's best batch size in rows.
+_MINI_BATCH_LEARNERS = {"linear-svm": ("sgd-hinge", 256), "logistic-regression": ("sgd-log", 512)}
 
 
-TEACHERS: Mapping[str, Callable[[], Teacher]] = {
-    "full": teachers.Full,
-    "double": teachers.Double,
-    "tct": lambda: TCT(alpha=0.2),
-    **{f"tct-{alpha:g}": partial(TCT, alpha=alpha) for alpha in ALPHAS if alpha != 0.2},
-    "osct": OSCT,
+_BATCH_SIZES = (64, 128, 256, 512)
+"""Batch sizes that the paper tried, in rows."""
+
+
+STUDY_TEACHERS: Mapping[str, Callable[[], Teacher]] = {
+    "full": TEACHERS["full"],
+    "double": TEACHERS["double"],
+    "tct": TEACHERS["tct"],
+    **{f"tct-{alpha:g}": partial(TCT, alpha=alpha) for alpha in PAPER_ALPHAS if alpha != 0.2},
+    "osct": TEACHERS["osct"],
     "osct-half-percent": lambda: OSCT(guess="half-percent"),
     "osct-best": lambda: OSCT(returns="best"),
-    "tct_al": teachers.TCTActive,
-    "sgd": SGD,
-    **{f"sgd-{batch}": partial(SGD, batch=batch) for batch in _BATCHES},
-    "tct_base": lambda: teachers.TCTBase(first=0.005),
-    "auto": teachers.Auto,
+    "tct_al": TEACHERS["tct_al"],
+    "sgd": TEACHERS["sgd"],
+    **{f"sgd-{batch}": partial(SGD, batch=batch) for batch in _BATCH_SIZES},
+    "tct_base": lambda: TCTBase(first=0.005),
+    "auto": TEACHERS["auto"],
 }
-"""Every teacher that a study knows."""
+"""Every teacher of a study: the package's own, and variants of them that the paper measures."""
 
 
-PAPER_TEACHERS = tuple(name for name in TEACHERS if not name.startswith(("sgd-", "tct_base", "auto")))
-"""Those of the paper's tables and figures."""
+PAPER_TEACHERS = tuple(name for name in STUDY_TEACHERS if not name.startswith(("sgd-", "tct_base", "auto")))
+"""The teachers of the paper's tables and figures."""
 
 
 @dataclass(frozen=True, order=True)
-class Job:
-    """One run: a data set, a learner, a teacher, a seed."""
+class RunSpec:
+    """Specification of one run: a data set, a learner, a teacher and a seed."""
 
     dataset: str
     learner: str
     teacher: str
     seed: int
 
-    def cast(self) -> tuple[Any, Teacher]:
-        """The learner and the teacher themselves."""
+    def build(self) -> tuple[Any, Teacher]:
+        """Return new instances of the learner and the teacher."""
         if not self.teacher.startswith("sgd"):
-            return make_preset(self.learner), TEACHERS[self.teacher]()
-        name, batch = _BY_BATCHES[self.learner]
-        return make_preset(name), SGD(batch=batch) if self.teacher == "sgd" else TEACHERS[self.teacher]()
+            return make_preset(self.learner), STUDY_TEACHERS[self.teacher]()
+        name, batch = _MINI_BATCH_LEARNERS[self.learner]
+        return make_preset(name), SGD(batch=batch) if self.teacher == "sgd" else STUDY_TEACHERS[self.teacher]()
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is to be run.
+class StudyPlan:
+    """The runs of a study.
 
     Parameters
     ----------
     datasets, learners, teachers : tuple of str
-        By name.
+        Names.
     seeds : tuple of int
-        Of the runs under a time limit.
+        Seeds of the runs under a time limit.
     full_runs : int, default=4
-        Trainings on all rows that the time limit is the mean of.
+        Number of full trainings; their mean time is the time limit.
     min_seconds : float, default=10.0
-        Pairs whose time limit is below are dropped.
+        Shortest time limit; pairs of a data set and a learner below it are dropped.
     seconds : float or None
-        Where a full training takes longer, rows are left out until it takes about so long; 5,000 stay (times the
-        scale), and pairs where those take far longer are dropped.
+        Longest full training: rows are left out until it takes about this time. At least 5,000 rows (times `scale`)
+        stay, and pairs for which those take far longer are dropped.
     scale : float, default=1.0
-        The share of the rows of every data set that is used, and of `min_seconds` and `seconds`.
+        Share of the rows of every data set, and factor for `min_seconds` and `seconds`.
     test_rows : int or None
-        Test rows at most.
+        Number of test rows at most.
 
     Examples
     --------
-    >>> plan = Plan(("covtype",), ("linear-svm",), ("full", "tct", "tct_al", "sgd"), (0, 1))
-    >>> [job.teacher for job in plan.jobs("covtype", "linear-svm")]
+    >>> plan = StudyPlan(("covtype",), ("linear-svm",), ("full", "tct", "tct_al", "sgd"), (0, 1))
+    >>> [spec.teacher for spec in plan.list_limited_runs("covtype", "linear-svm")]
     ['tct', 'sgd', 'tct', 'sgd']
     """
 
     datasets: tuple[str, ...]
-    learners: tuple[str, ...] = LEARNERS
+    learners: tuple[str, ...] = PAPER_LEARNERS
     teachers: tuple[str, ...] = PAPER_TEACHERS
     seeds: tuple[int, ...] = (0, 1, 2, 3)
     full_runs: int = 4
@@ -104,36 +105,36 @@ class Plan:
     test_rows: int | None = None
 
     def __post_init__(self) -> None:
-        _check_names("learner", self.learners, LEARNERS)
-        _check_names("teacher", self.teachers, TEACHERS)
+        _check_names("learner", self.learners, PAPER_LEARNERS)
+        _check_names("teacher", self.teachers, STUDY_TEACHERS)
 
-    def full(self, dataset: str, learner: str) -> list[Job]:
-        """The trainings on all rows of a pair."""
-        return [Job(dataset, learner, "full", seed) for seed in range(self.full_runs)]
+    def list_full_runs(self, dataset: str, learner: str) -> list[RunSpec]:
+        """Return the full trainings of a pair."""
+        return [RunSpec(dataset, learner, "full", seed) for seed in range(self.full_runs)]
 
-    def jobs(self, dataset: str, learner: str) -> list[Job]:
-        """The runs under a time limit of a pair, seed by seed so that teachers alternate."""
+    def list_limited_runs(self, dataset: str, learner: str) -> list[RunSpec]:
+        """Return the runs of a pair under a time limit, seed by seed so that teachers alternate."""
         return [
-            Job(dataset, learner, teacher, seed)
+            RunSpec(dataset, learner, teacher, seed)
             for seed in self.seeds
             for teacher in self.teachers
             if teacher != "full" and can_teach(teacher, learner)
         ]
 
     @property
-    def shortest(self) -> float:
-        """Seconds below which a pair is dropped."""
+    def min_limit_seconds(self) -> float:
+        """Shortest time limit at this scale; a pair below it is dropped."""
         return self.min_seconds * self.scale
 
-    def as_line(self) -> dict[str, Any]:
-        """The plan as it is written down."""
+    def to_line(self) -> dict[str, Any]:
+        """Return the plan as it is written to the result log."""
         return asdict(self)
 
 
 def can_teach(teacher: str, learner: str) -> bool:
-    """Whether a teacher has anything to ask of a learner that it can't do."""
+    """Whether the learner supports the methods that the teacher needs."""
     if teacher.startswith("sgd"):
-        return learner in _BY_BATCHES
+        return learner in _MINI_BATCH_LEARNERS
     return teacher != "tct_al" or learner != "linear-svm"
 
 

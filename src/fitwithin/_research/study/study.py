@@ -1,4 +1,4 @@
-"""The study: every pair of data set and learner, every teacher, every seed; resumed where it was left."""
+"""The study: every data set, learner, teacher and seed of a plan; it resumes where it was stopped."""
 
 from __future__ import annotations
 
@@ -9,92 +9,93 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from fitwithin._core.environment import Environment
-from fitwithin._research.study.pairs import Pair
-from fitwithin._research.study.plan import Plan
-from fitwithin._research.study.preparing import Prepared, prepare
-from fitwithin._research.study.results import Line, Results
-from fitwithin._research.study.resuming import check_data, check_settings
-from fitwithin._research.study.sources import Find, NotToBeHad
+from fitwithin._research.study.dataset_sources import DatasetLoader
+from fitwithin._research.study.experiment import Experiment
+from fitwithin._research.study.plan import StudyPlan
+from fitwithin._research.study.preprocessing import PreparedDataset, prepare_dataset
+from fitwithin._research.study.raw_dataset import DatasetUnavailable
+from fitwithin._research.study.result_log import ResultLine, ResultLog
+from fitwithin._research.study.resume_checks import check_dataset, check_plan
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A plan, and the file that it is carried out into.
+    """A plan, its data sets and the log of its results.
 
     Parameters
     ----------
-    plan : Plan
-        What to run.
-    find : callable
-        Gives a data set by its name; raises NotToBeHad.
-    results : Results
-        Lines are appended to it; what is there already is not run again.
+    plan : StudyPlan
+        The runs.
+    load_dataset : callable
+        Loads a data set by its name; raises DatasetUnavailable.
+    results : ResultLog
+        Log of the lines; runs that it already holds are skipped.
     console : rich.console.Console
-        For progress.
+        Console for the progress display.
     """
 
-    plan: Plan
-    find: Find
-    results: Results
+    plan: StudyPlan
+    load_dataset: DatasetLoader
+    results: ResultLog
     console: Console
 
     def run(self) -> bool:
-        """Carry out what is left of the plan.
+        """Carry out the runs that have no result yet.
 
         Returns
         -------
         bool
-            Whether any of its data sets was to be had, now or before.
+            Whether any data set was available, now or at an earlier start.
 
         Raises
         ------
-        OtherSettings
-            If the results are those of a study with other settings, or with other data sets of the same names. Then
-            nothing was run.
+        SettingsMismatch
+            If the results were measured with other settings, or on other data sets of the same names. Nothing is run
+            in this case.
         """
-        check_settings(self.plan, self.results)
-        self._check_data()
-        self.results.append([_start(self.plan)])
-        with self._progress() as progress:
-            task = progress.add_task("", total=self._left(self.plan.datasets))
-            for place, dataset in enumerate(self.plan.datasets):
-                self._run(dataset, progress)
-                # What was dropped or is missing will not be done.
-                left = self._left(self.plan.datasets[place + 1 :])
-                progress.update(task, total=progress.tasks[0].completed + left)
-        return any(self.results.of_kind("data", dataset=dataset) for dataset in self.plan.datasets)
+        check_plan(self.plan, self.results)
+        self._check_datasets()
+        self.results.append([_describe_start(self.plan)])
+        with self._build_progress() as progress:
+            task = progress.add_task("", total=self._count_runs_left(self.plan.datasets))
+            for position, dataset in enumerate(self.plan.datasets):
+                self._run_dataset(dataset, progress)
+                # The total shrinks by the runs of dropped experiments and missing data sets.
+                n_left = self._count_runs_left(self.plan.datasets[position + 1 :])
+                progress.update(task, total=progress.tasks[0].completed + n_left)
+        return any(self.results.find_lines("data", dataset=dataset) for dataset in self.plan.datasets)
 
-    def _run(self, dataset: str, progress: Progress) -> None:
-        pairs = self._pairs(dataset)
-        for pair in pairs:
-            pair.note(pair.dropped())
-        open_pairs = [pair for pair in pairs if pair.left]
-        prepared = self._prepared(dataset) if open_pairs else None
-        if prepared is None:
+    def _run_dataset(self, name: str, progress: Progress) -> None:
+        experiments = self._list_experiments(name)
+        for experiment in experiments:
+            experiment.log_drop(experiment.find_drop_reason())
+        unfinished = [experiment for experiment in experiments if experiment.n_runs_left]
+        dataset = self._load_and_log(name) if unfinished else None
+        if dataset is None:
             return
         task = progress.tasks[0].id
-        for pair in open_pairs:
-            progress.update(task, description=f"{dataset}, {pair.learner}")
-            pair.run(prepared, lambda: progress.advance(task))
+        for experiment in unfinished:
+            progress.update(task, description=f"{name}, {experiment.learner}")
+            experiment.run(dataset, lambda: progress.advance(task))
 
-    def _pairs(self, dataset: str) -> list[Pair]:
-        return [Pair(self.plan, self.results, dataset, learner) for learner in self.plan.learners]
+    def _list_experiments(self, dataset: str) -> list[Experiment]:
+        return [Experiment(self.plan, self.results, dataset, learner) for learner in self.plan.learners]
 
-    def _left(self, datasets: tuple[str, ...]) -> int:
-        """Runs that are still to be done with these data sets."""
-        return sum(pair.left for dataset in datasets for pair in self._pairs(dataset))
+    def _count_runs_left(self, datasets: tuple[str, ...]) -> int:
+        """Return the number of runs of these data sets that have no result yet."""
+        return sum(experiment.n_runs_left for dataset in datasets for experiment in self._list_experiments(dataset))
 
-    def _check_data(self) -> None:
-        """Compare the data sets with those that were measured before, which takes reading them once more."""
-        for dataset in self.plan.datasets:
-            if self.results.of_kind("data", dataset=dataset) and self._left((dataset,)):
+    def _check_datasets(self) -> None:
+        """Compare the data sets with those of earlier starts, which reads them once more."""
+        for name in self.plan.datasets:
+            if self.results.find_lines("data", dataset=name) and self._count_runs_left((name,)):
                 try:
-                    prepared = prepare(self.find(dataset), scale=self.plan.scale)
-                except (NotToBeHad, ValueError, OSError):
-                    continue  # it will be said to be missing
-                check_data(self._data_line(dataset, prepared), self.results)
+                    dataset = prepare_dataset(self.load_dataset(name), scale=self.plan.scale)
+                except (DatasetUnavailable, ValueError, OSError):
+                    continue  # reported as missing later
+                check_dataset(self._describe_dataset(name, dataset), self.results)
 
-    def _progress(self) -> Progress:
+    def _build_progress(self) -> Progress:
         return Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -105,47 +106,42 @@ class Study:
             console=self.console,
         )
 
-    def _prepared(self, dataset: str) -> Prepared | None:
-        """The data set, transformed; None, and a line that says why, if it is not to be had."""
+    def _load_and_log(self, name: str) -> PreparedDataset | None:
+        """Return the prepared data set; log the reason and return None if it is unavailable."""
         try:
-            prepared = prepare(self.find(dataset), scale=self.plan.scale)
-        except (NotToBeHad, ValueError, OSError) as error:
-            # One set that can't be used is no reason to do without the others.
-            self.console.print(f"{dataset} is left out: {error}", style="yellow", markup=False, highlight=False)
-            self._note_once({"kind": "missing", "dataset": dataset, "why": str(error)})
+            dataset = prepare_dataset(self.load_dataset(name), scale=self.plan.scale)
+        except (DatasetUnavailable, ValueError, OSError) as error:
+            # The study continues with the other data sets.
+            self.console.print(f"{name} is left out: {error}", style="yellow", markup=False, highlight=False)
+            self.results.append_if_new({"kind": "missing", "dataset": name, "why": str(error)}, dataset=name)
             return None
-        self._note_once(self._data_line(dataset, prepared))
-        return prepared
+        self.results.append_if_new(self._describe_dataset(name, dataset), dataset=name)
+        return dataset
 
-    def _data_line(self, dataset: str, prepared: Prepared) -> Line:
+    def _describe_dataset(self, name: str, dataset: PreparedDataset) -> ResultLine:
         return {
             "kind": "data",
-            "dataset": dataset,
-            "train_rows": len(prepared.y_train),
-            "test_rows": len(prepared.y_test[: self.plan.test_rows]),
-            "columns": len(prepared.columns),
-            "classes": len(prepared.classes),
-            "source": prepared.source,
-            "fingerprint": _fingerprint(prepared),
+            "dataset": name,
+            "train_rows": len(dataset.y_train),
+            "test_rows": len(dataset.y_test[: self.plan.test_rows]),
+            "columns": len(dataset.columns),
+            "classes": len(dataset.classes),
+            "source": dataset.source,
+            "fingerprint": _hash_dataset(dataset),
         }
 
-    def _note_once(self, line: Line) -> None:
-        last = self.results.of_kind(line["kind"], dataset=line["dataset"])[-1:]
-        if not last or not line.items() <= last[0].items():
-            self.results.append([line])
+
+def _hash_dataset(dataset: PreparedDataset) -> str:
+    """Return eight hexadecimal digits that identify the classes of the rows and the columns."""
+    # The values are not hashed: their last digits depend on the version of scikit-learn.
+    digest = hashlib.sha256("\n".join(dataset.columns).encode())
+    for y in (dataset.y_train, dataset.y_test):
+        digest.update(y.tobytes())
+    return digest.hexdigest()[:8]
 
 
-def _fingerprint(prepared: Prepared) -> str:
-    """Eight signs that are others for other classes of the rows, or other columns."""
-    # Not of the numbers in the columns: their last digits depend on the versions of what standardised them.
-    known = hashlib.sha256("\n".join(prepared.columns).encode())
-    for y in (prepared.y_train, prepared.y_test):
-        known.update(y.tobytes())
-    return known.hexdigest()[:8]
-
-
-def _start(plan: Plan) -> Line:
-    """On what the lines that follow were measured."""
+def _describe_start(plan: StudyPlan) -> ResultLine:
+    """Return a line about the machine, the versions and the plan of the lines after it."""
     here = Environment.current()
     return {
         "kind": "start",
@@ -159,5 +155,5 @@ def _start(plan: Plan) -> Line:
         },
         "versions": here.libraries,
         "load": list(here.load),
-        "plan": plan.as_line(),
+        "plan": plan.to_line(),
     }
