@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from _accuracy_rivals import Outcome, Task
+from _accuracy_rivals import Outcome, RivalTask
 
 ESTIMATORS: Mapping[str, str] = {
     "lightgbm": "lgbm",
@@ -38,7 +38,7 @@ def flaml_version(python: str) -> str | None:
     return done.stdout.split()[-1] if done.returncode == 0 else None
 
 
-class Flaml:
+class FlamlRival:
     """FLAML's tuning of one learner under `time_budget`, with one thread.
 
     Parameters
@@ -53,14 +53,14 @@ class Flaml:
     def applies(self, learner: str) -> bool:
         return learner in ESTIMATORS
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: RivalTask) -> Outcome:
         with tempfile.TemporaryDirectory(prefix="fitwithin-flaml-") as folder:
             for part, (X, y) in (("train", task.train), ("test", task.test)):
                 _store(Path(folder), f"X_{part}", X)
                 np.save(Path(folder) / f"y_{part}.npy", y)
             return self._ask(task, folder)
 
-    def _ask(self, task: Task, folder: str) -> Outcome:
+    def _ask(self, task: RivalTask, folder: str) -> Outcome:
         cap = _PATIENCE * task.limit + _AT_LEAST
         order = {"estimator": ESTIMATORS[task.learner], "limit": task.limit, "seed": task.seed, "folder": folder}
         command = [self.python, str(_WORKER), json.dumps(order)]

@@ -119,12 +119,12 @@ def _pair(row: Mapping[str, str]) -> Pair:
     return Pair(row["half"], row["dataset"], row["learner"], int(row["rows"]), float(row["seconds"]), short)
 
 
-def chosen(pairs: Sequence[Pair], half: Half, only: str = "") -> tuple[Pair, ...]:
+def select_pairs(pairs: Sequence[Pair], half: Half, only: str = "") -> tuple[Pair, ...]:
     """The pairs of a half, or of both, whose name holds a text."""
     return tuple(pair for pair in pairs if half in (pair.half, "both") and only in pair.name)
 
 
-def short_plan(pairs: Sequence[Pair], variants: Sequence[str] = ()) -> Plan:
+def make_short_plan(pairs: Sequence[Pair], variants: Sequence[str] = ()) -> Plan:
     """A few pairs with fewer rows, one seed, the rivals that matter most: ten minutes."""
     few = (replace(pair, rows=pair.short_rows, seconds=3.0) for pair in pairs if pair.short_rows is not None)
     return Plan(tuple(few), tuple(dict.fromkeys([*SHORT_RIVALS, *variants])), seeds=(0,), shares=(1.0,))

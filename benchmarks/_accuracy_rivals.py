@@ -25,7 +25,7 @@ class _NeverAsksToStop(teachers.Auto):
     """Takes every learner for a black box."""
 
     def teach(self, deck: Deck) -> Requests:
-        deck.outlook.graceful = False
+        deck.outlook.can_stop_early = False
         requests = super().teach(deck)
         answers: Answers | None = None
         while True:
@@ -69,7 +69,7 @@ LEARNERS: Mapping[str, Callable[[], Any]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class RivalTask:
     """What a rival is given.
 
     Parameters
@@ -142,13 +142,13 @@ class Rival(Protocol):
         """Whether it can do anything with a learner."""
         ...
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: RivalTask) -> Outcome:
         """Train, look at the clock, then at the test set."""
         ...
 
 
 @dataclass(frozen=True)
-class Teaching:
+class TeacherRival:
     """A teacher of ours, its helper warm.
 
     Parameters
@@ -168,28 +168,28 @@ class Teaching:
     def applies(self, learner: str) -> bool:
         return not self.needs_proba or can_teach("tct_al", learner)
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: RivalTask) -> Outcome:
         return _teach(LEARNERS[task.learner](), self.teacher(), task, task.limit if self.limited else _NO_LIMIT)
 
 
-class ByBatches:
+class SGDRival:
     """The paper's SGD, with the learner that stands in for one that has no `partial_fit`."""
 
     def applies(self, learner: str) -> bool:
         return can_teach("sgd", learner)
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: RivalTask) -> Outcome:
         learner, teacher = Job("", task.learner, "sgd", task.seed).cast()
         return _teach(learner, teacher, task, task.limit)
 
 
-class StoppedLightGBM:
+class LightGBMCallbackRival:
     """LightGBM on all rows, stopped by a callback of a few lines, as a user would write it."""
 
     def applies(self, learner: str) -> bool:
         return learner == "lightgbm"
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: RivalTask) -> Outcome:
         learner = LEARNERS[task.learner]().set_params(random_state=task.seed)
         start = time.perf_counter()
         learner.fit(*task.train, callbacks=[_stop_at(start + task.limit)])
@@ -212,20 +212,20 @@ def _stop_at(deadline: float) -> Callable[[Any], None]:
     return stop
 
 
-def teaching_rivals() -> dict[str, Rival]:
+def make_local_rivals() -> dict[str, Rival]:
     """Everyone who runs in this interpreter."""
     return {
-        "full": Teaching(teachers.Full, limited=False),
-        **{name: Teaching(variant) for name, variant in VARIANTS.items()},
-        "tct": Teaching(lambda: teachers.TCT(alpha=0.2)),
-        "double": Teaching(teachers.Double),
-        "tct_al": Teaching(teachers.TCTActive, needs_proba=True),
-        "sgd": ByBatches(),
-        "lightgbm-callback": StoppedLightGBM(),
+        "full": TeacherRival(teachers.Full, limited=False),
+        **{name: TeacherRival(variant) for name, variant in VARIANTS.items()},
+        "tct": TeacherRival(lambda: teachers.TCT(alpha=0.2)),
+        "double": TeacherRival(teachers.Double),
+        "tct_al": TeacherRival(teachers.TCTActive, needs_proba=True),
+        "sgd": SGDRival(),
+        "lightgbm-callback": LightGBMCallbackRival(),
     }
 
 
-def _teach(learner: Any, teacher: Teacher, task: Task, limit: float) -> Outcome:
+def _teach(learner: Any, teacher: Teacher, task: RivalTask, limit: float) -> Outcome:
     X, y = task.train
     with warnings.catch_warnings():
         # What learners warn of, such as too few iterations, is no matter of the benchmark.

@@ -8,14 +8,14 @@ from statistics import fmean
 
 from _accuracy_plan import HALVES
 from _accuracy_summary import AUTO, DOUBLE, FULL, Contest, Findings
-from _machine import Goal, Table
+from _report import Goal, MarkdownTable
 
 QUARTER_GOAL, OVERHEAD_GOAL = 0.7, 0.05
 _SHORTEST, _LONGEST = 3.0, 60.0
 
 
 @dataclass(frozen=True)
-class Bar:
+class WinLossGoal:
     """What is to be reached against a rival, as shares of the pairs at T.
 
     Parameters
@@ -41,20 +41,25 @@ class Bar:
         return Goal(text, wins >= self.wins and losses <= self.losses)
 
 
-BARS = (Bar(DOUBLE, 0.7, 0.05), Bar(FULL, 0.4, 0.1), Bar("tct", 0.4, 0.05), Bar("tct_al", 0.4, 0.05))
+WIN_LOSS_GOALS = (
+    WinLossGoal(DOUBLE, 0.7, 0.05),
+    WinLossGoal(FULL, 0.4, 0.1),
+    WinLossGoal("tct", 0.4, 0.05),
+    WinLossGoal("tct_al", 0.4, 0.05),
+)
 
 
-def halves(findings: Findings) -> list[Findings]:
+def split_by_half(findings: Findings) -> list[Findings]:
     """Each half that was run, and both if there are two."""
     parts = [Findings(findings.lines, half) for half in HALVES]
     run = [part for part in parts if part.pairs]
     return [*run, findings] if len(run) > 1 else run
 
 
-def goals(findings: Findings) -> list[Goal]:
+def make_goals(findings: Findings) -> list[Goal]:
     """Everything that is to be shown, for one half or both."""
     whose = findings.half
-    contests = [(bar, findings.contest(AUTO, bar.rival)) for bar in BARS]
+    contests = [(bar, findings.contest(AUTO, bar.rival)) for bar in WIN_LOSS_GOALS]
     reached = [bar.goal(contest, whose) for bar, contest in contests if contest.duels]
     return [*reached, *_mean_goal(findings, whose), *_quarter_goal(findings, whose), *_overhead_goal(findings, whose)]
 
@@ -88,7 +93,7 @@ def _overhead_goal(findings: Findings, whose: str) -> Iterator[Goal]:
         yield Goal(text, fmean(found) <= OVERHEAD_GOAL)
 
 
-def contest_table(findings: Findings) -> Table:
+def make_contest_table(findings: Findings) -> MarkdownTable:
     """Auto against everyone, at every share of T."""
     rows = [
         _contest_row(findings, contest)
@@ -98,7 +103,7 @@ def contest_table(findings: Findings) -> Table:
     ]
     columns = ("rival", "limit", "pairs", "wins", "ties", "losses", "wins (%)", "losses (%)")
     more = ("mean difference (points)", "rival's real time / limit, mean", "largest")
-    return Table(f"{AUTO} against each rival, {_named(findings)}", (*columns, *more), rows)
+    return MarkdownTable(f"{AUTO} against each rival, {_named(findings)}", (*columns, *more), rows)
 
 
 def _contest_row(findings: Findings, contest: Contest) -> list[str]:
@@ -114,7 +119,7 @@ def _contest_row(findings: Findings, contest: Contest) -> list[str]:
     ]
 
 
-def learner_table(findings: Findings) -> Table:
+def make_learner_table(findings: Findings) -> MarkdownTable:
     """Auto against everyone at T, learner by learner."""
     rivals = [rival for rival in findings.rivals if rival != AUTO]
     contests = {rival: findings.contest(AUTO, rival) for rival in rivals}
@@ -122,7 +127,7 @@ def learner_table(findings: Findings) -> Table:
         [learner, *(_brief(contests[rival].of_learner(learner)) for rival in rivals)] for learner in findings.learners
     ]
     title = f"{AUTO} by learner, T, {_named(findings)}: wins-ties-losses and mean difference in points"
-    return Table(title, ("learner", *rivals), rows)
+    return MarkdownTable(title, ("learner", *rivals), rows)
 
 
 def _brief(contest: Contest) -> str:
@@ -130,7 +135,7 @@ def _brief(contest: Contest) -> str:
     return f"{tally.wins}-{tally.ties}-{tally.losses} {_points(contest.difference)}" if tally.pairs else ""
 
 
-def loss_table(findings: Findings) -> Table:
+def make_loss_table(findings: Findings) -> MarkdownTable:
     """Every pair on which auto loses to somebody."""
     lost = [
         (rival, duel)
@@ -152,10 +157,10 @@ def loss_table(findings: Findings) -> Table:
         for rival, duel in sorted(lost, key=lambda each: each[1].difference or -1.0)
     ]
     columns = ("half", "data set", "learner", "rival", "limit", f"{AUTO} (%)", "rival (%)", "difference (points)")
-    return Table(f"Where {AUTO} loses", columns, rows)
+    return MarkdownTable(f"Where {AUTO} loses", columns, rows)
 
 
-def pair_table(findings: Findings) -> Table:
+def make_pair_table(findings: Findings) -> MarkdownTable:
     """Every pair, with the accuracies at T and those of auto below."""
     rows = [
         [
@@ -170,10 +175,12 @@ def pair_table(findings: Findings) -> Table:
     ]
     below = [f"{AUTO}, {_share(share)}" for share in findings.shares[1:]]
     columns = ("half", "data set", "learner", "training rows", "T (s)", *findings.rivals, *below)
-    return Table("Every pair: test accuracy in %, mean over the seeds, limit T unless another is named", columns, rows)
+    return MarkdownTable(
+        "Every pair: test accuracy in %, mean over the seeds, limit T unless another is named", columns, rows
+    )
 
 
-def variant_table(findings: Findings, variants: Sequence[str]) -> Table:
+def make_variant_table(findings: Findings, variants: Sequence[str]) -> MarkdownTable:
     """Auto and the same with a piece left out, at T."""
     rows = []
     for variant in (name for name in variants if name in findings.rivals):
@@ -181,10 +188,12 @@ def variant_table(findings: Findings, variants: Sequence[str]) -> Table:
         against = [findings.contest(variant, rival) for rival in (DOUBLE, FULL, "tct")]
         rows.append([variant, "" if lead is None else _brief(lead), *map(_brief, against)])
     title = f"Ablations, T, {_named(findings)}: wins-ties-losses and mean difference in points"
-    return Table(title, ("variant", f"against {AUTO}", f"against {DOUBLE}", f"against {FULL}", "against tct"), rows)
+    return MarkdownTable(
+        title, ("variant", f"against {AUTO}", f"against {DOUBLE}", f"against {FULL}", "against tct"), rows
+    )
 
 
-def trouble_table(findings: Findings) -> Table:
+def make_problem_table(findings: Findings) -> MarkdownTable:
     """Runs without a model, and pairs whose T is not what it should be."""
     rows = [
         [fit["dataset"], fit["learner"], f"{fit['rival']}, {_share(fit['share'])}, seed {fit['seed']}", fit["error"]]
@@ -197,10 +206,10 @@ def trouble_table(findings: Findings) -> Table:
         if limit is not None and not _SHORTEST <= limit <= _LONGEST:
             rows.append([*pair, FULL, f"T is {limit:.1f} s, not between {_SHORTEST:g} and {_LONGEST:g} s"])
     title = "Runs without a model, and limits that are too short or too long"
-    return Table(title, ("data set", "learner", "run", "what"), rows)
+    return MarkdownTable(title, ("data set", "learner", "run", "what"), rows)
 
 
-def conditions_table(findings: Findings) -> Table:
+def make_conditions_table(findings: Findings) -> MarkdownTable:
     """Each start of the benchmark: when, with which code, beside what."""
     rows = []
     starts = [line for line in findings.lines if line["kind"] == "start"]
@@ -211,7 +220,7 @@ def conditions_table(findings: Findings) -> Table:
         halves_run = " and ".join(start["halves"])
         rows.append([str(number), start["machine"]["date"], halves_run, start["code"], str(len(loads)), spread])
     columns = ("start", "when", "halves", "code", "runs", "load average before a run")
-    return Table("Starts of the benchmark", columns, rows)
+    return MarkdownTable("Starts of the benchmark", columns, rows)
 
 
 def _named(findings: Findings) -> str:

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.naive_bayes import GaussianNB
 
 
-class Majority(ClassifierMixin, BaseEstimator):
+class MajorityClassifier(ClassifierMixin, BaseEstimator):
     """The most frequent class among the first thousand labels: microseconds, and nothing is stored.
 
     Parameters
@@ -49,7 +49,7 @@ class Majority(ClassifierMixin, BaseEstimator):
             time.sleep(self.pause)
 
 
-class Logged(ClassifierMixin, BaseEstimator):
+class LoggingClassifier(ClassifierMixin, BaseEstimator):
     """Another learner, that notes in a file when each fit and predict began and ended.
 
     What a killed process did is in the file as well: a beginning without an end. `time.monotonic` is
@@ -87,8 +87,8 @@ class Logged(ClassifierMixin, BaseEstimator):
         os.close(file)
 
 
-def working_times(file: str, killed_at: float) -> list[tuple[float, float]]:
-    """When a `Logged` learner worked; what was not ended was killed."""
+def read_working_times(file: str, killed_at: float) -> list[tuple[float, float]]:
+    """When a `LoggingClassifier` learner worked; what was not ended was killed."""
     times: list[tuple[float, float]] = []
     for line in Path(file).read_text().splitlines():
         event, moment = line.split()

@@ -11,24 +11,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from _accuracy_flaml import Flaml, flaml_version
-from _accuracy_pictures import draw_scatter
-from _accuracy_plan import HALVES, RIVALS, Pair, Plan, chosen, expected_seconds, read_pairs, short_plan
-from _accuracy_rivals import VARIANTS, Rival, teaching_rivals
-from _accuracy_running import Benchmark
+from _accuracy_flaml import FlamlRival, flaml_version
+from _accuracy_plan import HALVES, RIVALS, Pair, Plan, expected_seconds, make_short_plan, read_pairs, select_pairs
+from _accuracy_rivals import VARIANTS, Rival, make_local_rivals
+from _accuracy_runs import AccuracyBenchmark
+from _accuracy_scatter_plots import draw_scatter
 from _accuracy_summary import AUTO, Findings
 from _accuracy_tables import (
-    conditions_table,
-    contest_table,
-    goals,
-    halves,
-    learner_table,
-    loss_table,
-    pair_table,
-    trouble_table,
-    variant_table,
+    make_conditions_table,
+    make_contest_table,
+    make_goals,
+    make_learner_table,
+    make_loss_table,
+    make_pair_table,
+    make_problem_table,
+    make_variant_table,
+    split_by_half,
 )
-from _machine import RESULTS, Environment, report
+from _report import RESULTS, Environment, write_report
 from fitwithin._research.study.results import Results
 from fitwithin._research.study.sources import find
 
@@ -59,18 +59,18 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _plan(arguments: argparse.Namespace) -> Plan:
     if arguments.short:
-        return short_plan(read_pairs(), arguments.variant)
+        return make_short_plan(read_pairs(), arguments.variant)
     names = [name.strip() for name in arguments.rivals.split(",")] + arguments.variant
     unknown = set(names) - {*RIVALS, *VARIANTS}
     if unknown:
         raise SystemExit(f"unknown rivals {', '.join(sorted(unknown))}; known are {', '.join(RIVALS)}")
-    pairs = chosen(read_pairs(), arguments.half, arguments.only)
+    pairs = select_pairs(read_pairs(), arguments.half, arguments.only)
     return Plan(pairs, tuple(dict.fromkeys(["full", *names])), seeds=tuple(range(arguments.seeds)))
 
 
 def _rivals(plan: Plan, flaml_python: str) -> dict[str, Rival]:
     """The rivals that are at hand; who is missing is said."""
-    every = {**teaching_rivals(), "flaml": Flaml(flaml_python)}
+    every = {**make_local_rivals(), "flaml": FlamlRival(flaml_python)}
     if "flaml" in plan.rivals:
         version = flaml_version(flaml_python)
         print(f"FLAML {version}" if version else f"{flaml_python} has no FLAML, which is left out", flush=True)
@@ -81,7 +81,7 @@ def _rivals(plan: Plan, flaml_python: str) -> dict[str, Rival]:
 
 def show_plan(plan: Plan) -> None:
     """List the pairs and what they will take."""
-    every: Mapping[str, Rival] = {**teaching_rivals(), "flaml": Flaml("")}
+    every: Mapping[str, Rival] = {**make_local_rivals(), "flaml": FlamlRival("")}
     learners = {pair.learner for pair in plan.pairs}
     applies = {(rival, learner): every[rival].applies(learner) for rival in plan.rivals for learner in learners}
     expected = expected_seconds(plan, applies)
@@ -95,18 +95,18 @@ def _in_words(plan: Plan, pair: Pair, seconds: float) -> str:
     return f"{pair.half:5s} {pair.name:46s} {pair.rows:7,d} rows, limits about {limits} s; {seconds / 60:4.1f} minutes"
 
 
-def sum_up(lines: Sequence[Mapping[str, Any]], machine: Environment, folder: Path, name: str) -> int:
+def write_summary(lines: Sequence[Mapping[str, Any]], environment: Environment, folder: Path, name: str) -> int:
     """Write tables, goals and pictures; 1 if a goal is missed."""
     every = Findings(lines)
-    parts = halves(every)
+    parts = split_by_half(every)
     tables = [
-        *map(contest_table, parts),
-        *map(learner_table, parts),
-        loss_table(every),
-        *(variant_table(part, list(VARIANTS)) for part in parts),
-        pair_table(every),
-        trouble_table(every),
-        conditions_table(every),
+        *map(make_contest_table, parts),
+        *map(make_learner_table, parts),
+        make_loss_table(every),
+        *(make_variant_table(part, list(VARIANTS)) for part in parts),
+        make_pair_table(every),
+        make_problem_table(every),
+        make_conditions_table(every),
     ]
     contests = [
         {"half": part.half, **asdict(part.contest(AUTO, rival, share))}
@@ -115,8 +115,8 @@ def sum_up(lines: Sequence[Mapping[str, Any]], machine: Environment, folder: Pat
         for rival in part.rivals
         if rival != AUTO
     ]
-    every_goal = [goal for part in parts for goal in goals(part)]
-    missed = report(name, machine, tables, every_goal, {"contests": contests}, folder)
+    every_goal = [goal for part in parts for goal in make_goals(part)]
+    missed = write_report(name, environment, tables, every_goal, {"contests": contests}, folder)
     _add_pictures([(part, share) for part in parts for share in part.shares], folder, name)
     return missed
 
@@ -132,7 +132,7 @@ def _add_pictures(wanted: Sequence[tuple[Findings, float]], folder: Path, name: 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run what is left of the plan and sum up; 1 if a goal is missed."""
-    arguments, machine = _arguments(argv), Environment.here()
+    arguments, environment = _arguments(argv), Environment.here()
     plan = _plan(arguments)
     if arguments.dry_run:
         show_plan(plan)
@@ -145,8 +145,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Read by the processes that learners run in; one thread each, whoever asks for more.
         os.environ.update(dict.fromkeys(_NUMBER_OF_THREADS, "1"))
         source = partial(find, folder=arguments.data, cache=arguments.cache, online=False)
-        Benchmark(plan, _rivals(plan, arguments.flaml_python), source, Results(file)).run()
-    return sum_up(Results(file).lines, machine, arguments.results, name)
+        AccuracyBenchmark(plan, _rivals(plan, arguments.flaml_python), source, Results(file)).run()
+    return write_summary(Results(file).lines, environment, arguments.results, name)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from lightgbm import LGBMClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from _machine import RESULTS, Environment, Goal, Table, report
+from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 from fitwithin import TimeConstrainedClassifier
 
 PAPER = {"TCT": "86.6", "Double": "85.3", "Full, no limit": "85.3"}
@@ -140,7 +140,7 @@ def _by_way(results: Sequence[Result]) -> dict[str, list[Result]]:
     return {way: [one for one in results if one.way == way] for way in (*WAYS, _FULL)}
 
 
-def _table(results: Sequence[Result]) -> Table:
+def _table(results: Sequence[Result]) -> MarkdownTable:
     seeds = sorted({one.seed for one in results})
     rows = [
         [
@@ -156,7 +156,7 @@ def _table(results: Sequence[Result]) -> Table:
     ]
     columns = ("rows chosen by", "test accuracy (%)", *(f"seed {seed}" for seed in seeds))
     more = ("rows taught", "time used (s)", "T (s)", "the paper (%)")
-    return Table("covtype, LightGBM, T = the time of a full training", (*columns, *more), rows)
+    return MarkdownTable("covtype, LightGBM, T = the time of a full training", (*columns, *more), rows)
 
 
 def _goals(results: Sequence[Result]) -> list[Goal]:
@@ -195,11 +195,11 @@ def _read(data: Path, rows: int | None) -> pd.DataFrame:
 
 def main() -> int:
     """Run every seed; 1 if a goal is missed."""
-    arguments, machine = _arguments(), Environment.here()
+    arguments, environment = _arguments(), Environment.here()
     frame = _read(arguments.data, arguments.rows)
     results = [one for seed in range(arguments.seeds) for one in run_seed(frame, seed)]
     figures = {"results": [asdict(one) for one in results]}
-    return report("covtype", machine, [_table(results)], _goals(results), figures, arguments.results)
+    return write_report("covtype", environment, [_table(results)], _goals(results), figures, arguments.results)
 
 
 if __name__ == "__main__":

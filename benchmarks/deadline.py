@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from _cases import Case, all_cases
-from _fresh import Spec, run_fresh
-from _leftovers import Surroundings, adopt_orphans, private_temporary_folder, wait_until_clear
-from _machine import RESULTS, Environment, Goal, Spread, Table, report
+from _deadline_cases import DeadlineCase, make_cases
+from _fresh_interpreter import FitSpec, measure_in_fresh_interpreter
+from _report import RESULTS, Environment, Goal, MarkdownTable, Quantiles, write_report
+from _resource_leaks import ResourceSnapshot, adopt_orphans, use_private_temporary_folder, wait_for_cleanup
 from fitwithin import TimeConstrainedClassifier
 
 P99_GOAL, MAX_GOAL = 0.1, 0.25
@@ -57,12 +57,12 @@ class Run:
         return max(0.0, self.after)
 
 
-def run(case: Case, seconds: float, number: int, runs: int) -> Run:
+def run(case: DeadlineCase, seconds: float, number: int, runs: int) -> Run:
     """Fit once, look at the clock, then at the model and around."""
     learner = case.learner(number / max(1, runs - 1))
     classifier = TimeConstrainedClassifier(learner, time_limit=seconds, teacher=case.teacher, random_state=number)
     gc.collect()
-    before = Surroundings.now()
+    before = ResourceSnapshot.now()
     start = time.perf_counter()
     try:
         classifier.fit(case.pool.X, case.pool.y)
@@ -73,11 +73,11 @@ def run(case: Case, seconds: float, number: int, runs: int) -> Run:
     rounds, usable = len(getattr(classifier, "history_", ())), _usable(classifier, case)
     # A large model that came back holds the descriptor of its memory for as long as it lives.
     del classifier, learner
-    left, clear_after = wait_until_clear(before, returned)
+    left, clear_after = wait_for_cleanup(before, returned)
     return Run(returned - start - seconds, reason, rounds, usable, left, clear_after)
 
 
-def _usable(classifier: TimeConstrainedClassifier, case: Case) -> bool:
+def _usable(classifier: TimeConstrainedClassifier, case: DeadlineCase) -> bool:
     try:
         accuracy = classifier.score(case.pool.X_test, case.pool.y_test)
     except Exception:  # whatever it is, this model is of no use
@@ -92,7 +92,7 @@ def _usable(classifier: TimeConstrainedClassifier, case: Case) -> bool:
     return best.low == best_low and abs(accuracy - best.estimate) < 0.1
 
 
-def run_all(case: Case, seconds: float, runs: int) -> list[Run]:
+def run_all(case: DeadlineCase, seconds: float, runs: int) -> list[Run]:
     """A warming fit, then the runs."""
     few = slice(300)
     TimeConstrainedClassifier(case.learner(0.0), time_limit=60).fit(case.pool.X[few], case.pool.y[few])
@@ -102,14 +102,14 @@ def run_all(case: Case, seconds: float, runs: int) -> list[Run]:
 
 
 def _row(name: str, runs: Sequence[Run]) -> list[str]:
-    late = Spread.of([one.late for one in runs])
+    late = Quantiles.of([one.late for one in runs])
     left = Counter(thing for one in runs for thing in one.left)
     reasons = Counter(one.reason for one in runs)
     return [
         name,
         str(len(runs)),
         str(sum(one.after < -_EARLY for one in runs)),
-        _ms(Spread.of([one.after for one in runs]).p50),
+        _ms(Quantiles.of([one.after for one in runs]).p50),
         *map(_ms, (late.p50, late.p99, late.max)),
         ", ".join(f"{reason} {count}" for reason, count in reasons.items()),
         f"{sum(one.usable for one in runs)}/{len(runs)}",
@@ -139,21 +139,21 @@ def _ms(seconds: float) -> str:
 
 def cold_starts(runs: int) -> list[dict[str, float]]:
     """The first fit of a fresh interpreter, with a learner that hangs in its second round."""
-    spec = Spec("hangs", rows=20_000, columns=20, seconds=_COLD_SECONDS, first=500)
+    spec = FitSpec("hangs", rows=20_000, columns=20, seconds=_COLD_SECONDS, first=500)
     return [
         {"after": result["elapsed"] - _COLD_SECONDS, "first_lesson": result["first_lesson"]}
-        for result in (run_fresh(spec) for _ in range(runs))
+        for result in (measure_in_fresh_interpreter(spec) for _ in range(runs))
     ]
 
 
-def _cold_table(runs: Sequence[dict[str, float]]) -> Table:
+def _cold_table(runs: Sequence[dict[str, float]]) -> MarkdownTable:
     rows = [[str(number), _ms(one["first_lesson"]), _ms(one["after"])] for number, one in enumerate(runs, 1)]
     columns = ("run", "until the first lesson begins (ms)", "return - T (ms)")
-    return Table(f"Cold start: first fit of a fresh interpreter, T = {_COLD_SECONDS:g} s", columns, rows)
+    return MarkdownTable(f"Cold start: first fit of a fresh interpreter, T = {_COLD_SECONDS:g} s", columns, rows)
 
 
 def _goals(results: dict[str, list[Run]], cold: Sequence[dict[str, float]]) -> list[Goal]:
-    spreads = {name: Spread.of([one.late for one in runs]) for name, runs in results.items()}
+    spreads = {name: Quantiles.of([one.late for one in runs]) for name, runs in results.items()}
     runs = [one for case in results.values() for one in case]
     p99, worst = max(spread.p99 for spread in spreads.values()), max(spread.max for spread in spreads.values())
     coldest = max((one["after"] for one in cold), default=0.0)
@@ -182,20 +182,24 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> int:
     """Run every case; 1 if a goal is missed."""
-    arguments, machine = _arguments(), Environment.here()
+    arguments, environment = _arguments(), Environment.here()
     # What learners warn of is their trouble, and it is in the stop reason.
     warnings.simplefilter("ignore")
     cold = cold_starts(arguments.cold_runs)
     adopt_orphans()
-    with tempfile.TemporaryDirectory() as folder, private_temporary_folder():
-        cases = all_cases(arguments.scale, arguments.seconds, Path(folder))
+    with tempfile.TemporaryDirectory() as folder, use_private_temporary_folder():
+        cases = make_cases(arguments.scale, arguments.seconds, Path(folder))
         chosen = [case for case in cases if arguments.only in case.name]
         results = {case.name: run_all(case, arguments.seconds, arguments.runs) for case in chosen}
     together = [one for runs in results.values() for one in runs]
     rows = [*(_row(name, runs) for name, runs in results.items()), _row("all", together)]
-    table = Table(f"Return time against the deadline, T = {arguments.seconds:g} s, after a warming fit", _COLUMNS, rows)
+    table = MarkdownTable(
+        f"Return time against the deadline, T = {arguments.seconds:g} s, after a warming fit", _COLUMNS, rows
+    )
     figures = {"runs": {name: [asdict(one) for one in runs] for name, runs in results.items()}, "cold": cold}
-    return report("deadline", machine, [table, _cold_table(cold)], _goals(results, cold), figures, arguments.results)
+    return write_report(
+        "deadline", environment, [table, _cold_table(cold)], _goals(results, cold), figures, arguments.results
+    )
 
 
 if __name__ == "__main__":

@@ -12,15 +12,15 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from _machine import RESULTS, Environment, Goal, Table, report
-from _memory import watch_memory
+from _peak_memory import measure_peak_memory
+from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 from fitwithin import TimeConstrainedClassifier
 from fitwithin.teachers import Full
 
 SECONDS_GOAL, MEMORY_GOAL = 1.5, 1.3
 
 
-class Touch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class ColumnCounter(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Looks at every column once, and stores nothing of them."""
 
     def fit(self, X: pd.DataFrame, y: Any) -> Self:
@@ -54,9 +54,9 @@ def make_frame(rows: int) -> pd.DataFrame:
 
 def measure(X: pd.DataFrame, y: np.ndarray) -> dict[str, float]:
     """Teach every row at once, with the helper warm."""
-    classifier = TimeConstrainedClassifier(Touch(), time_limit=120, teacher=Full())
+    classifier = TimeConstrainedClassifier(ColumnCounter(), time_limit=120, teacher=Full())
     classifier.fit(X[:1000], y[:1000])
-    with watch_memory() as beyond:
+    with measure_peak_memory() as beyond:
         start = time.perf_counter()
         classifier.fit(X, y)
         elapsed = time.perf_counter() - start
@@ -75,7 +75,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
-    arguments, machine = parser.parse_args(), Environment.here()
+    arguments, environment = parser.parse_args(), Environment.here()
     X = make_frame(arguments.rows)
     y = np.arange(arguments.rows) % 2
     runs = [measure(X, y) for _ in range(arguments.runs)]
@@ -89,14 +89,14 @@ def main() -> int:
         for run in runs
     ]
     columns = ("hand-over (s)", "whole fit (s)", "size of the frame (MB)", "memory beyond it, per byte")
-    table = Table(f"A mixed frame of {arguments.rows:,} rows and {X.shape[1]} columns", columns, rows)
+    table = MarkdownTable(f"A mixed frame of {arguments.rows:,} rows and {X.shape[1]} columns", columns, rows)
     slowest = max(run["handover"] for run in runs)
     most = max(run["beyond"] / run["size"] for run in runs)
     goals = [
         Goal(f"hand-over under {SECONDS_GOAL} s; the longest is {slowest:.2f} s", slowest < SECONDS_GOAL),
         Goal(f"memory under {MEMORY_GOAL} x its size; the most is {most:.2f}", most < MEMORY_GOAL),
     ]
-    return report("frames", machine, [table], goals, {"runs": runs}, arguments.results)
+    return write_report("frames", environment, [table], goals, {"runs": runs}, arguments.results)
 
 
 if __name__ == "__main__":

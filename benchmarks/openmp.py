@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from _machine import RESULTS, Environment, Goal, Table, report
+from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 
 OURS = "passive after 1,000 turns, ours"
 WAYS: dict[str, dict[str, str]] = {
@@ -63,7 +63,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--longest", type=float, default=20.0, help="seconds after which a run is given up")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
-    arguments, machine = parser.parse_args(), Environment.here()
+    arguments, environment = parser.parse_args(), Environment.here()
     cores = os.cpu_count() or 1
     found: dict[tuple[int, str], list[float]] = {
         (others, name): [] for others in (0, cores // 2, cores) for name in WAYS
@@ -75,10 +75,10 @@ def main() -> int:
                     found[others, name].append(seconds(way, arguments.longest))
     rows = [[str(others), name, f"{median(times):.2f}", f"{max(times):.2f}"] for (others, name), times in found.items()]
     columns = "busy processes beside", "threads wait", "seconds, median", "seconds, largest"
-    table = Table("Histogram boosting on 10,000 rows, 100 iterations", columns, rows)
+    table = MarkdownTable("Histogram boosting on 10,000 rows, 100 iterations", columns, rows)
     goals = [_goal(found, others) for others in (0, cores)]
     figures = [{"busy": others, "way": name, "seconds": times} for (others, name), times in found.items()]
-    return report("openmp", machine, [table], goals, {"runs": figures}, arguments.results)
+    return write_report("openmp", environment, [table], goals, {"runs": figures}, arguments.results)
 
 
 def _goal(found: dict[tuple[int, str], list[float]], others: int) -> Goal:

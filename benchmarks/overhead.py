@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from _fresh import Spec, import_seconds, run_fresh
-from _machine import RESULTS, Environment, Goal, Table, report
+from _fresh_interpreter import FitSpec, measure_import_seconds, measure_in_fresh_interpreter
+from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 
 SHARE_GOAL, MEMORY_GOAL, BEGIN_GOAL = 0.02, 1.2, 0.1
 _TIMED = ("trivial", "GaussianNB", "DecisionTree(max_depth=5)", "LightGBM(n_jobs=1)")
@@ -42,9 +42,9 @@ class Sizes:
     pool_seconds: float
     first: int
 
-    def spec(self, learner: str, *, times: int = 1, **settings: Any) -> Spec:
+    def spec(self, learner: str, *, times: int = 1, **settings: Any) -> FitSpec:
         """One measured fit, on a pool so many times as large."""
-        return Spec(
+        return FitSpec(
             learner, **{"rows": times * self.rows, "columns": self.columns, "seconds": self.seconds, **settings}
         )
 
@@ -53,7 +53,9 @@ def measure_time(sizes: Sizes) -> dict[str, Figures]:
     """Each learner's first fit in a fresh interpreter, and what the imports alone take there."""
     results = {}
     for learner in _TIMED:
-        results[learner] = run_fresh(sizes.spec(learner)) | {"imports": import_seconds(learner)}
+        results[learner] = measure_in_fresh_interpreter(sizes.spec(learner)) | {
+            "imports": measure_import_seconds(learner)
+        }
         print(f"timed {learner}: {results[learner]['elapsed']:.1f} s", flush=True)
     return results
 
@@ -62,9 +64,11 @@ def measure_memory(sizes: Sizes) -> dict[str, Figures]:
     """Peak memory with a learner that stores nothing."""
     learner, part = "trivial, reads all", {"first": sizes.first, "stop_above": sizes.rows // 4}
     return {
-        "in memory, all rows": run_fresh(sizes.spec(learner, memory=True)),
-        "np.memmap, all rows": run_fresh(sizes.spec(learner, memory=True, mapped=True)),
-        "in memory, ten times the rows, stopped early": run_fresh(sizes.spec(learner, times=10, memory=True, **part)),
+        "in memory, all rows": measure_in_fresh_interpreter(sizes.spec(learner, memory=True)),
+        "np.memmap, all rows": measure_in_fresh_interpreter(sizes.spec(learner, memory=True, mapped=True)),
+        "in memory, ten times the rows, stopped early": measure_in_fresh_interpreter(
+            sizes.spec(learner, times=10, memory=True, **part)
+        ),
     }
 
 
@@ -72,7 +76,8 @@ def measure_pools(sizes: Sizes) -> dict[str, Figures]:
     """The same lessons from a pool and from one ten times as large."""
     settings: Figures = {"seconds": sizes.pool_seconds, "first": sizes.first}
     return {
-        f"{times * sizes.rows:,} rows": run_fresh(sizes.spec(_LIMITED, times=times, **settings)) for times in (1, 10)
+        f"{times * sizes.rows:,} rows": measure_in_fresh_interpreter(sizes.spec(_LIMITED, times=times, **settings))
+        for times in (1, 10)
     }
 
 
@@ -80,7 +85,7 @@ def _share(result: Mapping[str, Any], seconds: float, work: str = "work") -> flo
     return float((result["elapsed"] - result[work]) / seconds)
 
 
-def _time_table(results: Results, seconds: float) -> Table:
+def _time_table(results: Results, seconds: float) -> MarkdownTable:
     rows = [
         [
             learner,
@@ -98,7 +103,7 @@ def _time_table(results: Results, seconds: float) -> Table:
     ]
     columns = ("learner", "rounds", "rows taught", "stop", "time used (s)", "fit and predict (s)")
     more = ("of it killed at the end (s)", "neither (s)", "share of T", "share of T by `history_`")
-    return Table(f"Neither fit nor predict, T = {seconds:g} s, start-up included", (*columns, *more), rows)
+    return MarkdownTable(f"Neither fit nor predict, T = {seconds:g} s, start-up included", (*columns, *more), rows)
 
 
 def _memory_ratio(name: str, result: Mapping[str, Any]) -> float:
@@ -107,7 +112,7 @@ def _memory_ratio(name: str, result: Mapping[str, Any]) -> float:
     return float(beyond / result["bytes_used"])
 
 
-def _memory_table(results: Results) -> Table:
+def _memory_table(results: Results) -> MarkdownTable:
     rows = [
         [
             name,
@@ -122,7 +127,7 @@ def _memory_table(results: Results) -> Table:
     ]
     columns = ("pool", "rows taught or examined", "largest lesson", "their size (MB)", "peak Pss beyond (MB)")
     more = ("of it anonymous and shared (MB)", "ratio")
-    return Table("Peak memory beyond the data and an idle helper", (*columns, *more), rows)
+    return MarkdownTable("Peak memory beyond the data and an idle helper", (*columns, *more), rows)
 
 
 def _beyond(result: Mapping[str, Any]) -> tuple[float, float]:
@@ -130,17 +135,17 @@ def _beyond(result: Mapping[str, Any]) -> tuple[float, float]:
     return result["first_lesson"] - result["imports"], result["second_first_lesson"] - result["pass_over_y"]
 
 
-def _begin_table(results: Results) -> Table:
+def _begin_table(results: Results) -> MarkdownTable:
     names = ("first_lesson", "imports", "second_first_lesson", "pass_over_y")
     rows = [
         [learner, *(f"{1000 * seconds:.1f}" for seconds in (*(result[name] for name in names), *_beyond(result)))]
         for learner, result in results.items()
     ]
     columns = ("learner", "first fit", "imports alone", "second fit", "y.sum()")
-    return Table("Until the first lesson begins (ms)", (*columns, "first - imports", "second - y.sum()"), rows)
+    return MarkdownTable("Until the first lesson begins (ms)", (*columns, "first - imports", "second - y.sum()"), rows)
 
 
-def _pool_table(results: Results, seconds: float) -> Table:
+def _pool_table(results: Results, seconds: float) -> MarkdownTable:
     rows = [
         [
             name,
@@ -155,7 +160,7 @@ def _pool_table(results: Results, seconds: float) -> Table:
     ]
     columns = ("pool", "rows taught", "largest finished lesson", "stop", "neither fit nor predict")
     more = ("second fit, until its first lesson (ms)", "lesson: when it was over (s)")
-    return Table(f"A pool ten times as large, {_LIMITED}, T = {seconds:g} s", (*columns, *more), rows)
+    return MarkdownTable(f"A pool ten times as large, {_LIMITED}, T = {seconds:g} s", (*columns, *more), rows)
 
 
 def _largest(result: Mapping[str, Any]) -> int:
@@ -196,7 +201,7 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> int:
     """Measure everything; 1 if a goal is missed."""
-    arguments, machine = _arguments(), Environment.here()
+    arguments, environment = _arguments(), Environment.here()
     sizes = Sizes(arguments.rows, arguments.columns, arguments.seconds, arguments.pool_seconds, arguments.first)
     timed, memory, pools = measure_time(sizes), measure_memory(sizes), measure_pools(sizes)
     tables = [
@@ -206,7 +211,9 @@ def main() -> int:
         _pool_table(pools, sizes.pool_seconds),
     ]
     figures = {"time": timed, "memory": memory, "pools": pools}
-    return report("overhead", machine, tables, _goals(timed, memory, pools, sizes), figures, arguments.results)
+    return write_report(
+        "overhead", environment, tables, _goals(timed, memory, pools, sizes), figures, arguments.results
+    )
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from typing import Any
 
 import fitwithin
 from _accuracy_plan import Pair, Plan
-from _accuracy_rivals import Outcome, Rival, Task
-from _machine import Environment
+from _accuracy_rivals import Outcome, Rival, RivalTask
+from _report import Environment
 from fitwithin._research.study.preparing import Prepared, prepare
 from fitwithin._research.study.results import Line, Results
 from fitwithin._research.study.running import Rows
@@ -21,7 +21,7 @@ from fitwithin._research.study.sources import Find, NotToBeHad
 
 
 @dataclass(frozen=True, eq=False)
-class Benchmark:
+class AccuracyBenchmark:
     """A plan, and the file that it is carried out into.
 
     Parameters
@@ -71,7 +71,7 @@ class Benchmark:
 class _Block:
     """One pair and one seed: T is measured, and then everyone runs under limits that follow from it."""
 
-    def __init__(self, benchmark: Benchmark, pair: Pair, seed: int) -> None:
+    def __init__(self, benchmark: AccuracyBenchmark, pair: Pair, seed: int) -> None:
         self._benchmark = benchmark
         self._pair = pair
         self._name = {"dataset": pair.dataset, "learner": pair.learner, "seed": seed}
@@ -114,9 +114,9 @@ class _Block:
         ]
 
     def _add(self, rival: str, share: float, limit: float | None, rows: Rows) -> Line:
-        task = Task(self._pair.learner, rows, limit or 0.0, self._seed)
+        task = RivalTask(self._pair.learner, rows, limit or 0.0, self._seed)
         load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-        found = asdict(attempt(self._benchmark.rivals[rival], task))
+        found = asdict(run_rival(self._benchmark.rivals[rival], task))
         session = {"session": self._benchmark.session, "load": load}
         line = {"kind": "fit", **self._name, "rival": rival, "share": share, "limit": limit, **found, **session}
         self._benchmark.results.append([line])
@@ -124,7 +124,7 @@ class _Block:
         return line
 
 
-def attempt(rival: Rival, task: Task) -> Outcome:
+def run_rival(rival: Rival, task: RivalTask) -> Outcome:
     """Let a rival try; whatever goes wrong in one run is a result, and the benchmark goes on."""
     start = time.perf_counter()
     try:
@@ -160,14 +160,14 @@ def _start(plan: Plan, rivals: Mapping[str, Rival]) -> dict[str, Any]:
     return {
         "kind": "start",
         "machine": asdict(Environment.here()),
-        "code": code_mark(),
+        "code": hash_source(),
         "halves": sorted({pair.half for pair in plan.pairs}),
         "rivals": [rival for rival in plan.rivals if rival in rivals],
         "seeds": list(plan.seeds),
     }
 
 
-def code_mark() -> str:
+def hash_source() -> str:
     """A few letters that change with the package's source, so that nobody compares two versions unknowingly."""
     folder = Path(fitwithin.__file__).parent
     files = sorted(folder.rglob("*.py"))

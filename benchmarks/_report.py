@@ -14,13 +14,13 @@ import numpy as np
 
 from fitwithin._core.environment import Environment
 
-__all__ = ["RESULTS", "Environment", "Goal", "Spread", "Table", "command", "report"]
+__all__ = ["RESULTS", "Environment", "Goal", "MarkdownTable", "Quantiles", "command", "write_report"]
 
 RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True)
-class Table:
+class MarkdownTable:
     """A titled table of text."""
 
     title: str
@@ -44,7 +44,7 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Spread:
+class Quantiles:
     """The middle and the bad end of some figures; the 99th percentile is one of them, never an interpolation."""
 
     p50: float
@@ -52,25 +52,30 @@ class Spread:
     max: float
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> Spread:
+    def of(cls, values: Sequence[float]) -> Quantiles:
         """Of these values."""
         p50, p99 = np.percentile(values, [50, 99], method="higher")
         return cls(float(p50), float(p99), max(values))
 
 
-def report(
+def write_report(
     name: str,
-    machine: Environment,
-    tables: Sequence[Table],
+    environment: Environment,
+    tables: Sequence[MarkdownTable],
     goals: Sequence[Goal],
     figures: Mapping[str, Any],
     folder: Path = RESULTS,
 ) -> int:
     """Print a result and write it as JSON and Markdown; the exit code, 1 if a goal is missed."""
     text = "\n\n".join(
-        [f"# {name}", f"`{command()}`", str(machine), *map(str, tables), "## Goals", "\n".join(map(str, goals))]
+        [f"# {name}", f"`{command()}`", str(environment), *map(str, tables), "## Goals", "\n".join(map(str, goals))]
     )
-    record = {"command": command(), "machine": asdict(machine), "goals": [asdict(goal) for goal in goals], **figures}
+    record = {
+        "command": command(),
+        "machine": asdict(environment),
+        "goals": [asdict(goal) for goal in goals],
+        **figures,
+    }
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.md").write_text(text + "\n")
     (folder / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")

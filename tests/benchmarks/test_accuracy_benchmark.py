@@ -21,19 +21,25 @@ from fitwithin._research.study.running import Rows
 
 # The benchmarks are no package: each is a script, and what it needs lies beside it.
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-accuracy, flaml, plans, rivals, running, summary, tables = map(
+accuracy, flaml, plans, rivals, runs, summary, tables = map(
     import_module,
     (
         "accuracy",
         "_accuracy_flaml",
         "_accuracy_plan",
         "_accuracy_rivals",
-        "_accuracy_running",
+        "_accuracy_runs",
         "_accuracy_summary",
         "_accuracy_tables",
     ),
 )
-Findings, Flaml, Outcome, Plan, Task = summary.Findings, flaml.Flaml, rivals.Outcome, plans.Plan, rivals.Task
+Findings, FlamlRival, Outcome, Plan, RivalTask = (
+    summary.Findings,
+    flaml.FlamlRival,
+    rivals.Outcome,
+    plans.Plan,
+    rivals.RivalTask,
+)
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="a command that Windows does not have")
 
 PAIR = plans.Pair("tune", "made up", "decision-tree", 2000, 1.0)
@@ -88,7 +94,7 @@ def test_a_data_set_is_in_one_half_only_and_is_read_once():
 
 
 def test_the_short_version_stays_off_the_final_half():
-    plan = plans.short_plan(plans.read_pairs())
+    plan = plans.make_short_plan(plans.read_pairs())
 
     assert len(plan.pairs) == 8
     assert {pair.half for pair in plan.pairs} == {"tune"}
@@ -101,9 +107,9 @@ def test_the_short_version_stays_off_the_final_half():
 def test_a_half_and_a_text_choose_pairs():
     pairs = plans.read_pairs()
 
-    assert plans.chosen(pairs, "both") == pairs
-    assert len(plans.chosen(pairs, "tune")) + len(plans.chosen(pairs, "final")) == len(pairs)
-    assert {pair.dataset for pair in plans.chosen(pairs, "both", "covtype")} == {"covtype"}
+    assert plans.select_pairs(pairs, "both") == pairs
+    assert len(plans.select_pairs(pairs, "tune")) + len(plans.select_pairs(pairs, "final")) == len(pairs)
+    assert {pair.dataset for pair in plans.select_pairs(pairs, "both", "covtype")} == {"covtype"}
 
 
 @pytest.mark.parametrize(("full", "shares"), [(5.0, [1.0]), (8.0, [1.0, 0.25]), (30.0, [1.0, 0.25, 0.1])])
@@ -121,14 +127,14 @@ def test_the_rivals_take_turns():
 
 
 def test_the_whole_is_expected_to_take_about_three_hours_and_the_short_version_ten_minutes():
-    every = {**rivals.teaching_rivals(), "flaml": Flaml("")}
+    every = {**rivals.make_local_rivals(), "flaml": FlamlRival("")}
     applies = {key: every[key[0]].applies(key[1]) for key in itertools.product(plans.RIVALS, rivals.LEARNERS)}
 
     def minutes(plan):
         return sum(plans.expected_seconds(plan, applies).values()) / 60
 
     assert 120 < minutes(Plan(plans.read_pairs())) < 200
-    assert minutes(plans.short_plan(plans.read_pairs())) < 10
+    assert minutes(plans.make_short_plan(plans.read_pairs())) < 10
 
 
 # The rivals
@@ -136,7 +142,7 @@ def test_the_whole_is_expected_to_take_about_three_hours_and_the_short_version_t
 
 @pytest.mark.parametrize("name", ["full", "auto", "tct", "double", "tct_al"])
 def test_a_teacher_returns_a_model_and_tells_what_it_took(rows, name):
-    outcome = rivals.teaching_rivals()[name].run(Task("decision-tree", rows, 10.0, 0))
+    outcome = rivals.make_local_rivals()[name].run(RivalTask("decision-tree", rows, 10.0, 0))
 
     assert outcome.accuracy > 0.5
     assert outcome.error is None
@@ -146,9 +152,9 @@ def test_a_teacher_returns_a_model_and_tells_what_it_took(rows, name):
 
 
 def test_sgd_teaches_the_stand_in_of_a_linear_learner_only(rows):
-    sgd = rivals.teaching_rivals()["sgd"]
+    sgd = rivals.make_local_rivals()["sgd"]
 
-    outcome = sgd.run(Task("logistic-regression", rows, 1.0, 0))
+    outcome = sgd.run(RivalTask("logistic-regression", rows, 1.0, 0))
 
     assert [learner for learner in rivals.LEARNERS if sgd.applies(learner)] == ["linear-svm", "logistic-regression"]
     assert outcome.stop == "time"
@@ -156,16 +162,16 @@ def test_sgd_teaches_the_stand_in_of_a_linear_learner_only(rows):
 
 
 def test_active_teaching_needs_a_learner_that_says_how_sure_it_is():
-    active = rivals.teaching_rivals()["tct_al"]
+    active = rivals.make_local_rivals()["tct_al"]
 
     assert {learner for learner in rivals.LEARNERS if not active.applies(learner)} == {"linear-svm"}
 
 
 @pytest.mark.parametrize(("limit", "stop"), [(0.001, "time"), (60.0, "all trees")])
 def test_lightgbm_is_stopped_by_its_callback(rows, limit, stop):
-    rival = rivals.teaching_rivals()["lightgbm-callback"]
+    rival = rivals.make_local_rivals()["lightgbm-callback"]
 
-    outcome = rival.run(Task("lightgbm", rows, limit, 0))
+    outcome = rival.run(RivalTask("lightgbm", rows, limit, 0))
 
     assert outcome.stop == stop
     assert outcome.accuracy > 0.4
@@ -174,7 +180,7 @@ def test_lightgbm_is_stopped_by_its_callback(rows, limit, stop):
 
 def test_every_learner_can_be_taught(rows):
     for learner in rivals.LEARNERS:
-        assert rivals.teaching_rivals()["full"].run(Task(learner, rows, 0.0, 0)).accuracy > 0.5, learner
+        assert rivals.make_local_rivals()["full"].run(RivalTask(learner, rows, 0.0, 0)).accuracy > 0.5, learner
 
 
 @pytest.mark.skipif(importlib.util.find_spec("flaml") is None, reason="FLAML is not installed")
@@ -182,7 +188,7 @@ def test_every_learner_can_be_taught(rows):
 def test_flaml_runs_in_a_process_of_its_own(rows, kind):
     table = Rows(kind(rows.X), rows.y, rows.train)
 
-    outcome = Flaml(sys.executable).run(Task("lightgbm", table, 1.0, 0))
+    outcome = FlamlRival(sys.executable).run(RivalTask("lightgbm", table, 1.0, 0))
 
     assert outcome.error is None
     assert outcome.accuracy > 0.4
@@ -200,7 +206,7 @@ def test_an_interpreter_without_flaml_is_recognised():
 
 @posix_only
 def test_a_worker_that_fails_is_a_result(rows):
-    outcome = Flaml("/bin/false").run(Task("lightgbm", rows, 1.0, 0))
+    outcome = FlamlRival("/bin/false").run(RivalTask("lightgbm", rows, 1.0, 0))
 
     assert outcome.accuracy is None
     assert outcome.error == "exit code 1"
@@ -213,7 +219,7 @@ def test_a_block_measures_t_first_and_gives_everyone_a_share_of_it(find, tmp_pat
     everyone = {"full": Sham(fit_seconds=10.0), "auto": Sham(), "double": Sham()}
     results = Results(tmp_path / "lines.jsonl")
 
-    running.Benchmark(Plan((PAIR,), ("full", "auto", "double"), seeds=(0,)), everyone, find, results).run()
+    runs.AccuracyBenchmark(Plan((PAIR,), ("full", "auto", "double"), seeds=(0,)), everyone, find, results).run()
 
     fits = results.of_kind("fit")
     assert [fit["rival"] for fit in fits] == ["full", "auto", "double", "double", "auto"]
@@ -229,7 +235,7 @@ def test_every_seed_has_the_shares_of_the_first(find, tmp_path):
     auto = Sham()
     plan = Plan((PAIR,), ("full", "auto"), seeds=(0, 1))
 
-    running.Benchmark(plan, {"full": Faster(), "auto": auto}, find, Results(tmp_path / "lines.jsonl")).run()
+    runs.AccuracyBenchmark(plan, {"full": Faster(), "auto": auto}, find, Results(tmp_path / "lines.jsonl")).run()
 
     assert [task.limit for task in auto.tasks] == [10.0, 2.5, 7.0, 1.75]
 
@@ -238,7 +244,7 @@ def test_what_is_there_is_not_run_again(find, tmp_path):
     plan = Plan((PAIR,), ("full", "auto"), seeds=(0,))
     everyone = {"full": Sham(), "auto": Sham()}
     for _ in range(2):
-        running.Benchmark(plan, everyone, find, Results(tmp_path / "lines.jsonl")).run()
+        runs.AccuracyBenchmark(plan, everyone, find, Results(tmp_path / "lines.jsonl")).run()
 
     assert len(everyone["full"].tasks) == 1
     assert len(everyone["auto"].tasks) == 2
@@ -247,11 +253,13 @@ def test_what_is_there_is_not_run_again(find, tmp_path):
 def test_after_an_interruption_t_is_measured_anew(find, tmp_path):
     full, auto, late = Sham(fit_seconds=4.0), Sham(), Sham()
     file = tmp_path / "lines.jsonl"
-    running.Benchmark(Plan((PAIR,), ("full", "auto"), (0,)), {"full": full, "auto": auto}, find, Results(file)).run()
+    runs.AccuracyBenchmark(
+        Plan((PAIR,), ("full", "auto"), (0,)), {"full": full, "auto": auto}, find, Results(file)
+    ).run()
     full.outcome = replace(full.outcome, fit_seconds=6.0)
     everyone = {"full": full, "auto": auto, "double": late}
 
-    running.Benchmark(Plan((PAIR,), ("full", "auto", "double"), (0,)), everyone, find, Results(file)).run()
+    runs.AccuracyBenchmark(Plan((PAIR,), ("full", "auto", "double"), (0,)), everyone, find, Results(file)).run()
 
     assert len(full.tasks) == 2
     assert len(auto.tasks) == 1
@@ -263,11 +271,11 @@ def test_a_rival_that_raises_leaves_a_line(rows):
         def run(self, task):
             raise RuntimeError("no\nluck")
 
-    assert running.attempt(Raising(), Task("decision-tree", rows, 3.0, 0)).error == "RuntimeError: no"
+    assert runs.run_rival(Raising(), RivalTask("decision-tree", rows, 3.0, 0)).error == "RuntimeError: no"
 
 
 def test_the_mark_of_the_code_stays_while_the_code_does():
-    assert running.code_mark() == running.code_mark()
+    assert runs.hash_source() == runs.hash_source()
 
 
 # The summary
@@ -344,7 +352,7 @@ def test_goals_are_met_or_missed_as_the_numbers_say():
     for dataset in "ab":
         lines += [a_fit("auto", 0.9, dataset), a_fit("double", 0.8, dataset), a_fit("full", 0.91, dataset)]
 
-    found = {goal.text.split(";")[0]: goal.met for goal in tables.goals(Findings(lines, "tune"))}
+    found = {goal.text.split(";")[0]: goal.met for goal in tables.make_goals(Findings(lines, "tune"))}
 
     assert found == {
         "tune: against double at least 70% wins and at most 5% losses": True,
@@ -359,8 +367,10 @@ def test_losses_and_troubles_are_listed_with_their_numbers():
     lines = [a_pair(), a_fit("auto", 0.80), a_fit("double", 0.85), a_fit("tct", **NO_MODEL), a_fit("full", 0.8)]
     findings = Findings([*lines, a_fit("full", 0.8, fit_seconds=1.0)])
 
-    assert tables.loss_table(findings).rows == [["tune", "a", "lightgbm", "double", "T", "80.00", "85.00", "-5.00"]]
-    assert [row[2:] for row in tables.trouble_table(findings).rows] == [
+    assert tables.make_loss_table(findings).rows == [
+        ["tune", "a", "lightgbm", "double", "T", "80.00", "85.00", "-5.00"]
+    ]
+    assert [row[2:] for row in tables.make_problem_table(findings).rows] == [
         ["tct, T, seed 0", "NoModelInTime: no"],
         ["full", "T is 1.0 s, not between 3 and 60 s"],
     ]
@@ -369,7 +379,7 @@ def test_losses_and_troubles_are_listed_with_their_numbers():
 def test_the_table_of_pairs_shows_everyone_and_auto_below_t():
     lines = [a_pair(), a_fit("full", 0.9), a_fit("auto", 0.8), a_fit("auto", 0.7, share=0.25)]
 
-    table = tables.pair_table(Findings(lines))
+    table = tables.make_pair_table(Findings(lines))
 
     assert table.columns[-3:] == ("full", "auto", "auto, 0.25 T")
     assert table.rows[0][3:] == ["1,000 of 5,000", "10.0", "90.00", "80.00", "70.00"]
@@ -378,7 +388,7 @@ def test_the_table_of_pairs_shows_everyone_and_auto_below_t():
 def test_variants_are_compared_with_auto():
     lines = [a_pair(), a_fit("auto", 0.9), a_fit("auto-without", 0.8), a_fit("double", 0.7)]
 
-    rows = tables.variant_table(Findings(lines), ["auto", "auto-without", "never run"]).rows
+    rows = tables.make_variant_table(Findings(lines), ["auto", "auto-without", "never run"]).rows
 
     assert rows == [["auto", "", "1-0-0 +20.00", "", ""], ["auto-without", "0-0-1 -10.00", "1-0-0 +10.00", "", ""]]
 
@@ -387,7 +397,7 @@ def test_the_summary_is_written_with_pictures(tmp_path, capsys):
     start = {"kind": "start", "machine": {"date": "today"}, "halves": ["tune"], "code": "abc"}
     lines = [start, a_pair(), a_fit("full", 0.9), a_fit("auto", 0.8), a_fit("double", 0.7)]
 
-    missed = accuracy.sum_up(lines, Environment.here(), tmp_path, "accuracy")
+    missed = accuracy.write_summary(lines, Environment.here(), tmp_path, "accuracy")
 
     assert missed == 1
     assert {file.name for file in tmp_path.iterdir()} == {

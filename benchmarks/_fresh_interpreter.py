@@ -16,9 +16,9 @@ from typing import Any
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from _data import Features, Target, make_pool
-from _learners import Logged, Majority, working_times
-from _memory import watch_memory
+from _learners import LoggingClassifier, MajorityClassifier, read_working_times
+from _peak_memory import measure_peak_memory
+from _synthetic_data import Features, Target, make_pool
 from fitwithin import Round, TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
 from fitwithin.backends import Process
@@ -29,7 +29,7 @@ _IDLE_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
-class Spec:
+class FitSpec:
     """What to measure.
 
     Parameters
@@ -67,16 +67,16 @@ def _lightgbm() -> Any:
 
 
 LEARNERS: Mapping[str, Callable[[], Any]] = {
-    "trivial": Majority,
+    "trivial": MajorityClassifier,
     "GaussianNB": GaussianNB,
     "DecisionTree(max_depth=5)": lambda: DecisionTreeClassifier(max_depth=5),
     "LightGBM(n_jobs=1)": _lightgbm,
-    "trivial, reads all": lambda: Majority(reads=True, pause=0.1),
+    "trivial, reads all": lambda: MajorityClassifier(reads=True, pause=0.1),
     "hangs": lambda: AwkwardClassifier("hangs in Python", above=500),
 }
 
 
-def run_fresh(spec: Spec) -> dict[str, Any]:
+def measure_in_fresh_interpreter(spec: FitSpec) -> dict[str, Any]:
     """Measure in a new interpreter."""
     command = [sys.executable, __file__, json.dumps(asdict(spec))]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
@@ -84,7 +84,7 @@ def run_fresh(spec: Spec) -> dict[str, Any]:
     return result
 
 
-def import_seconds(learner: str, repeats: int = 3) -> float:
+def measure_import_seconds(learner: str, repeats: int = 3) -> float:
     """From the start of an interpreter until it has imported the package and the learner; the median."""
     module = type(LEARNERS[learner]()).__module__
     path = str(Path(__file__).parent)
@@ -106,7 +106,7 @@ class _WatchedProcess(Process):
         return super().open(budget)
 
 
-def _time(spec: Spec, X: Features, y: Target, folder: Path) -> dict[str, Any]:
+def _time(spec: FitSpec, X: Features, y: Target, folder: Path) -> dict[str, Any]:
     first, classifier = _timed_fit(spec, X, y, folder / "first", _stop_rule(spec))
     second, _ = _timed_fit(spec, X, y, folder / "second", lambda _: True)
     start = time.monotonic()
@@ -122,16 +122,16 @@ def _time(spec: Spec, X: Features, y: Target, folder: Path) -> dict[str, Any]:
 
 
 def _timed_fit(
-    spec: Spec, X: Features, y: Target, file: Path, stop: Callable[[Round], bool]
+    spec: FitSpec, X: Features, y: Target, file: Path, stop: Callable[[Round], bool]
 ) -> tuple[dict[str, float], TimeConstrainedClassifier]:
     """Fit, and say how long the learner was at work: by its own notes, and by the history."""
     backend = _WatchedProcess()
-    classifier = _classifier(spec, Logged(LEARNERS[spec.learner](), file=str(file)), backend, stop)
+    classifier = _classifier(spec, LoggingClassifier(LEARNERS[spec.learner](), file=str(file)), backend, stop)
     start = time.monotonic()
     classifier.fit(X, y)
     elapsed = time.monotonic() - start
     killed_at = start + min(elapsed, spec.seconds - backend.budget.reserved)
-    times = working_times(str(file), killed_at)
+    times = read_working_times(str(file), killed_at)
     in_vain = sum(end - begin for begin, end in times if end == killed_at)
     noted = sum(one.seconds_fit + one.seconds_exam for one in classifier.history_)
     return {
@@ -143,12 +143,12 @@ def _timed_fit(
     }, classifier
 
 
-def _measure_memory(spec: Spec, X: Features, y: Target) -> dict[str, Any]:
+def _measure_memory(spec: FitSpec, X: Features, y: Target) -> dict[str, Any]:
     learner = LEARNERS[spec.learner]()
     _classifier(spec, learner, Process(), _stop_rule(spec)).fit(X[:300].copy(), y[:300])
     time.sleep(_IDLE_SECONDS)
     classifier = _classifier(spec, learner, Process(), _stop_rule(spec))
-    with watch_memory() as beyond:
+    with measure_peak_memory() as beyond:
         classifier.fit(X, y)
     history = classifier.history_
     # All that TCT teaches after its first lesson it has examined before.
@@ -162,7 +162,9 @@ def _measure_memory(spec: Spec, X: Features, y: Target) -> dict[str, Any]:
     }
 
 
-def _classifier(spec: Spec, learner: Any, backend: Process, stop: Callable[[Round], bool]) -> TimeConstrainedClassifier:
+def _classifier(
+    spec: FitSpec, learner: Any, backend: Process, stop: Callable[[Round], bool]
+) -> TimeConstrainedClassifier:
     return TimeConstrainedClassifier(
         learner,
         time_limit=spec.seconds,
@@ -173,11 +175,11 @@ def _classifier(spec: Spec, learner: Any, backend: Process, stop: Callable[[Roun
     )
 
 
-def _stop_rule(spec: Spec) -> Callable[[Round], bool]:
+def _stop_rule(spec: FitSpec) -> Callable[[Round], bool]:
     return lambda finished: spec.stop_above is not None and finished.rows >= spec.stop_above
 
 
-def main(spec: Spec) -> None:
+def main(spec: FitSpec) -> None:
     """Measure here, and print the result as JSON."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -186,4 +188,4 @@ def main(spec: Spec) -> None:
 
 
 if __name__ == "__main__":
-    main(Spec(**json.loads(sys.argv[1])))
+    main(FitSpec(**json.loads(sys.argv[1])))

@@ -15,8 +15,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from _data import Features, Target, make_pool
-from _learners import LargeWhenLate, Majority, SlowWhenLarge
+from _learners import LargeWhenLate, MajorityClassifier, SlowWhenLarge
+from _synthetic_data import Features, Target, make_pool
 from fitwithin.teachers import TCT, Teacher
 from fitwithin.testing import TROUBLES, AwkwardClassifier
 
@@ -25,7 +25,7 @@ _HELD_OUT = 2_000
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class LabelledPool:
     """Rows to learn from, and a few to see whether the model works."""
 
     X: Features
@@ -34,14 +34,14 @@ class Pool:
     y_test: Target
 
     @classmethod
-    def of(cls, rows: int, columns: int = 20) -> Pool:
+    def of(cls, rows: int, columns: int = 20) -> LabelledPool:
         """So many rows to learn from."""
         X, y = make_pool(rows + _HELD_OUT, columns)
         return cls(X[:rows], y[:rows], X[rows:], y[rows:])
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class DeadlineCase:
     """A learner that gives a model in its first round and is in the way of the deadline afterwards.
 
     Parameters
@@ -50,7 +50,7 @@ class Case:
         What it does.
     learner : callable
         Makes the learner of a run, which may depend on how many of the runs are over, from 0 to 1.
-    pool : Pool
+    pool : LabelledPool
         What it learns from.
     teacher : Teacher
         Who chooses the lessons.
@@ -58,11 +58,11 @@ class Case:
 
     name: str
     learner: Callable[[float], Any]
-    pool: Pool
+    pool: LabelledPool
     teacher: Teacher
 
 
-def all_cases(scale: float, seconds: float, folder: Path) -> list[Case]:
+def make_cases(scale: float, seconds: float, folder: Path) -> list[DeadlineCase]:
     """Every case.
 
     Parameters
@@ -74,37 +74,43 @@ def all_cases(scale: float, seconds: float, folder: Path) -> list[Case]:
     folder : Path
         For the forest.
     """
-    small, large, huge = Pool.of(20_000), Pool.of(round(1_000_000 * scale)), Pool.of(round(10_000_000 * scale))
+    small, large, huge = (
+        LabelledPool.of(20_000),
+        LabelledPool.of(round(1_000_000 * scale)),
+        LabelledPool.of(round(10_000_000 * scale)),
+    )
     return [
         *(_trouble(name, small) for name in TROUBLES),
         _slow("RandomForest(n_jobs=2)", RandomForestClassifier(n_jobs=2), large),
-        _slow("libsvm SVC", SVC(), Pool.of(round(100_000 * scale))),
+        _slow("libsvm SVC", SVC(), LabelledPool.of(round(100_000 * scale))),
         _slow("LightGBM(n_jobs=2)", LGBMClassifier(n_jobs=2, verbosity=-1), large),
         _late_forest(small, seconds, scale, folder / "forest.joblib"),
         _healthy("decision tree", DecisionTreeClassifier(), large),
         # Here the learner takes no time, and what may be late is our own choosing and copying.
-        _healthy("trivial learner", Majority(), huge),
+        _healthy("trivial learner", MajorityClassifier(), huge),
     ]
 
 
-def _trouble(name: str, pool: Pool) -> Case:
-    return Case(name, lambda _: AwkwardClassifier(name, above=500), pool, TCT(first=500))
+def _trouble(name: str, pool: LabelledPool) -> DeadlineCase:
+    return DeadlineCase(name, lambda _: AwkwardClassifier(name, above=500), pool, TCT(first=500))
 
 
-def _slow(name: str, learner: Any, pool: Pool) -> Case:
+def _slow(name: str, learner: Any, pool: LabelledPool) -> DeadlineCase:
     # Half of the rows, then all of them: the largest lesson that this pool has, and one that the
     # cost model lets begin, because it knows only the quick model of the first half.
     slow = SlowWhenLarge(learner, above=len(pool.X) // 2)
-    return Case(f"{name}, {len(pool.X):,} rows", lambda _: slow, pool, TCT(first=0.5))
+    return DeadlineCase(f"{name}, {len(pool.X):,} rows", lambda _: slow, pool, TCT(first=0.5))
 
 
-def _healthy(name: str, learner: Any, pool: Pool) -> Case:
-    return Case(f"healthy: {name}, {len(pool.X):,} rows", lambda _: learner, pool, TCT())
+def _healthy(name: str, learner: Any, pool: LabelledPool) -> DeadlineCase:
+    return DeadlineCase(f"healthy: {name}, {len(pool.X):,} rows", lambda _: learner, pool, TCT())
 
 
-def _late_forest(pool: Pool, seconds: float, scale: float, file: Path) -> Case:
+def _late_forest(pool: LabelledPool, seconds: float, scale: float, file: Path) -> DeadlineCase:
     size = _store_forest(_FOREST_BYTES * scale, file)
-    return Case(f"forest of {size / 1e6:.0f} MB at the end", partial(_ready_at, file, seconds), pool, TCT(first=500))
+    return DeadlineCase(
+        f"forest of {size / 1e6:.0f} MB at the end", partial(_ready_at, file, seconds), pool, TCT(first=500)
+    )
 
 
 def _ready_at(file: Path, seconds: float, progress: float) -> LargeWhenLate:

@@ -21,7 +21,7 @@ _PERIOD = 0.02
 
 
 @dataclass
-class Memory:
+class MemoryUsage:
     """Bytes of a family of processes.
 
     Parameters
@@ -37,15 +37,15 @@ class Memory:
 
 
 @contextmanager
-def watch_memory() -> Iterator[Memory]:
+def measure_peak_memory() -> Iterator[MemoryUsage]:
     """Sample this process and its descendants; afterwards the peak beyond what there was at the start."""
-    beyond = Memory()
+    beyond = MemoryUsage()
     command = [sys.executable, __file__, str(os.getpid())]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as sampler:
         assert sampler.stdout is not None
-        before = Memory(**json.loads(sampler.stdout.readline()))
+        before = MemoryUsage(**json.loads(sampler.stdout.readline()))
         yield beyond
-        peak = Memory(**json.loads(sampler.communicate()[0]))
+        peak = MemoryUsage(**json.loads(sampler.communicate()[0]))
     beyond.pss, beyond.own = peak.pss - before.pss, peak.own - before.own
 
 
@@ -56,28 +56,28 @@ def main(pid: int) -> None:
     print(json.dumps(asdict(peak)), flush=True)
     while not select.select([sys.stdin], [], [], _PERIOD)[0]:
         now = _sample(process)
-        peak = Memory(max(peak.pss, now.pss), max(peak.own, now.own))
+        peak = MemoryUsage(max(peak.pss, now.pss), max(peak.own, now.own))
     print(json.dumps(asdict(peak)), flush=True)
 
 
-def _sample(process: psutil.Process) -> Memory:
+def _sample(process: psutil.Process) -> MemoryUsage:
     # Shares move while we read: a page that a new process begins to map after its parent was read
     # would count one and a half times. The smaller of two readings of the parent does not.
     first = _read(process.pid)
     children = [_read(child.pid) for child in process.children(recursive=True) if child.pid != os.getpid()]
     again = _read(process.pid)
-    parent = Memory(min(first.pss, again.pss), min(first.own, again.own))
-    return Memory(sum(one.pss for one in (parent, *children)), sum(one.own for one in (parent, *children)))
+    parent = MemoryUsage(min(first.pss, again.pss), min(first.own, again.own))
+    return MemoryUsage(sum(one.pss for one in (parent, *children)), sum(one.own for one in (parent, *children)))
 
 
-def _read(pid: int) -> Memory:
+def _read(pid: int) -> MemoryUsage:
     try:
         with open(f"/proc/{pid}/smaps_rollup") as file:
             lines = dict(line.split(":") for line in file.readlines()[1:])
     except OSError:
-        return Memory()
+        return MemoryUsage()
     kilobytes = {name: int(text.split()[0]) for name, text in lines.items()}
-    return Memory(1024 * kilobytes["Pss"], 1024 * (kilobytes["Pss_Anon"] + kilobytes["Pss_Shmem"]))
+    return MemoryUsage(1024 * kilobytes["Pss"], 1024 * (kilobytes["Pss_Anon"] + kilobytes["Pss_Shmem"]))
 
 
 if __name__ == "__main__":

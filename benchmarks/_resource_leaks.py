@@ -22,7 +22,7 @@ def adopt_orphans() -> None:
 
 
 @contextmanager
-def private_temporary_folder() -> Iterator[None]:
+def use_private_temporary_folder() -> Iterator[None]:
     """Give this process and all it starts a temporary folder of their own, where nobody else leaves anything."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
@@ -34,7 +34,7 @@ def private_temporary_folder() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class ResourceSnapshot:
     """What is there at a moment.
 
     Parameters
@@ -60,9 +60,9 @@ class Surroundings:
         )
 
 
-def left_behind(before: Surroundings) -> list[str]:
+def find_leaks(before: ResourceSnapshot) -> list[str]:
     """What is there now that was not before, in words; one idle helper is nothing."""
-    now = Surroundings.now()
+    now = ResourceSnapshot.now()
     grown = now.descriptors - before.descriptors
     return [
         *(f"process: {name}" for name in _processes()),
@@ -72,9 +72,9 @@ def left_behind(before: Surroundings) -> list[str]:
     ]
 
 
-def wait_until_clear(before: Surroundings, since: float, stop_signal: float = 1.0) -> tuple[list[str], float]:
+def wait_for_cleanup(before: ResourceSnapshot, since: float, stop_signal: float = 1.0) -> tuple[list[str], float]:
     """What is still left behind when the stop_signal is over, and when nothing was, in seconds since then."""
-    while (left := left_behind(before)) and time.perf_counter() - since < stop_signal:
+    while (left := find_leaks(before)) and time.perf_counter() - since < stop_signal:
         time.sleep(0.01)
     return left, time.perf_counter() - since
 
