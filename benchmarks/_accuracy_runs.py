@@ -1,4 +1,4 @@
-"""The runs: every rival on every pair, one line a run, gone on with where they were left."""
+"""Resumable runs of the accuracy benchmark: every rival on every pair, one result line for each run."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from fitwithin._research.study.sources import Find, NotToBeHad
 
 @dataclass(frozen=True, eq=False)
 class AccuracyBenchmark:
-    """A plan, and the file that it is carried out into.
+    """A plan and the file with its results.
 
     Parameters
     ----------
     plan : Plan
-        What to run.
+        The plan.
     rivals : mapping of str to Rival
-        Those of the plan's rivals that are at hand.
+        The available rivals of the plan.
     find : callable
-        Gives a data set by its name.
+        Returns a data set by its name.
     results : Results
-        Lines are appended to it; what is there already is not run again.
+        Results so far; new lines are appended, and finished runs are not repeated.
     """
 
     plan: Plan
@@ -42,11 +42,11 @@ class AccuracyBenchmark:
     results: Results
 
     def run(self) -> None:
-        """Carry out what is left of the plan."""
-        self.results.append([_start(self.plan, self.rivals)])
-        for dataset, pairs in self.plan.by_dataset():
+        """Run the unfinished part of the plan."""
+        self.results.append([_make_start_line(self.plan, self.rivals)])
+        for dataset, pairs in self.plan.group_by_dataset():
             blocks = [_Block(self, pair, seed) for pair in pairs for seed in self.plan.seeds]
-            if any(block.is_open for block in blocks):
+            if any(block.is_unfinished for block in blocks):
                 self._run_dataset(dataset, pairs)
 
     def _run_dataset(self, dataset: str, pairs: list[Pair]) -> None:
@@ -58,18 +58,18 @@ class AccuracyBenchmark:
             return
         for pair in pairs:
             rows = Rows.of(prepared, pair.rows, self.plan.test_rows)
-            self.results.append([_pair_line(pair, prepared, rows)])
+            self.results.append([_make_pair_line(pair, prepared, rows)])
             for seed in self.plan.seeds:
                 _Block(self, pair, seed).run(rows)
 
     @property
     def session(self) -> int:
-        """How often the benchmark was started with this file."""
+        """Number of times that the benchmark was started with this file."""
         return len(self.results.of_kind("start"))
 
 
 class _Block:
-    """One pair and one seed: T is measured, and then everyone runs under limits that follow from it."""
+    """One pair and one seed: measures T, then runs every rival with limits that depend on it."""
 
     def __init__(self, benchmark: AccuracyBenchmark, pair: Pair, seed: int) -> None:
         self._benchmark = benchmark
@@ -78,54 +78,54 @@ class _Block:
         self._seed = seed
 
     @property
-    def is_open(self) -> bool:
-        """Whether anything is left to be run."""
-        full = self._full()
-        return full is None or (full["error"] is None and bool(self._left()))
+    def is_unfinished(self) -> bool:
+        """Whether a run is missing."""
+        full = self._find_full_line()
+        return full is None or (full["error"] is None and bool(self._find_missing_runs()))
 
     def run(self, rows: Rows) -> None:
-        """Measure T, then run everyone who has no line yet."""
-        if not self.is_open:
+        """Measure T, then run every rival that has no line yet."""
+        if not self.is_unfinished:
             return
-        full = self._full()
-        # The machine may be slower or faster than it was when the benchmark was last left.
+        full = self._find_full_line()
+        # The machine may be slower or faster than in the last session.
         if full is None or full["session"] != self._benchmark.session:
-            full = self._add("full", 1.0, None, rows)
+            full = self._run_and_record("full", 1.0, None, rows)
         if full["error"] is None:
-            for rival, share in self._left():
-                self._add(rival, share, share * full["fit_seconds"], rows)
+            for rival, share in self._find_missing_runs():
+                self._run_and_record(rival, share, share * full["fit_seconds"], rows)
 
-    def _full(self) -> Line | None:
+    def _find_full_line(self) -> Line | None:
         lines = self._benchmark.results.of_kind("fit", rival="full", **self._name)
         return lines[-1] if lines else None
 
-    def _left(self) -> list[tuple[str, float]]:
-        """Who is to be run, with which share of T."""
+    def _find_missing_runs(self) -> list[tuple[str, float]]:
+        """Return the missing runs as rivals and shares of T."""
         plan, rivals, results = self._benchmark.plan, self._benchmark.rivals, self._benchmark.results
         done = {(line["rival"], line["share"]) for line in results.of_kind("fit", **self._name)}
-        # By the first T that was measured, so that every seed has the same shares.
+        # The first measured T decides, so that every seed has the same shares.
         pair = {"dataset": self._pair.dataset, "learner": self._pair.learner}
         measured = [line for line in results.of_kind("fit", rival="full", **pair) if line["error"] is None]
         return [
             (rival, share)
-            for share in plan.shares_of(measured[0]["fit_seconds"])
-            for rival in plan.turns(self._seed, share)
+            for share in plan.find_shares(measured[0]["fit_seconds"])
+            for rival in plan.rotate_rivals(self._seed, share)
             if rival in rivals and rivals[rival].applies(self._pair.learner) and (rival, share) not in done
         ]
 
-    def _add(self, rival: str, share: float, limit: float | None, rows: Rows) -> Line:
+    def _run_and_record(self, rival: str, share: float, limit: float | None, rows: Rows) -> Line:
         task = RivalTask(self._pair.learner, rows, limit or 0.0, self._seed)
         load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
         found = asdict(run_rival(self._benchmark.rivals[rival], task))
         session = {"session": self._benchmark.session, "load": load}
         line = {"kind": "fit", **self._name, "rival": rival, "share": share, "limit": limit, **found, **session}
         self._benchmark.results.append([line])
-        print(_in_words(self._pair, line), flush=True)
+        print(_format_line(self._pair, line), flush=True)
         return line
 
 
 def run_rival(rival: Rival, task: RivalTask) -> Outcome:
-    """Let a rival try; whatever goes wrong in one run is a result, and the benchmark goes on."""
+    """Run a rival; an exception becomes a result, so that the benchmark continues."""
     start = time.perf_counter()
     try:
         return rival.run(task)
@@ -134,13 +134,13 @@ def run_rival(rival: Rival, task: RivalTask) -> Outcome:
         return Outcome(time.perf_counter() - start, error=f"{type(error).__name__}: {first}")
 
 
-def _in_words(pair: Pair, line: Line) -> str:
+def _format_line(pair: Pair, line: Line) -> str:
     accuracy = line["error"] if line["accuracy"] is None else f"{100 * line['accuracy']:.2f} %"
     limit = "no limit" if line["limit"] is None else f"{line['limit']:.1f} s"
     return f"{pair.name}, seed {line['seed']}: {line['rival']}: {accuracy}, {line['seconds']:.1f} s of {limit}"
 
 
-def _pair_line(pair: Pair, prepared: Prepared, rows: Rows) -> Line:
+def _make_pair_line(pair: Pair, prepared: Prepared, rows: Rows) -> Line:
     return {
         "kind": "pair",
         "half": pair.half,
@@ -155,8 +155,8 @@ def _pair_line(pair: Pair, prepared: Prepared, rows: Rows) -> Line:
     }
 
 
-def _start(plan: Plan, rivals: Mapping[str, Rival]) -> dict[str, Any]:
-    """On what, and with what, the lines that follow were measured."""
+def _make_start_line(plan: Plan, rivals: Mapping[str, Rival]) -> dict[str, Any]:
+    """Return the line with the conditions of the following runs."""
     return {
         "kind": "start",
         "machine": asdict(Environment.here()),
@@ -168,7 +168,7 @@ def _start(plan: Plan, rivals: Mapping[str, Rival]) -> dict[str, Any]:
 
 
 def hash_source() -> str:
-    """A few letters that change with the package's source, so that nobody compares two versions unknowingly."""
+    """Return a short hash of the package's source, which tells results of two versions apart."""
     folder = Path(fitwithin.__file__).parent
     files = sorted(folder.rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""A scatter of auto against each rival: one panel a rival, the same axes, the diagonal."""
+"""Scatter plots of auto against each rival, one panel for each rival."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from matplotlib.lines import Line2D
 
 from _accuracy_summary import AUTO, Contest, Findings
 
-# Okabe and Ito's colours, which colour-blind readers tell apart, darkened for white paper; a shape for each learner.
-_LOOKS = (
+# Colour and shape of each learner. Okabe and Ito's colours for colour-blind readers, darkened for white paper.
+_MARKERS = (
     ("#0072b2", "o"),
     ("#b84a00", "s"),
     ("#007a5a", "^"),
@@ -21,8 +21,11 @@ _LOOKS = (
     ("#555555", "P"),
     ("#222222", "X"),
 )
-_ACROSS = 4
-_PANEL = 2.6
+# Panels in a row.
+_MAX_COLUMNS = 4
+
+# Width and height of a panel in inches.
+_PANEL_INCHES = 2.6
 _STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -30,74 +33,74 @@ _STYLE = {
     "axes.grid": True,
     "axes.axisbelow": True,
     "grid.color": "#e4e4e4",
-    # Without the salt and the date the same lines would give different files.
+    # A fixed salt, and no date below, make the files reproducible.
     "svg.hashsalt": "fitwithin",
 }
 
 
 def draw_scatter(findings: Findings, folder: Path, name: str, share: float = 1.0) -> list[Path]:
-    """Draw test accuracies at a share of T, and write them as PNG and SVG.
+    """Draw test accuracies at a share of T, and write the figure as PNG and SVG.
 
     Parameters
     ----------
     findings : Findings
-        What was measured.
+        The measurements.
     folder, name : Path, str
-        Of the files, without the ending.
+        Folder and name of the files, without the suffix.
     share : float, default=1.0
-        Of T.
+        Time limit as a share of T.
 
     Returns
     -------
     list of Path
-        The files; none where there is nothing to draw.
+        The written files; empty if there is nothing to draw.
     """
     contests = [findings.contest(AUTO, rival, share) for rival in findings.rivals if rival != AUTO]
     contests = [contest for contest in contests if any(duel.difference is not None for duel in contest.duels)]
     if not contests:
         return []
     with matplotlib.style.context(["default", _STYLE]):
-        figure = _figure(findings, contests)
+        figure = _make_figure(findings, contests)
         files = [folder / f"{name}.png", folder / f"{name}.svg"]
         figure.savefig(files[0], dpi=150, metadata={"Software": None})
         figure.savefig(files[1], metadata={"Date": None})
     return files
 
 
-def _figure(findings: Findings, contests: list[Contest]) -> Figure:
-    across = min(_ACROSS, len(contests))
+def _make_figure(findings: Findings, contests: list[Contest]) -> Figure:
+    across = min(_MAX_COLUMNS, len(contests))
     down = -(-len(contests) // across)
-    figure = Figure(figsize=(_PANEL * across + 0.4, _PANEL * down + 0.9), layout="constrained")
+    figure = Figure(figsize=(_PANEL_INCHES * across + 0.4, _PANEL_INCHES * down + 0.9), layout="constrained")
     grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
     low = min(100 * min(duel.first or 1.0, duel.second or 1.0) for contest in contests for duel in contest.duels)
-    for place, axes in enumerate(grid.flat):
-        if place < len(contests):
-            _panel(axes, findings, contests[place], 5 * (low // 5))
-            # The lowest panel of a column has the numbers, even where the last row is not full.
-            axes.tick_params(labelbottom=place + across >= len(contests))
+    for index, axes in enumerate(grid.flat):
+        if index < len(contests):
+            _draw_panel(axes, findings, contests[index], 5 * (low // 5))
+            # The lowest panel of each column has tick labels, even if the last row is not full.
+            axes.tick_params(labelbottom=index + across >= len(contests))
         else:
             axes.set_axis_off()
     figure.supxlabel("test accuracy of the rival, %")
     figure.supylabel(f"test accuracy of {AUTO}, %")
-    marks = [_mark(findings, learner, label=learner) for learner in findings.learners]
-    figure.legend(handles=marks, loc="outside upper center", ncols=min(4, len(marks)), frameon=False)
+    markers = [_make_marker(findings, learner, label=learner) for learner in findings.learners]
+    figure.legend(handles=markers, loc="outside upper center", ncols=min(4, len(markers)), frameon=False)
     return figure
 
 
-def _panel(axes: Axes, findings: Findings, contest: Contest, low: float) -> None:
-    """One rival: hollow marks are ties, and above the diagonal auto is better."""
+def _draw_panel(axes: Axes, findings: Findings, contest: Contest, low: float) -> None:
+    """Draw one rival. Hollow markers are ties; above the diagonal auto is better."""
     axes.plot([low, 100], [low, 100], color="#888888", linewidth=1)
     for duel in contest.duels:
         if duel.first is not None and duel.second is not None:
-            mark = _mark(findings, duel.pair[1], hollow=duel.result == "tie")
-            mark.set_data([100 * duel.second], [100 * duel.first])
-            axes.add_line(mark)
+            marker = _make_marker(findings, duel.pair[1], hollow=duel.result == "tie")
+            marker.set_data([100 * duel.second], [100 * duel.first])
+            axes.add_line(marker)
     tally = contest.tally
     axes.set(xlim=(low, 101), ylim=(low, 101), aspect="equal")
     axes.set_title(f"{contest.second}: {tally.wins} wins, {tally.ties} ties, {tally.losses} losses", fontsize=8.5)
 
 
-def _mark(findings: Findings, learner: str, *, label: str = "", hollow: bool = False) -> Line2D:
-    colour, shape = _LOOKS[findings.learners.index(learner) % len(_LOOKS)]
+def _make_marker(findings: Findings, learner: str, *, label: str = "", hollow: bool = False) -> Line2D:
+    colour, shape = _MARKERS[findings.learners.index(learner) % len(_MARKERS)]
     fill = "white" if hollow else colour
     return Line2D([], [], marker=shape, linestyle="", mec=colour, mfc=fill, ms=5.5, alpha=0.85, label=label)

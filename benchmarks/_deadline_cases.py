@@ -1,4 +1,4 @@
-"""The learners that try to make `fit` late: every trouble that we can make, and real ones."""
+"""Learners that could make `fit` late: all simulated troubles, and real learners."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ from _synthetic_data import Features, Target, make_pool
 from fitwithin.teachers import TCT, Teacher
 from fitwithin.testing import TROUBLES, AwkwardClassifier
 
+# Size of the large forest.
 _FOREST_BYTES = 243e6
-_HELD_OUT = 2_000
+
+# Rows that check whether the returned model works.
+_N_TEST_ROWS = 2_000
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledPool:
-    """Rows to learn from, and a few to see whether the model works."""
+    """Training rows, and test rows that check the returned model."""
 
     X: Features
     y: Target
@@ -35,25 +38,25 @@ class LabelledPool:
 
     @classmethod
     def of(cls, rows: int, columns: int = 20) -> LabelledPool:
-        """So many rows to learn from."""
-        X, y = make_pool(rows + _HELD_OUT, columns)
+        """Make a pool with this number of training rows."""
+        X, y = make_pool(rows + _N_TEST_ROWS, columns)
         return cls(X[:rows], y[:rows], X[rows:], y[rows:])
 
 
 @dataclass(frozen=True, eq=False)
 class DeadlineCase:
-    """A learner that gives a model in its first round and is in the way of the deadline afterwards.
+    """A learner that returns a model in the first round and threatens the deadline afterwards.
 
     Parameters
     ----------
     name : str
-        What it does.
+        Description of the learner.
     learner : callable
-        Makes the learner of a run, which may depend on how many of the runs are over, from 0 to 1.
+        Returns the learner of a run, given the share of finished runs, from 0 to 1.
     pool : LabelledPool
-        What it learns from.
+        Training and test rows.
     teacher : Teacher
-        Who chooses the lessons.
+        The teacher.
     """
 
     name: str
@@ -63,16 +66,16 @@ class DeadlineCase:
 
 
 def make_cases(scale: float, seconds: float, folder: Path) -> list[DeadlineCase]:
-    """Every case.
+    """Return all cases.
 
     Parameters
     ----------
     scale : float
-        Share of the full pools' rows, for a quick try.
+        Share of the large pools' rows, for a quick try.
     seconds : float
-        The time limit, which one learner must know to be in the way.
+        Time limit, which one learner needs to finish close to it.
     folder : Path
-        For the forest.
+        Folder for the forest.
     """
     small, large, huge = (
         LabelledPool.of(20_000),
@@ -80,46 +83,49 @@ def make_cases(scale: float, seconds: float, folder: Path) -> list[DeadlineCase]
         LabelledPool.of(round(10_000_000 * scale)),
     )
     return [
-        *(_trouble(name, small) for name in TROUBLES),
-        _slow("RandomForest(n_jobs=2)", RandomForestClassifier(n_jobs=2), large),
-        _slow("libsvm SVC", SVC(), LabelledPool.of(round(100_000 * scale))),
-        _slow("LightGBM(n_jobs=2)", LGBMClassifier(n_jobs=2, verbosity=-1), large),
-        _late_forest(small, seconds, scale, folder / "forest.joblib"),
-        _healthy("decision tree", DecisionTreeClassifier(), large),
-        # Here the learner takes no time, and what may be late is our own choosing and copying.
-        _healthy("trivial learner", MajorityClassifier(), huge),
+        *(_make_trouble_case(name, small) for name in TROUBLES),
+        _make_slow_case("RandomForest(n_jobs=2)", RandomForestClassifier(n_jobs=2), large),
+        _make_slow_case("libsvm SVC", SVC(), LabelledPool.of(round(100_000 * scale))),
+        _make_slow_case("LightGBM(n_jobs=2)", LGBMClassifier(n_jobs=2, verbosity=-1), large),
+        _make_late_forest_case(small, seconds, scale, folder / "forest.joblib"),
+        _make_healthy_case("decision tree", DecisionTreeClassifier(), large),
+        # Here the learner takes no time, so only our own row selection and copying can be late.
+        _make_healthy_case("trivial learner", MajorityClassifier(), huge),
     ]
 
 
-def _trouble(name: str, pool: LabelledPool) -> DeadlineCase:
+def _make_trouble_case(name: str, pool: LabelledPool) -> DeadlineCase:
     return DeadlineCase(name, lambda _: AwkwardClassifier(name, above=500), pool, TCT(first=500))
 
 
-def _slow(name: str, learner: Any, pool: LabelledPool) -> DeadlineCase:
-    # Half of the rows, then all of them: the largest lesson that this pool has, and one that the
-    # cost model lets begin, because it knows only the quick model of the first half.
+def _make_slow_case(name: str, learner: Any, pool: LabelledPool) -> DeadlineCase:
+    # Half of the rows, then all: the cost model has seen only the quick fit on the first half, so it allows the
+    # slow one.
     slow = SlowWhenLarge(learner, above=len(pool.X) // 2)
     return DeadlineCase(f"{name}, {len(pool.X):,} rows", lambda _: slow, pool, TCT(first=0.5))
 
 
-def _healthy(name: str, learner: Any, pool: LabelledPool) -> DeadlineCase:
+def _make_healthy_case(name: str, learner: Any, pool: LabelledPool) -> DeadlineCase:
     return DeadlineCase(f"healthy: {name}, {len(pool.X):,} rows", lambda _: learner, pool, TCT())
 
 
-def _late_forest(pool: LabelledPool, seconds: float, scale: float, file: Path) -> DeadlineCase:
-    size = _store_forest(_FOREST_BYTES * scale, file)
+def _make_late_forest_case(pool: LabelledPool, seconds: float, scale: float, file: Path) -> DeadlineCase:
+    size = _save_forest(_FOREST_BYTES * scale, file)
     return DeadlineCase(
-        f"forest of {size / 1e6:.0f} MB at the end", partial(_ready_at, file, seconds), pool, TCT(first=500)
+        f"forest of {size / 1e6:.0f} MB at the end",
+        partial(_make_late_forest_learner, file, seconds),
+        pool,
+        TCT(first=500),
     )
 
 
-def _ready_at(file: Path, seconds: float, progress: float) -> LargeWhenLate:
-    # From easily in time to hopelessly late, so that the deadline falls on every step of bringing it back.
+def _make_late_forest_learner(file: Path, seconds: float, progress: float) -> LargeWhenLate:
+    # From early to far too late, so that the deadline falls on every step of loading the model.
     return LargeWhenLate(str(file), seconds=seconds * (0.2 + 0.8 * progress), above=500)
 
 
-def _store_forest(size: float, file: Path) -> int:
-    """Train a forest of about so many bytes, on rows of its own."""
+def _save_forest(size: float, file: Path) -> int:
+    """Fit a forest of about `size` bytes on separate rows, save it, and return the size of the file."""
     X, y = make_pool(20_000, 20, seed=1)
     forest = RandomForestClassifier(10, max_features=1, n_jobs=2, warm_start=True, random_state=0)
     ten = len(pickle.dumps(forest.fit(X, y)))

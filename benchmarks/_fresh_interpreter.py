@@ -1,4 +1,4 @@
-"""One measured fit in a fresh interpreter, so that its start-up counts."""
+"""Measurement of one fit in a fresh interpreter, start-up included."""
 
 from __future__ import annotations
 
@@ -25,29 +25,30 @@ from fitwithin.backends import Process
 from fitwithin.teachers import TCT
 from fitwithin.testing import AwkwardClassifier
 
+# Seconds after which the helper process of the first fit is idle.
 _IDLE_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
 class FitSpec:
-    """What to measure.
+    """Settings of one measured fit.
 
     Parameters
     ----------
     learner : str
         A key of `LEARNERS`.
     rows, columns : int
-        The pool's shape.
+        Shape of the pool.
     seconds : float
-        The time limit.
+        Time limit.
     first : int or float
-        The first lesson of TCT.
+        First subset of TCT, as a number of rows or a share.
     mapped : bool
         Whether the features are a `numpy.memmap`.
     stop_above : int or None
-        Stop after the first lesson of at least so many rows.
+        Stop after the first fit on at least this number of rows.
     memory : bool
-        Whether to measure memory, in a process that is warm, instead of time.
+        Whether to measure memory with a running helper, instead of time.
     """
 
     learner: str
@@ -77,7 +78,7 @@ LEARNERS: Mapping[str, Callable[[], Any]] = {
 
 
 def measure_in_fresh_interpreter(spec: FitSpec) -> dict[str, Any]:
-    """Measure in a new interpreter."""
+    """Measure one fit in a new interpreter."""
     command = [sys.executable, __file__, json.dumps(asdict(spec))]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -85,7 +86,7 @@ def measure_in_fresh_interpreter(spec: FitSpec) -> dict[str, Any]:
 
 
 def measure_import_seconds(learner: str, repeats: int = 3) -> float:
-    """From the start of an interpreter until it has imported the package and the learner; the median."""
+    """Return the median time for an interpreter to start and import the package and the learner."""
     module = type(LEARNERS[learner]()).__module__
     path = str(Path(__file__).parent)
     program = f"import sys; sys.path.append({path!r}); import fitwithin, {module}, time; print(time.monotonic())"
@@ -98,17 +99,17 @@ def _seconds_to_run(program: str) -> float:
     return float(done.stdout) - start
 
 
-class _WatchedProcess(Process):
-    """The process backend; remembers the budget, which knows when the learner was killed."""
+class _ProcessWithBudget(Process):
+    """Process backend that keeps its budget, which knows when the learner was killed."""
 
     def open(self, budget: Budget) -> Any:
         self.budget = budget
         return super().open(budget)
 
 
-def _time(spec: FitSpec, X: Features, y: Target, folder: Path) -> dict[str, Any]:
-    first, classifier = _timed_fit(spec, X, y, folder / "first", _stop_rule(spec))
-    second, _ = _timed_fit(spec, X, y, folder / "second", lambda _: True)
+def _measure_time(spec: FitSpec, X: Features, y: Target, folder: Path) -> dict[str, Any]:
+    first, classifier = _fit_timed(spec, X, y, folder / "first", _make_stop_rule(spec))
+    second, _ = _fit_timed(spec, X, y, folder / "second", lambda _: True)
     start = time.monotonic()
     y.sum()
     return {
@@ -121,12 +122,12 @@ def _time(spec: FitSpec, X: Features, y: Target, folder: Path) -> dict[str, Any]
     }
 
 
-def _timed_fit(
+def _fit_timed(
     spec: FitSpec, X: Features, y: Target, file: Path, stop: Callable[[Round], bool]
 ) -> tuple[dict[str, float], TimeConstrainedClassifier]:
-    """Fit, and say how long the learner was at work: by its own notes, and by the history."""
-    backend = _WatchedProcess()
-    classifier = _classifier(spec, LoggingClassifier(LEARNERS[spec.learner](), file=str(file)), backend, stop)
+    """Fit, and return the learner's working time by its own log and by the history."""
+    backend = _ProcessWithBudget()
+    classifier = _make_classifier(spec, LoggingClassifier(LEARNERS[spec.learner](), file=str(file)), backend, stop)
     start = time.monotonic()
     classifier.fit(X, y)
     elapsed = time.monotonic() - start
@@ -145,13 +146,13 @@ def _timed_fit(
 
 def _measure_memory(spec: FitSpec, X: Features, y: Target) -> dict[str, Any]:
     learner = LEARNERS[spec.learner]()
-    _classifier(spec, learner, Process(), _stop_rule(spec)).fit(X[:300].copy(), y[:300])
+    _make_classifier(spec, learner, Process(), _make_stop_rule(spec)).fit(X[:300].copy(), y[:300])
     time.sleep(_IDLE_SECONDS)
-    classifier = _classifier(spec, learner, Process(), _stop_rule(spec))
+    classifier = _make_classifier(spec, learner, Process(), _make_stop_rule(spec))
     with measure_peak_memory() as beyond:
         classifier.fit(X, y)
     history = classifier.history_
-    # All that TCT teaches after its first lesson it has examined before.
+    # All rows that TCT adds after its first subset were examined before.
     used = history[0].rows + sum(finished.fresh for finished in history)
     return {
         "beyond": asdict(beyond),
@@ -162,7 +163,7 @@ def _measure_memory(spec: FitSpec, X: Features, y: Target) -> dict[str, Any]:
     }
 
 
-def _classifier(
+def _make_classifier(
     spec: FitSpec, learner: Any, backend: Process, stop: Callable[[Round], bool]
 ) -> TimeConstrainedClassifier:
     return TimeConstrainedClassifier(
@@ -175,16 +176,16 @@ def _classifier(
     )
 
 
-def _stop_rule(spec: FitSpec) -> Callable[[Round], bool]:
+def _make_stop_rule(spec: FitSpec) -> Callable[[Round], bool]:
     return lambda finished: spec.stop_above is not None and finished.rows >= spec.stop_above
 
 
 def main(spec: FitSpec) -> None:
-    """Measure here, and print the result as JSON."""
+    """Measure in this process, and print the result as JSON."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         X, y = make_pool(spec.rows, spec.columns, file=folder / "X.npy" if spec.mapped else None)
-        print(json.dumps(_measure_memory(spec, X, y) if spec.memory else _time(spec, X, y, folder)))
+        print(json.dumps(_measure_memory(spec, X, y) if spec.memory else _measure_time(spec, X, y, folder)))
 
 
 if __name__ == "__main__":

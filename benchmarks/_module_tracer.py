@@ -51,7 +51,7 @@ def start_tracing(package: str, output: str) -> None:
 def stop_tracing() -> None:
     """Stop tracing this thread and future threads."""
     sys.settrace(None)
-    threading.settrace(None)  # type: ignore[arg-type]  # typeshed does not know that None switches it off
+    threading.settrace(None)
 
 
 def _is_importing(frame: FrameType | None, root: str) -> bool:

@@ -1,7 +1,7 @@
-"""The memory of a process and everything it started, sampled from outside.
+"""Peak memory of a process and its descendants, sampled by another process.
 
-Proportional set size: a page that several processes share counts once. Run as a script it is the
-sampler: it says when it has begun, and tells the peak when its standard input is closed.
+The measure is proportional set size: a page that several processes share counts once. As a script, this file is
+the sampler. It prints the first sample, and prints the peak when its standard input closes.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from dataclasses import asdict, dataclass
 
 import psutil
 
-_PERIOD = 0.02
+# Seconds between samples.
+_PERIOD_SECONDS = 0.02
 
 
 @dataclass
 class MemoryUsage:
-    """Bytes of a family of processes.
+    """Memory in bytes of a process and its descendants.
 
     Parameters
     ----------
     pss : int
-        All of it, each shared page once.
+        Proportional set size: all memory, each shared page once.
     own : int
-        Of that what is not a file's: anonymous and shared memory.
+        The part that is not backed by a file: anonymous and shared memory.
     """
 
     pss: int = 0
@@ -38,7 +39,7 @@ class MemoryUsage:
 
 @contextmanager
 def measure_peak_memory() -> Iterator[MemoryUsage]:
-    """Sample this process and its descendants; afterwards the peak beyond what there was at the start."""
+    """Sample this process and its descendants; on exit, the yielded object has the peak above the start."""
     beyond = MemoryUsage()
     command = [sys.executable, __file__, str(os.getpid())]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as sampler:
@@ -50,19 +51,19 @@ def measure_peak_memory() -> Iterator[MemoryUsage]:
 
 
 def main(pid: int) -> None:
-    """Tell what there is, sample until the standard input ends, tell the peak."""
+    """Print a first sample, sample until standard input closes, and print the peak."""
     process = psutil.Process(pid)
     peak = _sample(process)
     print(json.dumps(asdict(peak)), flush=True)
-    while not select.select([sys.stdin], [], [], _PERIOD)[0]:
+    while not select.select([sys.stdin], [], [], _PERIOD_SECONDS)[0]:
         now = _sample(process)
         peak = MemoryUsage(max(peak.pss, now.pss), max(peak.own, now.own))
     print(json.dumps(asdict(peak)), flush=True)
 
 
 def _sample(process: psutil.Process) -> MemoryUsage:
-    # Shares move while we read: a page that a new process begins to map after its parent was read
-    # would count one and a half times. The smaller of two readings of the parent does not.
+    # Shares change while we read: a page that a new child maps after its parent was read would count one and a
+    # half times. The smaller of two readings of the parent avoids this.
     first = _read(process.pid)
     children = [_read(child.pid) for child in process.children(recursive=True) if child.pid != os.getpid()]
     again = _read(process.pid)

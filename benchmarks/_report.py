@@ -1,4 +1,4 @@
-"""How a benchmark's result is written down."""
+"""Report of a benchmark: tables and goals, as Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ import numpy as np
 
 from fitwithin._core.environment import Environment
 
-__all__ = ["RESULTS", "Environment", "Goal", "MarkdownTable", "Quantiles", "command", "write_report"]
+__all__ = ["RESULTS", "Environment", "Goal", "MarkdownTable", "Quantiles", "format_command", "write_report"]
 
+# Default folder for results.
 RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True)
 class MarkdownTable:
-    """A titled table of text."""
+    """Table of text cells with a title."""
 
     title: str
     columns: Sequence[str]
@@ -34,7 +35,7 @@ class MarkdownTable:
 
 @dataclass(frozen=True)
 class Goal:
-    """Something that a benchmark is to show, and whether it did."""
+    """Goal of a benchmark, and whether it was met."""
 
     text: str
     met: bool
@@ -45,7 +46,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Quantiles:
-    """The middle and the bad end of some figures; the 99th percentile is one of them, never an interpolation."""
+    """Median, 99th percentile and maximum of some values, without interpolation."""
 
     p50: float
     p99: float
@@ -53,7 +54,7 @@ class Quantiles:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Quantiles:
-        """Of these values."""
+        """Compute the quantiles of these values."""
         p50, p99 = np.percentile(values, [50, 99], method="higher")
         return cls(float(p50), float(p99), max(values))
 
@@ -66,12 +67,19 @@ def write_report(
     figures: Mapping[str, Any],
     folder: Path = RESULTS,
 ) -> int:
-    """Print a result and write it as JSON and Markdown; the exit code, 1 if a goal is missed."""
+    """Print a result, write it as JSON and Markdown, and return the exit code: 1 if a goal is missed."""
     text = "\n\n".join(
-        [f"# {name}", f"`{command()}`", str(environment), *map(str, tables), "## Goals", "\n".join(map(str, goals))]
+        [
+            f"# {name}",
+            f"`{format_command()}`",
+            str(environment),
+            *map(str, tables),
+            "## Goals",
+            "\n".join(map(str, goals)),
+        ]
     )
     record = {
-        "command": command(),
+        "command": format_command(),
         "machine": asdict(environment),
         "goals": [asdict(goal) for goal in goals],
         **figures,
@@ -83,7 +91,7 @@ def write_report(
     return int(not all(goal.met for goal in goals))
 
 
-def command() -> str:
-    """The command line of this process; of paths only their last part."""
+def format_command() -> str:
+    """Return the command line of this process, with paths reduced to their last part."""
     arguments = [Path(argument).name if os.sep in argument else argument for argument in sys.argv[1:]]
     return " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *arguments])

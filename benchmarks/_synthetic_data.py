@@ -1,4 +1,4 @@
-"""A pool of any size that needs no download: some structure, some label noise."""
+"""Synthetic classification data of any size, with label noise."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ import numpy.typing as npt
 Features = npt.NDArray[np.float32]
 Target = npt.NDArray[np.int64]
 
-_CHUNK = 100_000
+# Rows generated at a time, to limit memory.
+_CHUNK_ROWS = 100_000
 
 
 def make_pool(rows: int, columns: int, *, seed: int = 0, file: Path | None = None) -> tuple[Features, Target]:
-    """Random features, and a class that five of them decide, with noise.
+    """Return random features, and a class that depends on five of them, with noise.
 
     Parameters
     ----------
     rows, columns : int
-        The pool's shape; made piece by piece, so that nothing but the pool takes memory.
+        Shape of the pool. It is generated in chunks, so that only the pool itself takes memory.
     seed : int, default=0
-        Of the random numbers.
+        Seed of the random numbers.
     file : Path, optional
         Write the features there and return them as a read-only memory map.
     """
     rng = np.random.default_rng(seed)
-    X = np.empty((rows, columns), np.float32) if file is None else _new_file(file, rows, columns)
+    X = np.empty((rows, columns), np.float32) if file is None else _create_memmap(file, rows, columns)
     y = np.empty(rows, np.int64)
-    for start in range(0, rows, _CHUNK):
-        piece = rng.standard_normal((min(_CHUNK, rows - start), columns), np.float32)
+    for start in range(0, rows, _CHUNK_ROWS):
+        piece = rng.standard_normal((min(_CHUNK_ROWS, rows - start), columns), np.float32)
         noise = rng.standard_normal(len(piece), np.float32)
         X[start : start + len(piece)] = piece
         y[start : start + len(piece)] = piece[:, :5].sum(axis=1) + piece[:, 0] * piece[:, 1] + noise > 0
@@ -39,5 +40,5 @@ def make_pool(rows: int, columns: int, *, seed: int = 0, file: Path | None = Non
     return np.load(file, mmap_mode="r"), y
 
 
-def _new_file(file: Path, rows: int, columns: int) -> Features:
+def _create_memmap(file: Path, rows: int, columns: int) -> Features:
     return np.lib.format.open_memmap(file, mode="w+", dtype=np.float32, shape=(rows, columns))

@@ -1,4 +1,4 @@
-"""The benchmark of accuracy: its plan, its rivals, its resumable runs, and the arithmetic of its summary."""
+"""Accuracy benchmark: plan, rivals, resumable runs and summary."""
 
 import importlib.util
 import itertools
@@ -19,7 +19,7 @@ from fitwithin._research.study.data import Table
 from fitwithin._research.study.results import Results
 from fitwithin._research.study.running import Rows
 
-# The benchmarks are no package: each is a script, and what it needs lies beside it.
+# The benchmarks are scripts, not a package: each imports from its own folder.
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 accuracy, flaml, plans, rivals, runs, summary, tables = map(
     import_module,
@@ -57,8 +57,8 @@ def find():
     return lambda name: Table(name, pd.DataFrame(X), pd.Series(y), "a test")
 
 
-class Sham:
-    """A rival that knows its result beforehand."""
+class FakeRival:
+    """A rival with a fixed result."""
 
     def __init__(self, accuracy=0.8, fit_seconds=10.0, error=None):
         self.outcome = Outcome(fit_seconds, accuracy, fit_seconds, error=error)
@@ -75,7 +75,7 @@ class Sham:
 # The plan
 
 
-def test_the_list_has_forty_to_fifty_pairs_with_known_learners_and_no_pair_twice():
+def test_the_list_has_forty_to_fifty_distinct_pairs_with_known_learners():
     pairs = plans.read_pairs()
 
     assert 40 <= len(pairs) <= 50
@@ -90,10 +90,10 @@ def test_a_data_set_is_in_one_half_only_and_is_read_once():
     datasets = {pair.dataset for pair in pairs}
 
     assert {half for _, half in homes} == set(plans.HALVES)
-    assert len(homes) == len(datasets) == len(list(Plan(pairs).by_dataset()))
+    assert len(homes) == len(datasets) == len(list(Plan(pairs).group_by_dataset()))
 
 
-def test_the_short_version_stays_off_the_final_half():
+def test_the_short_plan_avoids_the_final_half():
     plan = plans.make_short_plan(plans.read_pairs())
 
     assert len(plan.pairs) == 8
@@ -104,7 +104,7 @@ def test_the_short_version_stays_off_the_final_half():
     )
 
 
-def test_a_half_and_a_text_choose_pairs():
+def test_pairs_are_selected_by_half_and_text():
     pairs = plans.read_pairs()
 
     assert plans.select_pairs(pairs, "both") == pairs
@@ -113,25 +113,25 @@ def test_a_half_and_a_text_choose_pairs():
 
 
 @pytest.mark.parametrize(("full", "shares"), [(5.0, [1.0]), (8.0, [1.0, 0.25]), (30.0, [1.0, 0.25, 0.1])])
-def test_limits_below_two_seconds_are_not_run(full, shares):
-    assert Plan((PAIR,)).shares_of(full) == shares
+def test_limits_below_two_seconds_are_skipped(full, shares):
+    assert Plan((PAIR,)).find_shares(full) == shares
 
 
-def test_the_rivals_take_turns():
+def test_the_order_of_the_rivals_rotates():
     plan = Plan((PAIR,))
 
-    first = [plan.turns(seed, 1.0) for seed in (0, 1)]
+    first = [plan.rotate_rivals(seed, 1.0) for seed in (0, 1)]
 
     assert first[0] != first[1]
     assert set(first[0]) == set(first[1]) == set(plans.RIVALS) - {"full"}
 
 
-def test_the_whole_is_expected_to_take_about_three_hours_and_the_short_version_ten_minutes():
+def test_the_full_plan_takes_about_three_hours_and_the_short_plan_ten_minutes():
     every = {**rivals.make_local_rivals(), "flaml": FlamlRival("")}
     applies = {key: every[key[0]].applies(key[1]) for key in itertools.product(plans.RIVALS, rivals.LEARNERS)}
 
     def minutes(plan):
-        return sum(plans.expected_seconds(plan, applies).values()) / 60
+        return sum(plans.predict_seconds(plan, applies).values()) / 60
 
     assert 120 < minutes(Plan(plans.read_pairs())) < 200
     assert minutes(plans.make_short_plan(plans.read_pairs())) < 10
@@ -140,8 +140,10 @@ def test_the_whole_is_expected_to_take_about_three_hours_and_the_short_version_t
 # The rivals
 
 
-@pytest.mark.parametrize("name", ["full", "auto", "tct", "double", "tct_al"])
-def test_a_teacher_returns_a_model_and_tells_what_it_took(rows, name):
+@pytest.mark.parametrize(
+    "name", ["double", *(pytest.param(name, marks=pytest.mark.slow) for name in ("full", "auto", "tct", "tct_al"))]
+)
+def test_a_teacher_returns_a_model_and_its_times(rows, name):
     outcome = rivals.make_local_rivals()[name].run(RivalTask("decision-tree", rows, 10.0, 0))
 
     assert outcome.accuracy > 0.5
@@ -151,7 +153,8 @@ def test_a_teacher_returns_a_model_and_tells_what_it_took(rows, name):
     assert outcome.rows <= 2000
 
 
-def test_sgd_teaches_the_stand_in_of_a_linear_learner_only(rows):
+@pytest.mark.slow
+def test_sgd_supports_only_linear_learners(rows):
     sgd = rivals.make_local_rivals()["sgd"]
 
     outcome = sgd.run(RivalTask("logistic-regression", rows, 1.0, 0))
@@ -161,7 +164,7 @@ def test_sgd_teaches_the_stand_in_of_a_linear_learner_only(rows):
     assert outcome.seconds < 1.1
 
 
-def test_active_teaching_needs_a_learner_that_says_how_sure_it_is():
+def test_active_teaching_needs_a_learner_with_probabilities():
     active = rivals.make_local_rivals()["tct_al"]
 
     assert {learner for learner in rivals.LEARNERS if not active.applies(learner)} == {"linear-svm"}
@@ -178,14 +181,16 @@ def test_lightgbm_is_stopped_by_its_callback(rows, limit, stop):
     assert not rival.applies("xgboost")
 
 
-def test_every_learner_can_be_taught(rows):
+@pytest.mark.slow
+def test_every_learner_can_be_fitted(rows):
     for learner in rivals.LEARNERS:
         assert rivals.make_local_rivals()["full"].run(RivalTask(learner, rows, 0.0, 0)).accuracy > 0.5, learner
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("flaml") is None, reason="FLAML is not installed")
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
-def test_flaml_runs_in_a_process_of_its_own(rows, kind):
+def test_flaml_runs_in_a_separate_process(rows, kind):
     table = Rows(kind(rows.X), rows.y, rows.train)
 
     outcome = FlamlRival(sys.executable).run(RivalTask("lightgbm", table, 1.0, 0))
@@ -195,17 +200,17 @@ def test_flaml_runs_in_a_process_of_its_own(rows, kind):
     assert outcome.seconds > 0
 
 
-def test_flaml_has_a_name_for_every_learner_but_the_tree():
+def test_flaml_has_a_name_for_every_learner_except_the_tree():
     assert set(rivals.LEARNERS) - set(flaml.ESTIMATORS) == {"decision-tree"}
 
 
 @posix_only
 def test_an_interpreter_without_flaml_is_recognised():
-    assert flaml.flaml_version("/bin/false") is None
+    assert flaml.find_flaml_version("/bin/false") is None
 
 
 @posix_only
-def test_a_worker_that_fails_is_a_result(rows):
+def test_a_failing_worker_is_recorded_as_a_result(rows):
     outcome = FlamlRival("/bin/false").run(RivalTask("lightgbm", rows, 1.0, 0))
 
     assert outcome.accuracy is None
@@ -215,11 +220,11 @@ def test_a_worker_that_fails_is_a_result(rows):
 # The runs
 
 
-def test_a_block_measures_t_first_and_gives_everyone_a_share_of_it(find, tmp_path):
-    everyone = {"full": Sham(fit_seconds=10.0), "auto": Sham(), "double": Sham()}
+def test_t_is_measured_first_and_each_rival_gets_a_share_of_it(find, tmp_path):
+    all_rivals = {"full": FakeRival(fit_seconds=10.0), "auto": FakeRival(), "double": FakeRival()}
     results = Results(tmp_path / "lines.jsonl")
 
-    runs.AccuracyBenchmark(Plan((PAIR,), ("full", "auto", "double"), seeds=(0,)), everyone, find, results).run()
+    runs.AccuracyBenchmark(Plan((PAIR,), ("full", "auto", "double"), seeds=(0,)), all_rivals, find, results).run()
 
     fits = results.of_kind("fit")
     assert [fit["rival"] for fit in fits] == ["full", "auto", "double", "double", "auto"]
@@ -227,12 +232,12 @@ def test_a_block_measures_t_first_and_gives_everyone_a_share_of_it(find, tmp_pat
     assert results.of_kind("pair")[0]["test_rows"] == 900
 
 
-def test_every_seed_has_the_shares_of_the_first(find, tmp_path):
-    class Faster(Sham):
+def test_every_seed_has_the_shares_of_the_first_seed(find, tmp_path):
+    class Faster(FakeRival):
         def run(self, task):
             return replace(super().run(task), fit_seconds=10.0 - 3 * task.seed)
 
-    auto = Sham()
+    auto = FakeRival()
     plan = Plan((PAIR,), ("full", "auto"), seeds=(0, 1))
 
     runs.AccuracyBenchmark(plan, {"full": Faster(), "auto": auto}, find, Results(tmp_path / "lines.jsonl")).run()
@@ -240,54 +245,54 @@ def test_every_seed_has_the_shares_of_the_first(find, tmp_path):
     assert [task.limit for task in auto.tasks] == [10.0, 2.5, 7.0, 1.75]
 
 
-def test_what_is_there_is_not_run_again(find, tmp_path):
+def test_finished_runs_are_not_repeated(find, tmp_path):
     plan = Plan((PAIR,), ("full", "auto"), seeds=(0,))
-    everyone = {"full": Sham(), "auto": Sham()}
+    all_rivals = {"full": FakeRival(), "auto": FakeRival()}
     for _ in range(2):
-        runs.AccuracyBenchmark(plan, everyone, find, Results(tmp_path / "lines.jsonl")).run()
+        runs.AccuracyBenchmark(plan, all_rivals, find, Results(tmp_path / "lines.jsonl")).run()
 
-    assert len(everyone["full"].tasks) == 1
-    assert len(everyone["auto"].tasks) == 2
+    assert len(all_rivals["full"].tasks) == 1
+    assert len(all_rivals["auto"].tasks) == 2
 
 
-def test_after_an_interruption_t_is_measured_anew(find, tmp_path):
-    full, auto, late = Sham(fit_seconds=4.0), Sham(), Sham()
+def test_t_is_measured_again_after_an_interruption(find, tmp_path):
+    full, auto, late = FakeRival(fit_seconds=4.0), FakeRival(), FakeRival()
     file = tmp_path / "lines.jsonl"
     runs.AccuracyBenchmark(
         Plan((PAIR,), ("full", "auto"), (0,)), {"full": full, "auto": auto}, find, Results(file)
     ).run()
     full.outcome = replace(full.outcome, fit_seconds=6.0)
-    everyone = {"full": full, "auto": auto, "double": late}
+    all_rivals = {"full": full, "auto": auto, "double": late}
 
-    runs.AccuracyBenchmark(Plan((PAIR,), ("full", "auto", "double"), (0,)), everyone, find, Results(file)).run()
+    runs.AccuracyBenchmark(Plan((PAIR,), ("full", "auto", "double"), (0,)), all_rivals, find, Results(file)).run()
 
     assert len(full.tasks) == 2
     assert len(auto.tasks) == 1
     assert [task.limit for task in late.tasks] == [6.0]
 
 
-def test_a_rival_that_raises_leaves_a_line(rows):
-    class Raising(Sham):
+def test_an_exception_of_a_rival_is_recorded(rows):
+    class Raising(FakeRival):
         def run(self, task):
             raise RuntimeError("no\nluck")
 
     assert runs.run_rival(Raising(), RivalTask("decision-tree", rows, 3.0, 0)).error == "RuntimeError: no"
 
 
-def test_the_mark_of_the_code_stays_while_the_code_does():
+def test_the_hash_of_the_source_is_stable():
     assert runs.hash_source() == runs.hash_source()
 
 
 # The summary
 
 
-def a_fit(rival, accuracy, dataset="a", *, share=1.0, seed=0, **fields):
+def make_fit_line(rival, accuracy, dataset="a", *, share=1.0, seed=0, **fields):
     found = {"limit": 10.0 * share, "seconds": 10.0 * share, "fit_seconds": 10.0, "stop": "time", "error": None}
     named = {"kind": "fit", "dataset": dataset, "learner": "lightgbm", "rival": rival, "share": share, "seed": seed}
     return {**named, "accuracy": accuracy, **found, "overhead": 0.2, "load": 0.5, "session": 1, **fields}
 
 
-def a_pair(dataset="a", half="tune", test_rows=10_000):
+def make_pair_line(dataset="a", half="tune", test_rows=10_000):
     sizes = {"rows": 1000, "of": 5000, "test_rows": test_rows, "columns": 4, "classes": 3, "source": "a test"}
     return {"kind": "pair", "half": half, "dataset": dataset, "learner": "lightgbm", **sizes}
 
@@ -296,7 +301,12 @@ NO_MODEL = {"accuracy": None, "error": "NoModelInTime: no", "overhead": None}
 
 
 def test_means_over_the_seeds_are_compared_by_the_papers_test():
-    lines = [a_pair(), a_fit("auto", 0.84), a_fit("auto", 0.86, seed=1), a_fit("double", 0.80)]
+    lines = [
+        make_pair_line(),
+        make_fit_line("auto", 0.84),
+        make_fit_line("auto", 0.86, seed=1),
+        make_fit_line("double", 0.80),
+    ]
 
     contest = Findings(lines).contest("auto", "double")
 
@@ -305,27 +315,34 @@ def test_means_over_the_seeds_are_compared_by_the_papers_test():
 
 
 def test_a_small_difference_is_a_tie():
-    contest = Findings([a_pair(test_rows=100), a_fit("auto", 0.84), a_fit("double", 0.80)]).contest("auto", "double")
+    contest = Findings(
+        [make_pair_line(test_rows=100), make_fit_line("auto", 0.84), make_fit_line("double", 0.80)]
+    ).contest("auto", "double")
 
     assert contest.tally.ties == 1
 
 
-def test_the_later_of_two_lines_about_a_run_counts():
-    lines = [a_pair(), a_fit("auto", 0.1), a_fit("auto", 0.9)]
+def test_of_two_lines_about_a_run_the_later_one_counts():
+    lines = [make_pair_line(), make_fit_line("auto", 0.1), make_fit_line("auto", 0.9)]
 
     assert Findings(lines).accuracy(("a", "lightgbm"), "auto") == 0.9
 
 
 def test_full_has_no_limit_and_is_compared_at_every_share():
-    lines = [a_pair(), a_fit("full", 0.9), a_fit("auto", 0.8, share=0.25)]
+    lines = [make_pair_line(), make_fit_line("full", 0.9), make_fit_line("auto", 0.8, share=0.25)]
 
     assert Findings(lines).contest("auto", "full", 0.25).tally.losses == 1
 
 
 @pytest.mark.parametrize(("silent", "result"), [("auto", "loss"), ("double", "win")])
-def test_who_has_no_model_in_time_loses(silent, result):
+def test_a_rival_without_a_model_in_time_loses(silent, result):
     other = "double" if silent == "auto" else "auto"
-    lines = [a_pair(), a_fit(silent, 0.9), a_fit(silent, seed=1, **NO_MODEL), a_fit(other, 0.5)]
+    lines = [
+        make_pair_line(),
+        make_fit_line(silent, 0.9),
+        make_fit_line(silent, seed=1, **NO_MODEL),
+        make_fit_line(other, 0.5),
+    ]
 
     duel = Findings(lines).contest("auto", "double").duels[0]
 
@@ -333,24 +350,44 @@ def test_who_has_no_model_in_time_loses(silent, result):
     assert duel.difference is None
 
 
-def test_a_rival_that_breaks_down_is_no_win_but_if_auto_does_it_is_a_loss():
+def test_a_failed_rival_does_not_count_and_a_failed_auto_is_a_loss():
     broken = {"accuracy": None, "error": "TypeError: odd", "overhead": None}
 
-    assert not Findings([a_pair(), a_fit("auto", 0.9), a_fit("flaml", **broken)]).contest("auto", "flaml").duels
-    assert Findings([a_pair(), a_fit("auto", **broken), a_fit("flaml", 0.1)]).contest("auto", "flaml").tally.losses == 1
+    assert (
+        not Findings([make_pair_line(), make_fit_line("auto", 0.9), make_fit_line("flaml", **broken)])
+        .contest("auto", "flaml")
+        .duels
+    )
+    assert (
+        Findings([make_pair_line(), make_fit_line("auto", **broken), make_fit_line("flaml", 0.1)])
+        .contest("auto", "flaml")
+        .tally.losses
+        == 1
+    )
 
 
-def test_the_halves_are_counted_apart():
-    lines = [a_pair("a"), a_pair("b", "final")]
-    lines += [a_fit(rival, accuracy, dataset) for dataset in "ab" for rival, accuracy in (("auto", 0.9), ("tct", 0.8))]
+def test_the_halves_are_counted_separately():
+    lines = [make_pair_line("a"), make_pair_line("b", "final")]
+    lines += [
+        make_fit_line(rival, accuracy, dataset) for dataset in "ab" for rival, accuracy in (("auto", 0.9), ("tct", 0.8))
+    ]
 
     assert [Findings(lines, half).contest("auto", "tct").tally.pairs for half in ("tune", "final", "both")] == [1, 1, 2]
 
 
-def test_goals_are_met_or_missed_as_the_numbers_say():
-    lines = [a_pair("a"), a_pair("b"), a_fit("auto", 0.85, share=0.25), a_fit("auto", 0.7, "b", share=0.25)]
+def test_goals_are_met_or_missed_according_to_the_results():
+    lines = [
+        make_pair_line("a"),
+        make_pair_line("b"),
+        make_fit_line("auto", 0.85, share=0.25),
+        make_fit_line("auto", 0.7, "b", share=0.25),
+    ]
     for dataset in "ab":
-        lines += [a_fit("auto", 0.9, dataset), a_fit("double", 0.8, dataset), a_fit("full", 0.91, dataset)]
+        lines += [
+            make_fit_line("auto", 0.9, dataset),
+            make_fit_line("double", 0.8, dataset),
+            make_fit_line("full", 0.91, dataset),
+        ]
 
     found = {goal.text.split(";")[0]: goal.met for goal in tables.make_goals(Findings(lines, "tune"))}
 
@@ -363,9 +400,15 @@ def test_goals_are_met_or_missed_as_the_numbers_say():
     }
 
 
-def test_losses_and_troubles_are_listed_with_their_numbers():
-    lines = [a_pair(), a_fit("auto", 0.80), a_fit("double", 0.85), a_fit("tct", **NO_MODEL), a_fit("full", 0.8)]
-    findings = Findings([*lines, a_fit("full", 0.8, fit_seconds=1.0)])
+def test_losses_and_failed_runs_are_listed():
+    lines = [
+        make_pair_line(),
+        make_fit_line("auto", 0.80),
+        make_fit_line("double", 0.85),
+        make_fit_line("tct", **NO_MODEL),
+        make_fit_line("full", 0.8),
+    ]
+    findings = Findings([*lines, make_fit_line("full", 0.8, fit_seconds=1.0)])
 
     assert tables.make_loss_table(findings).rows == [
         ["tune", "a", "lightgbm", "double", "T", "80.00", "85.00", "-5.00"]
@@ -376,8 +419,13 @@ def test_losses_and_troubles_are_listed_with_their_numbers():
     ]
 
 
-def test_the_table_of_pairs_shows_everyone_and_auto_below_t():
-    lines = [a_pair(), a_fit("full", 0.9), a_fit("auto", 0.8), a_fit("auto", 0.7, share=0.25)]
+def test_the_table_of_pairs_shows_every_rival_and_auto_below_t():
+    lines = [
+        make_pair_line(),
+        make_fit_line("full", 0.9),
+        make_fit_line("auto", 0.8),
+        make_fit_line("auto", 0.7, share=0.25),
+    ]
 
     table = tables.make_pair_table(Findings(lines))
 
@@ -386,16 +434,27 @@ def test_the_table_of_pairs_shows_everyone_and_auto_below_t():
 
 
 def test_variants_are_compared_with_auto():
-    lines = [a_pair(), a_fit("auto", 0.9), a_fit("auto-without", 0.8), a_fit("double", 0.7)]
+    lines = [
+        make_pair_line(),
+        make_fit_line("auto", 0.9),
+        make_fit_line("auto-without", 0.8),
+        make_fit_line("double", 0.7),
+    ]
 
     rows = tables.make_variant_table(Findings(lines), ["auto", "auto-without", "never run"]).rows
 
     assert rows == [["auto", "", "1-0-0 +20.00", "", ""], ["auto-without", "0-0-1 -10.00", "1-0-0 +10.00", "", ""]]
 
 
-def test_the_summary_is_written_with_pictures(tmp_path, capsys):
+def test_the_summary_is_written_with_figures(tmp_path, capsys):
     start = {"kind": "start", "machine": {"date": "today"}, "halves": ["tune"], "code": "abc"}
-    lines = [start, a_pair(), a_fit("full", 0.9), a_fit("auto", 0.8), a_fit("double", 0.7)]
+    lines = [
+        start,
+        make_pair_line(),
+        make_fit_line("full", 0.9),
+        make_fit_line("auto", 0.8),
+        make_fit_line("double", 0.7),
+    ]
 
     missed = accuracy.write_summary(lines, Environment.here(), tmp_path, "accuracy")
 
@@ -422,7 +481,7 @@ def test_a_dry_run_lists_the_pairs_and_needs_no_data(capsys):
     assert f"{len(plans.read_pairs())} pairs, 2 seeds; about" in said
 
 
-def test_an_unknown_rival_is_refused():
+def test_an_unknown_rival_is_rejected():
     with pytest.raises(SystemExit, match="unknown rivals nobody"):
         accuracy.main(["--dry-run", "--rivals", "nobody"])
 
