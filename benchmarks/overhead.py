@@ -140,15 +140,21 @@ def _make_memory_table(results: Results) -> MarkdownTable:
     return MarkdownTable("Peak memory beyond the data and an idle helper", (*columns, *more), rows)
 
 
-def _beyond(result: Mapping[str, Any]) -> tuple[float, float]:
-    """Seconds until the first lesson beyond the imports, and in a second fit beyond one pass over y."""
+def _measure_start_overheads(result: Mapping[str, Any]) -> tuple[float, float]:
+    """Return seconds until the first lesson, minus the imports, and in a second fit minus one pass over y."""
     return result["first_lesson"] - result["imports"], result["second_first_lesson"] - result["pass_over_y"]
 
 
 def _make_start_table(results: Results) -> MarkdownTable:
     names = ("first_lesson", "imports", "second_first_lesson", "pass_over_y")
     rows = [
-        [learner, *(f"{1000 * seconds:.1f}" for seconds in (*(result[name] for name in names), *_beyond(result)))]
+        [
+            learner,
+            *(
+                f"{1000 * seconds:.1f}"
+                for seconds in (*(result[name] for name in names), *_measure_start_overheads(result))
+            ),
+        ]
         for learner, result in results.items()
     ]
     columns = ("learner", "first fit", "imports alone", "second fit", "y.sum()")
@@ -179,7 +185,7 @@ def _largest(result: Mapping[str, Any]) -> int:
 
 def _make_goals(timed: Results, memory: Results, pools: Results, settings: OverheadSettings) -> list[Goal]:
     share = max(_share(result, settings.seconds) for result in timed.values())
-    first, second = (max(column) for column in zip(*map(_beyond, timed.values()), strict=True))
+    first, second = (max(column) for column in zip(*map(_measure_start_overheads, timed.values()), strict=True))
     return [
         Goal(f"at most {SHARE_GOAL:.0%} of T neither fit nor predict; the largest is {share:.2%}", share <= SHARE_GOAL),
         *(_make_memory_goal(name, _memory_ratio(name, result)) for name, result in memory.items()),
