@@ -1,4 +1,4 @@
-"""FLAML with the same single learner, in a process of its own: it does not keep its limit, so it must be endable."""
+"""FLAML with the same single learner, in a separate process that can be killed, because it overruns its limit."""
 
 from __future__ import annotations
 
@@ -12,39 +12,44 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from _accuracy_rivals import Outcome, Task
+from _accuracy_rivals import Outcome, RivalTask
 
 ESTIMATORS: Mapping[str, str] = {
     "lightgbm": "lgbm",
     "xgboost": "xgboost",
     "random-forest": "rf",
     "linear-svm": "svc",
-    # The same model, though FLAML solves it by lbfgs; what it solves by saga has the other penalty.
+    # The same model, solved with lbfgs; FLAML's model that uses saga has another penalty.
     "logistic-regression": "lrl2",
     "hist-gradient-boosting": "histgb",
 }
-"""FLAML's names of the learners; it has no single tree."""
+"""FLAML's name of each learner. It has no single decision tree."""
 
 _WORKER = Path(__file__).with_name("_accuracy_flaml_worker.py")
-# It was seen to take 2.6 x its limit; more than this nobody waits for.
-_PATIENCE, _AT_LEAST = 4.0, 10.0
+# FLAML is killed after this multiple of its limit; the largest observed was 2.6.
+_KILL_FACTOR = 4.0
+
+# Seconds added to that for short limits.
+_KILL_MARGIN_SECONDS = 10.0
+
+# Seconds for the start of the interpreter and the imports.
 _START_SECONDS = 30.0
 
 
-def flaml_version(python: str) -> str | None:
-    """The version of FLAML that an interpreter imports; None if it has none."""
+def find_flaml_version(python: str) -> str | None:
+    """Return the version of FLAML that an interpreter imports; None if it has none."""
     command = [python, "-c", "import flaml.automl; print(flaml.__version__)"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.split()[-1] if done.returncode == 0 else None
 
 
-class Flaml:
-    """FLAML's tuning of one learner under `time_budget`, with one thread.
+class FlamlRival:
+    """FLAML tuning one learner under `time_budget`, with one thread.
 
     Parameters
     ----------
     python : str
-        An interpreter that can import flaml; this one's, or that of a virtual environment of its own.
+        Path of an interpreter that can import flaml: this one, or one in another virtual environment.
     """
 
     def __init__(self, python: str) -> None:
@@ -53,27 +58,29 @@ class Flaml:
     def applies(self, learner: str) -> bool:
         return learner in ESTIMATORS
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: RivalTask) -> Outcome:
         with tempfile.TemporaryDirectory(prefix="fitwithin-flaml-") as folder:
             for part, (X, y) in (("train", task.train), ("test", task.test)):
-                _store(Path(folder), f"X_{part}", X)
+                _save_features(Path(folder), f"X_{part}", X)
                 np.save(Path(folder) / f"y_{part}.npy", y)
-            return self._ask(task, folder)
+            return self._run_worker(task, folder)
 
-    def _ask(self, task: Task, folder: str) -> Outcome:
-        cap = _PATIENCE * task.limit + _AT_LEAST
-        order = {"estimator": ESTIMATORS[task.learner], "limit": task.limit, "seed": task.seed, "folder": folder}
-        command = [self.python, str(_WORKER), json.dumps(order)]
+    def _run_worker(self, task: RivalTask, folder: str) -> Outcome:
+        kill_seconds = _KILL_FACTOR * task.limit + _KILL_MARGIN_SECONDS
+        arguments = {"estimator": ESTIMATORS[task.learner], "limit": task.limit, "seed": task.seed, "folder": folder}
+        command = [self.python, str(_WORKER), json.dumps(arguments)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_START_SECONDS + cap)
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=_START_SECONDS + kill_seconds
+            )
         except subprocess.TimeoutExpired:
-            return Outcome(cap, stop="killed", error=f"no model after {cap:.0f} s")
+            return Outcome(kill_seconds, stop="killed", error=f"no model after {kill_seconds:.0f} s")
         if done.returncode:
             return Outcome(0.0, error=(done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1])
         return Outcome(**json.loads(done.stdout.splitlines()[-1]))
 
 
-def _store(folder: Path, name: str, X: Any) -> None:
+def _save_features(folder: Path, name: str, X: Any) -> None:
     if sparse.issparse(X):
         sparse.save_npz(folder / f"{name}.npz", X, compressed=False)
     else:

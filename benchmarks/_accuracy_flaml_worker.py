@@ -1,4 +1,4 @@
-"""The process that FLAML runs in. It needs flaml, numpy, scipy and the learner's package, nothing of this project."""
+"""Process in which FLAML runs; needs flaml, numpy, scipy and the learner's package, but not this project."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy import sparse
 
 
 def main(estimator: str, limit: float, seed: int, folder: str) -> None:
-    """Fit under a limit, judge the model by the test set, and print what came of it as JSON."""
+    """Fit under a limit, score the model on the test rows, and print the result as JSON."""
     from flaml import AutoML
 
     warnings.simplefilter("ignore")
@@ -24,10 +24,10 @@ def main(estimator: str, limit: float, seed: int, folder: str) -> None:
     start = time.perf_counter()
     automl.fit(X, y, time_budget=limit, seed=seed, verbose=0, **settings)
     seconds = time.perf_counter() - start
-    print(json.dumps({"seconds": seconds, **_judged(automl, *_load(Path(folder), "test"))}))
+    print(json.dumps({"seconds": seconds, **_score_model(automl, *_load(Path(folder), "test"))}))
 
 
-def _judged(automl: Any, X: Any, y: Any) -> dict[str, Any]:
+def _score_model(automl: Any, X: Any, y: Any) -> dict[str, Any]:
     if automl.model is None:
         return {"error": "no model"}
     return {"accuracy": float(np.mean(automl.predict(X) == y)), "stop": "time"}

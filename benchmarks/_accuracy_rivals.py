@@ -1,4 +1,4 @@
-"""Who is compared: teachers, training on all rows, and two things that a user would do instead."""
+"""Rivals of the comparison: teachers, a fit on all rows, and two alternatives that a user has."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from fitwithin._research.study.plan import RunSpec, can_teach
 from fitwithin._research.study.study_run import TrainTestRows
 from fitwithin.teachers import Answers, Deck, Lesson, Requests, TBatch, Teacher
 
-# No limit at all, for the clock.
-_NO_LIMIT = 10 * 24 * 3600.0
+# Seconds that stand for no limit: ten days.
+_NO_LIMIT_SECONDS = 10 * 24 * 3600.0
+
+# TrainTestRows of the fit that starts the helper process before the measurement.
 _WARM_UP_ROWS = 50
 
 
-class _NeverAsksToStop(teachers.Auto):
-    """Takes every learner for a black box."""
+class _AutoWithoutEarlyStopping(teachers.Auto):
+    """Auto that never uses early stopping."""
 
     def teach(self, deck: Deck) -> Requests:
-        deck.outlook.graceful = False
+        deck.outlook.can_stop_early = False
         requests = super().teach(deck)
         answers: Answers | None = None
         while True:
@@ -36,8 +38,8 @@ class _NeverAsksToStop(teachers.Auto):
             answers = yield Lesson(request.rows) if isinstance(request, Lesson) else request
 
 
-class _ReturnsItsLast(teachers.Auto):
-    """Lets nobody choose."""
+class _AutoReturningLast(teachers.Auto):
+    """Auto that returns its last model instead of its best."""
 
     returns = "last"
 
@@ -46,11 +48,10 @@ VARIANTS: Mapping[str, Callable[[], Teacher]] = {
     "auto": teachers.Auto,
     "auto-random": lambda: teachers.Auto(emphasis=False),
     "auto-emphasis": lambda: teachers.Auto(emphasis=True),
-    "auto-black-box": _NeverAsksToStop,
-    "auto-last": _ReturnsItsLast,
+    "auto-black-box": _AutoWithoutEarlyStopping,
+    "auto-last": _AutoReturningLast,
 }
-"""The teacher that is on trial, and under other names the same with a piece left out: no emphasis, emphasis without a
-trial, nobody asked to stop, no choice among the models."""
+"""Auto and its ablations: no emphasis, emphasis without a trial, no early stopping, no choice among the models."""
 
 
 def _xgboost() -> Any:
@@ -65,23 +66,23 @@ LEARNERS: Mapping[str, Callable[[], Any]] = {
     "xgboost": _xgboost,
     "hist-gradient-boosting": HistGradientBoostingClassifier,
 }
-"""The paper's five and two more. The last one takes its threads from OMP_NUM_THREADS."""
+"""The paper's five learners and two more. The last one takes its number of threads from OMP_NUM_THREADS."""
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """What a rival is given.
+class RivalTask:
+    """Input of a rival.
 
     Parameters
     ----------
     learner : str
         A key of `LEARNERS`.
     rows : TrainTestRows
-        To learn from, and to be judged by afterwards.
+        Training and test rows.
     limit : float
-        Seconds; a training on all rows does not look at it.
+        Time limit in seconds; a fit on all rows ignores it.
     seed : int
-        Of its choices and of the learner.
+        Seed of the rival and the learner.
     """
 
     learner: str
@@ -91,37 +92,37 @@ class Task:
 
     @property
     def train(self) -> tuple[Any, Any]:
-        """The rows to learn from."""
+        """Features and labels of the training rows."""
         return self.rows.X[: self.rows.n_train], self.rows.y[: self.rows.n_train]
 
     @property
     def test(self) -> tuple[Any, Any]:
-        """The rows to be judged by."""
+        """Features and labels of the test rows."""
         return self.rows.X[self.rows.n_train :], self.rows.y[self.rows.n_train :]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a rival came to.
+    """Result of a rival.
 
     Parameters
     ----------
     seconds : float
         Real time of the whole call.
     accuracy : float or None
-        Of the returned model, on the test set; None without a model.
+        Accuracy of the returned model on the test rows; None without a model.
     fit_seconds : float or None
-        Of all finished trainings.
+        Time of all finished fits.
     rows, rounds : int or None
-        Rows behind the model; trainings that were finished.
+        Training rows of the model; number of finished fits.
     stop : str or None
-        Why it ended.
+        Stop reason.
     overhead : float or None
-        Seconds that were neither training nor exam.
+        Seconds that were neither fit nor exam.
     in_vain : float or None
-        Seconds after the last finished round, where the time was up: of a training that was cut off, mostly.
+        Seconds after the last finished round if the time ran out: mostly a fit that was cut off.
     error : str or None
-        Why there is no model.
+        Reason why there is no model.
     """
 
     seconds: float
@@ -136,29 +137,29 @@ class Outcome:
 
 
 class Rival(Protocol):
-    """A way to a model by a deadline."""
+    """A way to get a model by a deadline."""
 
     def applies(self, learner: str) -> bool:
-        """Whether it can do anything with a learner."""
+        """Return whether the rival supports a learner."""
         ...
 
-    def run(self, task: Task) -> Outcome:
-        """Train, look at the clock, then at the test set."""
+    def run(self, task: RivalTask) -> Outcome:
+        """Fit, measure the time, and score the model on the test rows."""
         ...
 
 
 @dataclass(frozen=True)
-class Teaching:
-    """A teacher of ours, its helper warm.
+class TeacherRival:
+    """A teacher of this package, with a running helper process.
 
     Parameters
     ----------
     teacher : callable
-        Makes the teacher.
+        Returns a new teacher.
     needs_proba : bool, default=False
-        Whether it needs a learner that says how sure it is.
+        Whether it needs a learner with probabilities.
     limited : bool, default=True
-        Whether the limit holds.
+        Whether the time limit applies.
     """
 
     teacher: Callable[[], Teacher]
@@ -168,41 +169,43 @@ class Teaching:
     def applies(self, learner: str) -> bool:
         return not self.needs_proba or can_teach("tct_al", learner)
 
-    def run(self, task: Task) -> Outcome:
-        return _teach(LEARNERS[task.learner](), self.teacher(), task, task.limit if self.limited else _NO_LIMIT)
+    def run(self, task: RivalTask) -> Outcome:
+        return _fit_with_teacher(
+            LEARNERS[task.learner](), self.teacher(), task, task.limit if self.limited else _NO_LIMIT_SECONDS
+        )
 
 
-class ByBatches:
-    """The paper's SGD, with the learner that stands in for one that has no `partial_fit`."""
+class SGDRival:
+    """The paper's SGD; a substitute with `partial_fit` replaces a learner that has none."""
 
     def applies(self, learner: str) -> bool:
         return can_teach("sgd", learner)
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: RivalTask) -> Outcome:
         learner, teacher = RunSpec("", task.learner, "sgd", task.seed).build()
-        return _teach(learner, teacher, task, task.limit)
+        return _fit_with_teacher(learner, teacher, task, task.limit)
 
 
-class StoppedLightGBM:
-    """LightGBM on all rows, stopped by a callback of a few lines, as a user would write it."""
+class LightGBMCallbackRival:
+    """LightGBM on all rows, stopped by a short callback, as a user would write it."""
 
     def applies(self, learner: str) -> bool:
         return learner == "lightgbm"
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: RivalTask) -> Outcome:
         learner = LEARNERS[task.learner]().set_params(random_state=task.seed)
         start = time.perf_counter()
-        learner.fit(*task.train, callbacks=[_stop_at(start + task.limit)])
+        learner.fit(*task.train, callbacks=[_make_stop_callback(start + task.limit)])
         seconds = time.perf_counter() - start
         stop = "time" if learner.booster_.current_iteration() < learner.n_estimators else "all trees"
         with warnings.catch_warnings():
-            # Older versions of LightGBM make up feature names and then miss them.
+            # Older versions of LightGBM invent feature names and then warn that they are missing.
             warnings.simplefilter("ignore")
             accuracy = float(learner.score(*task.test))
         return Outcome(seconds, accuracy, seconds, task.rows.n_train, rounds=1, stop=stop)
 
 
-def _stop_at(deadline: float) -> Callable[[Any], None]:
+def _make_stop_callback(deadline: float) -> Callable[[Any], None]:
     from lightgbm.callback import EarlyStopException
 
     def stop(env: Any) -> None:
@@ -212,41 +215,41 @@ def _stop_at(deadline: float) -> Callable[[Any], None]:
     return stop
 
 
-def teaching_rivals() -> dict[str, Rival]:
-    """Everyone who runs in this interpreter."""
+def make_local_rivals() -> dict[str, Rival]:
+    """Return all rivals that run in this interpreter."""
     return {
-        "full": Teaching(teachers.Full, limited=False),
-        **{name: Teaching(variant) for name, variant in VARIANTS.items()},
-        "tct": Teaching(lambda: teachers.TCT(alpha=0.2)),
-        "double": Teaching(teachers.Double),
-        "tct_al": Teaching(teachers.TCTActive, needs_proba=True),
-        "sgd": ByBatches(),
-        "lightgbm-callback": StoppedLightGBM(),
+        "full": TeacherRival(teachers.Full, limited=False),
+        **{name: TeacherRival(variant) for name, variant in VARIANTS.items()},
+        "tct": TeacherRival(lambda: teachers.TCT(alpha=0.2)),
+        "double": TeacherRival(teachers.Double),
+        "tct_al": TeacherRival(teachers.TCTActive, needs_proba=True),
+        "sgd": SGDRival(),
+        "lightgbm-callback": LightGBMCallbackRival(),
     }
 
 
-def _teach(learner: Any, teacher: Teacher, task: Task, limit: float) -> Outcome:
+def _fit_with_teacher(learner: Any, teacher: Teacher, task: RivalTask, limit: float) -> Outcome:
     X, y = task.train
     with warnings.catch_warnings():
-        # What learners warn of, such as too few iterations, is no matter of the benchmark.
+        # Warnings of learners, such as too few iterations, are irrelevant here.
         warnings.simplefilter("ignore")
-        _classifier(learner, TBatch(_WARM_UP_ROWS), task.seed, _NO_LIMIT).fit(X, y)
-        model = _classifier(learner, teacher, task.seed, limit)
+        _make_classifier(learner, TBatch(_WARM_UP_ROWS), task.seed, _NO_LIMIT_SECONDS).fit(X, y)
+        model = _make_classifier(learner, teacher, task.seed, limit)
         start = time.perf_counter()
         model.fit(X, y)
         seconds = time.perf_counter() - start
-        return _outcome(model, seconds, float(model.score(*task.test)))
+        return _make_outcome(model, seconds, float(model.score(*task.test)))
 
 
-def _classifier(learner: Any, teacher: Teacher, seed: int, limit: float) -> TimeConstrainedClassifier:
+def _make_classifier(learner: Any, teacher: Teacher, seed: int, limit: float) -> TimeConstrainedClassifier:
     return TimeConstrainedClassifier(learner, time_limit=limit, teacher=teacher, progress=False, random_state=seed)
 
 
-def _outcome(model: TimeConstrainedClassifier, seconds: float, accuracy: float) -> Outcome:
+def _make_outcome(model: TimeConstrainedClassifier, seconds: float, accuracy: float) -> Outcome:
     history = model.history_
     fits, exams = sum(one.seconds_fit for one in history), sum(one.seconds_exam for one in history)
     after = seconds - history[-1].elapsed
-    # After the last finished round there may be a lesson that the deadline cut off: the learner's time, not ours.
+    # A fit that the deadline cut off after the last finished round is the learner's time, not overhead.
     in_vain = after if model.stop_reason_ == "time" else 0.0
     return Outcome(
         seconds,

@@ -1,4 +1,4 @@
-"""The tables and the goals of the benchmark of accuracy."""
+"""Tables and goals of the accuracy benchmark."""
 
 from __future__ import annotations
 
@@ -8,30 +8,37 @@ from statistics import fmean
 
 from _accuracy_plan import HALVES
 from _accuracy_summary import AUTO, DOUBLE, FULL, Contest, Findings
-from _machine import Goal, Table
+from _report import Goal, MarkdownTable
 
-QUARTER_GOAL, OVERHEAD_GOAL = 0.7, 0.05
-_SHORTEST, _LONGEST = 3.0, 60.0
+# Share of the pairs on which auto at a quarter of T is to reach double at T.
+QUARTER_GOAL = 0.7
+
+# Mean share of the limit that the overhead may take.
+OVERHEAD_GOAL = 0.05
+
+# Shortest and longest T in seconds that a pair should have.
+_SHORTEST_T = 3.0
+_LONGEST_T = 60.0
 
 
 @dataclass(frozen=True)
-class Bar:
-    """What is to be reached against a rival, as shares of the pairs at T.
+class WinLossGoal:
+    """Goal against a rival, as shares of the pairs at T.
 
     Parameters
     ----------
     rival : str
-        Against whom.
+        Name of the rival.
     wins, losses : float
-        At least, and at most.
+        Least share of wins, and largest share of losses.
     """
 
     rival: str
     wins: float
     losses: float
 
-    def goal(self, contest: Contest, whose: str) -> Goal:
-        """Whether it was reached."""
+    def evaluate(self, contest: Contest, whose: str) -> Goal:
+        """Return whether the contest reached the goal."""
         tally = contest.tally
         wins, losses = tally.wins / tally.pairs, tally.losses / tally.pairs
         text = (
@@ -41,33 +48,43 @@ class Bar:
         return Goal(text, wins >= self.wins and losses <= self.losses)
 
 
-BARS = (Bar(DOUBLE, 0.7, 0.05), Bar(FULL, 0.4, 0.1), Bar("tct", 0.4, 0.05), Bar("tct_al", 0.4, 0.05))
+WIN_LOSS_GOALS = (
+    WinLossGoal(DOUBLE, 0.7, 0.05),
+    WinLossGoal(FULL, 0.4, 0.1),
+    WinLossGoal("tct", 0.4, 0.05),
+    WinLossGoal("tct_al", 0.4, 0.05),
+)
 
 
-def halves(findings: Findings) -> list[Findings]:
-    """Each half that was run, and both if there are two."""
+def split_by_half(findings: Findings) -> list[Findings]:
+    """Return the findings of each half that was run, and of both if there are two."""
     parts = [Findings(findings.lines, half) for half in HALVES]
     run = [part for part in parts if part.pairs]
     return [*run, findings] if len(run) > 1 else run
 
 
-def goals(findings: Findings) -> list[Goal]:
-    """Everything that is to be shown, for one half or both."""
+def make_goals(findings: Findings) -> list[Goal]:
+    """Return all goals for one half or both."""
     whose = findings.half
-    contests = [(bar, findings.contest(AUTO, bar.rival)) for bar in BARS]
-    reached = [bar.goal(contest, whose) for bar, contest in contests if contest.duels]
-    return [*reached, *_mean_goal(findings, whose), *_quarter_goal(findings, whose), *_overhead_goal(findings, whose)]
+    contests = [(goal, findings.contest(AUTO, goal.rival)) for goal in WIN_LOSS_GOALS]
+    reached = [goal.evaluate(contest, whose) for goal, contest in contests if contest.duels]
+    return [
+        *reached,
+        *_make_mean_goal(findings, whose),
+        *_make_quarter_goal(findings, whose),
+        *_make_overhead_goal(findings, whose),
+    ]
 
 
-def _mean_goal(findings: Findings, whose: str) -> Iterator[Goal]:
+def _make_mean_goal(findings: Findings, whose: str) -> Iterator[Goal]:
     lead = findings.contest(AUTO, FULL).difference
     if lead is not None:
         said = f"mean accuracy not below {FULL}'s (the moonshot: 1.0 point above)"
         yield Goal(f"{whose}: {said}; it is {100 * lead:+.2f} points", lead >= 0)
 
 
-def _quarter_goal(findings: Findings, whose: str) -> Iterator[Goal]:
-    found = findings.quarter()
+def _make_quarter_goal(findings: Findings, whose: str) -> Iterator[Goal]:
+    found = findings.compare_at_quarter()
     if found:
         share = fmean(ours >= theirs for ours, theirs in found.values())
         text = (
@@ -77,8 +94,8 @@ def _quarter_goal(findings: Findings, whose: str) -> Iterator[Goal]:
         yield Goal(text, share >= QUARTER_GOAL)
 
 
-def _overhead_goal(findings: Findings, whose: str) -> Iterator[Goal]:
-    found = findings.overheads()
+def _make_overhead_goal(findings: Findings, whose: str) -> Iterator[Goal]:
+    found = findings.overhead_shares()
     if found:
         above = sum(share > OVERHEAD_GOAL for share in found)
         text = (
@@ -88,50 +105,51 @@ def _overhead_goal(findings: Findings, whose: str) -> Iterator[Goal]:
         yield Goal(text, fmean(found) <= OVERHEAD_GOAL)
 
 
-def contest_table(findings: Findings) -> Table:
-    """Auto against everyone, at every share of T."""
+def make_contest_table(findings: Findings) -> MarkdownTable:
+    """Return the table of auto against every rival, at every share of T."""
     rows = [
-        _contest_row(findings, contest)
+        _make_contest_row(findings, contest)
         for share in findings.shares
         for rival in findings.rivals
         if rival != AUTO and (contest := findings.contest(AUTO, rival, share)).duels
     ]
     columns = ("rival", "limit", "pairs", "wins", "ties", "losses", "wins (%)", "losses (%)")
     more = ("mean difference (points)", "rival's real time / limit, mean", "largest")
-    return Table(f"{AUTO} against each rival, {_named(findings)}", (*columns, *more), rows)
+    return MarkdownTable(f"{AUTO} against each rival, {_describe_half(findings)}", (*columns, *more), rows)
 
 
-def _contest_row(findings: Findings, contest: Contest) -> list[str]:
-    tally, slowness = contest.tally, findings.slowness(contest.second, contest.share)
+def _make_contest_row(findings: Findings, contest: Contest) -> list[str]:
+    tally, time_ratios = contest.tally, findings.time_ratios(contest.second, contest.share)
     return [
         contest.second,
-        _share(contest.share),
+        _format_share(contest.share),
         str(tally.pairs),
         *map(str, (tally.wins, tally.ties, tally.losses)),
         *(f"{100 * count / tally.pairs:.0f}" for count in (tally.wins, tally.losses)),
-        _points(contest.difference),
-        *([f"{fmean(slowness):.2f}", f"{max(slowness):.2f}"] if slowness else ["", ""]),
+        _format_points(contest.difference),
+        *([f"{fmean(time_ratios):.2f}", f"{max(time_ratios):.2f}"] if time_ratios else ["", ""]),
     ]
 
 
-def learner_table(findings: Findings) -> Table:
-    """Auto against everyone at T, learner by learner."""
+def make_learner_table(findings: Findings) -> MarkdownTable:
+    """Return the table of auto against every rival at T, by learner."""
     rivals = [rival for rival in findings.rivals if rival != AUTO]
     contests = {rival: findings.contest(AUTO, rival) for rival in rivals}
     rows = [
-        [learner, *(_brief(contests[rival].of_learner(learner)) for rival in rivals)] for learner in findings.learners
+        [learner, *(_format_contest(contests[rival].select_learner(learner)) for rival in rivals)]
+        for learner in findings.learners
     ]
-    title = f"{AUTO} by learner, T, {_named(findings)}: wins-ties-losses and mean difference in points"
-    return Table(title, ("learner", *rivals), rows)
+    title = f"{AUTO} by learner, T, {_describe_half(findings)}: wins-ties-losses and mean difference in points"
+    return MarkdownTable(title, ("learner", *rivals), rows)
 
 
-def _brief(contest: Contest) -> str:
+def _format_contest(contest: Contest) -> str:
     tally = contest.tally
-    return f"{tally.wins}-{tally.ties}-{tally.losses} {_points(contest.difference)}" if tally.pairs else ""
+    return f"{tally.wins}-{tally.ties}-{tally.losses} {_format_points(contest.difference)}" if tally.pairs else ""
 
 
-def loss_table(findings: Findings) -> Table:
-    """Every pair on which auto loses to somebody."""
+def make_loss_table(findings: Findings) -> MarkdownTable:
+    """Return the table of the pairs on which auto loses."""
     lost = [
         (rival, duel)
         for share in findings.shares
@@ -144,64 +162,73 @@ def loss_table(findings: Findings) -> Table:
             findings.pairs[duel.pair]["half"],
             *duel.pair,
             rival,
-            _share(duel.share),
-            _percent(duel.first),
-            _percent(duel.second),
-            _points(duel.difference),
+            _format_share(duel.share),
+            _format_percent(duel.first),
+            _format_percent(duel.second),
+            _format_points(duel.difference),
         ]
         for rival, duel in sorted(lost, key=lambda each: each[1].difference or -1.0)
     ]
     columns = ("half", "data set", "learner", "rival", "limit", f"{AUTO} (%)", "rival (%)", "difference (points)")
-    return Table(f"Where {AUTO} loses", columns, rows)
+    return MarkdownTable(f"Where {AUTO} loses", columns, rows)
 
 
-def pair_table(findings: Findings) -> Table:
-    """Every pair, with the accuracies at T and those of auto below."""
+def make_pair_table(findings: Findings) -> MarkdownTable:
+    """Return the table of all pairs, with accuracies at T, and of auto also below T."""
     rows = [
         [
             line["half"],
             *pair,
             f"{line['rows']:,} of {line['of']:,}",
-            _seconds(findings.limit(pair)),
-            *(_percent(findings.accuracy(pair, rival)) for rival in findings.rivals),
-            *(_percent(findings.accuracy(pair, AUTO, share)) for share in findings.shares[1:]),
+            _format_seconds(findings.mean_limit(pair)),
+            *(_format_percent(findings.accuracy(pair, rival)) for rival in findings.rivals),
+            *(_format_percent(findings.accuracy(pair, AUTO, share)) for share in findings.shares[1:]),
         ]
         for pair, line in findings.pairs.items()
     ]
-    below = [f"{AUTO}, {_share(share)}" for share in findings.shares[1:]]
+    below = [f"{AUTO}, {_format_share(share)}" for share in findings.shares[1:]]
     columns = ("half", "data set", "learner", "training rows", "T (s)", *findings.rivals, *below)
-    return Table("Every pair: test accuracy in %, mean over the seeds, limit T unless another is named", columns, rows)
+    return MarkdownTable(
+        "Every pair: test accuracy in %, mean over the seeds, limit T unless another is named", columns, rows
+    )
 
 
-def variant_table(findings: Findings, variants: Sequence[str]) -> Table:
-    """Auto and the same with a piece left out, at T."""
+def make_variant_table(findings: Findings, variants: Sequence[str]) -> MarkdownTable:
+    """Return the table of auto and its ablations, at T."""
     rows = []
     for variant in (name for name in variants if name in findings.rivals):
         lead = findings.contest(variant, AUTO) if variant != AUTO else None
         against = [findings.contest(variant, rival) for rival in (DOUBLE, FULL, "tct")]
-        rows.append([variant, "" if lead is None else _brief(lead), *map(_brief, against)])
-    title = f"Ablations, T, {_named(findings)}: wins-ties-losses and mean difference in points"
-    return Table(title, ("variant", f"against {AUTO}", f"against {DOUBLE}", f"against {FULL}", "against tct"), rows)
+        rows.append([variant, "" if lead is None else _format_contest(lead), *map(_format_contest, against)])
+    title = f"Ablations, T, {_describe_half(findings)}: wins-ties-losses and mean difference in points"
+    return MarkdownTable(
+        title, ("variant", f"against {AUTO}", f"against {DOUBLE}", f"against {FULL}", "against tct"), rows
+    )
 
 
-def trouble_table(findings: Findings) -> Table:
-    """Runs without a model, and pairs whose T is not what it should be."""
+def make_problem_table(findings: Findings) -> MarkdownTable:
+    """Return the table of runs without a model, and of pairs whose T is too short or too long."""
     rows = [
-        [fit["dataset"], fit["learner"], f"{fit['rival']}, {_share(fit['share'])}, seed {fit['seed']}", fit["error"]]
+        [
+            fit["dataset"],
+            fit["learner"],
+            f"{fit['rival']}, {_format_share(fit['share'])}, seed {fit['seed']}",
+            fit["error"],
+        ]
         for rival in findings.rivals
         for fit in findings.all_fits(rival)
         if fit["accuracy"] is None
     ]
     for pair in findings.pairs:
-        limit = findings.limit(pair)
-        if limit is not None and not _SHORTEST <= limit <= _LONGEST:
-            rows.append([*pair, FULL, f"T is {limit:.1f} s, not between {_SHORTEST:g} and {_LONGEST:g} s"])
+        limit = findings.mean_limit(pair)
+        if limit is not None and not _SHORTEST_T <= limit <= _LONGEST_T:
+            rows.append([*pair, FULL, f"T is {limit:.1f} s, not between {_SHORTEST_T:g} and {_LONGEST_T:g} s"])
     title = "Runs without a model, and limits that are too short or too long"
-    return Table(title, ("data set", "learner", "run", "what"), rows)
+    return MarkdownTable(title, ("data set", "learner", "run", "what"), rows)
 
 
-def conditions_table(findings: Findings) -> Table:
-    """Each start of the benchmark: when, with which code, beside what."""
+def make_conditions_table(findings: Findings) -> MarkdownTable:
+    """Return the table of the benchmark's starts: date, code, load."""
     rows = []
     starts = [line for line in findings.lines if line["kind"] == "start"]
     for number, start in enumerate(starts, 1):
@@ -211,24 +238,24 @@ def conditions_table(findings: Findings) -> Table:
         halves_run = " and ".join(start["halves"])
         rows.append([str(number), start["machine"]["date"], halves_run, start["code"], str(len(loads)), spread])
     columns = ("start", "when", "halves", "code", "runs", "load average before a run")
-    return Table("Starts of the benchmark", columns, rows)
+    return MarkdownTable("Starts of the benchmark", columns, rows)
 
 
-def _named(findings: Findings) -> str:
+def _describe_half(findings: Findings) -> str:
     return "both halves" if findings.half == "both" else f"{findings.half} half"
 
 
-def _share(share: float) -> str:
+def _format_share(share: float) -> str:
     return "T" if share == 1 else f"{share:g} T"
 
 
-def _percent(value: float | None) -> str:
+def _format_percent(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.2f}"
 
 
-def _points(value: float | None) -> str:
+def _format_points(value: float | None) -> str:
     return "" if value is None else f"{100 * value:+.2f}"
 
 
-def _seconds(value: float | None) -> str:
+def _format_seconds(value: float | None) -> str:
     return "" if value is None else f"{value:.1f}"

@@ -1,6 +1,6 @@
-"""Learners that a benchmark needs: one that costs nothing, one that writes down when it works, two that grow slow.
+"""Learners for benchmarks: one without cost, one that logs its working times, two that become slow.
 
-A learner's process imports this file anew in every round, so it imports little.
+The learner's process imports this file, so it imports little itself.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.naive_bayes import GaussianNB
 
 
-class Majority(ClassifierMixin, BaseEstimator):
-    """The most frequent class among the first thousand labels: microseconds, and nothing is stored.
+class MajorityClassifier(ClassifierMixin, BaseEstimator):
+    """Predict the most frequent class among the first thousand labels: takes microseconds, stores nothing.
 
     Parameters
     ----------
     reads : bool, default=False
-        Whether it looks at every value of X all the same, as a real learner would.
+        Whether to read every value of X, as a real learner would.
     pause : float, default=0.0
-        Seconds to rest at the end of `fit` and `predict`, so that a sampler sees what is in memory.
+        Seconds to sleep at the end of `fit` and `predict`, so that a sampler sees the memory in use.
     """
 
     def __init__(self, *, reads: bool = False, pause: float = 0.0) -> None:
@@ -35,32 +35,32 @@ class Majority(ClassifierMixin, BaseEstimator):
         counts = np.bincount(y[:1000])
         self.classes_ = np.flatnonzero(counts)
         self.majority_ = int(counts.argmax())
-        self._look(X)
+        self._touch(X)
         return self
 
     def predict(self, X: Any) -> Any:
-        self._look(X)
+        self._touch(X)
         return np.full(len(X), self.majority_, dtype=np.int8)
 
-    def _look(self, X: Any) -> None:
+    def _touch(self, X: Any) -> None:
         if self.reads:
             X.max()
         if self.pause:
             time.sleep(self.pause)
 
 
-class Logged(ClassifierMixin, BaseEstimator):
-    """Another learner, that notes in a file when each fit and predict began and ended.
+class LoggingClassifier(ClassifierMixin, BaseEstimator):
+    """Wrap a learner, and log when each fit and predict begins and ends.
 
-    What a killed process did is in the file as well: a beginning without an end. `time.monotonic` is
-    the same in every process of a Linux system.
+    A killed process leaves a beginning without an end. `time.monotonic` is the same in every process of a
+    Linux system.
 
     Parameters
     ----------
     estimator : classifier
         The learner.
     file : str
-        Lines are appended here.
+        Log file; lines are appended.
     """
 
     def __init__(self, estimator: Any, *, file: str) -> None:
@@ -68,27 +68,27 @@ class Logged(ClassifierMixin, BaseEstimator):
         self.file = file
 
     def fit(self, X: Any, y: Any) -> Self:
-        self._note("begin")
+        self._log("begin")
         self.model_ = clone(self.estimator).fit(X, y)
         self.classes_ = self.model_.classes_
-        self._note("end")
+        self._log("end")
         return self
 
     def predict(self, X: Any) -> Any:
-        self._note("begin")
+        self._log("begin")
         labels = self.model_.predict(X)
-        self._note("end")
+        self._log("end")
         return labels
 
-    def _note(self, event: str) -> None:
+    def _log(self, event: str) -> None:
         line = f"{event} {time.monotonic()!r}\n".encode()
         file = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         os.write(file, line)
         os.close(file)
 
 
-def working_times(file: str, killed_at: float) -> list[tuple[float, float]]:
-    """When a `Logged` learner worked; what was not ended was killed."""
+def read_working_times(file: str, killed_at: float) -> list[tuple[float, float]]:
+    """Return the working times of a `LoggingClassifier`; an interval without an end lasts until the kill."""
     times: list[tuple[float, float]] = []
     for line in Path(file).read_text().splitlines():
         event, moment = line.split()
@@ -100,14 +100,14 @@ def working_times(file: str, killed_at: float) -> list[tuple[float, float]]:
 
 
 class SlowWhenLarge(ClassifierMixin, BaseEstimator):
-    """Naive Bayes on small lessons, so that there is a model; a real learner on larger ones.
+    """Naive Bayes on small subsets, so that there is a model; a real learner on larger ones.
 
     Parameters
     ----------
     slow : classifier
         The real learner.
     above : int
-        The largest lesson that naive Bayes takes.
+        Largest number of rows for naive Bayes.
     """
 
     def __init__(self, slow: Any, *, above: int) -> None:
@@ -124,19 +124,19 @@ class SlowWhenLarge(ClassifierMixin, BaseEstimator):
 
 
 class LargeWhenLate(ClassifierMixin, BaseEstimator):
-    """Naive Bayes on small lessons; on larger ones a huge forest that is ready after a given time.
+    """Naive Bayes on small subsets; on larger ones a huge forest that is ready after a given time.
 
-    The forest was trained before, because training it takes longer than the limit: what is measured
-    is how it comes back.
+    The forest was fitted before, because fitting it takes longer than the limit. The benchmark measures
+    how it is loaded.
 
     Parameters
     ----------
     file : str
-        Where the trained forest lies, dumped by joblib.
+        File with the fitted forest, written by joblib.
     seconds : float
-        How long the second fit takes before it reads the forest.
+        Duration of the second fit before it reads the forest.
     above : int
-        The largest lesson that naive Bayes takes.
+        Largest number of rows for naive Bayes.
     """
 
     def __init__(self, file: str, *, seconds: float, above: int) -> None:

@@ -1,4 +1,4 @@
-"""The teacher "auto" against the paper's teachers, all rows, and what a user would do instead: who is more accurate."""
+"""Compare the accuracy of "auto" with the paper's teachers, a fit on all rows, and other tools under the same limit."""
 
 from __future__ import annotations
 
@@ -11,102 +11,114 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from _accuracy_flaml import Flaml, flaml_version
-from _accuracy_pictures import draw_scatter
-from _accuracy_plan import HALVES, RIVALS, Pair, Plan, chosen, expected_seconds, read_pairs, short_plan
-from _accuracy_rivals import VARIANTS, Rival, teaching_rivals
-from _accuracy_running import Benchmark
+from _accuracy_flaml import FlamlRival, find_flaml_version
+from _accuracy_plan import HALVES, RIVALS, Pair, Plan, make_short_plan, predict_seconds, read_pairs, select_pairs
+from _accuracy_rivals import VARIANTS, Rival, make_local_rivals
+from _accuracy_runs import AccuracyBenchmark
+from _accuracy_scatter_plots import draw_scatter
 from _accuracy_summary import AUTO, Findings
 from _accuracy_tables import (
-    conditions_table,
-    contest_table,
-    goals,
-    halves,
-    learner_table,
-    loss_table,
-    pair_table,
-    trouble_table,
-    variant_table,
+    make_conditions_table,
+    make_contest_table,
+    make_goals,
+    make_learner_table,
+    make_loss_table,
+    make_pair_table,
+    make_problem_table,
+    make_variant_table,
+    split_by_half,
 )
-from _machine import RESULTS, Environment, report
+from _report import RESULTS, Environment, write_report
 from fitwithin._research.study.dataset_sources import load_dataset
 from fitwithin._research.study.result_log import ResultLog
 
-_NUMBER_OF_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+# Variables that set the number of threads of each learner.
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+def _parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     data = os.environ.get("FITWITHIN_DATA")
     add("--data", type=Path, default=data, help="folder of parquet files; default: FITWITHIN_DATA")
     add("--cache", type=Path, help="folder of generated data sets; default: FITWITHIN_CACHE, or the user's cache")
-    add("--half", choices=(*HALVES, "both"), default="tune", help="the final half is run once, at the end")
-    add("--only", default="", help="only pairs whose name, such as 'covtype, lightgbm', holds this text")
-    add("--rivals", default=",".join(RIVALS), help="names with commas")
-    add("--variant", action="append", default=[], choices=VARIANTS, help="a variant of auto, besides; may be repeated")
-    add("--seeds", type=int, default=2, help="how many")
-    add("--flaml-python", default=sys.executable, help="an interpreter that has FLAML, if this one has not")
-    add("--short", action="store_true", help="few pairs, few rivals, one seed, always from the start: ten minutes")
-    add("--dry-run", action="store_true", help="list the pairs and the time they will take")
-    add("--summary", action="store_true", help="do not run anything, only sum up the lines that there are")
+    add(
+        "--half",
+        choices=(*HALVES, "both"),
+        default="tune",
+        help="half of the data sets; run the final half only once, at the end",
+    )
+    add("--only", default="", help="only pairs whose name, such as 'covtype, lightgbm', contains this text")
+    add("--rivals", default=",".join(RIVALS), help="names of the rivals, separated by commas")
+    add(
+        "--variant",
+        action="append",
+        default=[],
+        choices=VARIANTS,
+        help="also run this variant of auto; may be repeated",
+    )
+    add("--seeds", type=int, default=2, help="number of seeds")
+    add("--flaml-python", default=sys.executable, help="interpreter that has FLAML; default: this one")
+    add("--short", action="store_true", help="run few pairs and rivals with one seed from scratch, in ten minutes")
+    add("--dry-run", action="store_true", help="list the pairs with their expected time, and exit")
+    add("--summary", action="store_true", help="only summarise the existing results")
     add("--results", type=Path, default=RESULTS, help="folder for the results")
     arguments = parser.parse_args(argv)
     if arguments.data is None and not arguments.summary and not arguments.dry_run:
-        parser.error("say where the data sets are: --data FOLDER, or the environment variable FITWITHIN_DATA")
+        parser.error("got no folder of data sets; pass --data FOLDER or set the environment variable FITWITHIN_DATA")
     return arguments
 
 
-def _plan(arguments: argparse.Namespace) -> Plan:
+def _make_plan(arguments: argparse.Namespace) -> Plan:
     if arguments.short:
-        return short_plan(read_pairs(), arguments.variant)
+        return make_short_plan(read_pairs(), arguments.variant)
     names = [name.strip() for name in arguments.rivals.split(",")] + arguments.variant
     unknown = set(names) - {*RIVALS, *VARIANTS}
     if unknown:
         raise SystemExit(f"unknown rivals {', '.join(sorted(unknown))}; known are {', '.join(RIVALS)}")
-    pairs = chosen(read_pairs(), arguments.half, arguments.only)
+    pairs = select_pairs(read_pairs(), arguments.half, arguments.only)
     return Plan(pairs, tuple(dict.fromkeys(["full", *names])), seeds=tuple(range(arguments.seeds)))
 
 
-def _rivals(plan: Plan, flaml_python: str) -> dict[str, Rival]:
-    """The rivals that are at hand; who is missing is said."""
-    every = {**teaching_rivals(), "flaml": Flaml(flaml_python)}
+def _find_rivals(plan: Plan, flaml_python: str) -> dict[str, Rival]:
+    """Return the available rivals, and print which are missing."""
+    every = {**make_local_rivals(), "flaml": FlamlRival(flaml_python)}
     if "flaml" in plan.rivals:
-        version = flaml_version(flaml_python)
+        version = find_flaml_version(flaml_python)
         print(f"FLAML {version}" if version else f"{flaml_python} has no FLAML, which is left out", flush=True)
         if version is None:
             del every["flaml"]
     return {name: rival for name, rival in every.items() if name in plan.rivals}
 
 
-def show_plan(plan: Plan) -> None:
-    """List the pairs and what they will take."""
-    every: Mapping[str, Rival] = {**teaching_rivals(), "flaml": Flaml("")}
+def print_plan(plan: Plan) -> None:
+    """Print the pairs with their expected time."""
+    every: Mapping[str, Rival] = {**make_local_rivals(), "flaml": FlamlRival("")}
     learners = {pair.learner for pair in plan.pairs}
     applies = {(rival, learner): every[rival].applies(learner) for rival in plan.rivals for learner in learners}
-    expected = expected_seconds(plan, applies)
+    expected = predict_seconds(plan, applies)
     for pair, seconds in expected.items():
-        print(_in_words(plan, pair, seconds))
+        print(_format_pair(plan, pair, seconds))
     print(f"{len(plan.pairs)} pairs, {len(plan.seeds)} seeds; about {sum(expected.values()) / 60:.0f} minutes in all")
 
 
-def _in_words(plan: Plan, pair: Pair, seconds: float) -> str:
-    limits = ", ".join(f"{share * pair.seconds:.1f}" for share in plan.shares_of(pair.seconds))
+def _format_pair(plan: Plan, pair: Pair, seconds: float) -> str:
+    limits = ", ".join(f"{share * pair.seconds:.1f}" for share in plan.find_shares(pair.seconds))
     return f"{pair.half:5s} {pair.name:46s} {pair.rows:7,d} rows, limits about {limits} s; {seconds / 60:4.1f} minutes"
 
 
-def sum_up(lines: Sequence[Mapping[str, Any]], machine: Environment, folder: Path, name: str) -> int:
-    """Write tables, goals and pictures; 1 if a goal is missed."""
+def write_summary(lines: Sequence[Mapping[str, Any]], environment: Environment, folder: Path, name: str) -> int:
+    """Write tables, goals and figures; return 1 if a goal is missed."""
     every = Findings(lines)
-    parts = halves(every)
+    parts = split_by_half(every)
     tables = [
-        *map(contest_table, parts),
-        *map(learner_table, parts),
-        loss_table(every),
-        *(variant_table(part, list(VARIANTS)) for part in parts),
-        pair_table(every),
-        trouble_table(every),
-        conditions_table(every),
+        *map(make_contest_table, parts),
+        *map(make_learner_table, parts),
+        make_loss_table(every),
+        *(make_variant_table(part, list(VARIANTS)) for part in parts),
+        make_pair_table(every),
+        make_problem_table(every),
+        make_conditions_table(every),
     ]
     contests = [
         {"half": part.half, **asdict(part.contest(AUTO, rival, share))}
@@ -115,13 +127,13 @@ def sum_up(lines: Sequence[Mapping[str, Any]], machine: Environment, folder: Pat
         for rival in part.rivals
         if rival != AUTO
     ]
-    every_goal = [goal for part in parts for goal in goals(part)]
-    missed = report(name, machine, tables, every_goal, {"contests": contests}, folder)
-    _add_pictures([(part, share) for part in parts for share in part.shares], folder, name)
+    every_goal = [goal for part in parts for goal in make_goals(part)]
+    missed = write_report(name, environment, tables, every_goal, {"contests": contests}, folder)
+    _add_figures([(part, share) for part in parts for share in part.shares], folder, name)
     return missed
 
 
-def _add_pictures(wanted: Sequence[tuple[Findings, float]], folder: Path, name: str) -> None:
+def _add_figures(wanted: Sequence[tuple[Findings, float]], folder: Path, name: str) -> None:
     links = []
     for part, share in wanted:
         files = draw_scatter(part, folder, f"{name}-{part.half}-{100 * share:.0f}", share)
@@ -131,22 +143,22 @@ def _add_pictures(wanted: Sequence[tuple[Findings, float]], folder: Path, name: 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run what is left of the plan and sum up; 1 if a goal is missed."""
-    arguments, machine = _arguments(argv), Environment.current()
-    plan = _plan(arguments)
+    """Run the unfinished part of the plan, and summarise; return 1 if a goal is missed."""
+    arguments, environment = _parse_arguments(argv), Environment.current()
+    plan = _make_plan(arguments)
     if arguments.dry_run:
-        show_plan(plan)
+        print_plan(plan)
         return 0
     name = "accuracy-short" if arguments.short else "accuracy"
     file = arguments.results / f"{name}.jsonl"
     if not arguments.summary:
         if arguments.short:
             file.unlink(missing_ok=True)
-        # Read by the processes that learners run in; one thread each, whoever asks for more.
-        os.environ.update(dict.fromkeys(_NUMBER_OF_THREADS, "1"))
+        # The learners' processes read these variables: one thread each, whatever the learner asks for.
+        os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
         source = partial(load_dataset, folder=arguments.data, cache=arguments.cache, online=False)
-        Benchmark(plan, _rivals(plan, arguments.flaml_python), source, ResultLog(file)).run()
-    return sum_up(ResultLog(file).lines, machine, arguments.results, name)
+        AccuracyBenchmark(plan, _find_rivals(plan, arguments.flaml_python), source, ResultLog(file)).run()
+    return write_summary(ResultLog(file).lines, environment, arguments.results, name)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""TCT against Double, random samples and all rows: LightGBM on covtype, T = the time of a full training."""
+"""Compare TCT with Double, random samples and all rows: LightGBM on covtype, T is the time of a fit on all rows."""
 
 from __future__ import annotations
 
@@ -20,17 +20,20 @@ from lightgbm import LGBMClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from _machine import RESULTS, Environment, Goal, Table, report
+from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 from fitwithin import TimeConstrainedClassifier
 
-PAPER = {"TCT": "86.6", "Double": "85.3", "Full, no limit": "85.3"}
+# Accuracies in the paper, in percent.
+PAPER_ACCURACIES = {"TCT": "86.6", "Double": "85.3", "Full, no limit": "85.3"}
 _FULL = "Full, no limit"
-_LATE = 0.1
+
+# Seconds that a fit may be late.
+_LATE_SECONDS = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
-    """Standardised rows to learn from and to be judged by."""
+class CovtypeSplit:
+    """Standardised training and test rows."""
 
     X: npt.NDArray[Any]
     y: npt.NDArray[Any]
@@ -38,8 +41,8 @@ class Split:
     y_test: npt.NDArray[Any]
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, seed: int) -> Split:
-        """70/30, each class in proportion."""
+    def make(cls, frame: pd.DataFrame, seed: int) -> CovtypeSplit:
+        """Split 70/30, stratified by class."""
         y = frame["target"].to_numpy()
         X = frame.drop(columns="target").to_numpy(np.float64)
         X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=seed)
@@ -48,23 +51,23 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Result:
-    """What one way of training came to.
+class CovtypeResult:
+    """Result of one way to choose training rows.
 
     Parameters
     ----------
     way : str
-        How the rows were chosen.
+        Name of the way.
     seed : int
-        Of the split, the choice of rows and the learner.
+        Seed of the split, the choice of rows and the learner.
     limit : float
-        T, the mean time of two full trainings on this split.
+        T, the mean time of two fits on all rows of this split.
     seconds : float
         Time used.
     rows : int
-        Rows behind the model.
+        Training rows of the model.
     accuracy : float
-        On the test set.
+        Accuracy on the test rows.
     """
 
     way: str
@@ -75,55 +78,55 @@ class Result:
     accuracy: float
 
 
-Way = Callable[[Split, int, float], Result]
+Way = Callable[[CovtypeSplit, int, float], CovtypeResult]
 
 
-def _learner(seed: int | None = None) -> LGBMClassifier:
+def _make_learner(seed: int | None = None) -> LGBMClassifier:
     return LGBMClassifier(n_jobs=1, verbosity=-1, random_state=seed)
 
 
-def train_sample(way: str, share: float, split: Split, seed: int, limit: float) -> Result:
-    """Train on a random sample of a guessed size, without a teacher."""
+def fit_on_sample(way: str, share: float, split: CovtypeSplit, seed: int, limit: float) -> CovtypeResult:
+    """Fit on a random sample of a guessed size, without a teacher."""
     start = time.perf_counter()
     rows = np.random.default_rng(seed).permutation(len(split.y))[: round(share * len(split.y))]
-    model = _learner(seed).fit(split.X[rows], split.y[rows])
+    model = _make_learner(seed).fit(split.X[rows], split.y[rows])
     seconds = time.perf_counter() - start
-    return Result(way, seed, limit, seconds, len(rows), _accuracy(model, split))
+    return CovtypeResult(way, seed, limit, seconds, len(rows), _compute_accuracy(model, split))
 
 
-def train_full(split: Split, seed: int) -> Result:
-    """Train on everything, twice; the mean of both times is T."""
+def fit_on_all_rows(split: CovtypeSplit, seed: int) -> CovtypeResult:
+    """Fit on all rows, twice; the mean of both times is T."""
     times = []
     for _ in range(2):
         start = time.perf_counter()
-        model = _learner(seed).fit(split.X, split.y)
+        model = _make_learner(seed).fit(split.X, split.y)
         times.append(time.perf_counter() - start)
-    return Result(_FULL, seed, mean(times), mean(times), len(split.y), _accuracy(model, split))
+    return CovtypeResult(_FULL, seed, mean(times), mean(times), len(split.y), _compute_accuracy(model, split))
 
 
-def teach(way: str, split: Split, seed: int, limit: float) -> Result:
-    """Let a teacher choose the rows, by the deadline."""
-    model = TimeConstrainedClassifier(_learner(), time_limit=limit, teacher=way.lower(), random_state=seed)
+def fit_with_teacher(way: str, split: CovtypeSplit, seed: int, limit: float) -> CovtypeResult:
+    """Fit with a teacher, under the limit."""
+    model = TimeConstrainedClassifier(_make_learner(), time_limit=limit, teacher=way.lower(), random_state=seed)
     start = time.perf_counter()
     model.fit(split.X, split.y)
     seconds = time.perf_counter() - start
-    return Result(way, seed, limit, seconds, model.n_rows_taught_, _accuracy(model, split))
+    return CovtypeResult(way, seed, limit, seconds, model.n_rows_taught_, _compute_accuracy(model, split))
 
 
 WAYS: Mapping[str, Way] = {
-    "TCT": partial(teach, "TCT"),
-    "Double": partial(teach, "Double"),
-    "random 10 %": partial(train_sample, "random 10 %", 0.10),
-    "random 25 %": partial(train_sample, "random 25 %", 0.25),
+    "TCT": partial(fit_with_teacher, "TCT"),
+    "Double": partial(fit_with_teacher, "Double"),
+    "random 10 %": partial(fit_on_sample, "random 10 %", 0.10),
+    "random 25 %": partial(fit_on_sample, "random 25 %", 0.25),
 }
 
 
-def run_seed(frame: pd.DataFrame, seed: int) -> list[Result]:
-    """Every way on one split, each seed beginning with another way."""
-    split = Split.of(frame, seed)
-    full = train_full(split, seed)
-    # The helper may have gone while we trained without it.
-    TimeConstrainedClassifier(_learner(), time_limit=60).fit(split.X[:300], split.y[:300])
+def run_seed(frame: pd.DataFrame, seed: int) -> list[CovtypeResult]:
+    """Run every way on one split; each seed starts with another way."""
+    split = CovtypeSplit.make(frame, seed)
+    full = fit_on_all_rows(split, seed)
+    # Start the helper process: it may have ended while we fitted without it.
+    TimeConstrainedClassifier(_make_learner(), time_limit=60).fit(split.X[:300], split.y[:300])
     ways = list(WAYS)
     turn = seed % len(ways)
     results = [full, *(WAYS[way](split, seed, full.limit) for way in ways[turn:] + ways[:turn])]
@@ -132,15 +135,15 @@ def run_seed(frame: pd.DataFrame, seed: int) -> list[Result]:
     return results
 
 
-def _accuracy(model: Any, split: Split) -> float:
+def _compute_accuracy(model: Any, split: CovtypeSplit) -> float:
     return float(np.mean(model.predict(split.X_test) == split.y_test))
 
 
-def _by_way(results: Sequence[Result]) -> dict[str, list[Result]]:
+def _group_by_way(results: Sequence[CovtypeResult]) -> dict[str, list[CovtypeResult]]:
     return {way: [one for one in results if one.way == way] for way in (*WAYS, _FULL)}
 
 
-def _table(results: Sequence[Result]) -> Table:
+def _make_table(results: Sequence[CovtypeResult]) -> MarkdownTable:
     seeds = sorted({one.seed for one in results})
     rows = [
         [
@@ -150,27 +153,30 @@ def _table(results: Sequence[Result]) -> Table:
             f"{mean(one.rows for one in ones):,.0f}",
             f"{mean(one.seconds for one in ones):.1f}",
             f"{mean(one.limit for one in ones):.1f}",
-            PAPER.get(way, ""),
+            PAPER_ACCURACIES.get(way, ""),
         ]
-        for way, ones in _by_way(results).items()
+        for way, ones in _group_by_way(results).items()
     ]
     columns = ("rows chosen by", "test accuracy (%)", *(f"seed {seed}" for seed in seeds))
     more = ("rows taught", "time used (s)", "T (s)", "the paper (%)")
-    return Table("covtype, LightGBM, T = the time of a full training", (*columns, *more), rows)
+    return MarkdownTable("covtype, LightGBM, T = the time of a full training", (*columns, *more), rows)
 
 
-def _goals(results: Sequence[Result]) -> list[Goal]:
-    means = {way: mean(one.accuracy for one in ones) for way, ones in _by_way(results).items()}
+def _make_goals(results: Sequence[CovtypeResult]) -> list[Goal]:
+    means = {way: mean(one.accuracy for one in ones) for way, ones in _group_by_way(results).items()}
     latest = max(one.seconds - one.limit for one in results if one.way != _FULL)
     beaten = [
         Goal(f"TCT beats {way}: {100 * means['TCT']:.2f} against {100 * found:.2f}", means["TCT"] > found)
         for way, found in means.items()
         if way not in ("TCT", _FULL)
     ]
-    return [*beaten, Goal(f"nobody uses more than T + {_LATE} s; at most T {latest:+.3f} s", latest <= _LATE)]
+    return [
+        *beaten,
+        Goal(f"nobody uses more than T + {_LATE_SECONDS} s; at most T {latest:+.3f} s", latest <= _LATE_SECONDS),
+    ]
 
 
-def _arguments() -> argparse.Namespace:
+def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--data",
@@ -178,28 +184,32 @@ def _arguments() -> argparse.Namespace:
         default=os.environ.get("FITWITHIN_DATA"),
         help="covtype.parquet or its folder; default: the environment variable FITWITHIN_DATA",
     )
-    parser.add_argument("--seeds", type=int, default=3, help="how many splits")
-    parser.add_argument("--rows", type=int, help="only so many random rows, for a quick try")
+    parser.add_argument("--seeds", type=int, default=3, help="number of splits")
+    parser.add_argument("--rows", type=int, help="number of random rows to use, for a quick try; default: all")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
     arguments = parser.parse_args()
     if arguments.data is None:
-        parser.error("say where covtype.parquet is: --data FOLDER, or the environment variable FITWITHIN_DATA")
+        parser.error(
+            "got no path of covtype.parquet; pass --data FOLDER or set the environment variable FITWITHIN_DATA"
+        )
     return arguments
 
 
-def _read(data: Path, rows: int | None) -> pd.DataFrame:
+def _read_covtype(data: Path, rows: int | None) -> pd.DataFrame:
     file = Path(data) / "covtype.parquet" if Path(data).is_dir() else Path(data)
     frame = pd.read_parquet(file)
     return frame if rows is None else frame.sample(rows, random_state=0)
 
 
 def main() -> int:
-    """Run every seed; 1 if a goal is missed."""
-    arguments, machine = _arguments(), Environment.current()
-    frame = _read(arguments.data, arguments.rows)
+    """Run every seed; return 1 if a goal is missed."""
+    arguments, environment = _parse_arguments(), Environment.current()
+    frame = _read_covtype(arguments.data, arguments.rows)
     results = [one for seed in range(arguments.seeds) for one in run_seed(frame, seed)]
     figures = {"results": [asdict(one) for one in results]}
-    return report("covtype", machine, [_table(results)], _goals(results), figures, arguments.results)
+    return write_report(
+        "covtype", environment, [_make_table(results)], _make_goals(results), figures, arguments.results
+    )
 
 
 if __name__ == "__main__":

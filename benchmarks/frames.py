@@ -1,4 +1,4 @@
-"""How long a mixed frame takes to reach the learner's process, and how much memory that needs."""
+"""Measure time and memory to hand a mixed data frame over to the learner's process."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from _machine import RESULTS, Environment, Goal, Table, report
-from _memory import watch_memory
+from _peak_memory import measure_peak_memory
+from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 from fitwithin import TimeConstrainedClassifier
 from fitwithin.teachers import Full
 
-SECONDS_GOAL, MEMORY_GOAL = 1.5, 1.3
+# Longest hand-over, in seconds.
+SECONDS_GOAL = 1.5
+
+# Largest memory, as a multiple of the frame's size.
+MEMORY_GOAL = 1.3
 
 
-class Touch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Looks at every column once, and stores nothing of them."""
+class ColumnCounter(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """Read every column once, and store only the counts."""
 
     def fit(self, X: pd.DataFrame, y: Any) -> Self:
         self.columns_ = {name: X[name].notna().sum() for name in X.columns}
@@ -33,7 +37,7 @@ class Touch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
 
 def make_frame(rows: int) -> pd.DataFrame:
-    """30 columns: 14 floats, some with gaps, 6 integers, 2 truth values, 3 categories, 3 texts, 2 dates."""
+    """Make 30 columns: 14 floats, one with missing values, 6 integers, 2 booleans, 3 categories, 3 texts, 2 dates."""
     rng = np.random.default_rng(0)
     words = np.array([f"word {number}" for number in range(1000)])
     columns: dict[str, Any] = {f"float {number}": rng.random(rows) for number in range(14)}
@@ -52,11 +56,11 @@ def make_frame(rows: int) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def measure(X: pd.DataFrame, y: np.ndarray) -> dict[str, float]:
-    """Teach every row at once, with the helper warm."""
-    classifier = TimeConstrainedClassifier(Touch(), time_limit=120, teacher=Full())
+def measure_handover(X: pd.DataFrame, y: np.ndarray) -> dict[str, float]:
+    """Fit on every row at once, with a running helper."""
+    classifier = TimeConstrainedClassifier(ColumnCounter(), time_limit=120, teacher=Full())
     classifier.fit(X[:1000], y[:1000])
-    with watch_memory() as beyond:
+    with measure_peak_memory() as beyond:
         start = time.perf_counter()
         classifier.fit(X, y)
         elapsed = time.perf_counter() - start
@@ -70,15 +74,15 @@ def measure(X: pd.DataFrame, y: np.ndarray) -> dict[str, float]:
 
 
 def main() -> int:
-    """Measure a few times; 1 if a goal is missed."""
+    """Measure a few times; return 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=2_000_000)
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--rows", type=int, default=2_000_000, help="rows of the frame")
+    parser.add_argument("--runs", type=int, default=3, help="number of runs")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
-    arguments, machine = parser.parse_args(), Environment.current()
+    arguments, environment = parser.parse_args(), Environment.current()
     X = make_frame(arguments.rows)
     y = np.arange(arguments.rows) % 2
-    runs = [measure(X, y) for _ in range(arguments.runs)]
+    runs = [measure_handover(X, y) for _ in range(arguments.runs)]
     rows = [
         [
             f"{run['handover']:.2f}",
@@ -89,14 +93,14 @@ def main() -> int:
         for run in runs
     ]
     columns = ("hand-over (s)", "whole fit (s)", "size of the frame (MB)", "memory beyond it, per byte")
-    table = Table(f"A mixed frame of {arguments.rows:,} rows and {X.shape[1]} columns", columns, rows)
+    table = MarkdownTable(f"A mixed frame of {arguments.rows:,} rows and {X.shape[1]} columns", columns, rows)
     slowest = max(run["handover"] for run in runs)
     most = max(run["beyond"] / run["size"] for run in runs)
     goals = [
         Goal(f"hand-over under {SECONDS_GOAL} s; the longest is {slowest:.2f} s", slowest < SECONDS_GOAL),
         Goal(f"memory under {MEMORY_GOAL} x its size; the most is {most:.2f}", most < MEMORY_GOAL),
     ]
-    return report("frames", machine, [table], goals, {"runs": runs}, arguments.results)
+    return write_report("frames", environment, [table], goals, {"runs": runs}, arguments.results)
 
 
 if __name__ == "__main__":

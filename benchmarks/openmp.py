@@ -1,4 +1,4 @@
-"""What waiting threads of OpenMP cost a learner: on idle cores, and beside other busy processes."""
+"""Measure how OpenMP's wait policy changes the time of a fit, on idle and on busy cores."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from _machine import RESULTS, Environment, Goal, Table, report
+from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 
+# The policy of the process backend.
 OURS = "passive after 1,000 turns, ours"
-WAYS: dict[str, dict[str, str]] = {
+WAIT_POLICIES: dict[str, dict[str, str]] = {
     "as libgomp does by itself": {},
     "passive": {"OMP_WAIT_POLICY": "passive"},
     OURS: {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000"},
@@ -33,9 +34,9 @@ print(time.perf_counter() - start)
 
 
 @contextmanager
-def busy(processes: int) -> Iterator[None]:
-    """So many processes that do nothing but compute."""
-    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
+def run_busy_processes(n_processes: int) -> Iterator[None]:
+    """Keep `n_processes` processes computing."""
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(n_processes)]
     try:
         time.sleep(0.5)
         yield
@@ -45,9 +46,9 @@ def busy(processes: int) -> Iterator[None]:
             other.wait()
 
 
-def seconds(way: dict[str, str], longest: float) -> float:
-    """How long a fit takes in a new process; `longest` if it is not over by then."""
-    environment = {**os.environ, **way}
+def measure_fit_seconds(policy: dict[str, str], longest: float) -> float:
+    """Return the time of a fit in a new process, at most `longest`."""
+    environment = {**os.environ, **policy}
     try:
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM], env=environment, timeout=longest, capture_output=True, check=True
@@ -58,31 +59,31 @@ def seconds(way: dict[str, str], longest: float) -> float:
 
 
 def main() -> int:
-    """Measure each way in turn, so that the machine's moods are shared."""
+    """Measure the policies in turn, so that changes of the machine affect all; return 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--longest", type=float, default=20.0, help="seconds after which a run is given up")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each policy")
+    parser.add_argument("--longest", type=float, default=20.0, help="seconds after which a run is stopped")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
-    arguments, machine = parser.parse_args(), Environment.current()
+    arguments, environment = parser.parse_args(), Environment.current()
     cores = os.cpu_count() or 1
     found: dict[tuple[int, str], list[float]] = {
-        (others, name): [] for others in (0, cores // 2, cores) for name in WAYS
+        (others, name): [] for others in (0, cores // 2, cores) for name in WAIT_POLICIES
     }
     for others in (0, cores // 2, cores):
-        with busy(others):
+        with run_busy_processes(others):
             for _ in range(arguments.runs):
-                for name, way in WAYS.items():
-                    found[others, name].append(seconds(way, arguments.longest))
+                for name, policy in WAIT_POLICIES.items():
+                    found[others, name].append(measure_fit_seconds(policy, arguments.longest))
     rows = [[str(others), name, f"{median(times):.2f}", f"{max(times):.2f}"] for (others, name), times in found.items()]
     columns = "busy processes beside", "threads wait", "seconds, median", "seconds, largest"
-    table = Table("Histogram boosting on 10,000 rows, 100 iterations", columns, rows)
-    goals = [_goal(found, others) for others in (0, cores)]
+    table = MarkdownTable("Histogram boosting on 10,000 rows, 100 iterations", columns, rows)
+    goals = [_make_goal(found, others) for others in (0, cores)]
     figures = [{"busy": others, "way": name, "seconds": times} for (others, name), times in found.items()]
-    return report("openmp", machine, [table], goals, {"runs": figures}, arguments.results)
+    return write_report("openmp", environment, [table], goals, {"runs": figures}, arguments.results)
 
 
-def _goal(found: dict[tuple[int, str], list[float]], others: int) -> Goal:
-    """On idle cores as fast as libgomp by itself, on busy ones no slower than threads that sleep at once."""
+def _make_goal(found: dict[tuple[int, str], list[float]], others: int) -> Goal:
+    """Compare with libgomp's default on idle cores, and with threads that sleep at once on busy ones."""
     rival = "passive" if others else "as libgomp does by itself"
     ratio = median(found[others, OURS]) / median(found[others, rival])
     return Goal(f"beside {others} busy processes at most 1.3 x '{rival}'; it is {ratio:.2f} x", ratio <= 1.3)

@@ -1,4 +1,4 @@
-"""What the package costs: time that is neither fit nor predict, memory beyond the rows used, time to begin."""
+"""Measure the overhead of the package: time outside fit and predict, memory beyond the rows used, time to start."""
 
 from __future__ import annotations
 
@@ -9,31 +9,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from _fresh import Spec, import_seconds, run_fresh
-from _machine import RESULTS, Environment, Goal, Table, report
+from _fresh_interpreter import FitSpec, measure_import_seconds, measure_in_fresh_interpreter
+from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 
-SHARE_GOAL, MEMORY_GOAL, BEGIN_GOAL = 0.02, 1.2, 0.1
-_TIMED = ("trivial", "GaussianNB", "DecisionTree(max_depth=5)", "LightGBM(n_jobs=1)")
-_LIMITED = "LightGBM(n_jobs=1)"
+# Largest share of T outside fit and predict.
+SHARE_GOAL = 0.02
+
+# Largest memory, as a multiple of the rows used.
+MEMORY_GOAL = 1.2
+
+# Seconds until the first fit of the learner begins.
+START_GOAL = 0.1
+
+_TIMED_LEARNERS = ("trivial", "GaussianNB", "DecisionTree(max_depth=5)", "LightGBM(n_jobs=1)")
+_POOL_LEARNER = "LightGBM(n_jobs=1)"
 
 Figures = dict[str, Any]
-Results = Mapping[str, Figures]
+ResultLog = Mapping[str, Figures]
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """How large everything is.
+class OverheadSettings:
+    """Sizes and limits of the measurements.
 
     Parameters
     ----------
     rows, columns : int
-        Of the pool.
+        Shape of the pool.
     seconds : float
-        The time limit.
+        Time limit.
     pool_seconds : float
-        The time limit where pools of two sizes are compared: short enough that neither is exhausted.
+        Time limit for the comparison of two pool sizes: short enough that neither is exhausted.
     first : int
-        First lesson there.
+        First subset in that comparison.
     """
 
     rows: int
@@ -42,37 +50,44 @@ class Sizes:
     pool_seconds: float
     first: int
 
-    def spec(self, learner: str, *, times: int = 1, **settings: Any) -> Spec:
-        """One measured fit, on a pool so many times as large."""
-        return Spec(
+    def make_spec(self, learner: str, *, times: int = 1, **settings: Any) -> FitSpec:
+        """Return the settings of one measured fit, on a pool `times` as large."""
+        return FitSpec(
             learner, **{"rows": times * self.rows, "columns": self.columns, "seconds": self.seconds, **settings}
         )
 
 
-def measure_time(sizes: Sizes) -> dict[str, Figures]:
-    """Each learner's first fit in a fresh interpreter, and what the imports alone take there."""
+def measure_time(settings: OverheadSettings) -> dict[str, Figures]:
+    """Measure each learner's first fit in a fresh interpreter, and the time of the imports alone."""
     results = {}
-    for learner in _TIMED:
-        results[learner] = run_fresh(sizes.spec(learner)) | {"imports": import_seconds(learner)}
+    for learner in _TIMED_LEARNERS:
+        results[learner] = measure_in_fresh_interpreter(settings.make_spec(learner)) | {
+            "imports": measure_import_seconds(learner)
+        }
         print(f"timed {learner}: {results[learner]['elapsed']:.1f} s", flush=True)
     return results
 
 
-def measure_memory(sizes: Sizes) -> dict[str, Figures]:
-    """Peak memory with a learner that stores nothing."""
-    learner, part = "trivial, reads all", {"first": sizes.first, "stop_above": sizes.rows // 4}
+def measure_memory(settings: OverheadSettings) -> dict[str, Figures]:
+    """Measure peak memory with a learner that stores nothing."""
+    learner, part = "trivial, reads all", {"first": settings.first, "stop_above": settings.rows // 4}
     return {
-        "in memory, all rows": run_fresh(sizes.spec(learner, memory=True)),
-        "np.memmap, all rows": run_fresh(sizes.spec(learner, memory=True, mapped=True)),
-        "in memory, ten times the rows, stopped early": run_fresh(sizes.spec(learner, times=10, memory=True, **part)),
+        "in memory, all rows": measure_in_fresh_interpreter(settings.make_spec(learner, memory=True)),
+        "np.memmap, all rows": measure_in_fresh_interpreter(settings.make_spec(learner, memory=True, mapped=True)),
+        "in memory, ten times the rows, stopped early": measure_in_fresh_interpreter(
+            settings.make_spec(learner, times=10, memory=True, **part)
+        ),
     }
 
 
-def measure_pools(sizes: Sizes) -> dict[str, Figures]:
-    """The same lessons from a pool and from one ten times as large."""
-    settings: Figures = {"seconds": sizes.pool_seconds, "first": sizes.first}
+def measure_pools(settings: OverheadSettings) -> dict[str, Figures]:
+    """Measure the same fits on a pool and on one ten times as large."""
+    changes: Figures = {"seconds": settings.pool_seconds, "first": settings.first}
     return {
-        f"{times * sizes.rows:,} rows": run_fresh(sizes.spec(_LIMITED, times=times, **settings)) for times in (1, 10)
+        f"{times * settings.rows:,} rows": measure_in_fresh_interpreter(
+            settings.make_spec(_POOL_LEARNER, times=times, **changes)
+        )
+        for times in (1, 10)
     }
 
 
@@ -80,7 +95,7 @@ def _share(result: Mapping[str, Any], seconds: float, work: str = "work") -> flo
     return float((result["elapsed"] - result[work]) / seconds)
 
 
-def _time_table(results: Results, seconds: float) -> Table:
+def _make_time_table(results: ResultLog, seconds: float) -> MarkdownTable:
     rows = [
         [
             learner,
@@ -98,16 +113,16 @@ def _time_table(results: Results, seconds: float) -> Table:
     ]
     columns = ("learner", "rounds", "rows taught", "stop", "time used (s)", "fit and predict (s)")
     more = ("of it killed at the end (s)", "neither (s)", "share of T", "share of T by `history_`")
-    return Table(f"Neither fit nor predict, T = {seconds:g} s, start-up included", (*columns, *more), rows)
+    return MarkdownTable(f"Neither fit nor predict, T = {seconds:g} s, start-up included", (*columns, *more), rows)
 
 
 def _memory_ratio(name: str, result: Mapping[str, Any]) -> float:
-    # A mapped file's pages are the data itself, and the system takes them back when it likes.
+    # Pages of a mapped file are the data itself, and the system can reclaim them.
     beyond = result["beyond"]["own" if "memmap" in name else "pss"]
     return float(beyond / result["bytes_used"])
 
 
-def _memory_table(results: Results) -> Table:
+def _make_memory_table(results: ResultLog) -> MarkdownTable:
     rows = [
         [
             name,
@@ -122,25 +137,31 @@ def _memory_table(results: Results) -> Table:
     ]
     columns = ("pool", "rows taught or examined", "largest lesson", "their size (MB)", "peak Pss beyond (MB)")
     more = ("of it anonymous and shared (MB)", "ratio")
-    return Table("Peak memory beyond the data and an idle helper", (*columns, *more), rows)
+    return MarkdownTable("Peak memory beyond the data and an idle helper", (*columns, *more), rows)
 
 
-def _beyond(result: Mapping[str, Any]) -> tuple[float, float]:
-    """Seconds until the first lesson beyond the imports, and in a second fit beyond one pass over y."""
+def _measure_start_overheads(result: Mapping[str, Any]) -> tuple[float, float]:
+    """Return seconds until the first lesson, minus the imports, and in a second fit minus one pass over y."""
     return result["first_lesson"] - result["imports"], result["second_first_lesson"] - result["pass_over_y"]
 
 
-def _begin_table(results: Results) -> Table:
+def _make_start_table(results: ResultLog) -> MarkdownTable:
     names = ("first_lesson", "imports", "second_first_lesson", "pass_over_y")
     rows = [
-        [learner, *(f"{1000 * seconds:.1f}" for seconds in (*(result[name] for name in names), *_beyond(result)))]
+        [
+            learner,
+            *(
+                f"{1000 * seconds:.1f}"
+                for seconds in (*(result[name] for name in names), *_measure_start_overheads(result))
+            ),
+        ]
         for learner, result in results.items()
     ]
     columns = ("learner", "first fit", "imports alone", "second fit", "y.sum()")
-    return Table("Until the first lesson begins (ms)", (*columns, "first - imports", "second - y.sum()"), rows)
+    return MarkdownTable("Until the first lesson begins (ms)", (*columns, "first - imports", "second - y.sum()"), rows)
 
 
-def _pool_table(results: Results, seconds: float) -> Table:
+def _make_pool_table(results: ResultLog, seconds: float) -> MarkdownTable:
     rows = [
         [
             name,
@@ -155,58 +176,64 @@ def _pool_table(results: Results, seconds: float) -> Table:
     ]
     columns = ("pool", "rows taught", "largest finished lesson", "stop", "neither fit nor predict")
     more = ("second fit, until its first lesson (ms)", "lesson: when it was over (s)")
-    return Table(f"A pool ten times as large, {_LIMITED}, T = {seconds:g} s", (*columns, *more), rows)
+    return MarkdownTable(f"A pool ten times as large, {_POOL_LEARNER}, T = {seconds:g} s", (*columns, *more), rows)
 
 
 def _largest(result: Mapping[str, Any]) -> int:
     return max(int(one["rows"]) for one in result["history"])
 
 
-def _goals(timed: Results, memory: Results, pools: Results, sizes: Sizes) -> list[Goal]:
-    share = max(_share(result, sizes.seconds) for result in timed.values())
-    first, second = (max(column) for column in zip(*map(_beyond, timed.values()), strict=True))
+def _make_goals(timed: ResultLog, memory: ResultLog, pools: ResultLog, settings: OverheadSettings) -> list[Goal]:
+    share = max(_share(result, settings.seconds) for result in timed.values())
+    first, second = (max(column) for column in zip(*map(_measure_start_overheads, timed.values()), strict=True))
     return [
         Goal(f"at most {SHARE_GOAL:.0%} of T neither fit nor predict; the largest is {share:.2%}", share <= SHARE_GOAL),
-        *(_memory_goal(name, _memory_ratio(name, result)) for name, result in memory.items()),
-        Goal(f"first fit: nothing ({BEGIN_GOAL} s) beyond the imports; at most {first:.3f} s", first <= BEGIN_GOAL),
-        Goal(f"second fit: {BEGIN_GOAL} s beyond one pass over y; at most {second:.3f} s", second <= BEGIN_GOAL),
-        _pool_goal([_largest(result) for result in pools.values()]),
+        *(_make_memory_goal(name, _memory_ratio(name, result)) for name, result in memory.items()),
+        Goal(f"first fit: nothing ({START_GOAL} s) beyond the imports; at most {first:.3f} s", first <= START_GOAL),
+        Goal(f"second fit: {START_GOAL} s beyond one pass over y; at most {second:.3f} s", second <= START_GOAL),
+        _make_pool_goal([_largest(result) for result in pools.values()]),
     ]
 
 
-def _memory_goal(name: str, ratio: float) -> Goal:
+def _make_memory_goal(name: str, ratio: float) -> Goal:
     return Goal(f"memory at most {MEMORY_GOAL} x the rows used, {name}; it is {ratio:.2f}", ratio <= MEMORY_GOAL)
 
 
-def _pool_goal(lessons: list[int]) -> Goal:
+def _make_pool_goal(lessons: list[int]) -> Goal:
     taught = " and ".join(f"{rows:,}" for rows in lessons)
     return Goal(f"the same rows taught from a pool ten times as large: {taught}", len(set(lessons)) == 1)
 
 
-def _arguments() -> argparse.Namespace:
+def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the pool")
-    parser.add_argument("--columns", type=int, default=50, help="features of a row")
-    parser.add_argument("--seconds", type=float, default=60.0, help="the time limit T")
-    parser.add_argument("--pool-seconds", type=float, default=20.0, help="T where pools of two sizes are compared")
-    parser.add_argument("--first", type=int, default=5000, help="rows of the first lesson there")
+    parser.add_argument("--columns", type=int, default=50, help="features of the pool")
+    parser.add_argument("--seconds", type=float, default=60.0, help="time limit T in seconds")
+    parser.add_argument(
+        "--pool-seconds", type=float, default=20.0, help="time limit for the comparison of two pool sizes"
+    )
+    parser.add_argument("--first", type=int, default=5000, help="rows of the first subset in that comparison")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
     return parser.parse_args()
 
 
 def main() -> int:
-    """Measure everything; 1 if a goal is missed."""
-    arguments, machine = _arguments(), Environment.current()
-    sizes = Sizes(arguments.rows, arguments.columns, arguments.seconds, arguments.pool_seconds, arguments.first)
-    timed, memory, pools = measure_time(sizes), measure_memory(sizes), measure_pools(sizes)
+    """Measure everything; return 1 if a goal is missed."""
+    arguments, environment = _parse_arguments(), Environment.current()
+    settings = OverheadSettings(
+        arguments.rows, arguments.columns, arguments.seconds, arguments.pool_seconds, arguments.first
+    )
+    timed, memory, pools = measure_time(settings), measure_memory(settings), measure_pools(settings)
     tables = [
-        _time_table(timed, sizes.seconds),
-        _memory_table(memory),
-        _begin_table(timed),
-        _pool_table(pools, sizes.pool_seconds),
+        _make_time_table(timed, settings.seconds),
+        _make_memory_table(memory),
+        _make_start_table(timed),
+        _make_pool_table(pools, settings.pool_seconds),
     ]
     figures = {"time": timed, "memory": memory, "pools": pools}
-    return report("overhead", machine, tables, _goals(timed, memory, pools, sizes), figures, arguments.results)
+    return write_report(
+        "overhead", environment, tables, _make_goals(timed, memory, pools, settings), figures, arguments.results
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The picture in README.md: the learning curve of its example, and where the time went."""
+"""Draw the picture in README.md: learning curve and use of time of its example."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fitwithin.viz import learning_curve, time_spent
 
 
 def main() -> None:
-    """Fit as README.md does, and draw."""
+    """Fit as in README.md, and draw."""
     X, y = make_classification(200_000, n_features=20, n_informative=10, class_sep=2, random_state=0)
     clf = TimeConstrainedClassifier(RandomForestClassifier(), time_limit="10s", random_state=0).fit(X, y)
     figure, (above, below) = plt.subplots(2, figsize=(8, 5), height_ratios=(4, 1), layout="constrained")

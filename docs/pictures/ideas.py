@@ -1,7 +1,7 @@
-"""Draw the pictures of docs/ideas: TCT, Auto, the deadline, the cost model, audit rows.
+"""Draw the pictures of docs/ideas: TCT, Auto, the deadline, the cost model, the use of rows.
 
-Run with ``python docs/pictures/ideas.py``; needs matplotlib. TCT's rows, the course of Auto and the
-predictions of the cost model come from the library's own code; the other two are drawings.
+Run with ``python docs/pictures/ideas.py``; needs matplotlib. The rows of TCT, the rounds of Auto and the
+predictions of the cost model come from the library's own code. The other two pictures are schematic.
 """
 
 from pathlib import Path
@@ -15,27 +15,28 @@ from sklearn.tree import DecisionTreeClassifier
 from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostModel
-from fitwithin.backends import Inline, Seat
+from fitwithin.backends import Inline, Runner
 from fitwithin.teachers import TCT, Answers, Auto, Deck, Exam, Lesson, Requests
 from fitwithin.testing import FakeClock
 from fitwithin.viz._palette import BLUE, EDGE, GREEN, GREY, ORANGE, PINK
 from fitwithin.viz._style import figure_to_svg, picture_style
 
-HERE = Path(__file__).parent
-LIMIT = 60.0
+FOLDER = Path(__file__).parent
+# Time limit in seconds of the fit in the picture of Auto.
+LIMIT_SECONDS = 60.0
 CLOCK = FakeClock()
-# LightGBM on covtype, one thread: rows, and seconds of training, as measured.
-MEASURED = {2_033: 0.81, 8_134: 1.09, 32_536: 2.71, 65_073: 3.6, 130_146: 8.7, 260_293: 15.2, 406_708: 22.6}
+# Measured seconds of training by number of rows: LightGBM on covtype, one thread.
+MEASURED_SECONDS = {2_033: 0.81, 8_134: 1.09, 32_536: 2.71, 65_073: 3.6, 130_146: 8.7, 260_293: 15.2, 406_708: 22.6}
 
 
-def save(figure: plt.Figure, name: str) -> None:
-    """As a file beside this one."""
-    (HERE / f"{name}.svg").write_bytes(figure_to_svg(figure))
+def write_svg(figure: plt.Figure, name: str) -> None:
+    """Write the figure next to this script."""
+    (FOLDER / f"{name}.svg").write_bytes(figure_to_svg(figure))
     plt.close(figure)
 
 
 def draw_tct() -> None:
-    """Four rounds of TCT on a made-up model that errs on 30 %, then 25, 20 and 16 % of all rows."""
+    """Draw four rounds of TCT with a simulated model that errs on 30, 25, 20 and 16 % of all rows."""
     rng = np.random.default_rng(0)
     last_wrong = np.array([], dtype=int)
     requests = TCT(alpha=0.2, first=200).teach(Deck(100_000, rng))
@@ -75,88 +76,89 @@ def draw_tct() -> None:
     ax.set(yticks=range(4), yticklabels=[f"round {n}" for n in range(1, 5)], xlabel="rows", ylim=(3.5, -0.5))
     ax.grid(axis="y", visible=False)
     ax.legend(loc="upper right", fontsize=8)
-    save(figure, "tct")
+    write_svg(figure, "tct")
 
 
-class Watched(Auto):
-    """Auto, with a note of what it asks for and when."""
+class RecordingAuto(Auto):
+    """Auto that records each lesson and exam with its start and end."""
 
     def teach(self, deck: Deck) -> Requests:
-        """Yield what Auto yields."""
-        self.notes_: list[tuple[Lesson | Exam, float, float]] = []
+        """Yield the requests of Auto."""
+        self.requests_: list[tuple[Lesson | Exam, float, float]] = []
         requests, answers = super().teach(deck), None
         while True:
             try:
                 request = requests.send(answers)
             except StopIteration as end:
                 return end.value
-            begun = LIMIT - deck.outlook.seconds_left
+            begun = LIMIT_SECONDS - deck.outlook.seconds_left
             answers = yield request
-            self.notes_.append((request, begun, LIMIT - deck.outlook.seconds_left))
+            self.requests_.append((request, begun, LIMIT_SECONDS - deck.outlook.seconds_left))
 
 
-class Killable(Inline):
-    """As if a lesson could be stopped at the deadline; none needs to be here."""
+class KillableInline(Inline):
+    """Inline backend that claims to stop a fit at the deadline; none needs to be stopped here."""
 
-    def open(self, budget: Budget) -> Seat:
-        """A seat in this process."""
-        seat = super().open(budget)
-        seat.killable = True
-        return seat
+    def open(self, budget: Budget) -> Runner:
+        """Open a runner in this process."""
+        runner = super().open(budget)
+        runner.killable = True
+        return runner
 
 
-class Timed(ClassifierMixin, BaseEstimator):
-    """A tree that turns a clock: a second to begin with, 0.15 ms a row to learn, and 10 us a row to classify."""
+class ClockedTree(ClassifierMixin, BaseEstimator):
+    """Decision tree that advances the clock: 1 s and 0.15 ms a row for a fit, 10 us a row for a prediction."""
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> "Timed":
-        """Learn."""
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "ClockedTree":
+        """Fit the tree."""
         CLOCK.advance(1 + 1.5e-4 * len(X))
-        self.tree_ = DecisionTreeClassifier(min_samples_leaf=5).fit(X, y)
+        # With this seed the trial decides against emphasis, as docs/ideas/auto.md says.
+        self.tree_ = DecisionTreeClassifier(min_samples_leaf=5, random_state=2).fit(X, y)
         self.classes_ = self.tree_.classes_
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Classify."""
+        """Predict with the tree."""
         CLOCK.advance(1e-5 * len(X))
         return self.tree_.predict(X)
 
 
 def draw_auto() -> None:
-    """A fit on a clock that only the learner turns: each lesson and each exam, when and how large."""
+    """Draw time and size of each lesson and exam of a fit, on a clock that only the learner advances."""
     X, y = make_classification(
         200_000, n_features=8, n_informative=6, n_redundant=0, n_classes=4, n_clusters_per_class=3, random_state=0
     )
-    teacher = Watched()
+    teacher = RecordingAuto()
     clf = TimeConstrainedClassifier(
-        Timed(), time_limit=LIMIT, teacher=teacher, backend=Killable(clock=CLOCK), random_state=0
+        ClockedTree(), time_limit=LIMIT_SECONDS, teacher=teacher, backend=KillableInline(clock=CLOCK), random_state=0
     ).fit(X, y)
     figure = plt.figure(figsize=(8, 4), layout="constrained")
     ax, exams = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
-    lanes = {"panel": (2, GREEN), "auditors": (1, PINK), "judges, search": (0, ORANGE)}
-    for request, begun, ended in teacher.notes_:
+    lanes = {"validation": (2, GREEN), "holdout": (1, PINK), "mistakes": (0, ORANGE)}
+    for request, begun, ended in teacher.requests_:
         if isinstance(request, Lesson):
             ax.fill_between([begun, ended], 300, len(request.rows), color=BLUE, edgecolor="white")
             label = f"{len(request.rows):,}"
             where = (begun + ended) / 2, len(request.rows) * 1.2
             ax.text(*where, label, ha="center", va="bottom", fontsize=8, rotation=90 if ended - begun < 3 else 0)
             continue
-        kind = {"validation": "panel", "holdout": "auditors"}.get(request.purpose, "judges, search")
-        # Exams are short here, and are to be seen all the same.
+        kind = request.purpose if request.purpose in lanes else "mistakes"
+        # The exams are shorter than a line is wide, so they get a minimal width.
         lane, colour = lanes[kind]
         exams.barh(lane, max(ended - begun, 0.25), left=begun, color=colour, height=0.7)
         print(kind, len(request.rows), round(begun, 2), round(ended, 2))
     print(clf.score_estimate_, clf.n_rows_taught_, clf.stop_reason_, clf.time_used_)
-    for one in (ax, exams):
-        one.axvline(LIMIT, color=GREY, linestyle="--")
-    ax.text(LIMIT - 0.5, 400, "limit", ha="right", color=GREY)
-    ax.set(yscale="log", ylim=(300, 1e6), xlim=(0, LIMIT * 1.02), ylabel="rows of the lesson")
+    for panel in (ax, exams):
+        panel.axvline(LIMIT_SECONDS, color=GREY, linestyle="--")
+    ax.text(LIMIT_SECONDS - 0.5, 400, "limit", ha="right", color=GREY)
+    ax.set(yscale="log", ylim=(300, 1e6), xlim=(0, LIMIT_SECONDS * 1.02), ylabel="training rows")
     exams.set(xlabel="seconds", yticks=[lane for lane, _ in lanes.values()], yticklabels=list(lanes), ylim=(-0.6, 2.6))
     exams.grid(axis="y", visible=False)
-    save(figure, "auto")
+    write_svg(figure, "auto")
 
 
 def draw_deadline() -> None:
-    """Three lanes: your program, the helper, the learner's processes."""
+    """Draw the timelines of the program, the helper and the learner's processes."""
     figure = plt.figure(figsize=(8, 3), layout="constrained")
     ax = figure.subplots()
     bars = [
@@ -189,16 +191,16 @@ def draw_deadline() -> None:
     ax.set(xlim=(0, 12), ylim=(-0.4, 2.75), xticks=[], yticks=[], xlabel="time")
     ax.grid(visible=False)
     ax.spines["left"].set_visible(False)
-    save(figure, "deadline")
+    write_svg(figure, "deadline")
 
 
 def draw_cost() -> None:
-    """What the cost model expects of each size, when it has seen the sizes before it."""
+    """Draw the cost model's prediction for each size, after it has observed the smaller ones."""
     figure = plt.figure(figsize=(8, 4), layout="constrained")
     ax = figure.subplots()
-    sizes, seconds = list(MEASURED), list(MEASURED.values())
+    sizes, seconds = list(MEASURED_SECONDS), list(MEASURED_SECONDS.values())
     model = CostModel(1.0)
-    for place, (rows, took) in enumerate(MEASURED.items()):
+    for place, (rows, took) in enumerate(MEASURED_SECONDS.items()):
         if place:
             expected, room = model.fit_seconds(rows), model.headroom
             ax.errorbar(
@@ -217,38 +219,38 @@ def draw_cost() -> None:
     )
     ax.set(xscale="log", yscale="log", xlabel="rows", ylabel="seconds of training")
     ax.legend(loc="upper left")
-    save(figure, "cost")
+    write_svg(figure, "cost")
 
 
-def draw_estimates() -> None:
-    """What the rows of a pool are used for."""
+def draw_row_usage() -> None:
+    """Draw how Auto and TCT use the rows."""
     figure = plt.figure(figsize=(8, 2.6), layout="constrained")
     ax = figure.subplots()
     lanes = [
         (
             "Auto",
             (
-                (4, GREEN, "panel"),
-                (4, PINK, "auditors"),
-                (36, BLUE, "taught in some lesson"),
+                (4, GREEN, "validation"),
+                (4, PINK, "holdout"),
+                (36, BLUE, "training rows"),
                 (18, ORANGE, "searched for mistakes"),
-                (38, EDGE, "not looked at"),
+                (38, EDGE, "not used"),
             ),
         ),
         (
             "TCT",
             (
-                (38, BLUE, "taught in some lesson"),
+                (38, BLUE, "training rows"),
                 (13, GREEN, "newest exam"),
-                (24, ORANGE, "earlier exams, not taught"),
-                (25, EDGE, "not looked at"),
+                (24, ORANGE, "earlier exams only"),
+                (25, EDGE, "not used"),
             ),
         ),
     ]
     for lane, (name, parts) in enumerate(lanes):
         left = 0
         for width, colour, label in parts:
-            ax.barh(lane, width, left=left, color=colour, edgecolor="white", height=0.5)
+            ax.barh(lane, width, left=left, color=colour, edgecolor="white", height=0.62)
             turned = width < 6
             ax.text(
                 left + width / 2,
@@ -264,7 +266,7 @@ def draw_estimates() -> None:
         ax.text(-1, lane, name, ha="right", va="center")
     ax.annotate(
         "score_estimate_",
-        (6, -0.26),
+        (6, -0.32),
         (6, -0.72),
         ha="center",
         fontsize=9,
@@ -273,7 +275,7 @@ def draw_estimates() -> None:
     )
     ax.annotate(
         "score_estimate_",
-        (44.5, 1.26),
+        (44.5, 1.32),
         (44.5, 1.72),
         ha="center",
         va="bottom",
@@ -283,7 +285,7 @@ def draw_estimates() -> None:
     )
     ax.set(xlim=(-8, 100), ylim=(1.95, -0.95))
     ax.axis("off")
-    save(figure, "audit")
+    write_svg(figure, "row_usage")
 
 
 if __name__ == "__main__":
@@ -291,5 +293,5 @@ if __name__ == "__main__":
         draw_tct()
         draw_deadline()
         draw_cost()
-        draw_estimates()
+        draw_row_usage()
         draw_auto()

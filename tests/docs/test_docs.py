@@ -24,7 +24,7 @@ BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NOT_RUN = {"", "bash", "text", "ini", "yaml", "html"}
 # Commands of a page that are not run here, and why.
 ELSEWHERE = {
-    "fitwithin theory --out docs/theory --seed 0": "it takes ten seconds, and tests/research/theory/test_theory_run.py does the same"
+    "fitwithin theory --out docs/theory --seed 0": "it takes ten seconds, and tests/research/theory/test_simulations.py does the same"
 }
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier
-from fitwithin._research.theory.bad_example import bad_example
-from fitwithin._research.theory.finite import tct_base
-from fitwithin._research.theory.schedule import Schedule
+from fitwithin._research.theory.bad_example import make_bad_example
+from fitwithin._research.theory.finite_problem import simulate_tct_base
+from fitwithin._research.theory.round_schedule import RoundSchedule
 from fitwithin.backends import Inline
 from fitwithin.teachers import Answers, Deck, Exam, Lesson, TCTBase
 from fitwithin.testing import FakeClock
@@ -299,11 +299,11 @@ def found_by_the_teacher(problem, rounds, seed):
 
 
 def test_on_the_bad_example_it_finds_the_best_classifier_as_rarely_as_the_simulation():
-    problem, rounds, attempts = bad_example(), 8, 400
+    problem, rounds, attempts = make_bad_example(), 8, 400
     best = int(problem.errors.argmin())
 
     taught = np.mean([best in found_by_the_teacher(problem, rounds, seed) for seed in range(attempts)])
-    schedule = Schedule(0.9, rounds, "nearest")
-    simulated = (tct_base(problem, schedule, 20_000, np.random.default_rng(0)) == best).any(axis=0).mean()
+    schedule = RoundSchedule(0.9, rounds, "nearest")
+    simulated = (simulate_tct_base(problem, schedule, 20_000, np.random.default_rng(0)) == best).any(axis=0).mean()
 
     assert taught == pytest.approx(simulated, abs=4 * np.sqrt(simulated * (1 - simulated) / attempts))

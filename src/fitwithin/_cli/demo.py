@@ -12,12 +12,14 @@ from fitwithin._research.demo import run_demo
 
 
 def demo(
-    time_limit: Annotated[str, typer.Option(help="For each teacher: seconds, or text such as 90s or 1m30s.")] = "20s",
-    rows: Annotated[int, typer.Option(min=1_000, help="Rows to simulate; a fifth of them is held out.")] = 300_000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the data, the teachers and the learner.")] = 0,
+    time_limit: Annotated[
+        str, typer.Option(help="Time limit for each teacher: seconds, or text such as 90s or 1m30s.")
+    ] = "20s",
+    rows: Annotated[int, typer.Option(min=1_000, help="Rows to simulate; a fifth of them are test rows.")] = 300_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the data, the teachers and the learner.")] = 0,
     debug: DebugOption = False,
 ) -> None:
-    """Train on a made-up data set, and compare the default teacher with Double and with a sample of a guessed size.
+    """Train on simulated data; compare the default teacher with Double and with a random sample.
 
     Example: fitwithin demo --time-limit 10s --seed 1
     """

@@ -11,18 +11,21 @@ from fitwithin._cli.errors import USAGE, fail, report_write_errors
 
 
 def theory(
-    parts: Annotated[list[str] | None, typer.Argument(help="Which simulations to run; all by default.")] = None,
-    out: Annotated[Path, typer.Option(help="The folder for tables and pictures.")] = Path("theory"),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    simulations: Annotated[
+        list[str] | None,
+        typer.Argument(help="Simulations to run: bad-example, theorem-1, agnostic, thresholds. Default: all."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the tables and figures.")] = Path("theory"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all randomness.")] = 0,
 ) -> None:
-    """Check the paper's theorems by simulation: tables, and pictures with what the theorems say drawn in.
+    """Check the paper's theorems by simulation: write tables, and figures that show the theorems' bounds.
 
     Example: fitwithin theory --out theory --seed 1
     """
-    from fitwithin._research.theory import PARTS, run_theory
+    from fitwithin._research.theory import SIMULATIONS, run_simulations
 
     try:
         with report_write_errors(out):
-            run_theory(out, seed=seed, parts=tuple(parts or PARTS))
+            run_simulations(out, seed=seed, names=tuple(simulations or SIMULATIONS))
     except (ImportError, ValueError) as error:
         fail(str(error), code=USAGE)

@@ -1,5 +1,5 @@
-"""The demonstration: a made-up pump, and three ways to learn what ails it."""
+"""Demonstration: three ways to train on the data of a simulated pump, compared."""
 
-from fitwithin._research.demo.comparing import run_demo
+from fitwithin._research.demo.teacher_comparison import run_demo
 
 __all__ = ["run_demo"]

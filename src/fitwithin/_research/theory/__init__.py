@@ -1,5 +1,5 @@
-"""The paper's theory, simulated: the bad example, theorem 1, the agnostic theorem, threshold learning."""
+"""Simulations of the paper's theory: the bad example, theorem 1, the agnostic theorem, threshold learning."""
 
-from fitwithin._research.theory.run import PARTS, PartResult, run_theory
+from fitwithin._research.theory.simulations import SIMULATIONS, SimulationResult, run_simulations
 
-__all__ = ["PARTS", "PartResult", "run_theory"]
+__all__ = ["SIMULATIONS", "SimulationResult", "run_simulations"]
