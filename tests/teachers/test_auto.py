@@ -9,12 +9,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from driving import driven, every_fifth
-from fake_sessions import a_session
 from fitwithin import NoModelInTime, TimeConstrainedClassifier
 from fitwithin.backends import Inline, register_early_stopping
 from fitwithin.teachers import Auto, Deck, Exam
 from fitwithin.testing import FakeClock
+from simulated_sessions import a_session
+from teacher_driver import driven, every_fifth
 
 
 def taught(size, answer=every_fifth, *, seed=0, strata=None, **settings):

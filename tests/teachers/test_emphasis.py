@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driving import a_course, an_outlook, driven
 from fitwithin.teachers._auto import Emphasis
+from teacher_driver import a_course, an_outlook, driven
 
 
 def looked_for(course, alpha, new, answer):

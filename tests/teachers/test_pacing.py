@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driving import a_course, an_outlook
 from fitwithin.teachers._auto import Emphasis, largest_size, next_size
 from fitwithin.testing import FakeClock
+from teacher_driver import a_course, an_outlook
 
 emphases = st.none() | st.builds(Emphasis, st.floats(0, 1))
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from driving import a_course, an_outlook, driven, every_fifth
 from fitwithin.teachers._auto import Emphasis, trial
+from teacher_driver import a_course, an_outlook, driven, every_fifth
 
 
 def tried(course, alpha=0.2, *, hard_error=0.2, **price):

@@ -1,4 +1,4 @@
-"""Teachers and their parts, driven by hand: who asks for what, with answers that are made up."""
+"""Drive a teacher, or a part of one, by hand: no learner, no data, answers by a rule."""
 
 from types import SimpleNamespace
 
@@ -13,25 +13,30 @@ from fitwithin.testing import FakeClock
 
 
 def every_fifth(rows):
-    """A model that gets one row in five wrong, always the same ones."""
+    """Mistakes of a model that gets one row in five wrong, always the same ones."""
     return rows % 5 == 0
 
 
-def answers_to(exam, wrong):
-    """What a session would say, if the user's score is the accuracy."""
+def make_answers(exam, wrong):
+    """Return what a session would answer when the score is the accuracy."""
     right = len(wrong) - int(np.count_nonzero(wrong))
     score = accuracy_interval(right, len(wrong)) if exam.purpose in ("score", "validation") else None
     return Answers(exam.rows, np.zeros_like(wrong) if exam.purpose == "holdout" else wrong, None, score)
 
 
 def driven(steps, answer=every_fifth, *, cost=None, lesson=None, exam=0.0, clock=None):
-    """Every request of a generator and what it returned; `lesson` tells the seconds of a lesson of so many rows."""
+    """Run a generator to its end; return its requests and its result.
+
+    `answer(rows)` tells which rows are wrong. `lesson(n_rows)` is the seconds of a fit, `exam` the seconds of a row.
+    """
     asked, answers = [], None
     while True:
         try:
             request = steps.send(answers)
         except StopIteration as end:
-            return SimpleNamespace(asked=asked, result=end.value, lessons=lessons_of(asked), exams=exams_of(asked))
+            return SimpleNamespace(
+                asked=asked, result=end.value, lessons=lessons_among(asked), exams=exams_among(asked)
+            )
         asked.append(request)
         rows, is_exam = len(request.rows), isinstance(request, Exam)
         seconds = exam * rows if is_exam else lesson(rows) if lesson else 0.0
@@ -39,19 +44,21 @@ def driven(steps, answer=every_fifth, *, cost=None, lesson=None, exam=0.0, clock
             (cost.examined if is_exam else cost.taught)(rows, seconds)
         if clock is not None:
             clock.advance(seconds)
-        answers = answers_to(request, np.asarray(answer(request.rows))) if is_exam else None
+        answers = make_answers(request, np.asarray(answer(request.rows))) if is_exam else None
 
 
-def lessons_of(asked):
+def lessons_among(asked):
+    """Rows of each lesson."""
     return [request.rows for request in asked if not isinstance(request, Exam)]
 
 
-def exams_of(asked):
+def exams_among(asked):
+    """Each exam."""
     return [request for request in asked if isinstance(request, Exam)]
 
 
 def an_outlook(limit=100.0, *, lessons=(), exam=0.0, can_stop_early=False, clock=None):
-    """An outlook after lessons of so many rows and seconds, and with exams of so many seconds a row."""
+    """Return an outlook after `lessons`, pairs of rows and seconds; `exam` is the seconds of an examined row."""
     cost = CostModel(1.0 if can_stop_early else 1.1)
     for rows, seconds in lessons:
         cost.taught(rows, seconds)
@@ -61,4 +68,5 @@ def an_outlook(limit=100.0, *, lessons=(), exam=0.0, can_stop_early=False, clock
 
 
 def a_course(size=6000, first=250, *, seed=0, outlook=None):
+    """Return a course over a deck of `size` rows."""
     return Course(Deck(size, np.random.default_rng(seed), outlook=outlook), first)
