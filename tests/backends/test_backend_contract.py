@@ -1,10 +1,11 @@
-"""Every backend keeps the same contract; those that can stop a learner keep a longer one."""
+"""The contract of all backends, the longer one of those that can stop a learner, and details of the process backend."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
-import time
+import threading
 import warnings
 
 import numpy as np
@@ -12,10 +13,10 @@ import psutil
 import pytest
 
 from fitwithin._core.exceptions import LearnerDied
-from fitwithin.backends import Inline, Process, FitSettings
+from fitwithin.backends import FitSettings, Inline, Process
 from fitwithin.backends._process.fork_host import Helper, helpers
 from fitwithin.backends._process.spawn_host import Worker
-from fitwithin.testing import AwkwardClassifier, BackendContract, KillableBackendContract
+from fitwithin.testing import BackendContract, KillableBackendContract
 from fitwithin.testing._backends import RecordingClassifier, a_pool, seated
 
 
@@ -27,17 +28,9 @@ class TestFork(KillableBackendContract):
     make = staticmethod(lambda: Process(start="fork"))
 
 
+@pytest.mark.slow
 class TestSpawn(KillableBackendContract):
     make = staticmethod(lambda: Process(start="spawn"))
-
-
-def eventually(condition, seconds=5.0):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.01)
-    return False
 
 
 def test_an_unknown_way_to_start_is_refused():
@@ -45,7 +38,7 @@ def test_an_unknown_way_to_start_is_refused():
         Process(start="thread").open(None)
 
 
-def test_a_learner_that_cannot_be_sent_is_refused_with_a_way_out():
+def test_a_learner_that_cannot_be_pickled_is_refused_with_advice():
     learner = RecordingClassifier()
     learner.warning = (part for part in "generators cannot be pickled")
 
@@ -126,20 +119,23 @@ def _long():
     return Budget(60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("handle", [Helper, Worker])
 def test_an_idle_process_ends_by_itself_and_is_reaped(handle):
+    before = set(threading.enumerate())
     idle = handle(idle_seconds=0.1)
-    pid = idle._process.pid
+    (reaper,) = set(threading.enumerate()) - before
 
     if handle is Worker:
         idle.channel(_long())
         idle.rest()
-    gone = eventually(lambda: not psutil.pid_exists(pid), seconds=30)
+    reaper.join(timeout=60)
     idle.close()
 
-    assert gone
+    assert not psutil.pid_exists(idle._process.pid)
 
 
+@pytest.mark.slow
 def test_a_helper_that_died_while_idle_is_replaced():
     with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as runner:
         helper = psutil.Process(runner._host._helper._process.pid)
@@ -149,19 +145,23 @@ def test_a_helper_that_died_while_idle_is_replaced():
         assert runner.fit(np.arange(9)).fit >= 0
 
 
-def test_a_helper_that_dies_at_work_is_told_as_the_learners_death():
-    with seated(Process(start="fork"), AwkwardClassifier("hangs in Python"), a_pool()) as runner:
-        helper = psutil.Process(runner._host._helper._process.pid)
-        runner._host._helper.prepare([])
-        import threading
+def test_a_helper_that_dies_during_a_fit_is_reported_as_the_death_of_the_learner():
+    class KillsItsHelper(RecordingClassifier):
+        def fit(self, X, y):
+            os.kill(os.getppid(), signal.SIGKILL)
+            signal.pause()
 
-        threading.Timer(0.3, helper.kill).start()
+    with seated(Process(start="fork"), KillsItsHelper(), a_pool()) as runner:
+        helper = runner._host._helper._process
         with pytest.raises(LearnerDied):
             runner.fit(np.arange(30))
 
+    assert helper.wait(timeout=60) == -signal.SIGKILL
 
+
+@pytest.mark.slow
 def test_a_session_that_gave_up_on_a_fork_does_not_confuse_the_next_one():
-    # The helper answers an order that nobody waits for any more, as after a cold start that took too long.
+    # The helper answers an order of an earlier session, as after a cold start that took too long.
     helper = Helper()
     helper._serial += 1
     ours, theirs = socket.socketpair()
@@ -178,6 +178,7 @@ def test_a_session_that_gave_up_on_a_fork_does_not_confuse_the_next_one():
         end.close()
 
 
+@pytest.mark.slow
 def test_a_retry_after_a_cold_start_that_took_too_long_works():
     script = """
 import numpy as np
@@ -198,7 +199,7 @@ print(clf.set_params(time_limit=60).fit(X, y).stop_reason_)
     assert done.stdout.splitlines() == ["True", "all rows"]
 
 
-def test_an_exit_of_the_learner_is_told_by_its_code():
+def test_an_exit_of_the_learner_is_reported_with_its_code():
     class Quitting(RecordingClassifier):
         def fit(self, X, y):
             sys.exit(4)
@@ -210,7 +211,7 @@ def test_an_exit_of_the_learner_is_told_by_its_code():
         runner.fit(np.arange(5))
 
 
-def test_a_warning_class_that_exists_only_here_reaches_the_user():
+def test_a_warning_of_a_class_defined_here_reaches_the_user():
     class OwnWarning(UserWarning):
         pass
 

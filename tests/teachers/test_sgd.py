@@ -302,6 +302,7 @@ def test_a_learner_that_fails_leaves_the_model_of_the_last_lesson(trouble, rows)
     assert classifier.best_estimator_.model_.class_count_.sum() == sum(r.rows for r in classifier.history_) == 1000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nothing_left_behind")
 def test_a_learner_that_is_stopped_at_the_deadline_leaves_the_model_of_the_last_lesson(rows):
     passed = FakeClock()
