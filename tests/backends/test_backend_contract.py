@@ -142,7 +142,7 @@ def test_a_helper_that_died_while_idle_is_replaced():
     helper.kill()
 
     with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as runner:
-        assert runner.fit(np.arange(9)).fit >= 0
+        assert runner.fit(np.arange(9)).fit_seconds >= 0
 
 
 def test_a_helper_that_dies_during_a_fit_is_reported_as_the_death_of_the_learner():
@@ -172,7 +172,7 @@ def test_a_session_that_gave_up_on_a_fork_does_not_confuse_the_next_one():
 
     with seated(Process(start="fork"), RecordingClassifier(), a_pool()) as runner:
         assert runner._host._helper is helper
-        assert runner.fit(np.arange(9)).fit >= 0
+        assert runner.fit(np.arange(9)).fit_seconds >= 0
         assert runner.examine(np.arange(9, 12)).wrong.shape == (3,)
     for end in (ours, theirs):
         end.close()

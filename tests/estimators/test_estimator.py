@@ -272,7 +272,7 @@ class DemandingTeacher:
         ("sgd", make_pipeline(StandardScaler(), SGDClassifier()), "partial_fit, which Pipeline"),
         (DemandingTeacher(), _NeverFitted(), "transform and partial_fit, which _NeverFitted"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_a_teacher_that_needs_more_than_the_learner_can_do_says_what_is_missing(
     backend, teacher, learner, missing, table
