@@ -22,8 +22,9 @@ demo: $(VENV)/core  ## train on a simulated pump for 20 seconds, with live progr
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r name text; do printf '%-16s %s\n' "$$name" "$$text"; done
 
+# One thread a process: on busy cores the threads of boosters wait for each other.
 test: $(VENV)/dev  ## run the fast tests and the docstring examples: four minutes on two cores
-	$(BIN)/python -m pytest -m "not slow" -n $(TEST_PROCESSES) --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n $(TEST_PROCESSES) --dist loadfile
 
 # One after another: they measure the real clock.
 test-slow: $(VENV)/dev  ## run the tests that need the real clock, real processes or minutes
