@@ -1,8 +1,10 @@
-# `make demo` and `make test` need Python >= 3.11 and nothing else; uv is used where it is there.
+# `make demo` and `make test` need Python >= 3.11 and nothing else; uv is used if it is installed. `make help` lists all targets.
 PYTHON ?= python3
 VENV ?= .venv
 CONSTRAINTS ?= constraints.txt
 EXTRAS ?= dev,study
+# Processes of the fast tests; the slow ones use one.
+TEST_PROCESSES ?= 2
 BIN := $(VENV)/bin
 ifneq ($(shell command -v uv 2>/dev/null),)
 MAKE_VENV := uv venv --quiet --allow-existing --python $(PYTHON) $(VENV)
@@ -12,53 +14,60 @@ MAKE_VENV := $(PYTHON) -m venv $(VENV)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 endif
 
-.PHONY: demo test test-oldest test-newest check format bench bench-accuracy docs site doc-tests clean
+.PHONY: help demo test test-slow test-oldest test-newest check format bench bench-accuracy docs site doc-tests clean
 
-demo: $(VENV)/core
+demo: $(VENV)/core  ## train on a simulated pump for 20 seconds, with live progress
 	$(BIN)/fitwithin demo
 
-test: $(VENV)/dev
-	$(BIN)/python -m pytest
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r name text; do printf '%-16s %s\n' "$$name" "$$text"; done
 
-# The oldest and the newest versions that are supported; pgmpy, for the study, has no version as old as the others.
-test-oldest:
-	$(MAKE) test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt EXTRAS=dev
+# One thread a process: on busy cores the threads of boosters wait for each other.
+test: $(VENV)/dev  ## run the fast tests and the docstring examples: four minutes on two cores
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n $(TEST_PROCESSES) --dist loadfile
 
-test-newest:
-	$(MAKE) test VENV=.venv-newest CONSTRAINTS=/dev/null
+# One after another: they measure the real clock.
+test-slow: $(VENV)/dev  ## run the tests that need the real clock, real processes or minutes
+	$(BIN)/python -m pytest -m slow
 
-check: $(VENV)/dev
+# pgmpy, for the study, has no version as old as the others.
+test-oldest:  ## run all tests with the oldest supported versions
+	$(MAKE) test test-slow VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt EXTRAS=dev
+
+test-newest:  ## run all tests with the newest versions
+	$(MAKE) test test-slow VENV=.venv-newest CONSTRAINTS=/dev/null
+
+check: $(VENV)/dev  ## run ruff, mypy and import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(VENV)/dev
+format: $(VENV)/dev  ## apply ruff's fixes and format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/dev
+bench: $(VENV)/dev  ## run the benchmarks: 30 minutes on an idle machine
 	$(BIN)/python benchmarks/deadline.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/frames.py
 	$(BIN)/python benchmarks/openmp.py
 	$(BIN)/python benchmarks/covtype.py
 
-# The short version, ten minutes; it looks for data sets in FITWITHIN_DATA.
-bench-accuracy: $(VENV)/dev
+# It looks for data sets in FITWITHIN_DATA.
+bench-accuracy: $(VENV)/dev  ## run the short version of the accuracy benchmark: ten minutes
 	$(BIN)/python benchmarks/accuracy.py --short
 
-docs: site doc-tests
+docs: site doc-tests  ## build the site and run the examples of the pages
 
-# Into docs/_build/html, without a network; warnings are errors. It runs the examples of the gallery.
-site: $(VENV)/docs
+# No network is needed; warnings are errors.
+site: $(VENV)/docs  ## build the site into docs/_build/html and run the gallery
 	$(BIN)/python -m sphinx -b html -n -W --keep-going -q docs docs/_build/html
 
-# Every code block of the pages.
-doc-tests: $(VENV)/dev
+doc-tests: $(VENV)/dev  ## run every code block of README.md and docs
 	$(BIN)/python -m pytest docs README.md tests/docs/test_docs.py
 
-clean:
+clean:  ## remove the environment, caches and built pages
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache \
 		docs/_build docs/gallery docs/reference/generated docs/reference/command-line.md docs/sg_execution_times.rst
 

@@ -1,4 +1,4 @@
-"""Examples of pages write into a folder of their own; pages with commands are run by tests/docs/test_docs.py."""
+"""Run the examples of each page in a folder of its own; tests/docs/test_docs.py runs the pages with commands."""
 
 from pathlib import Path
 

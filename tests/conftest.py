@@ -1,4 +1,4 @@
-"""Shared by all tests: data that is easy to learn from, and a look at what a fit leaves behind."""
+"""Shared by all tests: rows to learn from, pages that are slow, and a look at what a fit leaves behind."""
 
 import glob
 import os
@@ -14,6 +14,18 @@ from threadpoolctl import threadpool_limits
 
 # There is another file of this name in docs, and doctest could not import both.
 collect_ignore = ["conftest.py"]
+
+SLOW_PAGES = {"README.md", "docs/deadline.md", "docs/how-to/grid-search.md", "docs/how-to/report.md"}
+"""Pages whose examples take more than two seconds."""
+
+CLEANUP_SECONDS = 5.0
+"""How long a fit may take to clean up after it returned: 0.06 s when measured, and room for a busy machine."""
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.relative_to(item.config.rootpath).as_posix() in SLOW_PAGES:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +49,7 @@ def _is_abandoned(name):
     return not name.startswith("sem.mp-") and not any(psutil.pid_exists(int(pid)) for pid in re.findall(r"\d+", name))
 
 
-def _leftovers():
+def _find_leftovers():
     helpers = [process for process in psutil.Process().children() if _is_helper(process)]
     return {
         "processes": {process.pid for process in psutil.Process().children(recursive=True)}
@@ -49,27 +61,27 @@ def _leftovers():
 
 @pytest.fixture
 def nothing_left_behind():
-    """Fails if a second after the test something is there that was not there before."""
-    before = _leftovers()
+    """Fail if processes, shared memory or folders of the test are still there after `CLEANUP_SECONDS`."""
+    before = _find_leftovers()
     yield
-    end = time.monotonic() + 1.0
+    end = time.monotonic() + CLEANUP_SECONDS
     while True:
-        left = {kind: found - before[kind] for kind, found in _leftovers().items()}
+        left = {kind: found - before[kind] for kind, found in _find_leftovers().items()}
         if not any(left.values()):
             return
         assert time.monotonic() < end, f"left behind: {left}"
-        time.sleep(0.02)
+        time.sleep(0.02)  # Another process cleans up, and sends no event when it is done.
 
 
 @pytest.fixture(scope="module")
 def workers_of_its_own():
-    """joblib's idle workers end after five minutes; if they do so when the next test has work, joblib hangs."""
+    """Shut down joblib's idle workers: they end after five minutes, and joblib hangs if work comes just then."""
     yield
     get_reusable_executor().shutdown(wait=True)
 
 
 @pytest.fixture
 def one_thread():
-    """Learners' own threads would make sums come out in another order."""
+    """Limit learners to one thread: with more, sums come out in another order."""
     with threadpool_limits(1):
         yield

@@ -1,4 +1,4 @@
-"""Where a classifier was, this one fits: pipelines, searches, ensembles, learners of every house."""
+"""Our classifier inside scikit-learn's pipelines, searches and ensembles, and around learners of every library."""
 
 import os
 
@@ -8,7 +8,7 @@ from catboost import CatBoostClassifier
 from lightgbm import LGBMClassifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, StackingClassifier
-from sklearn.experimental import enable_halving_search_cv  # noqa: F401  # importing it is what enables it
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401  # the import enables it
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, RandomizedSearchCV, cross_val_score
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("workers_of_its_own")
 RNG = np.random.default_rng(0)
 X = RNG.random((1200, 5))
 Y = ((X[:, 0] + X[:, 1] + 0.2 * RNG.random(1200)) * 1.3).astype(int)
-JOBS = [1, 2]
+JOBS = [1, pytest.param(2, marks=pytest.mark.slow)]
 
 
 def ours(learner=None, **settings):
@@ -102,9 +102,9 @@ LEARNERS = [
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=[type(learner).__name__ for learner in LEARNERS])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-# LightGBM makes up names for columns that have none, and scikit-learn before 1.7 then misses them.
+# LightGBM invents names for columns without one, and scikit-learn before 1.7 then warns.
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-def test_learners_of_every_house(learner, tmp_path, monkeypatch):
+def test_learners_of_every_library(learner, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     classifier = ours(learner).fit(X, Y)
@@ -115,7 +115,7 @@ def test_learners_of_every_house(learner, tmp_path, monkeypatch):
 
 
 def test_a_torch_module_behind_skorch():
-    torch = pytest.importorskip("torch", reason="torch's wheels are gigabytes, so CI goes without")
+    torch = pytest.importorskip("torch", reason="torch's wheels are gigabytes, so CI does not install it")
     skorch = pytest.importorskip("skorch", reason="goes with torch")
     net = skorch.NeuralNetClassifier(
         torch.nn.Sequential(torch.nn.Linear(5, 20), torch.nn.ReLU(), torch.nn.Linear(20, 4)),

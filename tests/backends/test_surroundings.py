@@ -25,7 +25,7 @@ from sklearn.naive_bayes import GaussianNB
 from fitwithin import TimeConstrainedClassifier
 
 class Mine(GaussianNB):
-    '''A learner that exists in this script alone.'''
+    '''A learner that is defined in this script.'''
 
     def predict(self, X):
         return np.asarray(helper(super().predict(X)))
@@ -50,6 +50,7 @@ def small_fit(seed=0):
     return classifier.stop_reason_, classifier.score(X, y) > 0.9
 
 
+@pytest.mark.slow
 def test_a_script_on_standard_input():
     done = subprocess.run([sys.executable, "-"], input=SCRIPT, capture_output=True, text=True, check=True)
 
@@ -57,6 +58,7 @@ def test_a_script_on_standard_input():
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", ["fork", "spawn"])
 def test_a_script_without_a_main_guard(start, tmp_path):
     script = tmp_path / "script.py"
@@ -69,7 +71,8 @@ def test_a_script_without_a_main_guard(start, tmp_path):
     assert done.stderr == ""
 
 
-def test_a_learner_from_a_module_of_the_users_own_is_read_anew(tmp_path):
+@pytest.mark.slow
+def test_a_module_of_the_user_that_changed_is_imported_again(tmp_path):
     module = "from sklearn.naive_bayes import GaussianNB\nclass Own(GaussianNB):\n    VERSION = {version}\n"
     script = f"""
 import importlib, pathlib, sys
@@ -96,6 +99,7 @@ for version in (1, 2):
     assert done.stdout.split() == ["1", "2"]
 
 
+@pytest.mark.slow
 def test_a_notebook():
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(SCRIPT)])
 
@@ -105,17 +109,20 @@ def test_a_notebook():
     assert EXPECTED in "".join(printed)
 
 
+@pytest.mark.slow
 def test_a_joblib_worker():
     results = joblib.Parallel(n_jobs=2)(joblib.delayed(small_fit)(seed) for seed in range(3))
 
     assert results == [("all rows", True)] * 3
 
 
+@pytest.mark.slow
 def test_a_daemonic_worker():
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.apply(small_fit) == ("all rows", True)
 
 
+@pytest.mark.slow
 def test_a_forked_worker_does_not_share_its_parents_helper():
     small_fit()
     script = (
@@ -126,7 +133,7 @@ def test_a_forked_worker_does_not_share_its_parents_helper():
     subprocess.run([sys.executable, "-W", "ignore", "-c", script, os.path.dirname(__file__)], check=True, timeout=120)
 
 
-def test_a_thread_and_two_at_the_same_time():
+def test_two_threads_at_the_same_time():
     results = {}
     threads = [
         threading.Thread(target=lambda seed=seed: results.update({seed: small_fit(seed)}), name=f"fit-{seed}")
@@ -157,8 +164,9 @@ def test_a_changed_environment_and_folder_reach_the_learner(tmp_path, monkeypatc
         assert classifier.fit(X, X[:, 0] > 0.5).best_estimator_.seen_ == ("here", str(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("own", "expected"), [(None, ("passive", "1000")), ("active", ("active", None))])
-def test_threads_of_openmp_sleep_after_a_short_while_unless_the_user_says_how_they_wait(monkeypatch, own, expected):
+def test_openmp_threads_sleep_after_a_short_wait_unless_the_user_set_a_policy(monkeypatch, own, expected):
     class Looking(GaussianNB):
         def fit(self, X, y):
             import os

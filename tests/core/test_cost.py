@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin._core.cost import CostModel
-from made_up import A_ROUND
+from sample_fits import A_ROUND
 
 seconds = st.just(0.0) | st.floats(1e-9, 1e5)
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driving import an_outlook
 from fitwithin._core.cost import Outlook
 from fitwithin.testing import FakeClock
+from teacher_driver import an_outlook
 
 
 def test_without_a_budget_there_is_time_for_everything():

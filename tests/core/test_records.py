@@ -8,7 +8,7 @@ import pytest
 
 from fitwithin import Round
 from fitwithin.teachers import Answers, Exam, Lesson
-from made_up import A_ROUND
+from sample_fits import A_ROUND
 
 FIELDS = [
     "number",

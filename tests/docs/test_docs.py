@@ -1,4 +1,4 @@
-"""Every code block of README and docs is run: Python by pytest's doctests, and commands here, page by page."""
+"""Pages with commands are run here, block by block; pytest runs the others as doctests."""
 
 import doctest
 import os
@@ -20,11 +20,11 @@ PAGES = [
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if not GENERATED & {page.name, *page.parts}),
 ]
 BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
-# Blocks that are not to be run: what is typed once to install or takes an hour, what was printed, and files.
+# Blocks that are not run: installation, commands that take an hour, output, and files.
 NOT_RUN = {"", "bash", "text", "ini", "yaml", "html"}
-# Commands of a page that are not run here, and why.
-ELSEWHERE = {
-    "fitwithin theory --out docs/theory --seed 0": "it takes ten seconds, and tests/research/theory/test_simulations.py does the same"
+# Commands of pages that another test runs.
+RUN_ELSEWHERE = {
+    "fitwithin theory --out docs/theory --seed 0": "ten seconds; tests/research/theory/test_simulations.py does the same"
 }
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -38,7 +38,7 @@ def name_of(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_block_is_of_a_kind_that_is_run_or_is_meant_not_to_be(page):
+def test_every_block_is_run_or_of_a_kind_that_is_not(page):
     kinds = {kind for kind, _ in blocks_of(page)}
 
     assert kinds - NOT_RUN <= {"python", "console"}
@@ -57,10 +57,11 @@ def test_links_to_other_files_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", prose)
     missing = [link for link in links if not (page.parent / link).exists() and "gallery" not in link]
 
-    # The reference of the command line is written when the site is built.
+    # The site writes the reference of the command line when it is built.
     assert [link for link in missing if not link.endswith("command-line.md")] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if any(kind == "console" for kind, _ in blocks_of(page))], ids=name_of
 )
@@ -73,7 +74,7 @@ def test_commands_and_python_of_a_page_run_in_the_order_of_the_page(page, tmp_pa
             run_python(text, names, page)
         elif kind == "console":
             for command, shown in commands_of(text):
-                if command not in ELSEWHERE:
+                if command not in RUN_ELSEWHERE:
                     run_command(command, shown)
 
 
@@ -85,7 +86,7 @@ def run_python(text, names, page):
 
 
 def commands_of(text):
-    """Each command of a block, after its prompt, with what it is said to print."""
+    """Yield each command of a block with the output that the page shows."""
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         lines = part.split("\n")
         ends = next(number for number, line in enumerate(lines) if not line.endswith("\\"))
@@ -94,11 +95,11 @@ def commands_of(text):
 
 def run_command(command, shown):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    # Warnings are for pytest; a reader does not ask for them.
+    # pytest turns warnings into errors; a reader does not.
     environment = {**os.environ, "PATH": path, "COLUMNS": "100", "PYTHONWARNINGS": ""}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment, timeout=120)
 
-    # A hint is what a command ends with that was refused.
+    # The output of a command that is refused ends with a hint.
     is_refused = "\nHint: " in shown
     printed = done.stderr if is_refused else done.stdout
     assert done.returncode == (USAGE if is_refused else 0), f"$ {command}\n{done.stdout}{done.stderr}"
@@ -106,6 +107,7 @@ def run_command(command, shown):
         assert doctest.OutputChecker().check_output(shown, printed, FLAGS), f"$ {command}\n{printed}"
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme_run_on_a_small_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Every example of the gallery runs as a script, draws a picture, and takes a few seconds."""
+"""Every example of the gallery runs as a script and draws a figure."""
 
 import runpy
 import warnings
@@ -12,17 +12,19 @@ from sklearn.naive_bayes import GaussianNB
 from fitwithin import TimeConstrainedClassifier
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("plot_*.py"))
+# The quickest one stays among the fast tests: one second.
+QUICK = "plot_5_rare_classes"
 
 
 @pytest.fixture(scope="module")
-def warm():
-    """The first fit of a process starts another one, which on a busy machine takes longer than an example."""
+def warm_helper():
+    """Start the helper process: on a busy machine that takes longer than the time limit of an example."""
     y = np.arange(600) % 2
     TimeConstrainedClassifier(GaussianNB(), time_limit=120).fit(y[:, None], y)
 
 
 @pytest.fixture
-def pictures(monkeypatch, tmp_path):
+def pyplot(monkeypatch, tmp_path):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
@@ -32,18 +34,21 @@ def pictures(monkeypatch, tmp_path):
     plt.close("all")
 
 
-def test_there_are_at_least_eight():
+def test_there_are_at_least_eight_examples():
     assert len(EXAMPLES) >= 8
 
 
-@pytest.mark.usefixtures("warm")
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_the_example_runs_and_draws(example, pictures, tmp_path):
+@pytest.mark.usefixtures("warm_helper")
+@pytest.mark.parametrize(
+    "example",
+    [pytest.param(path, marks=() if path.stem == QUICK else pytest.mark.slow, id=path.stem) for path in EXAMPLES],
+)
+def test_the_example_runs_and_draws(example, pyplot, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         runpy.run_path(str(example), run_name="__main__")
 
-    assert pictures.get_fignums()
+    assert pyplot.get_fignums()
     assert list(tmp_path.iterdir()) == []
 
 

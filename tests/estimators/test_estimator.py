@@ -1,4 +1,4 @@
-"""The scikit-learn face: parameters in, fitted attributes out, clear errors for bad input."""
+"""Parameters, fitted attributes, and errors for input that cannot be used."""
 
 import datetime
 import pickle
@@ -50,7 +50,7 @@ def test_the_names_and_defaults_are_the_documented_ones():
 
 
 @pytest.mark.parametrize("backend", ["inline", "process"])
-def test_fit_leaves_everything_that_is_documented(backend, table):
+def test_fit_sets_every_documented_attribute(backend, table):
     classifier = TimeConstrainedClassifier(GaussianNB(), backend=backend, random_state=0).fit(*table)
 
     assert type(classifier.best_estimator_) is GaussianNB
@@ -121,7 +121,7 @@ def test_time_limits_come_in_many_forms(limit, table):
 
 
 @pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), "soon", "", None, "5m5m", True])
-def test_a_limit_that_makes_no_sense_shows_what_would(limit, table):
+def test_an_invalid_time_limit_is_refused_with_valid_ones(limit, table):
     with pytest.raises(ValueError, match=r"time_limit .*1h30m.* got"):
         inline(GaussianNB(), time_limit=limit).fit(*table)
 
@@ -155,7 +155,7 @@ def test_an_unknown_name_lists_the_known_ones(setting, value, message, table):
         (np.array([[1.0, np.nan], [0, 1], [1, 1], [0, 0]]), [0, 1, 0, 1], ValueError, "contains NaN"),
     ],
 )
-def test_bad_input_is_refused_by_what_came_and_what_was_expected(backend, X, y, error, message):
+def test_bad_input_is_refused_with_what_came_and_what_was_expected(backend, X, y, error, message):
     with pytest.raises(error, match=message):
         TimeConstrainedClassifier(LogisticRegression(), backend=backend, time_limit=30).fit(X, y)
 
@@ -174,12 +174,12 @@ class _NoPredict:
         (LinearRegression(), "must be a classifier; got the regressor"),
     ],
 )
-def test_something_that_is_no_classifier_is_refused(learner, message, table):
+def test_an_object_that_is_not_a_classifier_is_refused(learner, message, table):
     with pytest.raises(TypeError, match=message):
         inline(learner).fit(*table)
 
 
-def test_a_black_box_without_parameters_is_enough(table):
+def test_a_learner_needs_nothing_but_fit_and_predict(table):
     class Box:
         def fit(self, X, y):
             self.answer = y[0]
@@ -201,12 +201,12 @@ def test_methods_are_there_only_if_the_learner_has_them(table):
     np.testing.assert_allclose(np.exp(inline(GaussianNB()).fit(*table).predict_log_proba(table[0])).sum(axis=1), 1)
 
 
-@pytest.mark.usefixtures("one_thread")  # its threads wait for each other where there are fewer cores than threads
+@pytest.mark.usefixtures("one_thread")  # with fewer cores than threads its threads wait for each other
 def test_no_estimator_means_histogram_boosting(table):
     assert type(inline().fit(*table).best_estimator_) is HistGradientBoostingClassifier
 
 
-def test_our_random_state_fills_in_the_learners(table):
+def test_random_state_sets_that_of_the_learner_unless_it_has_one(table):
     learner = make_pipeline(StandardScaler(), RandomForestClassifier(5))
     first, second = (inline(learner, random_state=7).fit(*table) for _ in range(2))
     fixed = inline(RandomForestClassifier(5, random_state=11)).fit(*table)
@@ -218,7 +218,7 @@ def test_our_random_state_fills_in_the_learners(table):
     assert inline(RandomForestClassifier(5), random_state=None).fit(*table).best_estimator_.random_state is None
 
 
-# Auto keeps its judges and auditors.
+# Auto never trains on its validation and holdout rows.
 @pytest.mark.parametrize(("name", "last_rows"), [("tct", 4000), ("double", 4000), ("full", 4000), ("auto", 3600)])
 def test_every_teacher_by_name_teaches_every_row_that_it_can_if_there_is_time(name, last_rows, table):
     assert inline(GaussianNB(), teacher=name).fit(*table).history_[-1].rows == last_rows
@@ -240,7 +240,7 @@ def test_the_other_teachers_can_be_named_too(name, sizes, table):
 
 
 class _NeverFitted:
-    """Something that can be neither fitted nor asked, to see that it never is."""
+    """A learner that must not be used."""
 
     def fit(self, X, y):
         raise AssertionError("nothing was to be trained")
@@ -248,8 +248,8 @@ class _NeverFitted:
     predict = fit
 
 
-class Demanding:
-    """A teacher of a user's own, that says what it needs."""
+class DemandingTeacher:
+    """A teacher of a user, with needs of its own."""
 
     returns = "last"
     needs = ("transform", "predict", "partial_fit")
@@ -270,9 +270,9 @@ class Demanding:
         ("sgd", None, "partial_fit, which HistGradientBoostingClassifier"),
         (SGD(batch=64), MLPClassifier(solver="lbfgs"), "partial_fit, which MLPClassifier"),
         ("sgd", make_pipeline(StandardScaler(), SGDClassifier()), "partial_fit, which Pipeline"),
-        (Demanding(), _NeverFitted(), "transform and partial_fit, which _NeverFitted"),
+        (DemandingTeacher(), _NeverFitted(), "transform and partial_fit, which _NeverFitted"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_a_teacher_that_needs_more_than_the_learner_can_do_says_what_is_missing(
     backend, teacher, learner, missing, table
@@ -318,7 +318,7 @@ def test_the_other_teachers_take_a_regressor(teacher, table):
     ids=str,
 )
 @pytest.mark.parametrize("backend", ["inline", "process"])
-def test_a_setting_of_a_teacher_that_makes_no_sense_is_refused(teacher, message, backend, table):
+def test_an_invalid_setting_of_a_teacher_is_refused(teacher, message, backend, table):
     with pytest.raises(ValueError, match=message):
         inline(SGDClassifier(loss="log_loss"), teacher=teacher, backend=backend).fit(*table)
 
@@ -340,18 +340,18 @@ def test_clone_and_pickle(table):
     assert not hasattr(fresh, "best_estimator_")
 
 
-def test_a_model_brought_from_another_process_is_the_learner_and_nothing_of_ours(table):
+def test_a_model_from_another_process_holds_none_of_our_code(table):
     model = TimeConstrainedClassifier(RandomForestClassifier(5), random_state=0).fit(*table).best_estimator_
 
     assert b"fitwithin" not in pickle.dumps(model)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(table[0]), model.predict(table[0]))
 
 
-def test_nothing_is_printed_when_nobody_looks_on(table, capfd):
+def test_nothing_is_printed_without_a_terminal(table, capfd):
     TimeConstrainedClassifier(GaussianNB(), teacher=Full()).fit(*table)
 
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_version_is_told():
+def test_the_version_has_three_parts():
     assert fitwithin.__version__.count(".") == 2

@@ -1,4 +1,4 @@
-"""A fitted object is an ordinary one: copied, stored, sent, shown, exported."""
+"""A fitted estimator can be copied, stored, loaded elsewhere, shown and exported."""
 
 import copy
 import pickle
@@ -53,16 +53,17 @@ def test_skops_stores_it_without_pickle(classifier):
 
     own = [
         "fitwithin._classifier.TimeConstrainedClassifier",
-        "fitwithin.viz._history.History",
         "fitwithin._core.records.Round",
         "fitwithin.teachers._tct.TCT",
+        "fitwithin.viz._history.History",
     ]
     assert [name for name in needed if not name.startswith("sklearn.")] == own
     assert (again.history_, type(again.history_)) == (classifier.history_, type(classifier.history_))
     np.testing.assert_array_equal(again.predict(X), classifier.predict(X))
 
 
-def test_a_process_that_never_heard_of_the_pool_can_predict(classifier, tmp_path):
+@pytest.mark.slow
+def test_another_process_can_load_it_and_predict(classifier, tmp_path):
     joblib.dump(classifier, tmp_path / "model.joblib")
     np.save(tmp_path / "rows.npy", X[:5])
     script = (
@@ -83,7 +84,7 @@ def test_a_clone_is_not_fitted(classifier):
         fresh.predict(X)
 
 
-def test_the_picture_in_a_notebook_shows_the_learner(classifier):
+def test_its_html_in_a_notebook_shows_the_learner(classifier):
     for estimator in (classifier, clone(classifier), TimeConstrainedRegressor(Ridge())):
         page = estimator_html_repr(estimator)
         assert "TimeConstrained" in page

@@ -1,4 +1,4 @@
-"""A user passes what scikit-learn takes, and the learner gets what it would have got."""
+"""Input of every kind that scikit-learn takes reaches the learner unchanged."""
 
 import numpy as np
 import pandas as pd
@@ -33,17 +33,17 @@ LABELS = (NUMBERS[:, 0] + 0.3 * RNG.random(ROWS) > 0.6).astype(int)
 BACKENDS = ["inline", "process"]
 
 
-class Witness(ClassifierMixin, BaseEstimator):
-    """Remembers what it was given, and predicts the commonest class."""
+class RecordingClassifier(ClassifierMixin, BaseEstimator):
+    """Stores its input and predicts the most frequent class."""
 
     def fit(self, X, y, sample_weight=None, **params):
         self.X_, self.y_, self.sample_weight_, self.params_ = X, y, sample_weight, params
         self.classes_, counts = np.unique(y, return_counts=True)
-        self.commonest_ = self.classes_[counts.argmax()]
+        self.most_frequent_ = self.classes_[counts.argmax()]
         return self
 
     def predict(self, X):
-        return np.repeat(self.commonest_, len(X) if not sparse.issparse(X) else X.shape[0])
+        return np.repeat(self.most_frequent_, len(X) if not sparse.issparse(X) else X.shape[0])
 
 
 def fitted(learner, X, y, *, backend, **settings):
@@ -75,7 +75,7 @@ def a_frame():
 def test_a_frame_reaches_the_learner_as_a_frame_with_its_types(backend):
     frame = a_frame()
 
-    model = fitted(Witness(), frame, LABELS, backend=backend, teacher=Double(first=100)).best_estimator_
+    model = fitted(RecordingClassifier(), frame, LABELS, backend=backend, teacher=Double(first=100)).best_estimator_
 
     pd.testing.assert_frame_equal(model.X_.sort_index(), frame)
     np.testing.assert_array_equal(model.y_, LABELS[model.X_.index])
@@ -86,7 +86,7 @@ def test_a_frame_reaches_the_learner_as_a_frame_with_its_types(backend):
 def test_other_frames_reach_the_learner_as_frames_too(backend, convert):
     table = convert(a_frame().drop(columns="kind"))
 
-    classifier = fitted(Witness(), table, LABELS, backend=backend, teacher=Double(first=100))
+    classifier = fitted(RecordingClassifier(), table, LABELS, backend=backend, teacher=Double(first=100))
 
     seen = classifier.best_estimator_.X_
     assert type(seen) is (pl.DataFrame if isinstance(table, pl.DataFrame) else pd.DataFrame)
@@ -143,7 +143,7 @@ def test_sparse_rows_work(backend, convert):
 def test_arrays_of_every_type_and_order_arrive_as_they_are(backend, dtype, order):
     X = np.asarray(NUMBERS * 3, dtype=dtype, order=order)
 
-    model = fitted(Witness(), X, LABELS, backend=backend, teacher="full").best_estimator_
+    model = fitted(RecordingClassifier(), X, LABELS, backend=backend, teacher="full").best_estimator_
 
     assert model.X_.dtype == dtype
     np.testing.assert_array_equal(model.X_, X)
@@ -176,7 +176,7 @@ def test_objects_and_lists_arrive_too(backend):
     ],
     ids=["text", "objects", "bool", "negative", "float", "uint8", "series", "category", "nullable", "polars"],
 )
-def test_labels_of_every_kind_are_those_that_come_back(labels):
+def test_predictions_have_the_type_of_the_labels(labels):
     classifier = fitted(DecisionTreeClassifier(), NUMBERS, labels, backend="process")
     direct = DecisionTreeClassifier().fit(NUMBERS, labels)
 
@@ -210,7 +210,7 @@ def test_classes_that_the_model_never_saw_have_probability_zero():
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_weights_go_with_their_rows(backend):
     weights = NUMBERS[:, 3] + 0.1
-    learner = Witness()
+    learner = RecordingClassifier()
 
     classifier = TimeConstrainedClassifier(learner, teacher=Double(first=100), backend=backend, random_state=0)
     model = classifier.fit(NUMBERS, LABELS, sample_weight=weights).best_estimator_
@@ -239,7 +239,7 @@ def test_with_weights_the_estimate_is_weighted(backend):
         (np.zeros(ROWS), "sum greater than zero"),
     ],
 )
-def test_weights_that_make_no_sense_are_refused(weights, message):
+def test_invalid_weights_are_refused(weights, message):
     with pytest.raises(ValueError, match=message):
         TimeConstrainedClassifier(GaussianNB()).fit(NUMBERS, LABELS, sample_weight=weights)
 
@@ -251,25 +251,25 @@ def test_weights_for_a_learner_that_takes_none_are_refused():
 
 def test_other_arguments_need_routing():
     with pytest.raises(ValueError, match="metadata routing"):
-        TimeConstrainedClassifier(Witness()).fit(NUMBERS, LABELS, init_score=np.ones(ROWS))
+        TimeConstrainedClassifier(RecordingClassifier()).fit(NUMBERS, LABELS, init_score=np.ones(ROWS))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_routed_arguments_go_by_rows_or_as_they_are(backend):
-    class Routed(Witness):
-        def fit(self, X, y, sample_weight=None, init_score=None, mood=None):
-            return super().fit(X, y, sample_weight, init_score=init_score, mood=mood)
+    class Routed(RecordingClassifier):
+        def fit(self, X, y, sample_weight=None, init_score=None, option=None):
+            return super().fit(X, y, sample_weight, init_score=init_score, option=option)
 
     with config_context(enable_metadata_routing=True):
-        learner = Routed().set_fit_request(sample_weight=True, init_score=True, mood=True)
+        learner = Routed().set_fit_request(sample_weight=True, init_score=True, option=True)
         classifier = TimeConstrainedClassifier(learner, teacher=Double(first=100), backend=backend, random_state=0)
         model = classifier.fit(
-            NUMBERS, LABELS, sample_weight=NUMBERS[:, 1], init_score=NUMBERS[:, 2], mood="good"
+            NUMBERS, LABELS, sample_weight=NUMBERS[:, 1], init_score=NUMBERS[:, 2], option="good"
         ).best_estimator_
 
     np.testing.assert_array_equal(model.params_["init_score"], model.X_[:, 2])
     np.testing.assert_array_equal(model.sample_weight_, model.X_[:, 1])
-    assert model.params_["mood"] == "good"
+    assert model.params_["option"] == "good"
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -299,14 +299,14 @@ def test_the_best_model_is_chosen_and_estimated_by_the_users_metric(scoring, bac
     assert (best.estimate, best.low, best.high) == (value, low, high)
 
 
-def test_a_metric_that_nobody_knows_is_refused():
+def test_an_unknown_metric_is_refused():
     with pytest.raises(ValueError, match="'acuracy'"):
         TimeConstrainedClassifier(GaussianNB(), scoring="acuracy").fit(NUMBERS, LABELS)
     with pytest.raises(ValueError, match="scoring must be"):
         TimeConstrainedClassifier(GaussianNB(), scoring=3).fit(NUMBERS, LABELS)
 
 
-def test_with_few_positives_the_first_lesson_holds_enough_of_them():
+def test_with_few_positives_the_first_fit_has_enough_of_them():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60_000, 3))
     y = (X[:, 0] + 0.5 * rng.normal(size=len(X)) > np.quantile(X[:, 0], 0.991) + 0.2).astype(int)
@@ -337,9 +337,7 @@ label_types = st.sampled_from([np.int64, np.uint8, np.float64, np.str_, object])
     first=st.sampled_from([0.005, 0.1, 1, 30]),
     seed=st.integers(0, 10),
 )
-def test_whatever_comes_the_answer_is_a_class_or_a_clear_error(
-    rows, columns, classes, skew, dtype, label_type, gaps, first, seed
-):
+def test_any_table_gives_a_class_or_a_clear_error(rows, columns, classes, skew, dtype, label_type, gaps, first, seed):
     rng = np.random.default_rng(seed)
     shares = np.arange(1, classes + 1) ** -skew
     codes = rng.choice(classes, size=rows, p=shares / shares.sum())
@@ -374,7 +372,7 @@ def test_whatever_comes_the_answer_is_a_class_or_a_clear_error(
     assert one.history_ == two.history_
 
 
-def test_weights_and_plain_numbers_leave_the_first_lesson_as_it_is():
+def test_weights_and_an_absolute_first_size_do_not_change_the_first_fit():
     y = (np.arange(ROWS) < 5).astype(int)
 
     weighted = TimeConstrainedClassifier(GaussianNB(), teacher=TCT(first=0.02), backend="inline", random_state=0)
@@ -391,22 +389,22 @@ def test_arguments_and_metrics_that_cannot_work_are_refused_first():
         )
     with config_context(enable_metadata_routing=True):
 
-        class Routed(Witness):
-            def fit(self, X, y, sample_weight=None, mood=None):
-                return super().fit(X, y, sample_weight, mood=mood)
+        class Routed(RecordingClassifier):
+            def fit(self, X, y, sample_weight=None, option=None):
+                return super().fit(X, y, sample_weight, option=option)
 
-        classifier = TimeConstrainedClassifier(Routed().set_fit_request(mood=True))
-        with pytest.raises(TypeError, match="mood holds Python objects"):
-            classifier.fit(NUMBERS, LABELS, mood=np.array([{}] * ROWS, dtype=object))
+        classifier = TimeConstrainedClassifier(Routed().set_fit_request(option=True))
+        with pytest.raises(TypeError, match="option holds Python objects"):
+            classifier.fit(NUMBERS, LABELS, option=np.array([{}] * ROWS, dtype=object))
 
 
 def test_a_learner_that_writes_into_its_frame_does_not_write_into_the_users():
-    class Spoiling(Witness):
+    class OverwritingClassifier(RecordingClassifier):
         def fit(self, X, y):
             X.iloc[:, 0] = -1.0
             return super().fit(X, y)
 
     frame = pd.DataFrame(NUMBERS[:300], columns=list("abcd"))
-    fitted(Spoiling(), frame, LABELS[:300], backend="inline", teacher="full")
+    fitted(OverwritingClassifier(), frame, LABELS[:300], backend="inline", teacher="full")
 
     assert (frame["a"] >= 0).all()

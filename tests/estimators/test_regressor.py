@@ -1,4 +1,4 @@
-"""The regressor: the same parts, another target."""
+"""`TimeConstrainedRegressor`: teachers, metrics, weights and targets."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""scikit-learn's own words on what an estimator is: no expected failures."""
+"""scikit-learn's own checks of estimators, without expected failures."""
 
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor

@@ -62,6 +62,7 @@ def test_anything_else_is_refused():
         show_progress("sometimes", Budget(1))
 
 
+@pytest.mark.slow
 def test_auto_shows_a_bar_on_a_real_terminal():
     script = (
         "from fitwithin import TimeConstrainedClassifier as C; from sklearn.naive_bayes import GaussianNB; "

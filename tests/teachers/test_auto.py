@@ -9,12 +9,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from driving import driven, every_fifth
-from fake_sessions import a_session
 from fitwithin import NoModelInTime, TimeConstrainedClassifier
 from fitwithin.backends import Inline, register_early_stopping
 from fitwithin.teachers import Auto, Deck, Exam
 from fitwithin.testing import FakeClock
+from simulated_sessions import a_session
+from teacher_driver import driven, every_fifth
 
 
 def taught(size, answer=every_fifth, *, seed=0, strata=None, **settings):
@@ -426,13 +426,32 @@ def test_a_small_pool_keeps_the_deadline():
     assert 1 <= model.best_estimator_.steps_ < 100
 
 
-@pytest.mark.slow
+class TimedTree(DecisionTreeClassifier):
+    """A tree that takes 10 µs a row by a fake clock."""
+
+    clock = FakeClock()
+
+    # A forest calls no public method of its trees when it fits them.
+    def _fit(self, X, *args, **kwargs):
+        self.clock.advance(1e-5 * len(X))
+        return super()._fit(X, *args, **kwargs)
+
+
+class TimedForest(RandomForestClassifier):
+    """A forest whose trees move a fake clock."""
+
+    def __init__(self, n_estimators=100, *, random_state=None):
+        super().__init__(n_estimators, random_state=random_state)
+        self.estimator = TimedTree()
+
+
 def test_a_forest_that_would_take_forever_ends_by_itself_and_its_last_model_wins(rows):
     X, y = rows[0][:5000], rows[1][:5000]
-    forest = RandomForestClassifier(10**5, random_state=0)
+    backend = Inline(clock=TimedTree.clock)
 
-    settings = {"time_limit": 2, "backend": "inline", "progress": False, "random_state": 0}
-    model = TimeConstrainedClassifier(forest, **settings).fit(X, y)
+    settings = {"time_limit": 2, "backend": backend, "progress": False, "random_state": 0}
+    model = TimeConstrainedClassifier(TimedForest(10**5), **settings).fit(X, y)
 
+    assert model.time_used_ <= 2
     assert model.history_[-1].rows == model.n_rows_taught_
     assert 1 <= len(model.best_estimator_.estimators_) < 10**5

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driving import a_state, an_outlook, driven
 from fitwithin.teachers._auto import MistakeSearch
+from teacher_driver import a_state, an_outlook, driven
 
 
 def search_mistakes(state, alpha, new, answer):

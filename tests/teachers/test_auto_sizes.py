@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driving import a_state, an_outlook
 from fitwithin.teachers._auto import MistakeSearch, choose_next_size, find_largest_size
 from fitwithin.testing import FakeClock
+from teacher_driver import a_state, an_outlook
 
 searches = st.none() | st.builds(MistakeSearch, st.floats(0, 1))
 

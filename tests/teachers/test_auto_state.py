@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driving import a_state, an_outlook, driven
 from fitwithin.teachers import Lesson
 from fitwithin.testing import FakeClock
+from teacher_driver import a_state, an_outlook, driven
 
 
 @given(st.integers(501, 20_000), st.integers(1, 400))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from driving import a_state, an_outlook, driven, every_fifth
 from fitwithin.teachers._auto import MistakeSearch, run_trial
+from teacher_driver import a_state, an_outlook, driven, every_fifth
 
 
 def tried(state, alpha=0.2, *, hard_error=0.2, **price):

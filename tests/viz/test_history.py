@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fitwithin.viz._history import History
-from made_up import a_round
+from sample_fits import a_round
 
 
 class TableCells(HTMLParser):

@@ -16,8 +16,8 @@ from sklearn.preprocessing import StandardScaler
 
 import browser
 from fitwithin import TimeConstrainedClassifier
-from made_up import a_fit, a_round
 from pages import ParsedPage
+from sample_fits import a_fit, a_round
 
 matplotlib = pytest.importorskip("matplotlib")
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from fitwithin.viz._palette import PALETTE, colours_to_css_variables, palette_css
-from made_up import a_fit, a_round
+from sample_fits import a_fit, a_round
 
 
 def test_every_colour_is_a_css_variable_in_both_modes():

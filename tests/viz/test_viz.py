@@ -9,7 +9,7 @@ from sklearn.metrics import fbeta_score, make_scorer
 from sklearn.naive_bayes import GaussianNB
 
 from fitwithin import TimeConstrainedClassifier, viz
-from made_up import a_fit, a_round
+from sample_fits import a_fit, a_round
 
 matplotlib = pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure  # noqa: E402  # there is none without matplotlib

@@ -10,8 +10,8 @@ from sklearn.utils.validation import has_fit_parameter
 from xgboost import XGBClassifier
 from xgboost.callback import EarlyStopping, TrainingCallback
 
+from fake_stop_signal import questions
 from fitwithin.backends._early_stopping import find_early_stopping
-from ticking import questions
 
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),

@@ -15,8 +15,8 @@ from sklearn.ensemble import (
 from sklearn.exceptions import DataConversionWarning
 from sklearn.tree import DecisionTreeClassifier
 
+from fake_stop_signal import questions
 from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
-from ticking import questions
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(150, 4))

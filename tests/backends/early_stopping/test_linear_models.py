@@ -11,9 +11,9 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
+from fake_stop_signal import questions
 from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
 from fitwithin.backends._early_stopping.linear_models import continue_with_warm_start, fit_in_several_calls
-from ticking import questions
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(500, 6))

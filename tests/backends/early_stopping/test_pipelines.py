@@ -13,8 +13,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from fake_stop_signal import questions
 from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
-from ticking import questions
 
 X = np.random.default_rng(0).normal(size=(200, 4))
 Y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, "yes", "no")

@@ -1,4 +1,4 @@
-"""A clock for fits that look at one: shared by the tests of stopping."""
+"""A stop signal on a clock that moves by one second with every look at it."""
 
 import itertools
 
@@ -6,6 +6,6 @@ from fitwithin.backends import StopSignal
 
 
 def questions(seconds):
-    """A second passes with every question."""
+    """Return a signal that is set after this many questions."""
     ticks = itertools.count()
     return StopSignal(seconds, clock=lambda: float(next(ticks)))

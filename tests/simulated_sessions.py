@@ -1,4 +1,4 @@
-"""Sessions on a clock that only the learner moves, and that kills it at the deadline as a process would be."""
+"""Sessions on a fake clock that the learner moves; at the deadline the clock stops the learner, as a kill would."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -12,11 +12,11 @@ from fitwithin.testing import FakeClock
 
 
 class Killed(BaseException):
-    """The deadline came while the learner was at work."""
+    """The deadline passed during a fit or a prediction."""
 
 
 class KillingClock(FakeClock):
-    """Stands still at the deadline, and kills whoever wants more."""
+    """A clock that stops at the deadline and raises `Killed`."""
 
     deadline = np.inf
 
@@ -28,8 +28,8 @@ class KillingClock(FakeClock):
             raise Killed
 
 
-class KillableSeat(InlineRunner):
-    """A runner in this process for a learner that goes by a `KillingClock`."""
+class KillableRunner(InlineRunner):
+    """A runner in this process for a learner that moves a `KillingClock`."""
 
     killable = True
 
@@ -52,41 +52,41 @@ class _UntilKilled:
         return self.work.__exit__(kind, error, traceback)
 
 
-class Killable(Inline):
-    """Runs the learner in this process as if it could be killed."""
+class KillableInline(Inline):
+    """Runs the learner in this process and stops it at the deadline, as the process backend does."""
 
     def __init__(self):
         super().__init__(clock=KillingClock())
 
     def open(self, budget):
-        return KillableSeat(budget)
+        return KillableRunner(budget)
 
 
-class Costly(ClassifierMixin, BaseEstimator):
-    """A tree that takes its time: `fitting` and `predicting` are called with what there is to do, and move a clock."""
+class CostlyClassifier(ClassifierMixin, BaseEstimator):
+    """A tree whose fits and predictions take time: `spend_on_fit(X, y)` and `spend_on_predict(X)` move a clock."""
 
-    def __init__(self, fitting, predicting, learner=None):
-        self.fitting = fitting
-        self.predicting = predicting
+    def __init__(self, spend_on_fit, spend_on_predict, learner=None):
+        self.spend_on_fit = spend_on_fit
+        self.spend_on_predict = spend_on_predict
         self.learner = learner
 
     def fit(self, X, y):
-        self.fitting(X, y)
+        self.spend_on_fit(X, y)
         learner = DecisionTreeClassifier(random_state=0) if self.learner is None else self.learner
         self.model_ = learner.fit(X, y)
         self.classes_ = self.model_.classes_
         return self
 
     def predict(self, X):
-        self.predicting(X)
+        self.spend_on_predict(X)
         return self.model_.predict(X)
 
 
 def a_session(X, y, cost, *, limit, teacher, seed=0, exam=2e-6, learner=None, **settings):
-    """A fitted classifier whose learner takes `cost(X, y)` seconds to train, and some for each row to classify."""
-    backend = Killable()
+    """Return a fitted classifier; its learner fits in `cost(X, y)` seconds and predicts in `exam` seconds a row."""
+    backend = KillableInline()
     clock = backend.clock
-    costly = Costly(lambda X, y: clock.advance(cost(X, y)), lambda X: clock.advance(exam * len(X)), learner)
+    costly = CostlyClassifier(lambda X, y: clock.advance(cost(X, y)), lambda X: clock.advance(exam * len(X)), learner)
     return TimeConstrainedClassifier(
         costly, time_limit=limit, teacher=teacher, backend=backend, progress=False, random_state=seed, **settings
     ).fit(X, y)

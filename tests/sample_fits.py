@@ -1,4 +1,4 @@
-"""Fits that never happened: rounds by hand, for what is drawn and told about them."""
+"""Rounds and fitted estimators built by hand, for the tests of tables, figures and reports."""
 
 import numpy as np
 from sklearn.naive_bayes import GaussianNB
@@ -29,7 +29,7 @@ A_ROUND = Round(
 
 
 def a_round(number=1, **changes):
-    """Round 2 and 4 do not become the best; each is a little better than the one before."""
+    """Return round `number`; each scores higher than the one before, and rounds 2 and 4 are not the best so far."""
     score, size = 0.6 + 0.05 * min(number, 6), 10 * 2 ** min(number, 10)
     better = {"estimate": score, "low": score - 0.05, "high": score + 0.05}
     usual = {"number": number, "rows": 10 * size, "new_rows": 5 * size, "new_mistakes": size}
@@ -48,7 +48,7 @@ def a_fit(
     regressor=False,
     **parameters,
 ):
-    """What `fit` would have left behind."""
+    """Return an estimator with the attributes that `fit` sets."""
     kind = TimeConstrainedRegressor if regressor else TimeConstrainedClassifier
     fit = kind(**{"time_limit": 10, "random_state": 0, **parameters})
     fit.best_estimator_ = GaussianNB()
