@@ -24,7 +24,7 @@ BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NOT_RUN = {"", "bash", "text", "ini", "yaml", "html"}
 # Commands of pages that another test runs.
 RUN_ELSEWHERE = {
-    "fitwithin theory --out docs/theory --seed 0": "ten seconds; tests/research/theory/test_simulations.py does the same"
+    "fitwithin theory --out docs/theory --seed 0": "see tests/research/theory/test_simulations.py"
 }
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
