@@ -93,7 +93,7 @@ def test_auto_shows_a_bar_on_a_real_terminal():
 def test_the_display_keeps_to_one_line_on_a_narrow_terminal():
     def act(progress, clock):
         progress.on_round(ROUND)
-        progress.on_activity("being examined on", 123_456)
+        progress.on_activity("predicting", 123_456)
 
     last = shown(act, width=80).split("\r")[-1]
 

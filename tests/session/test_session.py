@@ -217,7 +217,7 @@ def test_without_a_model_in_time_the_error_says_what_was_tried_and_what_limit_wo
 def test_a_first_model_that_was_not_examined_in_time_is_no_model():
     clock = FakeClock()
 
-    with pytest.raises(NoModelInTime, match="being examined on 50 rows"):
+    with pytest.raises(NoModelInTime, match="predicting 50 rows"):
         fitted(Oracle(predicting=lambda rows: clock.advance(100)), TCT(first=50), clock=clock, time_limit=60)
 
 
@@ -377,7 +377,7 @@ def trouble_above(largest, error):
 
 
 @pytest.mark.parametrize(
-    ("part", "doing"), [("fitting", "training on 50 rows"), ("predicting", "being examined on 50 rows")]
+    ("part", "doing"), [("fitting", "training on 50 rows"), ("predicting", "predicting 50 rows")]
 )
 def test_a_learner_that_raises_in_round_1_comes_out_as_itself_with_a_note(part, doing):
     with pytest.raises(Tantrum, match="not today") as caught:
@@ -739,15 +739,15 @@ def test_listeners_are_told_what_goes_on():
 
     assert result.n_rows == 10
     for diary in diaries:
-        activities = [(re.sub(r"^(train|being exam|sav)\w* .*", r"\1", what), rows) for what, rows in diary.entries]
+        activities = [(re.sub(r"^(train|predict|sav)\w*.*", r"\1", what), rows) for what, rows in diary.entries]
         assert activities == [
             ("train", 10),
-            ("being exam", 100),
-            ("being exam", 50),
+            ("predict", 100),
+            ("predict", 50),
             ("sav", 10),
             ("round over", 1),
             ("train", 20),
-            ("being exam", 100),
+            ("predict", 100),
             ("round over", 2),
         ]
 

@@ -94,8 +94,8 @@ def make_scoring(scoring: Any, *, regression: bool, weighted: bool, seed: int | 
         return Scoring(get_scorer(scoring), regression, seed)
     if not callable(scoring):
         raise ValueError(
-            f"scoring is {scoring!r}; expected None, the name of a scikit-learn scorer such as 'balanced_accuracy', or "
-            "a callable(estimator, X, y)."
+            "scoring must be None, the name of a scikit-learn scorer such as 'balanced_accuracy', or a "
+            f"callable(estimator, X, y); got {scoring!r}."
         )
     if weighted and not is_sklearn_scorer(scoring):
         raise ValueError(

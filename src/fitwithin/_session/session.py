@@ -163,7 +163,7 @@ class Session:
             self._save(current)
 
     def _examine(self, rows: Rows, exam: Exam) -> Answers:
-        self._announce("being examined on", len(rows))
+        self._announce("predicting", len(rows))
         report = self.runner.examine(rows, exam.margins)
         self._tracker.add_exam(rows, report, exam.purpose)
         self.outlook.cost.observe_exam(len(rows), report.handover_seconds + report.exam_seconds)
