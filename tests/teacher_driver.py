@@ -6,7 +6,7 @@ import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostModel, Outlook
-from fitwithin._core.scoring import accuracy_interval
+from fitwithin.backends._scoring import accuracy_interval
 from fitwithin.teachers import Answers, Deck, Exam
 from fitwithin.teachers._auto import TeachingState
 from fitwithin.testing import FakeClock

@@ -20,16 +20,15 @@ from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.cost import DEFAULT_GROWTH, CostModel, Outlook
 from fitwithin._core.exceptions import LearnerFailedWarning
 from fitwithin._core.records import OnRound
-from fitwithin._core.scoring import Scorer, make_scoring
-from fitwithin._core.tables import convert_arrow, is_frame
 from fitwithin._core.target import Array, Labels, Target
-from fitwithin._pools import TablePool, split_fit_params
+from fitwithin._pools import TablePool, convert_arrow, is_frame, split_fit_params
 from fitwithin._presets import make_preset
 from fitwithin._session.progress import ProgressDisplay
 from fitwithin._session.result import SessionResult
 from fitwithin._session.session import Session
 from fitwithin.backends import Backend, FitSettings, Inline, Process
 from fitwithin.backends._early_stopping import find_early_stopping
+from fitwithin.backends._scoring import Scorer, make_scoring
 from fitwithin.teachers import Deck, Teacher
 from fitwithin.teachers._registry import TEACHERS
 from fitwithin.viz._history import History

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitwithin._core.scoring import accuracy_interval
 from fitwithin._core.target import Labels
 from fitwithin._session.round_tracker import RoundTracker
 from fitwithin.backends import ExamReport, FitReport, ScoreReport
+from fitwithin.backends._scoring import accuracy_interval
 from fitwithin.teachers import Exam, Lesson
 from fitwithin.testing import FakeClock
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin._core.records import Estimate
-from fitwithin._core.scoring import accuracy_interval
 from fitwithin._session.selection import Candidate, ModelSelector, is_worse
+from fitwithin.backends._scoring import accuracy_interval
 
 
 def wilson(right, rows):

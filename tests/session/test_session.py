@@ -11,12 +11,12 @@ from fitwithin import LearnerFailed, NoModelInTime, Round, TimeConstrainedClassi
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import LearnerDied
-from fitwithin._core.scoring import accuracy_interval
 from fitwithin._core.target import Labels
 from fitwithin._pools import TablePool
 from fitwithin._session.session import Session
 from fitwithin.backends import FitSettings, Inline
 from fitwithin.backends._inline import InlineModel, InlineRunner
+from fitwithin.backends._scoring import accuracy_interval
 from fitwithin.teachers import TCT, Deck, Double, Exam, Full, Lesson
 from fitwithin.testing import FakeClock
 
@@ -376,9 +376,7 @@ def trouble_above(largest, error):
     return act
 
 
-@pytest.mark.parametrize(
-    ("part", "doing"), [("fitting", "training on 50 rows"), ("predicting", "predicting 50 rows")]
-)
+@pytest.mark.parametrize(("part", "doing"), [("fitting", "training on 50 rows"), ("predicting", "predicting 50 rows")])
 def test_a_learner_that_raises_in_round_1_comes_out_as_itself_with_a_note(part, doing):
     with pytest.raises(Tantrum, match="not today") as caught:
         fitted(Oracle(**{part: trouble_above(0, Tantrum("not today"))}), TCT(first=50))

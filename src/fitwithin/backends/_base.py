@@ -8,10 +8,10 @@ from typing import Any, Protocol, Self
 
 from fitwithin._core.budget import Budget, Clock
 from fitwithin._core.records import Estimate, Margins, Mask, Rows
-from fitwithin._core.scoring import Scoring
 from fitwithin._core.target import Array
 from fitwithin._pools import Pool
 from fitwithin.backends._early_stopping import EarlyStoppingFit
+from fitwithin.backends._scoring import Scoring
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from fitwithin._core.records import Estimate, Margins, Mask
-from fitwithin._core.scoring import ExamLog, Scoring
 from fitwithin._core.target import Array
 from fitwithin._pools import LabeledRows
 from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal
+from fitwithin.backends._scoring import ExamLog, Scoring
 
 MAX_PIECE_BYTES = 16 << 20
 """Bytes of features that an exam gathers at a time, so that it never needs a second copy of a large pool."""
@@ -66,7 +66,7 @@ class ModelRunner:
     Examples
     --------
     >>> import numpy as np
-    >>> from fitwithin._core.scoring import Scoring
+    >>> from fitwithin.backends._scoring import Scoring
     >>> from fitwithin._pools import LabeledRows
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> runner = ModelRunner(DecisionTreeClassifier(), Scoring())

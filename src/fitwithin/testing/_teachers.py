@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fitwithin._core.records import Answers, Exam, Lesson, Margins, Mask, Returns, Rows, StopReason
-from fitwithin._core.scoring import accuracy_interval
+from fitwithin.backends._scoring import accuracy_interval
 from fitwithin.teachers import Deck, Teacher
 
 AnswerFunction = Callable[[Rows], Mask]

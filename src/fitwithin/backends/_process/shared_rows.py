@@ -16,9 +16,8 @@ import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Rows
-from fitwithin._core.tables import concatenate, has_fixed_row_size, is_contiguous, take_rows
 from fitwithin._core.target import Array, Target
-from fitwithin._pools import LabeledRows, Pool, TablePool
+from fitwithin._pools import LabeledRows, Pool, TablePool, concatenate, has_fixed_row_size, is_contiguous, take_rows
 from fitwithin.backends._model_runner import rows_per_piece
 from fitwithin.backends._process.shared_memory import MappedFile, SharedColumn, SharedFile, dump_pickle, load_pickle
 

@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import get_scorer, make_scorer, mean_pinball_loss
 from sklearn.svm import LinearSVC
 
-from fitwithin._core.scoring import ExamLog, Scoring, _row_scores, accuracy_interval
+from fitwithin.backends._scoring import ExamLog, Scoring, _row_scores, accuracy_interval
 
 X, Y = make_classification(4000, n_informative=5, flip_y=0.1, random_state=0)
 MODEL = LogisticRegression().fit(X[:500], Y[:500])

@@ -15,8 +15,8 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import Tags, get_tags
 
 from fitwithin._core.records import Z_95, Estimate, Mask
-from fitwithin._core.tables import concatenate, take_rows
 from fitwithin._core.target import Array
+from fitwithin._pools import concatenate, take_rows
 
 Scorer = Callable[..., float]
 """A scikit-learn scorer, or any callable(estimator, X, y)."""

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from fitwithin._core.tables import (
+from fitwithin._pools import (
     concatenate,
     convert_arrow,
     has_fixed_row_size,
