@@ -17,6 +17,7 @@ from sklearn.utils import Tags, get_tags
 from fitwithin._core.records import Z_95, Estimate, Mask
 from fitwithin._core.target import Array
 from fitwithin._pools import concatenate, take_rows
+from fitwithin.backends._row_metrics import ROW_METRICS, model_classes
 
 Scorer = Callable[..., float]
 """A scikit-learn scorer, or any callable(estimator, X, y)."""
@@ -27,8 +28,6 @@ _HARD_SHARE = 0.2
 _N_RESAMPLES = 60
 # Rows of one resample at most, so that the work does not grow with the exam.
 _MAX_RESAMPLED_ROWS = 5_000
-# Smallest probability that enters a logarithm.
-_MIN_PROBABILITY = 1e-15
 # Methods by which scikit-learn's scorers ask a model for answers.
 _RESPONSE_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
 
@@ -328,7 +327,7 @@ class _Responder(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no 
 
     def __getattr__(self, name: str) -> Any:
         if name == "classes_" and not self.regression:
-            return _classes(self.model, self.y)
+            return model_classes(self.model, self.y)
         if name not in _RESPONSE_METHODS or not hasattr(self.model, name):
             raise AttributeError(name)
 
@@ -347,10 +346,6 @@ class _Responder(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no 
         return tags
 
 
-def _classes(model: Any, y: Array) -> Array:
-    return np.asarray(model.classes_) if hasattr(model, "classes_") else np.unique(y)
-
-
 def _is_same_scorer(scorer: Any, known: Any) -> bool:
     """Whether two scorers are the same function with the same options; scikit-learn defines no equality."""
     return type(scorer) is type(known) and vars(scorer) == vars(known)
@@ -360,39 +355,10 @@ def _row_scores(scorer: Scorer, answers: ExamAnswers, rows: Array) -> Array | No
     """Return what each row adds to a metric that is a mean over rows; None for other metrics."""
     if answers.y is None:
         return answers.correct[rows]
-    for known, by_row in _ROW_METRICS:
+    for known, method, row_metric in ROW_METRICS:
         if _is_same_scorer(scorer, known):
-            return by_row(answers, rows, answers.y[rows])
+            return row_metric(answers.by_method[method][rows], answers.y[rows], answers.model)
     return None
-
-
-def _log_probability(answers: ExamAnswers, rows: Array, y: Array) -> Array:
-    probabilities = answers.by_method["predict_proba"][rows]
-    column = np.searchsorted(_classes(answers.model, y), y)
-    return np.asarray(np.log(probabilities[np.arange(len(rows)), column].clip(_MIN_PROBABILITY)))
-
-
-def _brier(answers: ExamAnswers, rows: Array, y: Array) -> Array:
-    classes = _classes(answers.model, y)
-    distance = (y[:, None] == classes[None, :]) - answers.by_method["predict_proba"][rows]
-    # With two classes the metric counts the distance of one of them.
-    return np.asarray(-(distance**2).sum(axis=1) / (2 if len(classes) == 2 else 1))
-
-
-def _absolute_error(answers: ExamAnswers, rows: Array, y: Array) -> Array:
-    return np.asarray(-np.abs(answers.by_method["predict"][rows].ravel() - y))
-
-
-def _squared_error(answers: ExamAnswers, rows: Array, y: Array) -> Array:
-    return -(_absolute_error(answers, rows, y) ** 2)
-
-
-_ROW_METRICS: tuple[tuple[Any, Callable[[ExamAnswers, Array, Array], Array]], ...] = (
-    (get_scorer("neg_log_loss"), _log_probability),
-    (get_scorer("neg_brier_score"), _brier),
-    (get_scorer("neg_mean_absolute_error"), _absolute_error),
-    (get_scorer("neg_mean_squared_error"), _squared_error),
-)
 
 
 def _symmetric_estimate(value: float, error: float, rows: int) -> Estimate:

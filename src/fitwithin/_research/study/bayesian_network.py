@@ -95,10 +95,11 @@ class BayesianNetwork:
         columns = {name: states.sample_values(codes[name], rng) for name, states in self.discretizations.items()}
         return pd.DataFrame(columns, copy=False)
 
-    def convert_original(self, original: Any) -> Any:
+    def convert_original(self, original: Any, seed: int = 0) -> Any:
         """Return the original with the kinds of the sampled columns: interval names where names are sampled."""
+        rng = np.random.default_rng(seed)
         converted = {
-            name: states.sample_values(states.encode(original[name]), np.random.default_rng(0))
+            name: states.sample_values(states.encode(original[name]), rng)
             for name, states in self.discretizations.items()
             if isinstance(states, CategoryStates) or (isinstance(states, IntervalStates) and states.samples_names)
         }

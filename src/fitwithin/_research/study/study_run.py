@@ -47,12 +47,15 @@ class TrainTestRows:
 
     @classmethod
     def from_dataset(
-        cls, dataset: PreparedDataset, max_train: int | None = None, max_test: int | None = None
+        cls, dataset: PreparedDataset, max_train: int | None = None, max_test: int | None = None, seed: int = 0
     ) -> TrainTestRows:
-        """Return all rows of a data set, or some of its training and test rows; every class stays in training."""
+        """Return all rows of a data set, or some of its training and test rows; every class stays in training.
+
+        The seed chooses the training rows. It is the same for all runs, which are compared with each other.
+        """
         X, y = dataset.X_train, dataset.y_train
         if max_train is not None and max_train < len(y):
-            chosen = Deck(len(y), np.random.default_rng(0), Labels.encode(y).codes).opening(max_train)
+            chosen = Deck(len(y), np.random.default_rng(seed), Labels.encode(y).codes).opening(max_train)
             X, y = take_rows(X, chosen), y[chosen]
         X_test, y_test = dataset.X_test[:max_test], dataset.y_test[:max_test]
         return cls(concatenate([X, X_test]), np.concatenate([y, y_test]), len(y))
