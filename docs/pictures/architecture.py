@@ -15,7 +15,7 @@ from fitwithin.viz._style import figure_to_svg, picture_style
 
 HERE = Path(__file__).parent
 PYPROJECT = HERE.parents[1] / "pyproject.toml"
-PUBLIC = ("viz", "backends", "teachers", "testing", "_classifier", "_regressor")
+PUBLIC = ("viz", "backends", "teachers", "testing")
 
 
 def draw_layers() -> plt.Figure:
@@ -29,7 +29,7 @@ def draw_layers() -> plt.Figure:
         for column, name in enumerate(names):
             color = BLUE if name in PUBLIC else GREY
             _box(ax, (column * width + 0.08, -depth - 0.36), (width - 0.16, 0.72), name, color)
-    ax.text(0, 0.52, "each row imports only from rows below it; blue: public", fontsize=9, color=GREY)
+    ax.text(0, 0.52, "each row imports only from rows below it; blue: public packages", fontsize=9, color=GREY)
     return figure
 
 
