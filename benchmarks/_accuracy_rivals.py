@@ -19,7 +19,7 @@ from fitwithin.teachers import Answers, Deck, Lesson, Requests, TBatch, Teacher
 # Seconds that stand for no limit: ten days.
 _NO_LIMIT_SECONDS = 10 * 24 * 3600.0
 
-# TrainTestRows of the fit that starts the helper process before the measurement.
+# Rows of the fit that starts the helper process before the measurement.
 _WARM_UP_ROWS = 50
 
 

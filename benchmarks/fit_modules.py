@@ -21,7 +21,7 @@ _TRACER = Path(__file__).with_name("_module_tracer.py")
 # Time limit of the fit, in seconds: enough for several rounds on two cores.
 _LIMIT_SECONDS = 8
 
-# TrainTestRows of the fit: enough that the default teacher runs its trial and grows its subsets.
+# Rows of the fit: enough that the default teacher runs its trial and grows its subsets.
 _N_ROWS = 20_000
 
 

@@ -26,13 +26,13 @@ class LabeledRows:
         Features.
     y : array
         Labels or values, as the user gave them.
-    extras : dict of array
+    row_params : dict of array
         Other arguments of `fit` with one entry for each row, such as `sample_weight`.
     """
 
     X: Any
     y: Array
-    extras: Mapping[str, Array] = field(default_factory=dict)
+    row_params: Mapping[str, Array] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -41,13 +41,13 @@ class LabeledRows:
         """Yield the same rows in order, `size` at a time."""
         for start in range(0, len(self), size):
             rows = np.arange(start, min(start + size, len(self)))
-            extras = {name: column[rows] for name, column in self.extras.items()}
-            yield LabeledRows(take_rows(self.X, rows), self.y[rows], extras)
+            row_params = {name: column[rows] for name, column in self.row_params.items()}
+            yield LabeledRows(take_rows(self.X, rows), self.y[rows], row_params)
 
     @property
     def weights(self) -> Array | None:
         """`sample_weight` of these rows, or None."""
-        return self.extras.get("sample_weight")
+        return self.row_params.get("sample_weight")
 
 
 class Pool(Protocol):
@@ -71,7 +71,7 @@ class TablePool:
         Features; never copied as a whole.
     y : Labels or Values
         Target.
-    extras : dict of array, optional
+    row_params : dict of array, optional
         Other arguments of `fit` with one entry for each row, such as `sample_weight`.
 
     Examples
@@ -86,18 +86,18 @@ class TablePool:
     array([5, 6])
     """
 
-    def __init__(self, X: Any, y: Target, extras: Mapping[str, Array] | None = None) -> None:
+    def __init__(self, X: Any, y: Target, row_params: Mapping[str, Array] | None = None) -> None:
         self.X = X
         self.y = y
-        self.extras = dict(extras or {})
+        self.row_params = dict(row_params or {})
 
     def __len__(self) -> int:
         return len(self.y.column)
 
     def read(self, rows: Rows) -> LabeledRows:
         """Return a copy of these rows."""
-        extras = {name: column[rows] for name, column in self.extras.items()}
-        return LabeledRows(copy_if_view(take_rows(self.X, rows)), self.y.decode(self.y.column[rows]), extras)
+        row_params = {name: column[rows] for name, column in self.row_params.items()}
+        return LabeledRows(copy_if_view(take_rows(self.X, rows)), self.y.decode(self.y.column[rows]), row_params)
 
 
 def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -105,9 +105,9 @@ def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, 
 
     Returns
     -------
-    extras : dict of array
+    row_params : dict of array
         Arguments with one entry for each row.
-    options : dict
+    fit_params : dict
         All other arguments, unchanged.
 
     Raises
@@ -122,19 +122,19 @@ def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, 
     >>> split_fit_params({"groups": ["a", "b"], "verbose": True}, 2)
     ({'groups': array(['a', 'b'], dtype='<U1')}, {'verbose': True})
     """
-    extras: dict[str, Array] = {}
-    options: dict[str, Any] = {}
+    row_params: dict[str, Array] = {}
+    fit_params: dict[str, Any] = {}
     for name, value in params.items():
         if name == "sample_weight":
-            extras[name] = _validate_weights(value, n_rows)
+            row_params[name] = _validate_weights(value, n_rows)
         elif isinstance(value, list | tuple | np.ndarray) and len(value) == n_rows:
-            extras[name] = _validate_extra(name, value)
+            row_params[name] = _validate_row_param(name, value)
         else:
-            options[name] = value
-    return extras, options
+            fit_params[name] = value
+    return row_params, fit_params
 
 
-def _validate_extra(name: str, value: Any) -> Array:
+def _validate_row_param(name: str, value: Any) -> Array:
     column = np.asarray(value)
     if column.dtype.hasobject:
         raise TypeError(

@@ -18,7 +18,7 @@ def test_a_budget_is_spent_from_the_moment_it_is_made():
 
     assert budget.elapsed() == 4
     assert budget.remaining() == 6
-    assert not budget.spent
+    assert not budget.is_spent
 
 
 def test_reserved_seconds_do_not_remain_but_have_not_elapsed():
@@ -39,18 +39,18 @@ def test_a_budget_is_spent_when_nothing_remains(elapsed, spent):
 
     clock.advance(elapsed)
 
-    assert budget.spent is spent
+    assert budget.is_spent is spent
 
 
 def test_check_raises_timeout_error_once_the_budget_is_spent():
     clock = FakeClock()
     budget = Budget(10, clock=clock)
-    budget.check()
+    budget.raise_if_spent()
 
     clock.advance(10)
 
     with pytest.raises(TimeoutError):
-        budget.check()
+        budget.raise_if_spent()
 
 
 def test_a_budget_reads_the_monotonic_clock_unless_told_otherwise():
@@ -79,4 +79,4 @@ def test_what_remains_never_grows_and_is_never_negative(seconds, reserved, steps
 
     assert readings == sorted(readings, reverse=True)
     assert min(readings) >= 0
-    assert budget.spent == (readings[-1] == 0)
+    assert budget.is_spent == (readings[-1] == 0)

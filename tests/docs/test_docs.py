@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fitwithin._cli.errors import USAGE
+from fitwithin._cli.errors import EXIT_USAGE
 
 ROOT = Path(__file__).parents[2]
 GENERATED = {"_build", "gallery", "generated", "command-line.md"}
@@ -100,7 +100,7 @@ def run_command(command, shown):
     # The output of a command that is refused ends with a hint.
     is_refused = "\nHint: " in shown
     printed = done.stderr if is_refused else done.stdout
-    assert done.returncode == (USAGE if is_refused else 0), f"$ {command}\n{done.stdout}{done.stderr}"
+    assert done.returncode == (EXIT_USAGE if is_refused else 0), f"$ {command}\n{done.stdout}{done.stderr}"
     if shown.strip():
         assert doctest.OutputChecker().check_output(shown, printed, FLAGS), f"$ {command}\n{printed}"
 

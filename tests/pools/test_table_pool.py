@@ -44,4 +44,4 @@ def test_a_pool_returns_the_extra_columns_of_the_rows():
 
     assert selected.weights.tolist() == [2.0, 0.5]
     assert len(selected) == 2
-    assert pool.read(np.array([1])).extras["sample_weight"].tolist() == [1.0]
+    assert pool.read(np.array([1])).row_params["sample_weight"].tolist() == [1.0]

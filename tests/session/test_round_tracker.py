@@ -424,7 +424,7 @@ def test_a_round_is_open_from_its_lesson_to_its_end():
 
 @pytest.mark.parametrize("rows", [np.array([2, 0]), np.array([1], dtype=np.uint8), [3, 4], (5,), range(3)])
 def test_any_row_numbers_become_an_array_of_them(rows):
-    checked = a_tracker().validate(Lesson(rows))
+    checked = a_tracker().check_request(Lesson(rows))
 
     assert checked.tolist() == list(rows)
     assert checked.dtype == np.intp
@@ -433,7 +433,7 @@ def test_any_row_numbers_become_an_array_of_them(rows):
 @pytest.mark.parametrize("request_", [None, 5, np.arange(3), [0, 1], "lesson", Lesson], ids=repr)
 def test_a_request_of_another_kind_is_refused(request_):
     with pytest.raises(TypeError, match="Lesson"):
-        a_tracker().validate(request_)
+        a_tracker().check_request(request_)
 
 
 @pytest.mark.parametrize(
@@ -447,7 +447,7 @@ def test_rows_that_are_no_row_numbers_are_refused(kind, rows):
     teach(tracker, [0])
 
     with pytest.raises(ValueError, match=kind.__name__):
-        tracker.validate(kind(rows))
+        tracker.check_request(kind(rows))
 
 
 @pytest.mark.parametrize("rows", [[-1], [20], [0, 5, 99]])
@@ -457,23 +457,23 @@ def test_rows_outside_the_pool_are_refused(kind, rows):
     teach(tracker, [0])
 
     with pytest.raises(IndexError, match="outside the pool, which has 20 rows"):
-        tracker.validate(kind(np.array(rows)))
+        tracker.check_request(kind(np.array(rows)))
 
 
 def test_an_exam_before_the_first_lesson_is_refused():
     with pytest.raises(ValueError, match="Exam before its first Lesson"):
-        a_tracker().validate(Exam(np.arange(3)))
+        a_tracker().check_request(Exam(np.arange(3)))
 
 
 @pytest.mark.parametrize("batch", [0, -1, 2.5, "64"])
 def test_a_batch_that_is_no_number_of_rows_is_refused(batch):
     with pytest.raises(ValueError, match=f"batch={batch!r}; expected None or a positive number"):
-        a_tracker().validate(Lesson(np.arange(3), batch))
+        a_tracker().check_request(Lesson(np.arange(3), batch))
 
 
 @pytest.mark.parametrize("batch", [None, 1, 64, np.int64(8)])
 def test_any_positive_number_of_rows_is_a_batch(batch):
-    assert len(a_tracker().validate(Lesson(np.arange(3), batch))) == 3
+    assert len(a_tracker().check_request(Lesson(np.arange(3), batch))) == 3
 
 
 def test_the_rows_behind_a_model_are_counted_by_class():

@@ -155,4 +155,4 @@ def test_the_model_that_is_replaced_is_discarded_and_the_best_one_when_the_selec
 
 
 def test_the_standard_error_is_the_one_of_the_interval():
-    assert accuracy_interval(80, 100).error == pytest.approx(0.04)
+    assert accuracy_interval(80, 100).standard_error == pytest.approx(0.04)

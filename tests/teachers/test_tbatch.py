@@ -72,7 +72,7 @@ def test_the_largest_batch_is_found_within_one_percent_and_with_few_measurements
         asked.append(rows)
         return costs(kind, power)(rows)
 
-    oracle = TBatch.within(seconds, fit_seconds, most)
+    oracle = TBatch.from_time_limit(seconds, fit_seconds, most)
 
     by_hand = bisect.bisect_right(range(1, most + 1), seconds, key=costs(kind, power))
     assert costs(kind, power)(oracle.rows) <= seconds
@@ -86,17 +86,17 @@ def test_the_largest_batch_is_found_within_one_percent_and_with_few_measurements
 
 def test_a_batch_of_the_whole_pool_is_found_to_within_one_percent():
     for most in (1, 2, 3, 100, 12_345):
-        assert TBatch.within(10, lambda rows: 0.0, most).rows == pytest.approx(most, rel=0.01)
+        assert TBatch.from_time_limit(10, lambda rows: 0.0, most).rows == pytest.approx(most, rel=0.01)
 
 
 def test_a_batch_that_takes_exactly_the_time_limit_fits():
-    assert TBatch.within(100, lambda rows: rows, 1000).rows == 100
-    assert TBatch.within(1, lambda rows: rows, 1000).rows == 1
+    assert TBatch.from_time_limit(100, lambda rows: rows, 1000).rows == 100
+    assert TBatch.from_time_limit(1, lambda rows: rows, 1000).rows == 1
 
 
 def test_a_time_limit_too_short_for_one_row_is_refused():
     with pytest.raises(ValueError, match="a single row takes 3 s, more than the time limit of 2 s"):
-        TBatch.within(2, lambda rows: 3 * rows, 1000)
+        TBatch.from_time_limit(2, lambda rows: 3 * rows, 1000)
 
 
 # In a session
@@ -139,7 +139,7 @@ def test_the_largest_batch_is_found_outside_the_time_limit_and_just_fits():
         Quadratic(measuring.advance).fit(np.zeros((rows, 2)), np.arange(rows) % 2)
         return measuring() - before
 
-    oracle = TBatch.within(360.0, fit_seconds, max_rows=5000)
+    oracle = TBatch.from_time_limit(360.0, fit_seconds, max_rows=5000)
     classifier = session(oracle, seconds=360.5)
 
     # The root of 360,000 is 600. Measuring took longer than the time limit, and does not count.
@@ -156,4 +156,4 @@ def test_a_batch_that_does_not_fit_leaves_no_model():
 
 
 def test_a_large_pool_that_fits_is_found_whole():
-    assert TBatch.within(10.0, lambda rows: rows * 1e-9, 1_000_000).rows == 1_000_000
+    assert TBatch.from_time_limit(10.0, lambda rows: rows * 1e-9, 1_000_000).rows == 1_000_000

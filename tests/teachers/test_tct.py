@@ -118,7 +118,7 @@ def nearest(exact, found, at_most):
     return min(wanted, at_most)
 
 
-def answers_of(kind, seed, size):
+def predictions_by(kind, seed, size):
     """Ways to be wrong: by chance, more and more rarely, on a fixed set of rows."""
     rng = np.random.default_rng(seed)
     rate = rng.choice([0, 0.01, 0.1, 0.3, 0.5, 0.9, 1])
@@ -148,7 +148,7 @@ PATTERNS += ["on the first row", "on the first exam"]
     seed=st.integers(0, 2**32 - 1),
 )
 def test_every_request_is_the_one_of_algorithm_1(size, first, alpha, pattern, seed):
-    answer = answers_of(pattern, seed, size)
+    answer = predictions_by(pattern, seed, size)
 
     transcript, reason = drive(TCT(alpha=alpha, first=first), a_deck(size, seed), answer)
 
@@ -160,7 +160,7 @@ def test_every_request_is_the_one_of_algorithm_1(size, first, alpha, pattern, se
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_a_larger_pool_is_taught_as_algorithm_1_says(alpha):
-    answer = answers_of("on hard rows", seed=5, size=6000)
+    answer = predictions_by("on hard rows", seed=5, size=6000)
 
     transcript, reason = drive(TCT(alpha=alpha), a_deck(6000), answer)
 
@@ -312,7 +312,7 @@ def test_an_exam_that_is_not_answered_is_an_error():
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_the_same_seed_teaches_the_same_rows(pattern):
     def transcript(seed):
-        return drive(TCT(first=10), a_deck(2000, seed), answers_of(pattern, 3, 2000))
+        return drive(TCT(first=10), a_deck(2000, seed), predictions_by(pattern, 3, 2000))
 
     assert transcript(1) == transcript(1)
     assert transcript(1) != transcript(2)

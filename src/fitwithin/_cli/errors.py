@@ -14,19 +14,19 @@ import typer
 from fitwithin._cli.console import sanitize_line
 from fitwithin._core.exceptions import NoModelInTime, UserInputError
 
-FAILED = 1
+EXIT_FAILED = 1
 """Exit code for any other failure."""
 
 
-USAGE = 2
+EXIT_USAGE = 2
 """Exit code for wrong options or unusable input."""
 
 
-NO_MODEL = 3
+EXIT_NO_MODEL = 3
 """Exit code for a time limit that was too short for a model."""
 
 
-STOPPED = 130
+EXIT_STOPPED = 130
 """Exit code after Ctrl-C, as in shells."""
 
 
@@ -53,7 +53,7 @@ def report_write_errors(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         path = folder if error.filename is None else error.filename
-        fail(f"can't write to {path}: {error.strerror or error}", code=USAGE)
+        fail(f"can't write to {path}: {error.strerror or error}", code=EXIT_USAGE)
 
 
 @contextmanager
@@ -72,17 +72,17 @@ def report_errors(*, debug: bool) -> Iterator[None]:
 def _fail_with(error: BaseException, hint: str) -> NoReturn:
     match error:
         case KeyboardInterrupt():
-            fail("Interrupted; nothing was written.", code=STOPPED)
+            fail("Interrupted; nothing was written.", code=EXIT_STOPPED)
         case NoModelInTime():
-            fail(error.sentence, code=NO_MODEL)
+            fail(error.sentence, code=EXIT_NO_MODEL)
         case UserInputError():
-            fail(error.sentence, code=USAGE, hint=error.hint)
+            fail(error.sentence, code=EXIT_USAGE, hint=error.hint)
         case MemoryError():
-            fail("There is not enough memory.", code=FAILED, hint="Use fewer rows or columns, or a larger machine.")
+            fail("There is not enough memory.", code=EXIT_FAILED, hint="Use fewer rows or columns.")
         case _:
             message = " ".join(str(error).split())
             text = f"{type(error).__name__}{': ' if message else ''}{message[:_MAX_MESSAGE_LENGTH]}"
-            fail(text, code=FAILED, hint=hint)
+            fail(text, code=EXIT_FAILED, hint=hint)
 
 
 def require_libraries(*libraries: str) -> None:

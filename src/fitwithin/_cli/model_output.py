@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from fitwithin._cli.console import print_note
-from fitwithin._cli.errors import FAILED, fail
+from fitwithin._cli.errors import EXIT_FAILED, fail
 from fitwithin._cli.train_options import TrainOptions
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.model_file import NotStorable
@@ -60,7 +60,11 @@ def write_model(pipeline: Any, card: ModelCard, options: TrainOptions) -> Writte
         except UserInputError as error:
             folder = Path(tempfile.mkdtemp(prefix="fitwithin-"))
             written = _write_to(folder / options.out.name, pipeline, card, options)
-            fail(error.sentence, code=FAILED, hint=f"The model is not lost: move {written.path} to where you want it.")
+            fail(
+                error.sentence,
+                code=EXIT_FAILED,
+                hint=f"The model is not lost: move {written.path} to where you want it.",
+            )
 
 
 def _write_to(path: Path, pipeline: Any, card: ModelCard, options: TrainOptions) -> WrittenModel:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from fitwithin._cli.errors import FAILED, STOPPED, USAGE, fail, report_write_errors
+from fitwithin._cli.errors import EXIT_FAILED, EXIT_STOPPED, EXIT_USAGE, fail, report_write_errors
 
 study = typer.Typer(invoke_without_command=True, subcommand_metavar="[report]")
 
@@ -71,7 +71,7 @@ def run(
             test_rows=test_rows,
         )
     except (ImportError, ValueError) as error:
-        fail(str(error), code=USAGE)
+        fail(str(error), code=EXIT_USAGE)
     with report_write_errors(out):
         _run_plan(package, plan, load_dataset, out)
 
@@ -88,11 +88,11 @@ def _run_plan(package: Any, plan: Any, load_dataset: Any, out: Path) -> None:
         # Read the file again: the last run may have been written just before the signal.
         n_runs = sum(line["kind"] == "run" for line in package.read_result_lines(file)[0])
         kept = f"{n_runs} {'run is' if n_runs == 1 else 'runs are'} kept in {file}"
-        fail(f"Stopped; {kept}; the same command resumes.", code=STOPPED)
+        fail(f"Stopped; {kept}; the same command resumes.", code=EXIT_STOPPED)
     except (package.ResultLogLocked, package.SettingsMismatch) as error:
-        fail(str(error), code=USAGE)
+        fail(str(error), code=EXIT_USAGE)
     if not has_data:
-        fail("No data set is available; nothing was run.", code=FAILED)
+        fail("No data set is available; nothing was run.", code=EXIT_FAILED)
     console.print(f"Done. Next: fitwithin study report --out {out}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -114,7 +114,7 @@ def report(
             _print_warnings(rejected)
             page = package.write_study_report(lines, out)
     except (ImportError, ValueError) as error:
-        fail(str(error), code=USAGE)
+        fail(str(error), code=EXIT_USAGE)
     typer.echo(f"Open {page} in a browser.")
 
 
@@ -128,7 +128,7 @@ def _import_study() -> Any:
     try:
         from fitwithin._research import study as study_package
     except ImportError as error:
-        fail(f"The study needs {error.name}, which is not installed: pip install 'fitwithin[study]'", code=USAGE)
+        fail(f"The study needs {error.name}, which is not installed: pip install 'fitwithin[study]'", code=EXIT_USAGE)
     return study_package
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fitwithin._cli.errors import USAGE, fail, report_write_errors
+from fitwithin._cli.errors import EXIT_USAGE, fail, report_write_errors
 
 
 def theory(
@@ -28,4 +28,4 @@ def theory(
         with report_write_errors(out):
             run_simulations(out, seed=seed, names=tuple(simulations or SIMULATIONS))
     except (ImportError, ValueError) as error:
-        fail(str(error), code=USAGE)
+        fail(str(error), code=EXIT_USAGE)

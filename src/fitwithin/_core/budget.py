@@ -57,13 +57,13 @@ class Budget:
         return max(0.0, self.seconds - self.reserved - self.elapsed())
 
     @property
-    def spent(self) -> bool:
+    def is_spent(self) -> bool:
         """Whether nothing remains."""
         return self.remaining() <= 0.0
 
-    def check(self) -> None:
+    def raise_if_spent(self) -> None:
         """Raise TimeoutError if nothing remains."""
-        if self.spent:
+        if self.is_spent:
             raise TimeoutError
 
 

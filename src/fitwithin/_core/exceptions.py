@@ -34,12 +34,12 @@ class NoModelInTime(FitwithinError, TimeoutError):
     ----------
     sentence : str
         The message.
-    advice : str, default=""
+    hint : str, default=""
         What else can be done about it in Python.
     """
 
-    def __init__(self, sentence: str, advice: str = "") -> None:
-        super().__init__(f"{sentence} {advice}".strip())
+    def __init__(self, sentence: str, hint: str = "") -> None:
+        super().__init__(f"{sentence} {hint}".strip())
         self.sentence = sentence
 
 

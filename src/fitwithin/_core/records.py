@@ -18,6 +18,9 @@ Mask = npt.NDArray[np.bool_]
 Margins = npt.NDArray[np.float32]
 """For each row, the gap between the probabilities of its two likeliest classes."""
 
+ClassCounts = npt.NDArray[np.integer[Any]]
+"""A number of rows for each class."""
+
 Returns = Literal["best", "last"]
 """Whether a teacher wants its best model back, or its last one."""
 
@@ -46,7 +49,7 @@ class Estimate:
     high: float
 
     @property
-    def error(self) -> float:
+    def standard_error(self) -> float:
         """The standard error."""
         return (self.high - self.low) / (2 * Z_95)
 

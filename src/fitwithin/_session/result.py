@@ -8,7 +8,7 @@ from typing import Any
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import NoModelInTime
-from fitwithin._core.records import Estimate, Round, Rows, StopReason
+from fitwithin._core.records import ClassCounts, Estimate, Round, StopReason
 
 # Least limit, in seconds, that is recommended: the first fit of a program starts a process.
 _MIN_RECOMMENDED_LIMIT = 5.0
@@ -41,7 +41,7 @@ class SessionResult:
     stop_reason: StopReason
     n_rows: int
     estimate: Estimate | None
-    class_counts: Rows | None
+    class_counts: ClassCounts | None
     failure: str | None = None
 
 
@@ -66,7 +66,7 @@ def no_model_error(budget: Budget, n_rounds: int, status: str) -> NoModelInTime:
     >>> print(no_model_error(budget, 0, "the learner was still training on 50 rows").sentence)
     No model within the limit of 10 s: after 10.00 s the learner was still training on 50 rows. Try a limit of 20 s or more.
     """  # noqa: E501  # the output of an example
-    if n_rounds and not budget.spent:
+    if n_rounds and not budget.is_spent:
         return NoModelInTime(
             f"{n_rounds} models were trained, and none was examined, so none could be chosen.",
             "A teacher that returns its best model must yield Exam(rows), or set returns = 'last'.",

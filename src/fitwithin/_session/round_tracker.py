@@ -10,7 +10,7 @@ from numbers import Integral
 import numpy as np
 
 from fitwithin._core.budget import Clock
-from fitwithin._core.records import Estimate, Exam, Lesson, Mask, Purpose, Round, Rows
+from fitwithin._core.records import ClassCounts, Estimate, Exam, Lesson, Mask, Purpose, Round, Rows
 from fitwithin._core.target import Labels
 from fitwithin.backends import ExamReport, FitReport, SavedModel, ScoreReport
 
@@ -51,7 +51,7 @@ class OpenRound:
     new_rows: int
     new_mistakes: int
     n_rows_trained: int
-    class_counts: Rows | None
+    class_counts: ClassCounts | None
     has_every_row: bool
     predicted_fit: float | None
     validation_estimate: Estimate | None = None
@@ -157,7 +157,7 @@ class RoundTracker:
             self._choose_seconds += seconds
             self.slowest_choice = max(self.slowest_choice, seconds)
 
-    def validate(self, request: object) -> Rows:
+    def check_request(self, request: object) -> Rows:
         """Return the rows of a teacher's request.
 
         Raises
@@ -202,7 +202,7 @@ class RoundTracker:
         self._marks[rows] |= _TRAINED | _SEEN
         return self.current
 
-    def _count_classes(self, rows: Rows, before: OpenRound | None) -> Rows | None:
+    def _count_classes(self, rows: Rows, before: OpenRound | None) -> ClassCounts | None:
         # Before each lesson, not after the last one: with millions of rows it takes a while, and the deadline is near.
         if self._labels is None:
             return None

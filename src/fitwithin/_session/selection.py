@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fitwithin._core.records import Estimate, Returns, Rows
+from fitwithin._core.records import ClassCounts, Estimate, Returns
 from fitwithin.backends import SavedModel
 
 
@@ -28,7 +28,7 @@ class Candidate:
 
     model: SavedModel
     n_rows: int
-    class_counts: Rows | None = None
+    class_counts: ClassCounts | None = None
     estimate: Estimate | None = None
     fresh_estimate: Estimate | None = None
 

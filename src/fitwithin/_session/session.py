@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -18,12 +18,13 @@ from fitwithin._session.selection import Candidate, ModelSelector
 from fitwithin.backends import Runner
 from fitwithin.teachers import Deck, Requests, Teacher
 
-# A teacher may take this many times its slowest choice so far before the new model must be safe.
+# The new model is saved when less time is left than this many times the teacher's slowest choice so far: choices grow
+# with their lessons, which at most double or quadruple.
 _CHOICE_FACTOR = 3
 
 
 class Listener(Protocol):
-    """Is told what a session does; a progress display, for example."""
+    """An object that is told what a session does, such as a progress display."""
 
     def on_activity(self, activity: str, rows: int) -> None:
         """Note that the learner begins an activity with this number of rows."""
@@ -99,7 +100,7 @@ class Session:
     def _teach_until_stopped(self) -> StopReason:
         reason: StopReason
         try:
-            return self._follow(self.teacher.teach(self.deck))
+            return self._carry_out(self.teacher.teach(self.deck))
         except OutOfTime as error:
             self._activity = str(error) or f"the learner was still {self._activity}"
             reason = "time"
@@ -108,7 +109,7 @@ class Session:
                 raise
             reason = "interrupted"
         except (LearnerRaised, LearnerDied) as failure:
-            self._failure = self._describe(failure)
+            self._failure = self._describe_or_raise(failure)
             reason = "learner failed"
         current = self._tracker.current
         if current is not None and current.saved is not None:
@@ -116,7 +117,7 @@ class Session:
             self._close_round(current, current.validation_estimate, None)
         return reason
 
-    def _follow(self, requests: Requests) -> StopReason:
+    def _carry_out(self, requests: Requests) -> StopReason:
         answers: Answers | None = None
         while True:
             if self._must_save_now():
@@ -126,7 +127,7 @@ class Session:
                     request = requests.send(answers)
             except StopIteration as end:
                 return "on_round" if self._finish_round() else end.value or "all rows"
-            rows = self._tracker.validate(request)
+            rows = self._tracker.check_request(request)
             if isinstance(request, Exam):
                 answers = self._examine(rows, request)
                 continue
@@ -146,9 +147,9 @@ class Session:
         is_examined = current is not None and current.is_examined
         return is_examined and self.budget.remaining() < _CHOICE_FACTOR * self._tracker.slowest_choice
 
-    def _may_begin(self, lesson: Lesson, rows: int) -> bool:
+    def _may_begin(self, lesson: Lesson, n_rows: int) -> bool:
         stops_itself = self.outlook.can_stop_early and lesson.within is not None
-        return stops_itself or self.outlook.may_finish(rows)
+        return stops_itself or self.outlook.may_finish(n_rows)
 
     def _teach(self, rows: Rows, lesson: Lesson) -> None:
         self._announce("training on", len(rows))
@@ -169,19 +170,19 @@ class Session:
         self.outlook.cost.observe_exam(len(rows), report.handover_seconds + report.exam_seconds)
         score = self._score(len(rows)) if exam.purpose in ("score", "validation") else None
         if exam.purpose == "validation" and score is not None:
-            self._validate(score)
+            self._compare_by_validation(score)
         wrong = np.zeros_like(report.wrong) if exam.purpose == "holdout" else report.wrong
         return Answers(rows, wrong, report.margins, score)
 
-    def _score(self, rows: int) -> Estimate | None:
-        """Return the user's score over the last exam."""
+    def _score(self, n_rows: int) -> Estimate | None:
+        """Return the user's score over the rows of the last exam."""
         current = self._current()
-        examined = len(current.fresh)
-        report = self.runner.score(np.arange(examined) >= examined - rows)
+        n_examined = len(current.fresh)
+        report = self.runner.score(np.arange(n_examined) >= n_examined - n_rows)
         current.add_score(report)
-        return report.fresh
+        return report.selected
 
-    def _validate(self, estimate: Estimate) -> None:
+    def _compare_by_validation(self, estimate: Estimate) -> None:
         """Choose between the new model and the best one, and save the winner at once."""
         current = self._current()
         current.validation_estimate = estimate
@@ -196,12 +197,12 @@ class Session:
         current = self._tracker.current
         if current is None:
             return False
-        estimate, fresh = self._estimates(current)
+        estimate, fresh_estimate = self._estimates(current)
         if current.validation_estimate is not None:
             estimate = current.validation_estimate
         elif current.saved is None and self._selector.prefers(estimate, has_every_row=current.has_every_row):
-            self._save(current, estimate, fresh)
-        return self._close_round(current, estimate, fresh)
+            self._save(current, estimate, fresh_estimate)
+        return self._close_round(current, estimate, fresh_estimate)
 
     def _estimates(self, current: OpenRound) -> tuple[Estimate | None, Estimate | None]:
         """Return the new model's score over all rows of its exams, and over the fresh ones."""
@@ -209,9 +210,11 @@ class Session:
             return None, None
         report = self.runner.score(current.fresh)
         current.add_score(report)
-        return report.overall, report.fresh
+        return report.overall, report.selected
 
-    def _save(self, current: OpenRound, estimate: Estimate | None = None, fresh: Estimate | None = None) -> None:
+    def _save(
+        self, current: OpenRound, estimate: Estimate | None = None, fresh_estimate: Estimate | None = None
+    ) -> None:
         """Make the new model the best one, if it can still be loaded in time."""
         self._announce("saving the model of", current.n_rows_trained)
         model = self.runner.save()
@@ -219,13 +222,14 @@ class Session:
             model.discard()
             raise OutOfTime
         self.budget.reserved = model.load_seconds
-        self._selector.replace_best(Candidate(model, current.n_rows_trained, current.class_counts, estimate, fresh))
+        candidate = Candidate(model, current.n_rows_trained, current.class_counts, estimate, fresh_estimate)
+        self._selector.replace_best(candidate)
         current.saved, current.saved_at = model, self.budget.elapsed()
 
-    def _close_round(self, current: OpenRound, estimate: Estimate | None, fresh: Estimate | None) -> bool:
+    def _close_round(self, current: OpenRound, estimate: Estimate | None, fresh_estimate: Estimate | None) -> bool:
         """Note the round, and tell everyone; True if the user says stop."""
         if current.saved is not None:
-            self._selector.update_best(estimate, fresh)
+            self._selector.update_best(estimate, fresh_estimate)
         finished = self._tracker.close(current, estimate, self.budget.elapsed())
         load_seconds = 0.0 if current.saved is None else current.saved.load_seconds
         self.outlook.cost.observe_round(finished, load_seconds)
@@ -238,12 +242,12 @@ class Session:
             raise RuntimeError("No round is under way; a teacher must yield a Lesson before its first Exam.")
         return self._tracker.current
 
-    def _announce(self, activity: str, rows: int) -> None:
-        self._activity = f"{activity} {rows:,} rows"
+    def _announce(self, activity: str, n_rows: int) -> None:
+        self._activity = f"{activity} {n_rows:,} rows"
         for listener in self.listeners:
-            listener.on_activity(activity, rows)
+            listener.on_activity(activity, n_rows)
 
-    def _describe(self, failure: LearnerRaised | LearnerDied) -> str:
+    def _describe_or_raise(self, failure: LearnerRaised | LearnerDied) -> str:
         """Return a warning about a learner that failed; without a model in hand, raise its error."""
         where = f"in round {len(self._tracker.history) + 1}, {self._activity}"
         has_model = self._selector.best is not None
@@ -268,8 +272,5 @@ class Session:
             if reason == "interrupted":
                 raise
             reason, model = "interrupted", best.model.load()
-        return self._summary(best, model, reason)
-
-    def _summary(self, best: Candidate, model: Any, reason: StopReason) -> SessionResult:
         history, counts = self._tracker.history, best.class_counts
         return SessionResult(model, history, reason, best.n_rows, best.fresh_estimate, counts, self._failure)

@@ -57,14 +57,14 @@ class ScoreReport:
 
     Parameters
     ----------
-    overall, fresh : Estimate or None
-        Score over all examined rows, and over the fresh ones; None if there are none.
+    overall, selected : Estimate or None
+        Score over all examined rows, and over the selected ones; None if there are none.
     seconds : float
         Seconds that scoring took.
     """
 
     overall: Estimate | None
-    fresh: Estimate | None
+    selected: Estimate | None
     seconds: float
 
 
@@ -200,12 +200,12 @@ class Runner(Protocol):
         """
         ...
 
-    def score(self, fresh: Mask) -> ScoreReport:
+    def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model on all rows that it was examined on.
 
         Parameters
         ----------
-        fresh : array of bool
+        selected : array of bool
             Which of these rows count for the unbiased estimate, in the order of the exams.
 
         Raises

@@ -135,13 +135,13 @@ class InlineRunner:
         for start in range(0, len(rows), size):
             yield pool.read(rows[start : start + size])
 
-    def score(self, fresh: Mask) -> ScoreReport:
+    def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model on the rows that it was examined on."""
         model_runner = self._fitted
         start = self._budget.elapsed()
         with self._at_work():
-            overall, over_fresh = model_runner.score(fresh)
-        return ScoreReport(overall, over_fresh, self._budget.elapsed() - start)
+            overall, over_selected = model_runner.score(selected)
+        return ScoreReport(overall, over_selected, self._budget.elapsed() - start)
 
     def save(self) -> InlineModel:
         """Return the newest model. A later `fit` that continues training works on a copy."""
@@ -171,5 +171,5 @@ class InlineRunner:
         self._check_deadline()
 
     def _check_deadline(self) -> None:
-        if self._budget.spent:
+        if self._budget.is_spent:
             raise OutOfTime

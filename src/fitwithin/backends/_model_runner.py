@@ -95,7 +95,7 @@ class ModelRunner:
 
         The fit stops early at `stop_signal` if `early_stopping` knows how to stop this learner.
         """
-        params = {**rows.extras, **fit_params}
+        params = {**rows.row_params, **fit_params}
         with warnings.catch_warnings(record=True) as caught:
             start = time.monotonic()
             if stop_signal is None or early_stopping is None:
@@ -114,7 +114,7 @@ class ModelRunner:
         with warnings.catch_warnings(record=True) as caught:
             start = time.monotonic()
             for part in rows.split(batch):
-                self.model.partial_fit(part.X, part.y, **part.extras, **first_params)
+                self.model.partial_fit(part.X, part.y, **part.row_params, **first_params)
                 first_params = {}
             self.seconds += time.monotonic() - start
         self._partially_fitted = True
@@ -162,12 +162,12 @@ class ModelRunner:
         origin = (getattr(predict, "__module__", "").split(".")[0], getattr(predict, "__qualname__", ""))
         return origin in _PREDICT_BY_PROBABILITY
 
-    def score(self, fresh: Mask) -> tuple[Estimate | None, Estimate | None]:
-        """Return the score over all examined rows, and over the fresh ones among them."""
+    def score(self, selected: Mask) -> tuple[Estimate | None, Estimate | None]:
+        """Return the score over all examined rows, and over the selected ones among them."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             overall = self._scoring.estimate(self._exams)
-            return overall, overall if fresh.all() else self._scoring.estimate(self._exams, fresh)
+            return overall, overall if selected.all() else self._scoring.estimate(self._exams, selected)
 
 
 def _top_two_margins(probabilities: Array) -> Margins:

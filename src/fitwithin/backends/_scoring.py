@@ -173,7 +173,7 @@ class Scoring:
             return accuracy_interval(int(np.count_nonzero(by_row)), len(rows))
         return _symmetric_estimate(value, _standard_error(by_row, answers.weights_of(rows)), len(rows))
 
-    def _resampled_error(self, answers: ExamAnswers, rows: Array) -> float:
+    def _resampled_error(self, answers: ExamPredictions, rows: Array) -> float:
         """Return the standard error of a score from resamples.
 
         A large exam is resampled by fewer rows than it has, and the spread is scaled to its size.
@@ -218,7 +218,7 @@ class ExamLog:
         """
         known = {} if predicted is None else {"predict": predicted}
         responder = _Responder(self._model, self._scoring.regression, X, y, known)
-        predicted = responder.answers_of("predict").ravel()
+        predicted = responder.predictions_by("predict").ravel()
         if predicted.shape != y.shape:
             raise ValueError(f"predict returned {predicted.shape[0]} answers for {y.shape[0]} rows.")
         self._correct.append(predicted == y)
@@ -237,12 +237,12 @@ class ExamLog:
             with contextlib.suppress(ValueError, ZeroDivisionError):
                 scorer(responder, np.arange(len(y))[:, None], y)
         for method in set(self._by_method) | set(responder.known):
-            self._by_method.setdefault(method, []).append(responder.answers_of(method))
+            self._by_method.setdefault(method, []).append(responder.predictions_by(method))
         self._y.append(y)
 
-    def answers(self) -> ExamAnswers:
+    def answers(self) -> ExamPredictions:
         """Return the answers of all exams as one."""
-        return ExamAnswers(
+        return ExamPredictions(
             self._model,
             self._scoring.regression,
             np.concatenate(self._correct) if self._correct else np.zeros(0, np.bool_),
@@ -254,7 +254,7 @@ class ExamLog:
 
 
 @dataclass(frozen=True, eq=False)
-class ExamAnswers:
+class ExamPredictions:
     """The answers of a model to all exams of a round.
 
     Parameters
@@ -319,7 +319,7 @@ class _Responder(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no 
         self.y = y
         self.known = dict(known)
 
-    def answers_of(self, method: str) -> Array:
+    def predictions_by(self, method: str) -> Array:
         """Return what the model answers by a method, for all rows."""
         if method not in self.known:
             self.known[method] = np.asarray(getattr(self.model, method)(self.X))
@@ -332,7 +332,7 @@ class _Responder(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no 
             raise AttributeError(name)
 
         def respond(rows: Array) -> Array:
-            return self.answers_of(name)[rows[:, 0]]
+            return self.predictions_by(name)[rows[:, 0]]
 
         # scikit-learn looks at the name of the method it was given.
         respond.__name__ = name
@@ -351,7 +351,7 @@ def _is_same_scorer(scorer: Any, known: Any) -> bool:
     return type(scorer) is type(known) and vars(scorer) == vars(known)
 
 
-def _row_scores(scorer: Scorer, answers: ExamAnswers, rows: Array) -> Array | None:
+def _row_scores(scorer: Scorer, answers: ExamPredictions, rows: Array) -> Array | None:
     """Return what each row adds to a metric that is a mean over rows; None for other metrics."""
     if answers.y is None:
         return answers.correct[rows]

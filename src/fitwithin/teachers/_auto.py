@@ -143,7 +143,7 @@ def run_trial(state: TeachingState, search: MistakeSearch) -> Subgenerator[bool]
     with_mistakes = yield from examine(exam_rows, purpose="score")
     deck.discard(exam_rows)
     score, reference = with_mistakes.score, without.score
-    if score is None or reference is None or score.value < reference.value - _TRIAL_TOLERANCE * score.error:
+    if score is None or reference is None or score.value < reference.value - _TRIAL_TOLERANCE * score.standard_error:
         deck.discard(mistakes)
         state.lesson = np.concatenate([first, random])
         return False

@@ -35,7 +35,7 @@ class TBatch(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type
         self.rows = rows
 
     @classmethod
-    def within(cls, seconds: float, fit_seconds: Callable[[int], float], max_rows: int) -> Self:
+    def from_time_limit(cls, seconds: float, fit_seconds: Callable[[int], float], max_rows: int) -> Self:
         """Find m* to within 1 % by asking for training times, outside any time limit.
 
         Parameters
@@ -61,7 +61,7 @@ class TBatch(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type
         Examples
         --------
         >>> from fitwithin.teachers import TBatch
-        >>> TBatch.within(10.0, fit_seconds=lambda rows: rows**2 / 1000, max_rows=1_000_000)
+        >>> TBatch.from_time_limit(10.0, fit_seconds=lambda rows: rows**2 / 1000, max_rows=1_000_000)
         TBatch(rows=100)
         """
         one_row_seconds = fit_seconds(1)

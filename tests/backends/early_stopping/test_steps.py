@@ -120,7 +120,7 @@ def test_another_step_is_taken_only_if_it_would_end_in_time(seconds, steps):
     while taken < 100:
         clock.advance(1)
         taken += 1
-        if not timer.has_time_for_step():
+        if not timer.finish_step():
             break
 
     assert taken == steps
@@ -131,7 +131,7 @@ def test_the_setup_before_the_first_step_does_not_predict_the_next_step():
     timer = StepTimer(StopSignal(10, clock=clock))
     clock.advance(9)
 
-    assert timer.has_time_for_step()
+    assert timer.finish_step()
 
 
 @given(costs, st.floats(0.1, 10), st.floats(0, 1000), st.integers(1, 300))
@@ -165,7 +165,7 @@ def test_the_timer_estimates_skipped_seconds_if_it_knows_the_number_of_steps(max
     stop_signal = StopSignal(10, clock=clock)
     timer = StepTimer(stop_signal, max_steps)
     clock.advance(1)
-    while timer.has_time_for_step():
+    while timer.finish_step():
         clock.advance(1)
 
     assert stop_signal.skipped_seconds == skipped_seconds

@@ -186,11 +186,11 @@ def test_an_unknown_kind_of_line_is_ignored():
     assert StudyResults.from_lines([{"v": 1, "kind": "weather"}, a_run()]).learners == {"lightgbm"}
 
 
-NO_MODEL = {"accuracy": None, "rows": 0, "used": None, "error": "NoModelInTime: no"}
+EXIT_NO_MODEL = {"accuracy": None, "rows": 0, "used": None, "error": "NoModelInTime: no"}
 
 
 def test_a_teacher_without_any_model_loses_against_one_that_has_a_model():
-    lines = [the_data(), *(a_run(seed=s) for s in (0, 1)), *(a_run("double", s, **NO_MODEL) for s in (0, 1))]
+    lines = [the_data(), *(a_run(seed=s) for s in (0, 1)), *(a_run("double", s, **EXIT_NO_MODEL) for s in (0, 1))]
     study = StudyResults.from_lines(lines)
 
     assert compare_by_dataset(study, "lightgbm", "tct", "double") == {"covtype": "win"}
@@ -199,7 +199,7 @@ def test_a_teacher_without_any_model_loses_against_one_that_has_a_model():
 
 
 def test_there_is_no_direction_if_neither_has_a_model_or_one_was_not_run():
-    both = StudyResults.from_lines([the_data(), a_run(**NO_MODEL), a_run("double", **NO_MODEL)])
+    both = StudyResults.from_lines([the_data(), a_run(**EXIT_NO_MODEL), a_run("double", **EXIT_NO_MODEL)])
     one = StudyResults.from_lines([the_data(), a_run()])
 
     assert (
@@ -210,7 +210,7 @@ def test_there_is_no_direction_if_neither_has_a_model_or_one_was_not_run():
 
 
 def test_if_some_seeds_have_no_model_the_others_count():
-    lines = [the_data(), a_run(accuracy=0.9), a_run("double", 0, accuracy=0.8), a_run("double", 1, **NO_MODEL)]
+    lines = [the_data(), a_run(accuracy=0.9), a_run("double", 0, accuracy=0.8), a_run("double", 1, **EXIT_NO_MODEL)]
     study = StudyResults.from_lines(lines)
 
     assert study.accuracy("lightgbm", "covtype", "double") == 0.8

@@ -89,7 +89,7 @@ class EvaluationBackend:
 
     def evaluate(self, runner: Runner, budget: Budget) -> int:
         """Add the test accuracy of the runner's model, with the clock paused; return the number of test rows."""
-        if budget.spent:
+        if budget.is_spent:
             self.accuracies.append(None)
             return 0
         with self._pausable_clock.paused():
@@ -135,12 +135,12 @@ class _EvaluationRunner:
         """Predict rows of the session's pool."""
         return self._runner.examine(rows, margins)
 
-    def score(self, fresh: Mask) -> ScoreReport:
+    def score(self, selected: Mask) -> ScoreReport:
         """Score the session's exams, without the test rows, which the runner examined before them."""
         test_rows = np.zeros(self._n_evaluated, dtype=np.bool_)
-        overall = self._runner.score(np.concatenate([test_rows, np.ones_like(fresh)]))
-        unseen = self._runner.score(np.concatenate([test_rows, fresh]))
-        return ScoreReport(overall.fresh, unseen.fresh, overall.seconds + unseen.seconds)
+        overall = self._runner.score(np.concatenate([test_rows, np.ones_like(selected)]))
+        chosen = self._runner.score(np.concatenate([test_rows, selected]))
+        return ScoreReport(overall.selected, chosen.selected, overall.seconds + chosen.seconds)
 
     def save(self) -> SavedModel:
         """Save the newest model."""

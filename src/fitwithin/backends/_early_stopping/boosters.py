@@ -43,7 +43,7 @@ def fit_lightgbm(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: 
         nonlocal find_best_iteration
         if env.iteration == env.begin_iteration:
             find_best_iteration = _make_best_iteration_callback(env, callbacks)
-        is_last = not timer.has_time_for_step()
+        is_last = not timer.finish_step()
         if find_best_iteration is not None:
             find_best_iteration(dataclasses.replace(env, end_iteration=env.iteration + 1) if is_last else env)
         if is_last:
@@ -88,7 +88,7 @@ def fit_xgboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: M
 
         def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             had_started, self.has_started = self.has_started, True
-            return had_started and not timer.has_time_for_step()
+            return had_started and not timer.finish_step()
 
     with preserve_attributes(learner, "callbacks"):
         learner.callbacks = [*(learner.callbacks or []), StopXGBoost()]
@@ -104,7 +104,7 @@ def fit_catboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: 
 
     class StopCatBoost:
         def after_iteration(self, info: Any) -> bool:
-            return timer.has_time_for_step()
+            return timer.finish_step()
 
     others = dict(params)
     learner.fit(X, y, callbacks=[*(others.pop("callbacks", None) or []), StopCatBoost()], **others)
@@ -126,7 +126,7 @@ def fit_gradient_boosting(learner: Any, X: Any, y: Any, stop_signal: StopSignal,
 
     def monitor(stage: int, model: Any, local_variables: Any) -> bool:
         user_stops = user_monitor is not None and bool(user_monitor(stage, model, local_variables))
-        return user_stops or not timer.has_time_for_step()
+        return user_stops or not timer.finish_step()
 
     learner.fit(X, y, monitor=monitor, **others)
 
@@ -147,7 +147,7 @@ def fit_hist_gradient_boosting(
 
     def should_stop(scores: Any) -> bool:
         learner_stops = uses_early_stopping and bool(own_should_stop(scores))
-        return learner_stops or not timer.has_time_for_step()
+        return learner_stops or not timer.finish_step()
 
     with (
         preserve_attributes(learner, "early_stopping", "validation_fraction", "scoring"),

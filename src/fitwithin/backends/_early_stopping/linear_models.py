@@ -217,7 +217,7 @@ class _StopLbfgs:
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """Stop before any iteration but the first; scikit-learn 1.9 passes `StopIteration` on to scipy."""
         is_iteration = context.max_subtasks == 0
-        if is_iteration and context.task_id > 0 and not self._timer.has_time_for_step():
+        if is_iteration and context.task_id > 0 and not self._timer.finish_step():
             self.was_stopped = True
             raise StopIteration
 

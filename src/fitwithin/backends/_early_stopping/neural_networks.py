@@ -44,7 +44,7 @@ def _fit_by_batches(learner: Any, fit: FitCall, stop_signal: StopSignal) -> None
 
     def check_time_and_backprop(*batch: Any, **others: Any) -> Any:
         nonlocal was_stopped
-        if learner.n_iter_ >= 1 and not timer.has_time_for_step():
+        if learner.n_iter_ >= 1 and not timer.finish_step():
             was_stopped = True
             raise _StopTraining
         return backprop(*batch, **others)

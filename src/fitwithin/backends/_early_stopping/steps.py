@@ -38,10 +38,10 @@ class StepTimer:
     >>> clock = FakeClock()
     >>> timer = StepTimer(StopSignal(10, clock=clock))
     >>> clock.advance(5)
-    >>> timer.has_time_for_step()
+    >>> timer.finish_step()
     True
     >>> clock.advance(3)
-    >>> timer.has_time_for_step()
+    >>> timer.finish_step()
     False
     """
 
@@ -52,7 +52,7 @@ class StepTimer:
         self._left_after_first = 0.0
         self._left_before = 0.0
 
-    def has_time_for_step(self) -> bool:
+    def finish_step(self) -> bool:
         """Return whether another step would end in time; call it once after every step."""
         left = self._stop_signal.seconds_left()
         if self._n_steps == 0:

@@ -27,8 +27,8 @@ from fitwithin.backends._model_runner import reissue_warnings
 from fitwithin.backends._process.fork_host import ForkHost
 from fitwithin.backends._process.protocol import (
     ErrorReply,
+    ExamRequest,
     FitRequest,
-    PredictRequest,
     Reply,
     Request,
     SaveRequest,
@@ -199,16 +199,16 @@ class ProcessRunner:
         start = self._budget.elapsed()
         with self._until_deadline():
             selection = self._prepared.rows.share_exam_rows(rows)
-        reply = self._request(PredictRequest(selection, margins))
+        reply = self._request(ExamRequest(selection, margins))
         wrong_bits, found_margins = reply.value
         wrong = np.unpackbits(np.frombuffer(wrong_bits, np.uint8), count=len(rows)).astype(np.bool_)
         return ExamReport(wrong, self._budget.elapsed() - start - reply.seconds, reply.seconds, found_margins)
 
-    def score(self, fresh: Mask) -> ScoreReport:
+    def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model in the process that examined it."""
-        reply = self._request(ScoreRequest(len(fresh), np.packbits(fresh).tobytes()))
-        overall, over_fresh = reply.value
-        return ScoreReport(overall, over_fresh, reply.seconds)
+        reply = self._request(ScoreRequest(len(selected), np.packbits(selected).tobytes()))
+        overall, over_selected = reply.value
+        return ScoreReport(overall, over_selected, reply.seconds)
 
     def save(self) -> ProcessModel:
         """Save the newest model to the file that does not hold the model saved before."""
@@ -235,7 +235,7 @@ class ProcessRunner:
     def _until_deadline(self, doing: str = "") -> Iterator[None]:
         """Kill the process at the deadline and raise `OutOfTime`, which says what was being done."""
         try:
-            self._budget.check()
+            self._budget.raise_if_spent()
             yield
         except TimeoutError:
             self._host.stop()

@@ -98,7 +98,7 @@ class ForkHost:
             ready = wait_readable([channel.fileno(), self._server.control.fileno()], budget.remaining())
             if not ready:
                 # The deadline goes by the budget's clock, which a study pauses.
-                budget.check()
+                budget.raise_if_spent()
             elif channel.fileno() in ready:
                 self._read(channel, budget)
             elif (description := self._describe_end(0.0)) is not None:

@@ -84,7 +84,7 @@ class FitRequest:
 
 
 @dataclass(frozen=True)
-class PredictRequest:
+class ExamRequest:
     """Predict rows and compare. Reply: the mistakes as packed bits, and the margins or None."""
 
     selection: RowSelection
@@ -93,10 +93,10 @@ class PredictRequest:
 
 @dataclass(frozen=True, eq=False)
 class ScoreRequest:
-    """Score the examined rows. Reply: two estimates, over all rows and over the fresh ones (packed bits)."""
+    """Score the examined rows. Reply: two estimates, over all rows and over the selected ones (packed bits)."""
 
     n_rows: int
-    fresh_bits: bytes
+    selected_bits: bytes
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class SaveRequest:
     file_index: int
 
 
-Request = FitRequest | PredictRequest | ScoreRequest | SaveRequest
+Request = FitRequest | ExamRequest | ScoreRequest | SaveRequest
 """What the parent asks of a learner's process."""
 
 

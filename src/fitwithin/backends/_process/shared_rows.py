@@ -85,10 +85,10 @@ class RowLayout:
     Parameters
     ----------
     columns : tuple of SharedColumn
-        One for each shared file: the target, the extras, and the features if they are a plain array.
+        One for each shared file: the target, the row_params, and the features if they are a plain array.
     target : Target
         Decodes the first column; holds no rows itself.
-    extras : tuple of str
+    row_params : tuple of str
         Names of the columns after the target.
     mapped_file : MappedFile or None
         The features' own file, if they have one.
@@ -96,7 +96,7 @@ class RowLayout:
 
     columns: tuple[SharedColumn, ...]
     target: Target
-    extras: tuple[str, ...]
+    row_params: tuple[str, ...]
     mapped_file: MappedFile | None = None
 
 
@@ -133,12 +133,12 @@ def share_rows(pool: Pool, budget: Budget, folder: str | None = None) -> SharedR
 
 
 class MappedFileRows:
-    """Rows of a file that the learner's process maps itself; only the target and the extras are copied."""
+    """Rows of a file that the learner's process maps itself; only the target and the row_params are copied."""
 
     def __init__(self, pool: TablePool, file: MappedFile, folder: str | None = None) -> None:
-        sources = (pool.y.column, *pool.extras.values())
+        sources = (pool.y.column, *pool.row_params.values())
         columns = tuple(map(SharedColumn.from_array, sources))
-        self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.extras), file)
+        self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params), file)
         self.files = tuple(SharedFile.create(folder) for _ in sources)
         for shared_file, source in zip(self.files, sources, strict=True):
             shared_file.map_array(source.shape, source.dtype)[:] = source
@@ -161,9 +161,9 @@ class RowMap:
     def __init__(self, pool: TablePool, budget: Budget, folder: str | None = None) -> None:
         self._budget = budget
         self._blocks = None if has_fixed_row_size(pool.X) else _BlockFile(pool.X, budget, folder)
-        self._sources = (pool.y.column, *pool.extras.values(), *(() if self._blocks else (pool.X,)))
+        self._sources = (pool.y.column, *pool.row_params.values(), *(() if self._blocks else (pool.X,)))
         columns = tuple(map(SharedColumn.from_array, self._sources))
-        self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.extras))
+        self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params))
         self._column_files = tuple(SharedFile.create(folder) for _ in columns)
         self.files = (*self._column_files, *((self._blocks.file,) if self._blocks else ()))
         self._maps = [
@@ -249,7 +249,7 @@ class RowMap:
 
     def _chunks(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         for first in range(start, stop, self._chunk_rows):
-            self._budget.check()
+            self._budget.raise_if_spent()
             yield first, min(first + self._chunk_rows, stop)
 
     def _set_positions(self, rows: Rows, positions: Rows) -> None:
@@ -268,11 +268,11 @@ class _BlockFile:
         self._end = 0
 
     def append(self, rows: Rows, first: int) -> None:
-        self._budget.check()
+        self._budget.raise_if_spent()
         part = take_rows(self._X, rows)
-        self._budget.check()
+        self._budget.raise_if_spent()
         offset = self._end
-        self._end, _ = dump_pickle(part, self.file.fd, offset, self._budget.check)
+        self._end, _ = dump_pickle(part, self.file.fd, offset, self._budget.raise_if_spent)
         self.blocks.append(RowBlock(offset, first, len(rows)))
 
 
@@ -308,8 +308,8 @@ class RowReader:
             for column, file in zip(self._layout.columns, self._files, strict=False)
         ]
         target, *others = columns
-        extras = dict(zip(self._layout.extras, others, strict=False))
-        return LabeledRows(self._features(selection, columns), self._layout.target.decode(target), extras)
+        row_params = dict(zip(self._layout.row_params, others, strict=False))
+        return LabeledRows(self._features(selection, columns), self._layout.target.decode(target), row_params)
 
     def read_in_pieces(self, selection: RowSelection) -> Iterator[LabeledRows]:
         """Yield the selected rows: a range at once, because that copies nothing, other rows piece by piece."""

@@ -131,7 +131,7 @@ class SpawnHost:
                     channel.wait_and_read(budget.remaining())
                 except TimeoutError:
                     # The deadline goes by the budget's clock, which a study pauses.
-                    budget.check()
+                    budget.raise_if_spent()
             reply: Reply | ErrorReply = channel.receive()
             return reply
 

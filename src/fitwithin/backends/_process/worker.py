@@ -28,8 +28,8 @@ from fitwithin.backends._process.protocol import (
     BeginRound,
     Channel,
     ErrorReply,
+    ExamRequest,
     FitRequest,
-    PredictRequest,
     Reply,
     SaveRequest,
     ScoreRequest,
@@ -72,7 +72,7 @@ def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> objec
     worker = Worker(setup, files)
     actions: dict[type, Callable[[Any], Reply]] = {
         FitRequest: worker.fit,
-        PredictRequest: worker.predict,
+        ExamRequest: worker.predict,
         ScoreRequest: worker.score,
         SaveRequest: worker.save,
     }
@@ -121,7 +121,7 @@ class Worker:
         caught = cloudpickle.dumps([_to_portable(warning) for warning in self._newest.warnings])
         return self._reply((caught, 0.0 if stop_signal is None else stop_signal.skipped_seconds))
 
-    def predict(self, request: PredictRequest) -> Reply:
+    def predict(self, request: ExamRequest) -> Reply:
         """Predict rows with the newest model, and compare."""
         wrong, margins = self._fitted.examine(self._rows.read_in_pieces(request.selection), request.margins)
         return self._reply((np.packbits(wrong).tobytes(), margins))
@@ -129,9 +129,9 @@ class Worker:
     def score(self, request: ScoreRequest) -> Reply:
         """Score the newest model on the rows that it was examined on."""
         start = time.monotonic()
-        bits = np.frombuffer(request.fresh_bits, np.uint8)
-        fresh = np.unpackbits(bits, count=request.n_rows).astype(np.bool_)
-        return Reply(self._fitted.score(fresh), time.monotonic() - start)
+        bits = np.frombuffer(request.selected_bits, np.uint8)
+        selected = np.unpackbits(bits, count=request.n_rows).astype(np.bool_)
+        return Reply(self._fitted.score(selected), time.monotonic() - start)
 
     def save(self, request: SaveRequest) -> Reply:
         """Write the newest model to a file."""
