@@ -53,7 +53,7 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
     Attributes
     ----------
     best_estimator_ : classifier
-        The fitted learner itself, free of our code.
+        The fitted learner itself.
     history_ : list of Round
         Every finished round; a notebook shows it as a table.
     stop_reason_ : str

@@ -1,11 +1,11 @@
-"""The scikit-learn face: parameters in, fitted attributes out."""
+"""Base class of the estimators: parameters in, fitted attributes out."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -28,14 +28,14 @@ from fitwithin._session.result import SessionResult
 from fitwithin._session.session import Session
 from fitwithin.backends import Backend, FitSettings, Inline, Process
 from fitwithin.backends._early_stopping import find_early_stopping
-from fitwithin.backends._scoring import Scorer, make_scoring
+from fitwithin.backends._scoring import Scorer, Scoring, make_scoring
 from fitwithin.teachers import Deck, Teacher
 from fitwithin.teachers._registry import TEACHERS
 from fitwithin.viz._history import History
 from fitwithin.viz._report import ReportMixin
 
 _BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": Inline}
-# Least rows of the rarest class in a first subset, for metrics other than accuracy: they may say nothing about fewer.
+# Least rows of the rarest class in a first subset, for metrics other than accuracy, which are often undefined on fewer.
 _MIN_CLASS_ROWS = 20
 # Largest seed that every random generator takes.
 _MAX_SEED = 2**31 - 1
@@ -126,8 +126,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         backend: Backend = _resolve("backend", self.backend, _BACKENDS, "open")
         budget = Budget(parse_time_limit(self.time_limit), clock=backend.clock)
         teacher: Teacher = _resolve("teacher", self.teacher, TEACHERS, "teach")
+        scoring = make_scoring(self.scoring, regression=self._regression, weighted=sample_weight is not None)
         with backend.open(budget) as runner, show_progress(self.progress, budget) as display:
-            inputs = self._check_inputs(X, y, teacher, self._route(sample_weight, params))
+            inputs = self._check_inputs(X, y, teacher, scoring, self._route(sample_weight, params))
             runner.prepare(inputs.learner, inputs.pool, inputs.settings)
             outlook = _make_outlook(budget, inputs.settings, killable=runner.killable)
             session = Session(
@@ -147,7 +148,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             warnings.warn(result.failure, LearnerFailedWarning, stacklevel=2)
         return self
 
-    def _check_inputs(self, X: Any, y: Any, teacher: Teacher, params: Mapping[str, Any]) -> _FitInputs:
+    def _check_inputs(
+        self, X: Any, y: Any, teacher: Teacher, scoring: Scoring, params: Mapping[str, Any]
+    ) -> _FitInputs:
         learner = self._check_learner()
         validate_teacher(teacher, learner, regression=self._regression)
         features = self._check_features(X, y)
@@ -163,9 +166,8 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         if seed is not None:
             fill_random_states(learner, random)
         prevent_log_files(learner)
-        scoring = make_scoring(
-            self.scoring, regression=self._regression, weighted="sample_weight" in row_params, seed=seed
-        )
+        # One seed for all models of this fit, so that intervals from resamples do not differ by chance.
+        scoring = replace(scoring, seed=int(random.randint(_MAX_SEED)) if seed is None else seed)
         labels = target if isinstance(target, Labels) else None
         self.n_rows_in_ = len(target.column)
         return _FitInputs(
@@ -205,7 +207,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         return self._default_learner() if self.estimator is None else self.estimator
 
     def _learner_or_default(self) -> Any:
-        """Return the learner for a look at an unfitted object; an unknown name is refused in `fit`, not before."""
+        """Return the learner, or the default one if its name is unknown; `fit` reports the error."""
         try:
             return self._make_learner()
         except (ImportError, ValueError):

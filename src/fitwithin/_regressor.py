@@ -16,7 +16,7 @@ class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # typ
     """Fit the best regressor that a learner can build from the data by a deadline.
 
     Attributes are those of `TimeConstrainedClassifier`; the score is R2 unless `scoring` says otherwise. Where
-    training rows are chosen by mistakes, the fifth of the predicted rows with the largest absolute errors counts.
+    training rows are chosen by mistakes, the 20 % of predicted rows with the largest absolute errors count.
 
     Parameters
     ----------

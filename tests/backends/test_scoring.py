@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.datasets import make_classification, make_regression
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import get_scorer, make_scorer, mean_pinball_loss
@@ -200,3 +201,36 @@ def test_a_black_box_without_tags_and_classes_can_be_scored():
         exams = ExamLog(Box(), Scoring(scorer, regression))
         exams.predict(X[:400], Y[:400], None)
         assert np.isfinite(Scoring(scorer, regression).estimate(exams).value)
+
+
+def test_resampled_intervals_of_one_scoring_are_the_same_each_time():
+    scoring = Scoring(get_scorer("roc_auc"), seed=3)
+    exams = sat(MODEL, X[500:], Y[500:], scoring.scorer)
+
+    assert scoring.estimate(exams) == scoring.estimate(exams)
+
+
+def test_a_scorer_that_requests_metadata_is_the_same_scorer():
+    with config_context(enable_metadata_routing=True):
+        scorer = get_scorer("accuracy").set_score_request(sample_weight=True)
+
+    assert Scoring(scorer).is_accuracy
+    assert not Scoring(get_scorer("balanced_accuracy")).is_accuracy
+    assert not Scoring(get_scorer("accuracy"), regression=True).is_accuracy
+
+
+def test_classes_of_a_model_without_any_are_those_of_all_examined_rows():
+    class Box:
+        def predict(self, X):
+            return MODEL.predict(X)
+
+        def predict_proba(self, X):
+            return MODEL.predict_proba(X)
+
+    scorer = get_scorer("neg_brier_score")
+    chosen = Y[500:] == 1
+    exams, known = ExamLog(Box(), Scoring(scorer)), sat(MODEL, X[500:], Y[500:], scorer)
+    exams.predict(X[500:], Y[500:], None)
+
+    assert Scoring(scorer).estimate(exams) == Scoring(scorer).estimate(known)
+    assert Scoring(scorer).estimate(exams, chosen) == Scoring(scorer).estimate(known, chosen)

@@ -460,6 +460,15 @@ def test_rows_outside_the_pool_are_refused(kind, rows):
         tracker.check_request(kind(np.array(rows)))
 
 
+@pytest.mark.parametrize("purpose", ["validate", True, None])
+def test_an_exam_with_an_unknown_purpose_is_refused(purpose):
+    tracker = a_tracker()
+    teach(tracker, [0])
+
+    with pytest.raises(ValueError, match=f"purpose={purpose!r}; expected one of 'mistakes', 'score', 'validation'"):
+        tracker.check_request(Exam(np.arange(3), purpose))
+
+
 def test_an_exam_before_the_first_lesson_is_refused():
     with pytest.raises(ValueError, match="Exam before its first Lesson"):
         a_tracker().check_request(Exam(np.arange(3)))

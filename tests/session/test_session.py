@@ -710,6 +710,51 @@ def test_a_model_is_safe_once_it_was_judged_whatever_its_audit_takes():
 # Those who look on
 
 
+class SlowToChoose:
+    """A teacher that lets the deadline pass while it chooses rows after its exams."""
+
+    def __init__(self, clock, returns, *purposes):
+        self.clock = clock
+        self.returns = returns
+        self.purposes = purposes
+
+    def teach(self, deck):
+        yield Lesson(np.arange(10))
+        for number, purpose in enumerate(self.purposes):
+            yield Exam(np.arange(100, 200) + 100 * number, purpose)
+        self.clock.advance(1000)
+        yield Lesson(np.arange(20))
+        return "all rows"
+
+
+@pytest.mark.parametrize(
+    ("returns", "purposes"), [("last", ["mistakes"]), ("best", ["validation", "holdout"])], ids=["last", "best"]
+)
+def test_the_score_of_a_saved_model_is_not_lost_when_the_deadline_comes_while_the_teacher_chooses(returns, purposes):
+    clock = FakeClock()
+
+    classifier = fitted(Oracle(), SlowToChoose(clock, returns, *purposes), clock=clock)
+
+    assert classifier.stop_reason_ == "time"
+    assert classifier.score_estimate_ is not None
+    assert classifier.history_[-1].estimate is not None
+
+
+def test_an_error_without_a_model_says_what_the_learner_was_doing():
+    clock = FakeClock()
+
+    class Hesitant:
+        returns = "best"
+
+        def teach(self, deck):
+            yield Lesson(np.arange(50))
+            clock.advance(1000)
+            return "all rows"
+
+    with pytest.raises(NoModelInTime, match=r"after 1000\.00 s the learner was still training on 50 rows"):
+        fitted(Oracle(), Hesitant(), clock=clock)
+
+
 class Diary:
     """A listener that writes everything down."""
 

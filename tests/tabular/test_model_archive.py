@@ -261,6 +261,11 @@ def test_an_invalid_card_is_refused(text):
         ModelCard.from_json(text)
 
 
+def test_an_older_card_asks_for_a_new_training():
+    with pytest.raises(UserInputError, match=r"older version of fitwithin\. Train the model again"):
+        ModelCard.from_json(json.dumps({**json.loads(CARD.to_json()), "format": 1}))
+
+
 def test_a_newer_card_asks_for_an_upgrade():
     with pytest.raises(UserInputError, match="newer version"):
         ModelCard.from_json(json.dumps({**json.loads(CARD.to_json()), "format": 99}))

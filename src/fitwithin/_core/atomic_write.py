@@ -41,7 +41,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
     """
     target = path.resolve()
     if target.exists() and not target.is_file():
-        raise FileExistsError(errno.EEXIST, "The path is no ordinary file and would be replaced", str(path))
+        raise FileExistsError(errno.EEXIST, "The path is not a regular file; it would be replaced", str(path))
     temporary_path = temporary_sibling(target)
     try:
         yield temporary_path

@@ -40,7 +40,7 @@ class Prediction:
     other_seconds : float
         Seconds of hand-over, exams, saving the model and loading it.
     headroom : float
-        The factor, at least 1, by which the truth may well be larger or smaller.
+        The factor, at least 1, within which the real time is expected to lie.
     """
 
     fit_seconds: float

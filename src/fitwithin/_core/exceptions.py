@@ -1,4 +1,4 @@
-"""Every exception of the package, and helpers to word them.
+"""The exceptions that users and authors of backends meet, and helpers to word them.
 
 ::
 

@@ -68,7 +68,7 @@ def no_model_error(budget: Budget, n_rounds: int, status: str) -> NoModelInTime:
     """  # noqa: E501  # the output of an example
     if n_rounds and not budget.is_spent:
         return NoModelInTime(
-            f"{n_rounds} models were trained, and none was examined, so none could be chosen.",
+            f"{n_rounds} models were trained, but none was scored, so the best one is unknown.",
             "A teacher that returns its best model must yield Exam(rows), or set returns = 'last'.",
         )
     elapsed = budget.elapsed()
@@ -76,7 +76,7 @@ def no_model_error(budget: Budget, n_rounds: int, status: str) -> NoModelInTime:
     return NoModelInTime(
         f"No model within the limit of {budget.seconds:g} s: after {elapsed:.2f} s {status}. "
         f"Try a limit of {limit:g} s or more.",
-        "Or begin with fewer rows, for example teacher=TCT(first=100).",
+        "Or begin with fewer rows, for example teacher=fitwithin.teachers.TCT(first=100).",
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Integral
+from typing import get_args
 
 import numpy as np
 
@@ -40,6 +41,8 @@ class OpenRound:
         Expected seconds of the fit.
     validation_estimate : Estimate or None
         The score over the validation rows, once they were examined.
+    estimates : tuple of Estimate or None
+        The scores over all examined rows and over the fresh ones, once they were computed.
     saved : SavedModel or None
         The model, once it was accepted as the best one and saved.
     saved_at : float or None
@@ -55,6 +58,7 @@ class OpenRound:
     has_every_row: bool
     predicted_fit: float | None
     validation_estimate: Estimate | None = None
+    estimates: tuple[Estimate | None, Estimate | None] | None = None
     saved: SavedModel | None = None
     saved_at: float | None = None
     validation_rows: int = 0
@@ -74,6 +78,7 @@ class OpenRound:
         self.exam_seconds += report.exam_seconds
         self.validation_rows += len(fresh) if purpose == "validation" else 0
         self._fresh.append(fresh)
+        self.estimates = None
 
     def add_score(self, report: ScoreReport) -> None:
         """Note the time that scoring took."""
@@ -86,7 +91,7 @@ class OpenRound:
 
     @property
     def is_examined(self) -> bool:
-        """Whether the model sat an exam."""
+        """Whether the model was examined."""
         return bool(self._fresh)
 
     def finish(self, estimate: Estimate | None, choose_seconds: float, elapsed: float) -> Round:
@@ -176,6 +181,9 @@ class RoundTracker:
             )
         if rows.min() < 0 or rows.max() >= len(self._marks):
             raise IndexError(f"{kind} asks for rows outside the pool, which has {len(self._marks)} rows.")
+        if isinstance(request, Exam) and request.purpose not in get_args(Purpose):
+            purposes = ", ".join(map(repr, get_args(Purpose)))
+            raise ValueError(f"Exam has purpose={request.purpose!r}; expected one of {purposes}.")
         if isinstance(request, Exam) and self.current is None:
             raise ValueError("The teacher yielded an Exam before its first Lesson; a Lesson must come first.")
         if isinstance(request, Lesson) and not _is_batch_size(request.batch):

@@ -80,6 +80,7 @@ class Session:
         self._tracker = RoundTracker(deck.size, budget.clock, labels)
         self._selector = ModelSelector(teacher.returns)
         self._activity = "getting ready"
+        self._status = "the learner had not started"
         self._failure: str | None = None
 
     def run(self) -> SessionResult:
@@ -102,7 +103,7 @@ class Session:
         try:
             return self._carry_out(self.teacher.teach(self.deck))
         except OutOfTime as error:
-            self._activity = str(error) or f"the learner was still {self._activity}"
+            self._status = str(error) or self._status
             reason = "time"
         except KeyboardInterrupt:
             if self._selector.best is None:
@@ -114,7 +115,8 @@ class Session:
         current = self._tracker.current
         if current is not None and current.saved is not None:
             # The round did not end, but its model is saved.
-            self._close_round(current, current.validation_estimate, None)
+            overall, fresh_estimate = current.estimates or (None, None)
+            self._close_round(current, current.validation_estimate or overall, fresh_estimate)
         return reason
 
     def _carry_out(self, requests: Requests) -> StopReason:
@@ -171,6 +173,9 @@ class Session:
         score = self._score(len(rows)) if exam.purpose in ("score", "validation") else None
         if exam.purpose == "validation" and score is not None:
             self._compare_by_validation(score)
+        elif self._current().saved is not None:
+            # The deadline may come before the end of the round, and the model's score must not be lost.
+            self._estimates(self._current())
         wrong = np.zeros_like(report.wrong) if exam.purpose == "holdout" else report.wrong
         return Answers(rows, wrong, report.margins, score)
 
@@ -206,11 +211,11 @@ class Session:
 
     def _estimates(self, current: OpenRound) -> tuple[Estimate | None, Estimate | None]:
         """Return the new model's score over all rows of its exams, and over the fresh ones."""
-        if not current.is_examined:
-            return None, None
-        report = self.runner.score(current.fresh)
-        current.add_score(report)
-        return report.overall, report.selected
+        if current.estimates is None and current.is_examined:
+            report = self.runner.score(current.fresh)
+            current.add_score(report)
+            current.estimates = report.overall, report.selected
+        return current.estimates or (None, None)
 
     def _save(
         self, current: OpenRound, estimate: Estimate | None = None, fresh_estimate: Estimate | None = None
@@ -244,6 +249,7 @@ class Session:
 
     def _announce(self, activity: str, n_rows: int) -> None:
         self._activity = f"{activity} {n_rows:,} rows"
+        self._status = f"the learner was still {self._activity}"
         for listener in self.listeners:
             listener.on_activity(activity, n_rows)
 
@@ -265,7 +271,7 @@ class Session:
     def _result(self, reason: StopReason) -> SessionResult:
         best = self._selector.best
         if best is None:
-            raise no_model_error(self.budget, len(self._tracker.history), self._activity)
+            raise no_model_error(self.budget, len(self._tracker.history), self._status)
         try:
             model = best.model.load()
         except KeyboardInterrupt:

@@ -12,7 +12,7 @@ from fitwithin._core.exceptions import UserInputError
 from fitwithin._tabular.columns import COLUMN_KINDS, FeatureColumn
 from fitwithin._tabular.target_column import TaskType
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Version of the card's layout; increase it when older versions of fitwithin can't read the card."""
 
 
@@ -92,10 +92,7 @@ class ModelCard:
         """
         try:
             content = json.loads(text)
-            if content.pop("format") > FORMAT_VERSION:
-                raise UserInputError(
-                    "It was written by a newer version of fitwithin.", "Upgrade: pip install -U fitwithin"
-                )
+            _check_version(content.pop("format"))
             columns = tuple(FeatureColumn(**column) for column in content.pop("columns"))
             card = cls(columns=columns, trust=tuple(content.pop("trust")), **content)
             _validate_card(card)
@@ -132,3 +129,10 @@ def _to_json_value(value: Any) -> Any:
         return [_to_json_value(entry) for entry in value]
     number = value.item() if hasattr(value, "item") else value
     return None if isinstance(number, float) and not math.isfinite(number) else number
+
+
+def _check_version(version: int) -> None:
+    if version > FORMAT_VERSION:
+        raise UserInputError("It was written by a newer version of fitwithin.", "Upgrade: pip install -U fitwithin")
+    if version < FORMAT_VERSION:
+        raise UserInputError("It was written by an older version of fitwithin.", "Train the model again.")

@@ -10,35 +10,29 @@ from sklearn.metrics import get_scorer
 
 from fitwithin._core.target import Array
 
-RowMetric = Callable[[Array, Array, Any], Array]
-"""Takes a model's answers, the truth and the model; returns one number for each row."""
+RowMetric = Callable[[Array, Array], Array]
+"""Takes a model's predictions and the truth, for probabilities as column numbers; returns one number for each row."""
 
 # Smallest probability that enters a logarithm.
 _MIN_PROBABILITY = 1e-15
 
 
-def model_classes(model: Any, y: Array) -> Array:
-    """Return the classes that the columns of a model's probabilities stand for."""
-    return np.asarray(model.classes_) if hasattr(model, "classes_") else np.unique(y)
+def _log_probability(probabilities: Array, column: Array) -> Array:
+    return np.asarray(np.log(probabilities[np.arange(len(column)), column].clip(_MIN_PROBABILITY)))
 
 
-def _log_probability(probabilities: Array, y: Array, model: Any) -> Array:
-    column = np.searchsorted(model_classes(model, y), y)
-    return np.asarray(np.log(probabilities[np.arange(len(y)), column].clip(_MIN_PROBABILITY)))
-
-
-def _brier(probabilities: Array, y: Array, model: Any) -> Array:
-    classes = model_classes(model, y)
-    distance = (y[:, None] == classes[None, :]) - probabilities
+def _brier(probabilities: Array, column: Array) -> Array:
+    n_classes = probabilities.shape[1]
+    distance = (column[:, None] == np.arange(n_classes)) - probabilities
     # With two classes the metric counts the distance of one of them.
-    return np.asarray(-(distance**2).sum(axis=1) / (2 if len(classes) == 2 else 1))
+    return np.asarray(-(distance**2).sum(axis=1) / (2 if n_classes == 2 else 1))
 
 
-def _absolute_error(predicted: Array, y: Array, _model: Any) -> Array:
+def _absolute_error(predicted: Array, y: Array) -> Array:
     return np.asarray(-np.abs(predicted.ravel() - y))
 
 
-def _squared_error(predicted: Array, y: Array, _model: Any) -> Array:
+def _squared_error(predicted: Array, y: Array) -> Array:
     return np.asarray(-((predicted.ravel() - y) ** 2))
 
 

@@ -17,12 +17,13 @@ from sklearn.utils import Tags, get_tags
 from fitwithin._core.records import Z_95, Estimate, Mask
 from fitwithin._core.target import Array
 from fitwithin._pools import concatenate, take_rows
-from fitwithin.backends._row_metrics import ROW_METRICS, model_classes
+from fitwithin.backends._row_metrics import ROW_METRICS
 
 Scorer = Callable[..., float]
 """A scikit-learn scorer, or any callable(estimator, X, y)."""
 
-# Share of an exam's rows that count as mistakes in regression: those with the largest absolute errors.
+# Share of an exam's rows that count as mistakes in regression: those with the largest absolute errors. The default
+# teacher adds a fifth of mistakes (alpha = 0.2), so more would not be used.
 _HARD_SHARE = 0.2
 # Number of resamples for the interval of a metric that is no mean over rows; 60 give the width within 10 %.
 _N_RESAMPLES = 60
@@ -68,7 +69,7 @@ def accuracy_interval(correct: int, rows: int) -> Estimate | None:
     return Estimate(value, value - reach, value + reach)
 
 
-def make_scoring(scoring: Any, *, regression: bool, weighted: bool, seed: int | None) -> Scoring:
+def make_scoring(scoring: Any, *, regression: bool, weighted: bool) -> Scoring:
     """Read a user's `scoring` parameter.
 
     Parameters
@@ -79,8 +80,6 @@ def make_scoring(scoring: Any, *, regression: bool, weighted: bool, seed: int | 
         Whether the model predicts values.
     weighted : bool
         Whether the rows have weights.
-    seed : int or None
-        For the resamples of intervals.
 
     Raises
     ------
@@ -90,7 +89,7 @@ def make_scoring(scoring: Any, *, regression: bool, weighted: bool, seed: int | 
     if scoring is None:
         scoring = "r2" if regression else "accuracy"
     if isinstance(scoring, str):
-        return Scoring(get_scorer(scoring), regression, seed)
+        return Scoring(get_scorer(scoring), regression)
     if not callable(scoring):
         raise ValueError(
             "scoring must be None, the name of a scikit-learn scorer such as 'balanced_accuracy', or a "
@@ -101,7 +100,7 @@ def make_scoring(scoring: Any, *, regression: bool, weighted: bool, seed: int | 
             "scoring is a plain callable, which cannot use sample_weight. Make it a scorer with "
             "sklearn.metrics.make_scorer."
         )
-    return Scoring(scoring, regression, seed)
+    return Scoring(scoring, regression)
 
 
 def is_sklearn_scorer(scorer: Any) -> bool:
@@ -220,7 +219,7 @@ class ExamLog:
         responder = _Responder(self._model, self._scoring.regression, X, y, known)
         predicted = responder.predictions_by("predict").ravel()
         if predicted.shape != y.shape:
-            raise ValueError(f"predict returned {predicted.shape[0]} answers for {y.shape[0]} rows.")
+            raise ValueError(f"predict returned {predicted.shape[0]} predictions for {y.shape[0]} rows.")
         self._correct.append(predicted == y)
         if weights is not None:
             self._weights.append(weights)
@@ -327,7 +326,7 @@ class _Responder(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no 
 
     def __getattr__(self, name: str) -> Any:
         if name == "classes_" and not self.regression:
-            return model_classes(self.model, self.y)
+            return _classes(self.model, self.y)
         if name not in _RESPONSE_METHODS or not hasattr(self.model, name):
             raise AttributeError(name)
 
@@ -346,9 +345,15 @@ class _Responder(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no 
         return tags
 
 
+def _classes(model: Any, y: Array) -> Array:
+    """Return the classes that the columns of a model's probabilities stand for."""
+    return np.asarray(model.classes_) if hasattr(model, "classes_") else np.unique(y)
+
+
 def _is_same_scorer(scorer: Any, known: Any) -> bool:
     """Whether two scorers are the same function with the same options; scikit-learn defines no equality."""
-    return type(scorer) is type(known) and vars(scorer) == vars(known)
+    # The user's scorer may also have requests for metadata, which change nothing.
+    return type(scorer) is type(known) and all(vars(scorer).get(name) == value for name, value in vars(known).items())
 
 
 def _row_scores(scorer: Scorer, answers: ExamPredictions, rows: Array) -> Array | None:
@@ -357,7 +362,10 @@ def _row_scores(scorer: Scorer, answers: ExamPredictions, rows: Array) -> Array 
         return answers.correct[rows]
     for known, method, row_metric in ROW_METRICS:
         if _is_same_scorer(scorer, known):
-            return row_metric(answers.by_method[method][rows], answers.y[rows], answers.model)
+            truth = answers.y[rows]
+            if method == "predict_proba":
+                truth = np.searchsorted(_classes(answers.model, answers.y), truth)
+            return row_metric(answers.by_method[method][rows], truth)
     return None
 
 

@@ -2,11 +2,12 @@
 
 import pickle
 
+import cloudpickle
 import numpy as np
 import pytest
 from lightgbm import LGBMClassifier
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -14,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from fake_stop_signal import questions
-from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
+from fitwithin.backends._early_stopping import StopSignal, base, find_early_stopping, register_early_stopping
 
 X = np.random.default_rng(0).normal(size=(200, 4))
 Y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, "yes", "no")
@@ -127,3 +128,32 @@ def test_a_pipeline_class_with_its_own_fit_is_not_stopped():
             return super().fit(X, y, **params)
 
     assert find_early_stopping(Mine([("forest", clone(LAST_STEPS["forest"]))])) is None
+
+
+class _Stepwise(ClassifierMixin, BaseEstimator):
+    """A learner of the user's own that would go on for ever."""
+
+    def fit(self, X, y):
+        raise AssertionError("fitted without a stop signal")
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+def _fit_stepwise(learner, X, y, stop_signal, params):
+    learner.classes_ = np.unique(y)
+    learner.steps_ = 1 + max(stop_signal.steps(3))
+
+
+def test_a_registered_learner_in_a_pipeline_is_stopped_in_another_process_too(monkeypatch):
+    monkeypatch.setattr(base, "_REGISTERED", {})
+    register_early_stopping(_Stepwise, _fit_stepwise)
+    pipeline = Pipeline([("scale", StandardScaler()), ("learn", _Stepwise())])
+    early_stopping = cloudpickle.loads(cloudpickle.dumps(find_early_stopping(pipeline)))
+    # Another process has registered nothing.
+    base._REGISTERED.clear()
+
+    X = np.arange(20.0).reshape(10, 2)
+    early_stopping(pipeline, X, np.arange(10) % 2, StopSignal(60), {})
+
+    assert pipeline[-1].steps_ == 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -92,9 +92,13 @@ class EvaluationBackend:
         if budget.is_spent:
             self.accuracies.append(None)
             return 0
-        with self._pausable_clock.paused():
+        with self.paused():
             self.accuracies.append(1.0 - float(runner.examine(self._test_rows).wrong.mean()))
         return len(self._test_rows)
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Return a context in which the clock is paused."""
+        return self._pausable_clock.paused()
 
     def add_test_rows(self, pool: Pool) -> TablePool:
         """Return the session's pool with the test rows after its own rows."""
@@ -138,8 +142,9 @@ class _EvaluationRunner:
     def score(self, selected: Mask) -> ScoreReport:
         """Score the session's exams, without the test rows, which the runner examined before them."""
         test_rows = np.zeros(self._n_evaluated, dtype=np.bool_)
-        overall = self._runner.score(np.concatenate([test_rows, np.ones_like(selected)]))
-        chosen = self._runner.score(np.concatenate([test_rows, selected]))
+        with self._backend.paused():
+            overall = self._runner.score(np.concatenate([test_rows, np.ones_like(selected)]))
+            chosen = self._runner.score(np.concatenate([test_rows, selected]))
         return ScoreReport(overall.selected, chosen.selected, overall.seconds + chosen.seconds)
 
     def save(self) -> SavedModel:

@@ -134,7 +134,8 @@ def _fit_training_rows(model: TimeConstrainedClassifier, rows: TrainTestRows) ->
         raise KeyboardInterrupt
     if model.stop_reason_ != "learner failed":
         return None
-    (message,) = [str(each.message) for each in caught if each.category is LearnerFailedWarning]
+    failures = [str(each.message) for each in caught if each.category is LearnerFailedWarning]
+    message = failures[-1] if failures else "The learner failed."
     summary, _, traceback = message.strip().partition("\n")
     return " ".join([summary, *traceback.splitlines()[-1:]])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -164,8 +165,9 @@ def find_early_stopping(learner: Any) -> EarlyStoppingFit | None:
             return _REGISTERED[cls]
     for cls in classes:
         known = _KNOWN_BY_CLASS.get(f"{cls.__module__.partition('.')[0]}.{cls.__qualname__}")
-        if known is not None and known.can_stop(learner):
-            return known.load_fit()
+        early_stopping = None if known is None else known.find_fit(learner)
+        if early_stopping is not None:
+            return early_stopping
     return None
 
 
@@ -189,17 +191,24 @@ class _KnownLearner:
         "module.function" of an early-stopping fit in this package.
     condition : str or None
         "module.function" in this package that returns whether a learner's settings allow it; None if all do.
+    inner : str or None
+        "module.function" in this package that returns the learner inside a wrapper, which is the one to stop. Its fit
+        travels with the wrapper's, since another process does not know the learners that were registered in this one.
     """
 
     classes: tuple[str, ...]
     fit: str
     condition: str | None = None
+    inner: str | None = None
 
-    def can_stop(self, learner: Any) -> bool:
-        return self.condition is None or bool(_import_function(self.condition)(learner))
-
-    def load_fit(self) -> EarlyStoppingFit:
-        return _import_function(self.fit)
+    def find_fit(self, learner: Any) -> EarlyStoppingFit | None:
+        if self.condition is not None and not _import_function(self.condition)(learner):
+            return None
+        fit = _import_function(self.fit)
+        if self.inner is None:
+            return fit
+        inner_fit = find_early_stopping(_import_function(self.inner)(learner))
+        return None if inner_fit is None else functools.partial(fit, inner_fit=inner_fit)
 
 
 def _import_function(name: str) -> Callable[..., Any]:
@@ -273,12 +282,12 @@ _KNOWN_LEARNERS = (
     _KnownLearner(
         ("sklearn.Pipeline",),
         fit="wrappers.fit_pipeline",
-        condition="wrappers.can_stop_pipeline",
+        inner="wrappers.get_last_step",
     ),
     _KnownLearner(
         ("fitwithin.LabelEncodedClassifier",),
         fit="wrappers.fit_label_encoded_classifier",
-        condition="wrappers.can_stop_label_encoded_classifier",
+        inner="wrappers.get_inner_classifier",
     ),
 )
 
