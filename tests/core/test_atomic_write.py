@@ -22,7 +22,7 @@ def test_a_symbolic_link_is_followed_and_stays_a_link(tmp_path):
 def test_a_pipe_is_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "a")
 
-    with pytest.raises(FileExistsError, match="no ordinary file"), atomic_write(tmp_path / "a") as temporary_path:
+    with pytest.raises(FileExistsError, match="not a regular file"), atomic_write(tmp_path / "a") as temporary_path:
         temporary_path.write_text("x")
 
     assert not (tmp_path / "a").is_file()
