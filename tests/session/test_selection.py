@@ -144,6 +144,27 @@ def test_a_model_without_an_estimate_is_replaced_by_any_that_has_one():
     assert selector.prefers(an_estimate(0.1), validated=True)
 
 
+UNDEFINED = Estimate(math.nan, -math.inf, math.inf)
+
+
+@pytest.mark.parametrize("validated", [False, True])
+@pytest.mark.parametrize("has_every_row", [False, True])
+def test_a_model_whose_score_is_not_finite_never_replaces_another(validated, has_every_row):
+    selector = a_selector(an_estimate(0.1))
+
+    assert not selector.prefers(UNDEFINED, validated=validated, has_every_row=has_every_row)
+
+
+@pytest.mark.parametrize("validated", [False, True])
+def test_a_model_whose_score_is_not_finite_is_better_than_none_and_worse_than_any_other(validated):
+    selector = a_selector()
+    assert selector.prefers(UNDEFINED, validated=validated)
+
+    selector.replace_best(Candidate(Model(), 10, estimate=UNDEFINED))
+
+    assert selector.prefers(an_estimate(0.1), validated=validated)
+
+
 def test_the_model_that_is_replaced_is_discarded_and_the_best_one_when_the_selector_closes():
     selector, (first, second) = a_selector(), (Model(), Model())
 

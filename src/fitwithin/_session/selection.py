@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from fitwithin._core.records import ClassCounts, Estimate, Returns
@@ -70,11 +71,16 @@ class ModelSelector:
         has_every_row : bool, default=False
             Whether it was trained on every row of the pool, which needs no exam.
         """
-        if self.accepts_every_model or has_every_row:
+        if self.accepts_every_model:
+            return True
+        best = None if self.best is None or not _is_finite(self.best.estimate) else self.best.estimate
+        if estimate is not None and not _is_finite(estimate) and self.best is not None:
+            # A metric that is not defined on the rows, or a model that predicts NaN.
+            return False
+        if has_every_row:
             return True
         if estimate is None:
             return False
-        best = None if self.best is None else self.best.estimate
         if best is None:
             return True
         return not is_worse(estimate, best) if validated else estimate.low > best.low
@@ -94,6 +100,10 @@ class ModelSelector:
         """Discard the best model; it was loaded, or is not wanted."""
         if self.best is not None:
             self.best.model.discard()
+
+
+def _is_finite(estimate: Estimate | None) -> bool:
+    return estimate is not None and math.isfinite(estimate.value)
 
 
 def is_worse(candidate: Estimate, best: Estimate) -> bool:
