@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 
-from fitwithin._core.target import Array, Labels
+from fitwithin._core.target import Array, Labels, expand_to_classes
 from fitwithin._estimator import TimeConstrainedEstimator
 
 
@@ -142,11 +142,7 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
     def _expand_classes(self, answer: Array, absent: float) -> Array:
         """Add a column for each of `classes_` that the best model was not trained on."""
         known = getattr(self.best_estimator_, "classes_", self.classes_)
-        if len(known) == len(self.classes_):
-            return answer
-        columns = np.full((len(answer), len(self.classes_)), absent)
-        columns[:, np.searchsorted(self.classes_, known)] = answer
-        return columns
+        return expand_to_classes(answer, known, self.classes_, absent)
 
     def __sklearn_tags__(self) -> Tags:
         """Return the learner's own tags, as far as they apply."""

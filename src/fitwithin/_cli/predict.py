@@ -24,6 +24,7 @@ from fitwithin._cli.options import (
     add_working_directory_to_path,
 )
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.target import expand_to_classes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -131,6 +132,6 @@ def _make_predictor(pipeline: Any, card: ModelCard, *, proba: bool) -> Callable[
 
 def _probability_columns(pipeline: Any, X: Any, classes: list[Any]) -> dict[str, Any]:
     """Return a column for each class; 0 for a class that was not among the training rows."""
-    by_class = dict(zip(pipeline.classes_.tolist(), pipeline.predict_proba(X).T, strict=True))
-    zeros = np.zeros(X.shape[0])
-    return {f"probability_{label}": np.asarray(by_class.get(label, zeros), np.float64) for label in classes}
+    probabilities = expand_to_classes(pipeline.predict_proba(X), pipeline.classes_, np.asarray(classes), absent=0.0)
+    columns = np.asarray(probabilities, np.float64).T
+    return {f"probability_{label}": column for label, column in zip(classes, columns, strict=True)}

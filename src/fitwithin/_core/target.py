@@ -143,6 +143,30 @@ class Values:
         return Values(self.column[:0])
 
 
+def expand_to_classes(columns: Array, known: Array, classes: Array, absent: float) -> Array:
+    """Return one column for each class, where a model has columns for some of the classes only.
+
+    Parameters
+    ----------
+    columns : array of shape (n_rows, n_known)
+        One column for each known class, such as probabilities.
+    known, classes : array
+        The classes of the model, and all classes; both sorted.
+    absent : float
+        The value for classes that the model does not know.
+
+    Examples
+    --------
+    >>> expand_to_classes(np.array([[0.2, 0.8]]), np.array(["a", "c"]), np.array(["a", "b", "c"]), absent=0.0)
+    array([[0.2, 0. , 0.8]])
+    """
+    if len(known) == len(classes):
+        return columns
+    expanded = np.full((len(columns), len(classes)), absent)
+    expanded[:, np.searchsorted(classes, known)] = columns
+    return expanded
+
+
 def _check_labels(column: Array) -> None:
     if not len(column):
         raise ValueError("y holds no labels; a classifier needs training rows of at least 2 classes.")
