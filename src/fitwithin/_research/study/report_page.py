@@ -126,16 +126,14 @@ _MARK = '<abbr title="differs from the paper">≠</abbr>'
 
 
 _STYLE = """
-:root { --win: #00603f; --loss: #a33c00; }
-@media screen and (prefers-color-scheme: dark) { :root { --win: #5fd0a5; --loss: #f2a073; } }
 .card { background: #ffffff; }
 img { display: block; width: 100%; height: auto; } .wide img { min-width: 42rem; max-width: 60rem; }
 .file { white-space: nowrap; font-family: ui-monospace, monospace; }
 th.group { text-align: center; } th.learner { font-weight: 600; background: var(--band); }
 tbody th[scope="row"] { position: sticky; left: 0; background: var(--paper); min-width: 8rem; max-width: 17rem; }
 .count, .percent, .seconds { text-align: right; }
-td small { display: block; color: var(--quiet); font-size: .8em; }
-.win { color: var(--win); } .loss { color: var(--loss); }
+td small { display: block; color: var(--grey); font-size: .8em; }
+.win { color: var(--green); } .loss { color: var(--orange); }
 .mark { font-weight: 700; padding-left: 0; } abbr { text-decoration: none; }
 @media (max-width: 30rem) { tbody th[scope="row"] { max-width: 10rem; } }
 @media print { .wide img { min-width: 0; } }

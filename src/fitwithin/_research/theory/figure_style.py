@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from fitwithin.viz._palette import GRID, INK
 from fitwithin.viz._style import figure_to_svg_and_png, require_matplotlib
 
 if TYPE_CHECKING:
@@ -12,17 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
-BLUE = "#0072B2"
-ORANGE = "#D55E00"
-GREEN = "#009E73"
-PINK = "#CC79A7"
-GREY = "#777777"
-BLACK = "#222222"
-
-
 # Line style of every theorem's bound: dashed and dark.
-THEOREM_LINE: dict[str, Any] = {"color": BLACK, "linestyle": (0, (5, 2)), "linewidth": 1.3}
+THEOREM_LINE: dict[str, Any] = {"color": INK, "linestyle": (0, (5, 2)), "linewidth": 1.3}
 
 
 # Width of one panel in inches.
@@ -50,7 +42,7 @@ def make_panels(n_panels: int) -> tuple[Figure, list[Axes]]:
     axes = figure.subplots(1, n_panels, squeeze=False)[0]
     for ax in axes:
         ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(color="#e5e5e5", linewidth=0.7)
+        ax.grid(color=GRID, linewidth=0.7)
         ax.set_axisbelow(True)
     return figure, list(axes)
 

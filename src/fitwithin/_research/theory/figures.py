@@ -18,12 +18,6 @@ from fitwithin._research.theory.bad_example import (
     find_safe_alpha,
 )
 from fitwithin._research.theory.figure_style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PINK,
     THEOREM_LINE,
     add_label,
     add_legend,
@@ -45,6 +39,7 @@ from fitwithin._research.theory.threshold_theorem import (
     TimeToError,
     fit_line,
 )
+from fitwithin.viz._palette import BLUE, GREEN, GREY, INK, ORANGE, PINK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +92,7 @@ def _draw_rates_by_alpha(ax: Axes, result: BadExampleResult) -> None:
     add_label(ax, "returned, in\nround 20", (0.33, 0.5), GREY, va="center")
     safe_alpha = find_safe_alpha()
     ax.axvline(safe_alpha, **THEOREM_LINE)
-    add_label(ax, "agnostic theorem:\nreturned if α is\nleft of this line", (safe_alpha + 0.012, 0.03), BLACK)
+    add_label(ax, "agnostic theorem:\nreturned if α is\nleft of this line", (safe_alpha + 0.012, 0.03), INK)
     _draw_paper_rate(ax)
     _draw_tbatch_rate(ax, result)
     ax.set(xlabel="share of mistakes, α", ylabel="share of attempts", xlim=(-0.02, 1), ylim=(-0.02, 1.12))
@@ -105,9 +100,9 @@ def _draw_rates_by_alpha(ax: Axes, result: BadExampleResult) -> None:
 
 
 def _draw_paper_rate(ax: Axes) -> None:
-    ax.plot(PAPER_ALPHA, PAPER_TCTBASE, "x", color=BLACK, markersize=9, markeredgewidth=2)
+    ax.plot(PAPER_ALPHA, PAPER_TCTBASE, "x", color=INK, markersize=9, markeredgewidth=2)
     text = f"paper: {PAPER_TCTBASE:.0%} of {PAPER_ATTEMPTS}"
-    add_label(ax, text, (PAPER_ALPHA - 0.03, PAPER_TCTBASE - 0.015), BLACK, ha="right", va="center")
+    add_label(ax, text, (PAPER_ALPHA - 0.03, PAPER_TCTBASE - 0.015), INK, ha="right", va="center")
 
 
 def _draw_tbatch_rate(ax: Axes, result: BadExampleResult) -> None:
@@ -202,8 +197,8 @@ def _draw_excess_by_examples(ax: Axes, result: AgnosticResult) -> None:
         ax.plot(unbiased, [row.excess for row in rows], "o-", color=colour, markersize=4, label=f"{name}, {_KEPT}")
         ax.plot(unbiased, [row.mean_excess for row in rows], ":", color=colour, label=f"{name}, mean")
     mistake_term = _AGNOSTIC_ALPHA / (1 - _AGNOSTIC_ALPHA)
-    ax.axhline(mistake_term, color=BLACK, linewidth=0.8)
-    add_label(ax, "α / (1 − α)", (12, mistake_term + 0.012), BLACK, va="bottom")
+    ax.axhline(mistake_term, color=INK, linewidth=0.8)
+    add_label(ax, "α / (1 − α)", (12, mistake_term + 0.012), INK, va="bottom")
     ax.set(xscale="log", xlabel="unbiased examples", ylabel="error beyond the best of the class", ylim=(-0.02, 1.15))
     add_title(ax, f"Excess error, α = {_AGNOSTIC_ALPHA}")
     add_legend(ax, "upper right")
@@ -266,4 +261,4 @@ def _label_errors(ax: Axes, first: int, last: int) -> None:
     """Label some errors along the axis, which shows the root of their logarithm."""
     for power in np.linspace(first, last, 4).round().astype(int):
         x = float(np.sqrt(power * np.log2(10)))
-        add_label(ax, f"10$^{{−{power}}}$", (x, 0.02 * ax.get_ylim()[1]), BLACK, ha="center", va="bottom")
+        add_label(ax, f"10$^{{−{power}}}$", (x, 0.02 * ax.get_ylim()[1]), INK, ha="center", va="bottom")
