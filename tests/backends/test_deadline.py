@@ -222,7 +222,7 @@ def script_with_hanging_learner(tmp_path):
     """A function that starts a script and returns it once the learner hangs."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    # Open for both, the pipe waits for nobody and never reads as closed.
+    # Opened for reading and writing, the pipe does not block, and never reads as closed.
     reader = os.open(pipe, os.O_RDWR)
 
     def start(above):

@@ -103,7 +103,7 @@ def test_a_cost_that_grew_with_the_square_of_the_rows_is_expected_to_go_on_like_
     assert a_learner((100, 1.0), (200, 4.0)).fit_seconds(400) == pytest.approx(16.0)
 
 
-def test_nobody_believes_in_more_than_squares():
+def test_growth_is_extrapolated_at_most_quadratically():
     assert a_learner((100, 1.0), (200, 64.0)).fit_seconds(400) == pytest.approx(256.0)
 
 

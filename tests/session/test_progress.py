@@ -51,7 +51,7 @@ def test_a_round_without_an_exam_shows_no_estimate():
     assert "rows, " not in text
 
 
-def test_auto_shows_nothing_where_nobody_looks_on():
+def test_auto_shows_nothing_without_a_terminal():
     assert isinstance(show_progress("auto", Budget(1)), nullcontext)
     assert isinstance(show_progress(False, Budget(1)), nullcontext)
     assert isinstance(show_progress(True, Budget(1)), ProgressDisplay)
