@@ -25,6 +25,8 @@ class Budget:
 
     Attributes
     ----------
+    spent : float
+        Seconds that earlier calls spent of the same limit.
     reserved : float
         Seconds at the end that are kept for work that cannot be interrupted, such as
         loading the best model. `remaining` does not count them.
@@ -45,12 +47,13 @@ class Budget:
     def __init__(self, seconds: float, clock: Clock = time.monotonic) -> None:
         self.seconds = float(seconds)
         self.clock = clock
+        self.spent = 0.0
         self.reserved = 0.0
         self._start = clock()
 
     def elapsed(self) -> float:
-        """Return the seconds since the budget began."""
-        return self.clock() - self._start
+        """Return the seconds since the budget began, and those that earlier calls spent."""
+        return self.spent + self.clock() - self._start
 
     def remaining(self) -> float:
         """Return the seconds until the deadline, less the reserved ones; never below zero."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Round
@@ -93,6 +95,7 @@ class CostModel:
         self._least_overhead = math.inf
         self._exam_seconds_per_row = 0.0
         self._residuals: list[float] = []
+        self._first_number = 1
 
     def observe_fit(self, rows: int, seconds: float) -> None:
         """Learn from a fit: the seconds it took, or would have taken to its end."""
@@ -122,8 +125,36 @@ class CostModel:
         if finished.best:
             # Only the model of a best round is saved, so other rounds say nothing about saving.
             self._save_and_load_seconds_per_row = (finished.seconds_model + load_seconds) / finished.rows
-        if finished.number > 1:
+        if finished.number > self._first_number:
             self._least_overhead = min(self._least_overhead, self._overhead_of(finished))
+
+    def observations(self) -> dict[str, Any]:
+        """Return everything that was learned but the last round, as values for JSON."""
+        return {
+            "fit_seconds": [[int(rows), float(seconds)] for rows, seconds in self._fit_seconds.items()],
+            "residuals": [float(residual) for residual in self._residuals],
+            "save_and_load_seconds_per_row": float(self._save_and_load_seconds_per_row),
+            "exam_seconds_per_row": float(self._exam_seconds_per_row),
+            "least_overhead": float(self._least_overhead) if math.isfinite(self._least_overhead) else None,
+        }
+
+    def restore(self, observations: Mapping[str, Any], last_round: Round | None) -> None:
+        """Learn from the `observations` of an earlier fit, and from its last round.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If they are not what `observations` returns.
+        """
+        self._fit_seconds = {int(rows): float(seconds) for rows, seconds in observations["fit_seconds"]}
+        self._residuals = [float(residual) for residual in observations["residuals"]]
+        self._save_and_load_seconds_per_row = float(observations["save_and_load_seconds_per_row"])
+        self._exam_seconds_per_row = float(observations["exam_seconds_per_row"])
+        least = observations["least_overhead"]
+        self._least_overhead = math.inf if least is None else float(least)
+        self._last_round = last_round
+        # The first hand-over of this call waits for a process to start, too.
+        self._first_number = 1 if last_round is None else last_round.number + 1
 
     def predict(self, rows: int) -> Prediction | None:
         """Predict a round whose lesson has this number of rows; None before the first round."""
@@ -166,7 +197,7 @@ class CostModel:
 
     def _overhead_of(self, finished: Round) -> float:
         # The first hand-over waits for a process to start, which happens once and does not grow with the rows.
-        handover = finished.seconds_handover if finished.number > 1 else 0.0
+        handover = finished.seconds_handover if finished.number > self._first_number else 0.0
         return handover + self._save_and_load_seconds_per_row * finished.rows
 
     @property

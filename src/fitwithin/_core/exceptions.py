@@ -8,6 +8,7 @@
     └── UserInputError     a file, column or option that cannot be used, and what to do instead
 
     LearnerFailedWarning   the learner failed after a first model, which is returned
+    CheckpointWarning      the checkpoint could not be written, or holds no model
 
     Raised by a runner, handled by the session; public for backends of one's own:
     OutOfTime              the deadline came while the learner was at work
@@ -52,6 +53,10 @@ class LearnerFailed(FitwithinError, RuntimeError):
 
 class LearnerFailedWarning(RuntimeWarning):
     """The learner failed in a later round, and the best model so far is returned."""
+
+
+class CheckpointWarning(RuntimeWarning):
+    """The checkpoint could not be written, or not with its model; the fit itself is not affected."""
 
 
 class UserInputError(FitwithinError, ValueError):

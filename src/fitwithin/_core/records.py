@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -241,6 +241,35 @@ class Round:
     def is_flattered(self) -> bool:
         """Whether `estimate` is too high: some rows were examined before, and mistakes among them were trained on."""
         return self.validation_rows == 0 and self.fresh < self.examined
+
+
+@dataclass(frozen=True, eq=False)
+class ResumePoint:
+    """Where an earlier fit on the same rows ended, for a teacher that can go on from there.
+
+    Parameters
+    ----------
+    lesson : array of int
+        Rows of the best model.
+    validation_rows, holdout_rows : array of int
+        Rows of the last exams for these purposes; may be empty.
+    score : Estimate or None
+        The best model's score.
+    fit_seconds : float
+        Seconds of its fit.
+    was_cut_short : bool
+        Whether its fit was stopped early.
+    notes : dict
+        The teacher's own notes; see `Deck.notes`.
+    """
+
+    lesson: Rows
+    validation_rows: Rows
+    holdout_rows: Rows
+    score: Estimate | None = None
+    fit_seconds: float = 0.0
+    was_cut_short: bool = False
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 OnRound = Callable[[Round], Any]

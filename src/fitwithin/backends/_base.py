@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol, Self
 
 from fitwithin._core.budget import Budget, Clock
@@ -116,6 +117,16 @@ class SavedModel(Protocol):
 
     def load(self) -> Any:
         """Return the fitted learner in this process, and issue the warnings of its fit again."""
+        ...
+
+    def dump(self, path: Path) -> tuple[str, ...]:
+        """Write the model to a skops file, and return the types in it that are not on fitwithin's own list.
+
+        Raises
+        ------
+        NotStorable
+            If skops cannot store the model.
+        """
         ...
 
     def discard(self) -> None:

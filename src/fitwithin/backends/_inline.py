@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 from sklearn.base import clone
@@ -64,6 +65,12 @@ class InlineModel:
         """Return the fitted learner."""
         reissue_warnings(self.model_runner.warnings)
         return self.model_runner.model
+
+    def dump(self, path: Path) -> tuple[str, ...]:
+        """Write the model to a skops file."""
+        from fitwithin._core.model_file import dump_model
+
+        return dump_model(self.model_runner.model, path)
 
     def discard(self) -> None:
         """Do nothing: there is nothing to release."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.cost import Outlook
-from fitwithin._core.records import Rows
+from fitwithin._core.records import ResumePoint, Rows
 
 FirstSize = int | float
 """Size of the first lesson: a number of rows (int) or a fraction of the pool (float)."""
@@ -44,6 +44,13 @@ class Deck:
     outlook : Outlook, optional
         What the teacher can afford. By default the time is unlimited.
 
+    Attributes
+    ----------
+    resume_point : ResumePoint or None
+        Where an earlier fit on the same rows ended; a teacher may go on from there, or begin again.
+    notes : dict
+        Small facts that a teacher wants back in the resume point of a later fit: text, numbers and booleans.
+
     Examples
     --------
     >>> import numpy as np
@@ -69,6 +76,8 @@ class Deck:
         self.size = size
         self.outlook = outlook or Outlook()
         self.rng = rng
+        self.resume_point: ResumePoint | None = None
+        self.notes: dict[str, Any] = {}
         self._strata = strata
         self._min_class_rows = min_class_rows
         self._row_dtype: type[np.integer[Any]] = np.int32 if size < 2**31 else np.int64
@@ -125,6 +134,11 @@ class Deck:
             return rows
         self._shuffle_discarded()
         return np.concatenate([rows, self.deal(count - len(rows))])
+
+    def take(self, rows: Rows) -> Rows:
+        """Take these rows out of the deck before anything was dealt, and return them."""
+        self._mark_dealt(rows)
+        return rows
 
     def discard(self, rows: Rows) -> None:
         """Put dealt rows aside; they come back when all rows were dealt."""

@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, Self
 from warnings import WarningMessage
 
@@ -263,6 +264,12 @@ class ProcessModel:
         model = load_pickle(self.file.fd)
         reissue_warnings(self.warnings)
         return model
+
+    def dump(self, path: Path) -> tuple[str, ...]:
+        """Write the model to a skops file."""
+        from fitwithin._core.model_file import dump_model
+
+        return dump_model(load_pickle(self.file.fd), path)
 
     def discard(self) -> None:
         """Close the file."""

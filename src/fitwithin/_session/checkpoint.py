@@ -1,0 +1,298 @@
+"""Checkpoints: the best model and the state of a fit in one file, from which the same call goes on.
+
+A new best model replaces the file; a round without one only adds a state at its end. A second thread notes the time
+that passes during a long fit.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from fitwithin._core.budget import Budget
+from fitwithin._core.exceptions import UserInputError, join_names
+from fitwithin._core.record_file import DamagedFile, NewerVersion, Record, RecordPosition
+from fitwithin._session.checkpoint_content import (
+    ATTACHMENTS,
+    MODEL,
+    CheckpointContent,
+    CheckpointReader,
+    make_model_record,
+    make_state_record,
+)
+from fitwithin._session.file_lock import FileLock
+from fitwithin._session.fingerprint import Fingerprint, find_differences
+from fitwithin._session.fit_state import FitState
+from fitwithin._session.write_plan import WritePlan
+from fitwithin.backends import SavedModel
+
+_MAX_TAIL_BYTES = 1 << 24
+"""Bytes of states, beyond those of the model, after which the file is written anew."""
+
+_HEARTBEAT_SECONDS = 2.0
+"""Seconds after which the time spent is written during a long fit."""
+
+_MAX_DIFFERENCES = 5
+"""Differences that an error lists."""
+
+
+@dataclass(frozen=True, eq=False)
+class CheckpointPath(os.PathLike[str]):
+    """A path for the parameter `checkpoint`, and what else to store in the file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    attachments : dict of bytes
+        Further content by name, such as an encoder of the features.
+    """
+
+    path: Path
+    attachments: Mapping[str, bytes] = field(default_factory=dict)
+
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
+
+class Checkpoint:
+    """One fit's hold on its checkpoint: read at its start, written while it runs.
+
+    Parameters
+    ----------
+    target : path-like
+        The file; a `CheckpointPath` has attachments too.
+    budget : Budget
+        The time limit, which covers writing.
+
+    Attributes
+    ----------
+    messages : list of str
+        What went wrong, for warnings at the end of the fit.
+    """
+
+    def __init__(self, target: str | os.PathLike[str], budget: Budget) -> None:
+        self.path = Path(os.fspath(target))
+        self.messages: list[str] = []
+        self._budget = budget
+        self._reader = CheckpointReader(self.path)
+        self._file = self._reader.file
+        self._attachments: Mapping[str, bytes] = getattr(target, "attachments", {})
+        self._fingerprint: Fingerprint = {}
+        self._facts: Mapping[str, Any] = {}
+        self._trusted_types: Sequence[str] = ()
+        self._content: CheckpointContent | None = None
+        self._mutex = threading.Lock()
+        self._plan = WritePlan(budget)
+        self._stored_number: int | None = None
+        self._can_store = True
+        self._has_failed = False
+        self._base_bytes = 0
+        self._stopped = threading.Event()
+
+    def read(self) -> FitState | None:
+        """Return the state in the file, without its model; None without a file."""
+        if not self.path.exists():
+            return None
+        self._content = self._reader.read()
+        return self._content.state
+
+    def begin(self, fingerprint: Fingerprint, facts: Mapping[str, Any], trusted_types: Sequence[str]) -> None:
+        """Compare the file with the fit that wants to go on, and from now on note the time that passes.
+
+        Raises
+        ------
+        UserInputError
+            If the file is of other rows or of another learner.
+        """
+        self._fingerprint, self._facts, self._trusted_types = fingerprint, facts, trusted_types
+        if self._content is not None:
+            differences = find_differences(self._content.fingerprint, fingerprint)
+            if differences:
+                raise UserInputError(
+                    f"The checkpoint {self.path} is of another fit. {join_names(differences, _MAX_DIFFERENCES)}.",
+                    "Name another file, or delete this one to begin again.",
+                )
+            record = self._content.state.model_record
+            self._stored_number = None if record is None else record.number
+            self._base_bytes = self.path.stat().st_size
+        threading.Thread(target=self._note_time, name="fitwithin-checkpoint", daemon=True).start()
+
+    def load_model(self, state: FitState) -> FitState:
+        """Return the state in the file with its model."""
+        if self._content is None or self._content.model_position is None:
+            return state
+        return replace(state, model=self._reader.load_model(self._content, self._trusted_types))
+
+    def reserved_seconds(self, model: SavedModel) -> float:
+        """Seconds before the deadline to keep for writing this model; 0.0 if it will hardly be written."""
+        return self._plan.reserved_seconds(model.load_seconds) if self._can_store else 0.0
+
+    def write(self, state: FitState, model: SavedModel | None, *, is_last: bool = False) -> None:
+        """Write the state, and the best model if it is new and there is time for it.
+
+        Parameters
+        ----------
+        state : FitState
+            The fit so far.
+        model : SavedModel or None
+            The model of ``state.best``.
+        is_last : bool, default=False
+            Whether the fit is over.
+        """
+        with self._mutex:
+            is_new = state.best is not None and state.best.number != self._stored_number
+            if model is not None and is_new and self._may_write(model, is_last=is_last):
+                with self._reporting_errors():
+                    self._write_model(state, model)
+                    return
+            if self._plan.is_state_due(is_last=is_last):
+                with self._reporting_errors(), self._plan.timing_state():
+                    self._write_state(state)
+
+    def _may_write(self, model: SavedModel, *, is_last: bool) -> bool:
+        return self._can_store and self._plan.is_due(model.load_seconds, is_last=is_last)
+
+    def _write_model(self, state: FitState, model: SavedModel) -> None:
+        best = state.best
+        assert best is not None
+        with tempfile.TemporaryDirectory(prefix=f".{self.path.name}.", suffix=".part", dir=self.path.parent) as folder:
+            path = Path(folder) / "model.skops"
+            with self._plan.timing_model(model.load_seconds):
+                if not self._dump(model, path):
+                    self._write_state(state)
+                    return
+                self._replace([make_model_record(best, path, len(state.marks))], state)
+        self._stored_number = best.number
+
+    def _dump(self, model: SavedModel, path: Path) -> bool:
+        """Write a model by skops; False if it would not be opened again."""
+        from fitwithin._core.model_file import NotStorable
+
+        try:
+            unknown = set(model.dump(path)) - set(self._trusted_types)
+            reason = f"it holds {', '.join(sorted(unknown))}, which the next call could not trust" if unknown else ""
+        except NotStorable as error:
+            reason = str(error)
+        if reason:
+            self._can_store = False
+            self.messages.append(
+                f"The checkpoint {self.path} holds no model, since skops can't store it: {reason}. Its row numbers are "
+                "stored; the next call fits it again, which takes the time of that fit."
+            )
+        return not reason
+
+    def _write_state(self, state: FitState) -> None:
+        tail = os.path.getsize(self.path) - self._base_bytes if self.path.exists() else None
+        if tail is not None and tail <= self._base_bytes + _MAX_TAIL_BYTES:
+            self._file.append(make_state_record(state, self._fingerprint, self._facts))
+            self._file.write_slot(state.seconds)
+            return
+        # The first state, or many of them: a new file, with the model of the old one.
+        kept = [] if tail is None else [position for position in self._file.positions() if position.kind == MODEL]
+        self._stored_number = self._stored_number if kept else None
+        self._replace(kept, state)
+
+    def _replace(self, model: Sequence[Record | RecordPosition], state: FitState) -> None:
+        attachments = Record(ATTACHMENTS, {}, self._attachments)
+        self._file.replace(
+            [attachments, *model, make_state_record(state, self._fingerprint, self._facts)], state.seconds
+        )
+        self._base_bytes = os.path.getsize(self.path)
+
+    def _note_time(self) -> None:
+        while not self._stopped.wait(_HEARTBEAT_SECONDS):
+            with self._mutex, suppress(OSError):
+                if not self._stopped.is_set():
+                    self._file.write_slot(self._budget.elapsed())
+
+    @contextmanager
+    def _reporting_errors(self) -> Iterator[None]:
+        """Turn a full disk or a lost folder into a message, once."""
+        try:
+            yield
+        except (OSError, DamagedFile, NewerVersion) as error:
+            if not self._has_failed:
+                self._has_failed = True
+                self.messages.append(
+                    f"The checkpoint {self.path} could not be written: {getattr(error, 'strerror', None) or error}. "
+                    "The fit went on; a later call goes on from the last state that could be written, if there is one."
+                )
+
+    def close(self) -> None:
+        """Write no more."""
+        self._stopped.set()
+        with self._mutex:
+            # A write of the other thread is over.
+            return
+
+
+@contextmanager
+def open_checkpoint(target: str | os.PathLike[str] | None, budget: Budget) -> Iterator[Checkpoint | None]:
+    """Yield the checkpoint of a fit, which no other fit can open meanwhile; None without one.
+
+    Raises
+    ------
+    ImportError
+        If skops is not installed.
+    UserInputError
+        If there is no such folder, or another fit uses the file.
+    """
+    if target is None:
+        yield None
+        return
+    if not isinstance(target, str | os.PathLike):
+        raise UserInputError(f"checkpoint must be a path or None; got {target!r}.", 'For example "fit.ckpt".')
+    if find_spec("skops") is None:
+        raise ImportError('checkpoint needs skops, which is not installed: pip install "fitwithin[models]"')
+    checkpoint = Checkpoint(target, budget)
+    lock = _acquire_lock(checkpoint.path)
+    try:
+        _remove_leftovers(checkpoint.path)
+        yield checkpoint
+    finally:
+        checkpoint.close()
+        lock.release()
+
+
+def _acquire_lock(path: Path) -> FileLock:
+    if path.is_dir():
+        raise UserInputError(f"The checkpoint {path} is a folder.", f"Name a file, such as {path / 'fit.ckpt'}.")
+    if not path.parent.is_dir():
+        raise UserInputError(f"There is no folder {path.parent} for the checkpoint {path.name}.", "Create it.")
+    lock = FileLock(path)
+    try:
+        is_acquired = lock.acquire()
+    except OSError as error:
+        raise UserInputError(
+            f"The folder {path.parent} of the checkpoint can't be written to: {error.strerror or error}.",
+            "Choose another folder.",
+        ) from error
+    if not is_acquired:
+        raise UserInputError(
+            f"Another fit is using the checkpoint {path}.", "Wait until it has ended, or name another file."
+        )
+    return lock
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Delete what a fit that was killed while it wrote has left beside the file."""
+    for leftover in path.parent.glob(f".{_escape_glob(path.name)}.*.part"):
+        with suppress(OSError):
+            if leftover.is_dir():
+                for file in leftover.iterdir():
+                    file.unlink()
+                leftover.rmdir()
+            else:
+                leftover.unlink()
+
+
+def _escape_glob(name: str) -> str:
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)

@@ -1,0 +1,175 @@
+"""Fingerprints: whether a stored fit had the same rows and the same learner, and if not, what differs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from fitwithin._core.target import Array
+from fitwithin._pools import LabeledRows, TablePool, is_frame
+
+_SAMPLED_ROWS = 256
+"""Rows of X whose values are compared, evenly spaced: on a disk that must seek, each may take 10 ms."""
+
+_HASHED_BYTES = 1 << 26
+"""Bytes of y and of each other column that are compared; larger ones are sampled."""
+
+_SHOWN_CHARACTERS = 80
+"""Characters of a value that are kept as they are."""
+
+_NOT_COMPARED = ("n_jobs", "verbose")
+"""Parameters of a learner that may differ: its model is the same."""
+
+Fingerprint = Mapping[str, str]
+"""What is compared, by a name for users."""
+
+
+def describe_rows(pool: TablePool) -> Fingerprint:
+    """Return the shape, the types and a hash of a sample of the rows.
+
+    Examples
+    --------
+    >>> from fitwithin._core.target import Labels
+    >>> describe_rows(TablePool(np.zeros((4, 2)), Labels.encode([0, 1, 0, 1])))["rows of X"]
+    '4'
+    """
+    X, n_rows = pool.X, len(pool)
+    sample = pool.read(np.unique(np.linspace(0, n_rows - 1, _SAMPLED_ROWS).astype(np.intp)))
+    described = {
+        "rows of X": str(n_rows),
+        "columns of X": str(X.shape[1] if len(X.shape) > 1 else 1),
+        "type of X": _describe_type(X),
+        "values of X": _hash_features(sample),
+        "type of y": str(sample.y.dtype),
+        "values of y": _hash_column(pool.y.decode(_thin_out(pool.y.column))),
+    }
+    if is_frame(X):
+        names = getattr(X, "column_names", X.columns)
+        described["column names of X"] = _shorten(", ".join(map(str, names)))
+    for name, column in sorted(pool.row_params.items()):
+        described[name] = _hash_column(_thin_out(column))
+    return described
+
+
+def describe_learner(learner: Any) -> Fingerprint:
+    """Return the class and the parameters of an unfitted learner.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> described = describe_learner(DecisionTreeClassifier(max_depth=3))
+    >>> described["learner"], described["its max_depth"]
+    ('sklearn.tree._classes.DecisionTreeClassifier', '3')
+    """
+    parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
+    described = {"learner": type_name(type(learner))}
+    for name, value in sorted(parameters.items()):
+        if name.split("__")[-1] not in _NOT_COMPARED:
+            described[f"its {name}"] = _shorten(_describe_value(value))
+    return described
+
+
+def find_differences(stored: Fingerprint, given: Fingerprint) -> list[str]:
+    """Return one phrase for each entry that differs.
+
+    Examples
+    --------
+    >>> find_differences({"rows of X": "10", "y": "a"}, {"rows of X": "12", "y": "a"})
+    ['rows of X: 10 then, 12 now']
+    """
+    differences = []
+    for name in {**stored, **given}:
+        then, now = stored.get(name, "none"), given.get(name, "none")
+        if then != now:
+            is_hash = any(value.startswith("hash ") for value in (then, now)) and "none" not in (then, now)
+            differences.append(f"{name}: others now" if is_hash else f"{name}: {then} then, {now} now")
+    return differences
+
+
+def learner_types(learner: Any) -> list[str]:
+    """Return the full names of the types and functions in the parameters of a learner, and its own.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import FunctionTransformer
+    >>> learner_types(FunctionTransformer(np.log1p))[0]
+    'sklearn.preprocessing._function_transformer.FunctionTransformer'
+    """
+    parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
+    parts = [value if isinstance(value, type) or _is_function(value) else type(value) for value in parameters.values()]
+    return list(dict.fromkeys(map(type_name, [type(learner), *parts])))
+
+
+def type_name(value: Any) -> str:
+    """Return module and name of a type or function."""
+    return f"{getattr(value, '__module__', '')}.{getattr(value, '__name__', '')}"
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and hasattr(value, "__name__")
+
+
+def _describe_value(value: Any) -> str:
+    if value is None or isinstance(value, str | bool | int | float | complex | bytes | np.generic):
+        return repr(value)
+    if isinstance(value, np.ndarray):
+        return f"array {value.shape} {_hash_column(value.ravel())}"
+    if isinstance(value, list | tuple | set | frozenset):
+        entries = [_describe_value(entry) for entry in value]
+        return (
+            f"{type(value).__name__}({', '.join(sorted(entries) if isinstance(value, set | frozenset) else entries)})"
+        )
+    if isinstance(value, dict):
+        return f"dict({', '.join(f'{_describe_value(key)}: {_describe_value(entry)}' for key, entry in value.items())})"
+    # The parameters of an estimator are listed on their own; other objects may show their address.
+    return type_name(value if isinstance(value, type) or _is_function(value) else type(value))
+
+
+def _shorten(text: str) -> str:
+    if len(text) <= _SHOWN_CHARACTERS:
+        return text
+    return f"hash {hashlib.blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}"
+
+
+def _describe_type(X: Any) -> str:
+    if sparse.issparse(X):
+        return f"sparse {X.dtype}"
+    if is_frame(X):
+        types = getattr(X, "dtypes", None)
+        types = X.schema.types if types is None else types
+        return _shorten(f"{type(X).__module__.partition('.')[0]} frame of {', '.join(map(str, types))}")
+    return str(X.dtype)
+
+
+def _thin_out(column: Array) -> Array:
+    """Return every row of a column, or of a large one every n-th."""
+    return column[:: -(-column.nbytes // _HASHED_BYTES) or 1]
+
+
+def _hash_features(sample: LabeledRows) -> str:
+    X = sample.X
+    if sparse.issparse(X):
+        X = sparse.csr_matrix(X)
+        return _hash_columns([X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)])
+    if is_frame(X):
+        columns: Callable[[Any], Any] = X.to_series if hasattr(X, "to_series") else lambda i: X.iloc[:, i]
+        return _hash_columns([np.asarray(columns(i)) for i in range(X.shape[1])])
+    return _hash_columns([X])
+
+
+def _hash_column(column: Array) -> str:
+    return _hash_columns([column])
+
+
+def _hash_columns(columns: list[Array]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for column in columns:
+        if column.dtype.hasobject:
+            digest.update("\n".join(map(_describe_value, column.ravel().tolist())).encode("utf-8", "surrogatepass"))
+        else:
+            digest.update(np.ascontiguousarray(column).view(np.uint8).data if column.size else b"")
+    return f"hash {digest.hexdigest()}"

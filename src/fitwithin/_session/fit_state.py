@@ -1,0 +1,170 @@
+"""The state of a fit that a later call goes on from, in memory or in a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from fitwithin._core.records import ClassCounts, Estimate, ResumePoint, Round, Rows, StopReason
+
+Marks = npt.NDArray[np.uint8]
+"""The use that each row was put to; see `RoundTracker`."""
+
+FINISHED: tuple[StopReason, ...] = ("all rows", "no mistakes")
+"""Stop reasons of a fit that more time would not change."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelRecord:
+    """What is known about a best model, besides the model.
+
+    Parameters
+    ----------
+    number : int
+        Its round.
+    n_rows : int
+        Rows that it was trained on.
+    rows : array of int or None
+        Their numbers; None for a model that continued with the one before.
+    class_counts : array of int or None
+        The rows by class; None without classes.
+    estimate, fresh_estimate : Estimate or None
+        The score that it is compared by, and the one over rows that had no part in training or choosing.
+    fit_seconds : float
+        Seconds of its fit.
+    was_cut_short : bool
+        Whether its fit was stopped early.
+    """
+
+    number: int
+    n_rows: int
+    rows: Rows | None = None
+    class_counts: ClassCounts | None = None
+    estimate: Estimate | None = None
+    fresh_estimate: Estimate | None = None
+    fit_seconds: float = 0.0
+    was_cut_short: bool = False
+
+    def to_values(self) -> dict[str, Any]:
+        """Return everything but the row numbers as values for JSON."""
+        return {
+            "number": self.number,
+            "n_rows": self.n_rows,
+            "class_counts": None if self.class_counts is None else [int(count) for count in self.class_counts],
+            "estimate": None if self.estimate is None else asdict(self.estimate),
+            "fresh_estimate": None if self.fresh_estimate is None else asdict(self.fresh_estimate),
+            "fit_seconds": float(self.fit_seconds),
+            "was_cut_short": bool(self.was_cut_short),
+        }
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any], rows: Rows | None) -> ModelRecord:
+        """Return the record that `to_values` describes; raise KeyError, TypeError or ValueError if it is none."""
+        counts = values["class_counts"]
+        return cls(
+            number=int(values["number"]),
+            n_rows=int(values["n_rows"]),
+            rows=rows,
+            class_counts=None if counts is None else np.array(counts, dtype=np.int64),
+            estimate=_read_estimate(values["estimate"]),
+            fresh_estimate=_read_estimate(values["fresh_estimate"]),
+            fit_seconds=float(values["fit_seconds"]),
+            was_cut_short=bool(values["was_cut_short"]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FitState:
+    """A fit so far.
+
+    Parameters
+    ----------
+    seconds : float
+        Seconds spent, in all calls together.
+    stop_reason : str or None
+        Why it ended; None while it is under way.
+    history : tuple of Round
+        Every finished round.
+    cost : dict
+        The observations of the cost model.
+    marks : array of uint8
+        The use that each row was put to.
+    best : ModelRecord or None
+        The best model.
+    validation_rows, holdout_rows : array of int
+        The rows of the last exams for these purposes.
+    notes : dict
+        What the teacher noted on its deck.
+    model : estimator or None
+        A fitted model; None if none could be stored.
+    model_record : ModelRecord or None
+        What is known about `model`. It may be an older one than `best`.
+    """
+
+    seconds: float
+    stop_reason: StopReason | None
+    history: tuple[Round, ...]
+    cost: Mapping[str, Any]
+    marks: Marks
+    best: ModelRecord | None
+    validation_rows: Rows
+    holdout_rows: Rows
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    model: Any = None
+    model_record: ModelRecord | None = None
+
+    @property
+    def lost_best(self) -> ModelRecord | None:
+        """The best model, if it is not stored but can be fitted again."""
+        is_stored = self.model_record is not None and self.best is not None
+        if is_stored and self.model_record.number == self.best.number:  # type: ignore[union-attr]  # checked above
+            return None
+        return None if self.best is None or self.best.rows is None else self.best
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether more time would not give a better model."""
+        was_cut_short = self.best is not None and self.best.was_cut_short
+        return self.stop_reason in FINISHED and not was_cut_short
+
+    @property
+    def resume_point(self) -> ResumePoint | None:
+        """What a teacher may begin with."""
+        best = self.best
+        if best is None or best.rows is None:
+            return None
+        return ResumePoint(
+            lesson=best.rows,
+            validation_rows=self.validation_rows,
+            holdout_rows=self.holdout_rows,
+            score=best.estimate,
+            fit_seconds=best.fit_seconds,
+            was_cut_short=best.was_cut_short,
+            notes=self.notes,
+        )
+
+
+def round_from_values(values: Mapping[str, Any]) -> Round:
+    """Return a round of a stored history; raise KeyError or TypeError if it is none."""
+    known = {entry.name for entry in fields(Round)}
+    if not all(value is None or isinstance(value, int | float) for value in values.values()):
+        raise TypeError("a round holds numbers only")
+    return Round(**{name: value for name, value in values.items() if name in known})
+
+
+def stop_reason_from_value(value: Any) -> StopReason | None:
+    """Return a stored stop reason; raise ValueError if it is none."""
+    if value is not None and value not in get_args(StopReason):
+        raise ValueError(f"{value!r} is no stop reason")
+    reason: StopReason | None = value
+    return reason
+
+
+def _read_estimate(values: Mapping[str, Any] | None) -> Estimate | None:
+    if values is None:
+        return None
+    return Estimate(float(values["value"]), float(values["low"]), float(values["high"]))

@@ -1,0 +1,102 @@
+"""When to write a checkpoint, by how long the last writes took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fitwithin._core.budget import Budget
+
+_MIN_SECONDS_BETWEEN_MODELS = 2.0
+"""Seconds between two models that are written; the row numbers of one in between are stored at once."""
+
+_WRITING_SHARE = 0.05
+"""Share of the time that may go into writing models, until the last one."""
+
+_MAX_RESERVED_SHARE = 0.1
+"""Share of the time limit that is kept for writing the last model; one that takes longer is written if time is left."""
+
+_SLOWER = 1.5
+"""Factor by which a write may take longer than the last one."""
+
+_DELAY_SECONDS = 0.05
+"""Seconds for unexpected delays."""
+
+_FIRST_WRITE_SECONDS = 0.1
+"""Seconds to write the smallest model, before the first one was written."""
+
+_WRITE_PER_LOAD_SECOND = 15.0
+"""Seconds to write a model by skops for each second of `SavedModel.load_seconds`, before the first one was written."""
+
+_STATE_SHARE = 0.05
+"""Share of the time that may go into writing states."""
+
+
+class WritePlan:
+    """Decide when a checkpoint is written, so that `fit` is never late and most of its time is for the learner.
+
+    Parameters
+    ----------
+    budget : Budget
+        The time limit.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._model_seconds: float | None = None
+        self._model_load_seconds = 0.0
+        self._model_written_at: float | None = None
+        self._state_seconds = 0.0
+        self._state_written_at: float | None = None
+
+    def predict_seconds(self, load_seconds: float) -> float:
+        """Predict the seconds of writing a model."""
+        if self._model_seconds is None:
+            return _FIRST_WRITE_SECONDS + _WRITE_PER_LOAD_SECOND * load_seconds
+        growth = load_seconds / self._model_load_seconds if self._model_load_seconds else 1.0
+        return _SLOWER * self._model_seconds * max(1.0, growth) + _DELAY_SECONDS
+
+    def reserved_seconds(self, load_seconds: float) -> float:
+        """Seconds to keep for the last write; 0.0 if it takes too large a share."""
+        seconds = self.predict_seconds(load_seconds)
+        return seconds if seconds <= _MAX_RESERVED_SHARE * self._budget.seconds else 0.0
+
+    def is_due(self, load_seconds: float, *, is_last: bool) -> bool:
+        """Whether to write a new model now."""
+        seconds, now = self.predict_seconds(load_seconds), self._budget.elapsed()
+        if seconds > self._budget.seconds - now - load_seconds:
+            return False
+        if is_last:
+            return True
+        if self._model_written_at is None:
+            return seconds <= _WRITING_SHARE * (self._budget.seconds - now)
+        return now - self._model_written_at >= max(_MIN_SECONDS_BETWEEN_MODELS, seconds / _WRITING_SHARE)
+
+    def is_state_due(self, *, is_last: bool) -> bool:
+        """Whether to write a state now."""
+        now = self._budget.elapsed()
+        if self._state_seconds > self._budget.seconds - now - self._budget.reserved:
+            return False
+        is_first = self._state_written_at is None
+        return is_first or is_last or now - self._state_written_at >= self._state_seconds / _STATE_SHARE  # type: ignore[operator]  # not None
+
+    @contextmanager
+    def timing_model(self, load_seconds: float) -> Iterator[None]:
+        """Learn from a write of a model, also of one that failed."""
+        start = self._budget.elapsed()
+        try:
+            yield
+        finally:
+            self._model_written_at = self._budget.elapsed()
+            self._model_seconds = self._model_written_at - start
+            self._model_load_seconds = load_seconds
+
+    @contextmanager
+    def timing_state(self) -> Iterator[None]:
+        """Learn from a write of a state."""
+        start = self._budget.elapsed()
+        try:
+            yield
+        finally:
+            self._state_written_at = self._budget.elapsed()
+            self._state_seconds = self._state_written_at - start
