@@ -1,11 +1,18 @@
 """Fit within a deadline: the best model that a learner can build by then, whatever the learner does."""
 
 from fitwithin._classifier import TimeConstrainedClassifier
-from fitwithin._core.exceptions import FitwithinError, LearnerFailed, LearnerFailedWarning, NoModelInTime
+from fitwithin._core.exceptions import (
+    CheckpointWarning,
+    FitwithinError,
+    LearnerFailed,
+    LearnerFailedWarning,
+    NoModelInTime,
+)
 from fitwithin._core.records import Round
 from fitwithin._regressor import TimeConstrainedRegressor
 
 __all__ = [
+    "CheckpointWarning",
     "FitwithinError",
     "LearnerFailed",
     "LearnerFailedWarning",

@@ -46,6 +46,13 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
         Whether to show a live display; "auto" shows it on a terminal or in a notebook.
     on_round : callable, optional
         Called with each finished `Round`; returning True stops early and keeps the best model.
+    checkpoint : str, path-like or None, default=None
+        A file for the best model and the state of the fit, written while it runs. After a kill, a reboot or a
+        deadline, the same call goes on from it. `time_limit` then counts all calls together. Needs the extra
+        ``fitwithin[models]``.
+    warm_start : bool, default=False
+        Whether the next `fit` on the same rows goes on where this one ended, with a new `time_limit`. It never
+        returns a model with a lower score on the validation rows. Other rows or another learner begin again.
     random_state : int, RandomState or None, default=None
         Seed of every choice of rows. If it is set, it also sets every `random_state` that the learner leaves at
         None.
@@ -59,9 +66,9 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
     stop_reason_ : str
         "time", "all rows", "no mistakes", "on_round", "interrupted" or "learner failed".
     time_limit_ : float
-        The limit in seconds.
+        The limit in seconds; with `warm_start`, in addition to the seconds of the calls before.
     time_used_ : float
-        Seconds from the first line of `fit` to its return.
+        Seconds from the first line of `fit` to its return; with `checkpoint` or `warm_start`, of all calls together.
     n_rows_taught_ : int
         Rows that `best_estimator_` was trained on.
     n_rows_in_ : int

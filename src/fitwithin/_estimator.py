@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -18,11 +19,20 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.cost import DEFAULT_GROWTH, CostModel, Outlook
-from fitwithin._core.exceptions import LearnerFailedWarning
+from fitwithin._core.exceptions import CheckpointWarning, LearnerFailedWarning
 from fitwithin._core.records import OnRound
 from fitwithin._core.target import Array, Labels, Target
-from fitwithin._pools import TablePool, convert_arrow, is_frame, split_fit_params
+from fitwithin._pools import TablePool, convert_arrow, is_frame, list_column_types, split_fit_params
 from fitwithin._presets import make_preset
+from fitwithin._session.checkpoint import Checkpoint, open_checkpoint
+from fitwithin._session.fingerprint import (
+    Fingerprint,
+    describe_learner,
+    describe_rows,
+    describe_value,
+    learner_types,
+)
+from fitwithin._session.fit_state import FitState
 from fitwithin._session.progress import ProgressDisplay
 from fitwithin._session.result import SessionResult
 from fitwithin._session.session import Session
@@ -60,6 +70,8 @@ class _FitInputs:
         The class of each row; None for regression.
     rng : numpy.random.Generator
         For every choice of rows.
+    fingerprint : dict or None
+        The rows and the learner, to compare with an earlier fit; None if there is none to compare with.
     """
 
     learner: Any
@@ -67,6 +79,7 @@ class _FitInputs:
     settings: FitSettings
     labels: Labels | None
     rng: np.random.Generator
+    fingerprint: Fingerprint | None = None
 
 
 class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -84,6 +97,8 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         backend: str | Backend = "process",
         progress: ShowProgress = "auto",
         on_round: OnRound | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        warm_start: bool = False,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator
@@ -93,6 +108,8 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         self.backend = backend
         self.progress = progress
         self.on_round = on_round
+        self.checkpoint = checkpoint
+        self.warm_start = warm_start
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
@@ -127,9 +144,15 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         budget = Budget(parse_time_limit(self.time_limit), clock=backend.clock)
         teacher: Teacher = _resolve("teacher", self.teacher, TEACHERS, "teach")
         scoring = make_scoring(self.scoring, regression=self._regression, weighted=sample_weight is not None)
-        with backend.open(budget) as runner, show_progress(self.progress, budget) as display:
+        with (
+            open_checkpoint(self.checkpoint, budget) as checkpoint,
+            backend.open(budget) as runner,
+            show_progress(self.progress, budget) as display,
+        ):
             inputs = self._check_inputs(X, y, teacher, scoring, self._route(sample_weight, params))
-            runner.prepare(inputs.learner, inputs.pool, inputs.settings)
+            past = self._find_past(inputs, checkpoint, budget)
+            if past is None or not past.is_over(budget):
+                runner.prepare(inputs.learner, inputs.pool, inputs.settings)
             outlook = _make_outlook(budget, inputs.settings, killable=runner.killable)
             session = Session(
                 teacher,
@@ -140,13 +163,53 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
                 labels=inputs.labels,
                 listeners=() if display is None else (display,),
                 on_round=self.on_round,
+                past=past,
+                checkpoint=checkpoint,
             )
             result = session.run()
         self._set_fitted(result)
+        self._keep_state(session.state(result.stop_reason), result, inputs)
         self.time_limit_, self.time_used_ = budget.seconds, budget.elapsed()
         if result.failure is not None:
             warnings.warn(result.failure, LearnerFailedWarning, stacklevel=2)
+        for message in () if checkpoint is None else checkpoint.messages:
+            warnings.warn(message, CheckpointWarning, stacklevel=2)
         return self
+
+    def _find_past(self, inputs: _FitInputs, checkpoint: Checkpoint | None, budget: Budget) -> FitState | None:
+        """Return the fit to go on from, in memory or in the checkpoint, and count its seconds."""
+        fingerprint = inputs.fingerprint
+        stored = None
+        if checkpoint is not None and fingerprint is not None:
+            stored = checkpoint.begin(fingerprint, self._describe_fit(inputs, budget), learner_types(inputs.learner))
+            budget.spent += 0.0 if stored is None else stored.seconds
+        kept: tuple[Fingerprint, FitState] | None = getattr(self, "_kept_state", None)
+        if not self.warm_start or kept is None or kept[0] != fingerprint:
+            return stored
+        budget.spent += kept[1].seconds - (0.0 if stored is None else stored.seconds)
+        budget.seconds += kept[1].seconds
+        return kept[1]
+
+    def _keep_state(self, state: FitState, result: SessionResult, inputs: _FitInputs) -> None:
+        """Keep what the next call with `warm_start` goes on from; it takes five bytes a row."""
+        self.__dict__.pop("_kept_state", None)
+        if self.warm_start:
+            self._kept_state = inputs.fingerprint, replace(state, model=result.model, model_record=state.best)
+
+    def _describe_fit(self, inputs: _FitInputs, budget: Budget) -> dict[str, Any]:
+        """Return what a reader of the checkpoint needs in place of the data."""
+        X, labels = inputs.pool.X, inputs.labels
+        return {
+            "task": "regression" if self._regression else "classification",
+            "classes": [] if labels is None else [_to_json_label(label) for label in labels.classes.tolist()],
+            "features": self.n_features_in_,
+            "columns": list_column_types(X),
+            "learner": self.estimator if isinstance(self.estimator, str) else type(inputs.learner).__name__,
+            "teacher": self.teacher if isinstance(self.teacher, str) else type(self.teacher).__name__,
+            "scoring": _scoring_name(self.scoring) or ("r2" if self._regression else "accuracy"),
+            "time_limit": budget.seconds,
+            "target_type": str(inputs.pool.y.decode(inputs.pool.y.column[:1]).dtype),
+        }
 
     def _check_inputs(
         self, X: Any, y: Any, teacher: Teacher, scoring: Scoring, params: Mapping[str, Any]
@@ -170,15 +233,26 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         scoring = replace(scoring, seed=int(random.randint(_MAX_SEED)) if seed is None else seed)
         labels = target if isinstance(target, Labels) else None
         self.n_rows_in_ = len(target.column)
+        pool = TablePool(features, target, row_params)
         return _FitInputs(
             learner,
-            TablePool(features, target, row_params),
+            pool,
             FitSettings(
                 scoring, fit_params, seed, None if labels is None else labels.classes, find_early_stopping(learner)
             ),
             labels,
             np.random.default_rng(random.randint(_MAX_SEED)),
+            self._describe_inputs(pool, fit_params) if self.checkpoint is not None or self.warm_start else None,
         )
+
+    def _describe_inputs(self, pool: TablePool, fit_params: Mapping[str, Any]) -> Fingerprint:
+        return {
+            "task": "regression" if self._regression else "classification",
+            **describe_rows(pool),
+            **describe_learner(self._make_learner()),
+            "scoring": _scoring_name(self.scoring) or "the default",
+            "other arguments of fit": ", ".join(sorted(fit_params)) or "none",
+        }
 
     def _set_fitted(self, result: SessionResult) -> None:
         estimate = result.estimate
@@ -342,6 +416,14 @@ def _make_deck(inputs: _FitInputs, outlook: Outlook) -> Deck:
     codes = None if inputs.labels is None else inputs.labels.codes
     min_class_rows = 1 if inputs.settings.scoring.is_accuracy else _MIN_CLASS_ROWS
     return Deck(len(inputs.pool), inputs.rng, codes, min_class_rows, outlook)
+
+
+def _to_json_label(label: Any) -> str | bool | int | float:
+    return label if isinstance(label, str | bool | int | float) else str(label)
+
+
+def _scoring_name(scoring: str | Scorer | None) -> str | None:
+    return scoring if scoring is None or isinstance(scoring, str) else describe_value(scoring)
 
 
 def prevent_log_files(learner: Any) -> None:

@@ -170,6 +170,26 @@ def is_frame(X: Any) -> bool:
     return _library_of(X) in ("pandas", "polars", "pyarrow")
 
 
+def list_column_types(X: Any) -> list[tuple[str, str]]:
+    """Return the name and the type of each column of a frame; empty for anything else.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> list_column_types(pd.DataFrame({"a": [1], "b": [0.5]}))
+    [('a', 'int64'), ('b', 'float64')]
+    """
+    match _library_of(X):
+        case "pandas":
+            return [(str(name), str(dtype)) for name, dtype in X.dtypes.items()]
+        case "polars":
+            return [(name, str(dtype)) for name, dtype in X.schema.items()]
+        case "pyarrow":
+            return [(column.name, str(column.type)) for column in X.schema]
+        case _:
+            return []
+
+
 def has_fixed_row_size(X: Any) -> bool:
     """Return whether X is a NumPy array whose rows all take the same number of bytes."""
     return isinstance(X, np.ndarray) and not X.dtype.hasobject

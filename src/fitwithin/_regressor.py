@@ -37,6 +37,13 @@ class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # typ
         Whether to show a live display; "auto" shows it on a terminal or in a notebook.
     on_round : callable, optional
         Called with each finished `Round`; returning True stops early and keeps the best model.
+    checkpoint : str, path-like or None, default=None
+        A file for the best model and the state of the fit, written while it runs. After a kill, a reboot or a
+        deadline, the same call goes on from it. `time_limit` then counts all calls together. Needs the extra
+        ``fitwithin[models]``.
+    warm_start : bool, default=False
+        Whether the next `fit` on the same rows goes on where this one ended, with a new `time_limit`. It never
+        returns a model with a lower score on the validation rows. Other rows or another learner begin again.
     random_state : int, RandomState or None, default=None
         Seed of every choice of rows. If it is set, it also sets every `random_state` that the learner leaves at
         None.

@@ -96,6 +96,7 @@ class CostModel:
         self._exam_seconds_per_row = 0.0
         self._residuals: list[float] = []
         self._first_number = 1
+        self._write_seconds: dict[int, float] = {}
 
     def observe_fit(self, rows: int, seconds: float) -> None:
         """Learn from a fit: the seconds it took, or would have taken to its end."""
@@ -127,6 +128,14 @@ class CostModel:
             self._save_and_load_seconds_per_row = (finished.seconds_model + load_seconds) / finished.rows
         if finished.number > self._first_number:
             self._least_overhead = min(self._least_overhead, self._overhead_of(finished))
+
+    def observe_write(self, rows: int, seconds: float) -> None:
+        """Learn how long writing the model of a lesson to a checkpoint takes; 0 without one.
+
+        The budget reserves these seconds for the best model, so only their growth is added to a prediction.
+        """
+        self._write_seconds.pop(rows, None)
+        self._write_seconds[rows] = seconds
 
     def observations(self) -> dict[str, Any]:
         """Return everything that was learned but the last round, as values for JSON."""
@@ -192,8 +201,17 @@ class CostModel:
         last = self._last_round
         seconds = self._overhead_of(last)
         growing = max(0.0, seconds - self._least_overhead - _ROUND_SECONDS) * (rows / last.rows - 1)
+        growing = max(0.0, growing) + self._write_growth_seconds(rows)
         limit = _MAX_OVERHEAD_SHARE * self.fit_seconds(rows)
-        return max(seconds, _ROUND_SECONDS) + min(max(0.0, growing), limit)
+        return max(seconds, _ROUND_SECONDS) + min(growing, limit)
+
+    def _write_growth_seconds(self, rows: int) -> float:
+        """Seconds that writing a model of this number of rows takes beyond those of the last one."""
+        if len(self._write_seconds) < 2:
+            return 0.0
+        (size, seconds), (other, took), *_ = reversed(self._write_seconds.items())
+        slope = (seconds - took) / (size - other)
+        return min(max(0.0, slope), seconds / size) * max(0, rows - size)
 
     def _overhead_of(self, finished: Round) -> float:
         # The first hand-over waits for a process to start, which happens once and does not grow with the rows.

@@ -247,7 +247,7 @@ def _checksum_text(text: bytes) -> bytes:
 def _write_record(out: BinaryIO, record: Record) -> None:
     """Write a record without a copy of its parts in memory: its header comes last, in its place."""
     sizes = {name: part.stat().st_size if isinstance(part, Path) else len(part) for name, part in record.parts.items()}
-    text = json.dumps({"values": record.values, "parts": sizes}).encode("ascii")
+    text = json.dumps({"values": record.values, "parts": sizes}, default=_to_python).encode("ascii")
     head = _TEXT_LENGTH.pack(len(text)) + text
     start = out.tell()
     out.write(bytes(_HEADER.size))
@@ -260,6 +260,13 @@ def _write_record(out: BinaryIO, record: Record) -> None:
     out.seek(start)
     out.write(_HEADER.pack(record.kind, size, checksum))
     out.seek(0, os.SEEK_END)
+
+
+def _to_python(value: Any) -> Any:
+    """Return a number of NumPy as Python's own."""
+    if not hasattr(value, "item"):
+        raise TypeError(f"{type(value).__name__} is neither text nor a number")
+    return value.item()
 
 
 def _read_pieces(part: bytes | memoryview | Path) -> Iterator[bytes | memoryview]:

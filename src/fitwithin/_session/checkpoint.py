@@ -79,7 +79,8 @@ class Checkpoint:
     """
 
     def __init__(self, target: str | os.PathLike[str], budget: Budget) -> None:
-        self.path = Path(os.fspath(target))
+        # The program may change its working folder meanwhile.
+        self.path = Path(os.fspath(target)).absolute()
         self.messages: list[str] = []
         self._budget = budget
         self._reader = CheckpointReader(self.path)
@@ -97,39 +98,41 @@ class Checkpoint:
         self._base_bytes = 0
         self._stopped = threading.Event()
 
-    def read(self) -> FitState | None:
-        """Return the state in the file, without its model; None without a file."""
-        if not self.path.exists():
-            return None
-        self._content = self._reader.read()
-        return self._content.state
-
-    def begin(self, fingerprint: Fingerprint, facts: Mapping[str, Any], trusted_types: Sequence[str]) -> None:
-        """Compare the file with the fit that wants to go on, and from now on note the time that passes.
+    def begin(
+        self, fingerprint: Fingerprint, facts: Mapping[str, Any], trusted_types: Sequence[str]
+    ) -> FitState | None:
+        """Return the state in the file, if there is one of this fit, and from now on note the time that passes.
 
         Raises
         ------
         UserInputError
-            If the file is of other rows or of another learner.
+            If the file is of other rows or of another learner, or cannot be read.
         """
         self._fingerprint, self._facts, self._trusted_types = fingerprint, facts, trusted_types
+        self._content = self._reader.read() if self.path.exists() else None
         if self._content is not None:
             differences = find_differences(self._content.fingerprint, fingerprint)
-            if differences:
+            if differences and self._content.state.best is None:
+                # A fit that ended before its first model, such as one with an error in its data: nothing to lose.
+                self._content = None
+                self.path.unlink()
+            elif differences:
                 raise UserInputError(
                     f"The checkpoint {self.path} is of another fit. {join_names(differences, _MAX_DIFFERENCES)}.",
                     "Name another file, or delete this one to begin again.",
                 )
+        if self._content is not None:
             record = self._content.state.model_record
             self._stored_number = None if record is None else record.number
             self._base_bytes = self.path.stat().st_size
         threading.Thread(target=self._note_time, name="fitwithin-checkpoint", daemon=True).start()
+        return self._load_state()
 
-    def load_model(self, state: FitState) -> FitState:
-        """Return the state in the file with its model."""
+    def _load_state(self) -> FitState | None:
         if self._content is None or self._content.model_position is None:
-            return state
-        return replace(state, model=self._reader.load_model(self._content, self._trusted_types))
+            return None if self._content is None else self._content.state
+        model = self._reader.load_model(self._content, self._trusted_types)
+        return replace(self._content.state, model=model)
 
     def reserved_seconds(self, model: SavedModel) -> float:
         """Seconds before the deadline to keep for writing this model; 0.0 if it will hardly be written."""
@@ -179,8 +182,12 @@ class Checkpoint:
         try:
             unknown = set(model.dump(path)) - set(self._trusted_types)
             reason = f"it holds {', '.join(sorted(unknown))}, which the next call could not trust" if unknown else ""
+        except OSError:
+            raise
         except NotStorable as error:
             reason = str(error)
+        except Exception as error:  # A model of the user's own may raise anything.
+            reason = f"{type(error).__name__}: {error}"
         if reason:
             self._can_store = False
             self.messages.append(
@@ -218,7 +225,8 @@ class Checkpoint:
         """Turn a full disk or a lost folder into a message, once."""
         try:
             yield
-        except (OSError, DamagedFile, NewerVersion) as error:
+        except (OSError, DamagedFile, NewerVersion, TypeError, ValueError) as error:
+            # The last two: notes of a teacher that JSON cannot hold.
             if not self._has_failed:
                 self._has_failed = True
                 self.messages.append(

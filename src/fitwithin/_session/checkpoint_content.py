@@ -116,9 +116,11 @@ class CheckpointReader:
             history=tuple(round_from_values(entry) for entry in values["history"]),
             cost=dict(values["cost"]),
             marks=_unpack_marks(self.file.read_part(parts["marks"]), n_rows),
+            was_cut_short=bool(values["was_cut_short"]),
             best=None if best is None else ModelRecord.from_values(best, self._read_rows(parts.get("rows"), n_rows)),
             validation_rows=self._read_rows(parts["validation_rows"], n_rows),
             holdout_rows=self._read_rows(parts["holdout_rows"], n_rows),
+            teacher=str(values["teacher"]),
             notes=dict(values["notes"]),
             model_record=None if model_position is None else self._read_model_record(model_position, n_rows),
         )
@@ -192,9 +194,11 @@ def make_state_record(state: FitState, fingerprint: Fingerprint, facts: Mapping[
         "n_rows": n_rows,
         "seconds": state.seconds,
         "stop_reason": state.stop_reason,
-        "history": [_to_values(finished) for finished in state.history],
+        "history": [asdict(finished) for finished in state.history],
         "cost": state.cost,
+        "was_cut_short": state.was_cut_short,
         "best": None if best is None else best.to_values(),
+        "teacher": state.teacher,
         "notes": state.notes,
         "fingerprint": fingerprint,
         "facts": facts,
@@ -214,11 +218,6 @@ def make_model_record(best: ModelRecord, path: Path, n_rows: int) -> Record:
 
 def _rows_part(best: ModelRecord, n_rows: int) -> dict[str, memoryview]:
     return {} if best.rows is None else {"rows": _pack_rows(best.rows, n_rows)}
-
-
-def _to_values(finished: Any) -> dict[str, Any]:
-    """Return a round with Python's own numbers."""
-    return {name: value.item() if hasattr(value, "item") else value for name, value in asdict(finished).items()}
 
 
 def _row_dtype(n_rows: int) -> np.dtype[Any]:

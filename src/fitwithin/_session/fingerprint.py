@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from fitwithin._core.target import Array
-from fitwithin._pools import LabeledRows, TablePool, is_frame
+from fitwithin._pools import LabeledRows, TablePool, is_frame, list_column_types
 
 _SAMPLED_ROWS = 256
 """Rows of X whose values are compared, evenly spaced: on a disk that must seek, each may take 10 ms."""
@@ -48,8 +48,7 @@ def describe_rows(pool: TablePool) -> Fingerprint:
         "values of y": _hash_column(pool.y.decode(_thin_out(pool.y.column))),
     }
     if is_frame(X):
-        names = getattr(X, "column_names", X.columns)
-        described["column names of X"] = _shorten(", ".join(map(str, names)))
+        described["column names of X"] = _shorten(", ".join(name for name, _ in list_column_types(X)))
     for name, column in sorted(pool.row_params.items()):
         described[name] = _hash_column(_thin_out(column))
     return described
@@ -69,7 +68,7 @@ def describe_learner(learner: Any) -> Fingerprint:
     described = {"learner": type_name(type(learner))}
     for name, value in sorted(parameters.items()):
         if name.split("__")[-1] not in _NOT_COMPARED:
-            described[f"its {name}"] = _shorten(_describe_value(value))
+            described[f"its {name}"] = _shorten(describe_value(value))
     return described
 
 
@@ -113,18 +112,19 @@ def _is_function(value: Any) -> bool:
     return callable(value) and hasattr(value, "__name__")
 
 
-def _describe_value(value: Any) -> str:
+def describe_value(value: Any) -> str:
+    """Return a text that is the same for the same value in every process."""
     if value is None or isinstance(value, str | bool | int | float | complex | bytes | np.generic):
         return repr(value)
     if isinstance(value, np.ndarray):
         return f"array {value.shape} {_hash_column(value.ravel())}"
     if isinstance(value, list | tuple | set | frozenset):
-        entries = [_describe_value(entry) for entry in value]
+        entries = [describe_value(entry) for entry in value]
         return (
             f"{type(value).__name__}({', '.join(sorted(entries) if isinstance(value, set | frozenset) else entries)})"
         )
     if isinstance(value, dict):
-        return f"dict({', '.join(f'{_describe_value(key)}: {_describe_value(entry)}' for key, entry in value.items())})"
+        return f"dict({', '.join(f'{describe_value(key)}: {describe_value(entry)}' for key, entry in value.items())})"
     # The parameters of an estimator are listed on their own; other objects may show their address.
     return type_name(value if isinstance(value, type) or _is_function(value) else type(value))
 
@@ -139,9 +139,8 @@ def _describe_type(X: Any) -> str:
     if sparse.issparse(X):
         return f"sparse {X.dtype}"
     if is_frame(X):
-        types = getattr(X, "dtypes", None)
-        types = X.schema.types if types is None else types
-        return _shorten(f"{type(X).__module__.partition('.')[0]} frame of {', '.join(map(str, types))}")
+        types = ", ".join(type_ for _, type_ in list_column_types(X))
+        return _shorten(f"{type(X).__module__.partition('.')[0]} frame of {types}")
     return str(X.dtype)
 
 
@@ -169,7 +168,7 @@ def _hash_columns(columns: list[Array]) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for column in columns:
         if column.dtype.hasobject:
-            digest.update("\n".join(map(_describe_value, column.ravel().tolist())).encode("utf-8", "surrogatepass"))
+            digest.update("\n".join(map(describe_value, column.ravel().tolist())).encode("utf-8", "surrogatepass"))
         else:
             digest.update(np.ascontiguousarray(column).view(np.uint8).data if column.size else b"")
     return f"hash {digest.hexdigest()}"

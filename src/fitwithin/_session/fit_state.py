@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
+from fitwithin._core.budget import Budget
 from fitwithin._core.records import ClassCounts, Estimate, ResumePoint, Round, Rows, StopReason
 
 Marks = npt.NDArray[np.uint8]
@@ -93,10 +94,14 @@ class FitState:
         The observations of the cost model.
     marks : array of uint8
         The use that each row was put to.
+    was_cut_short : bool
+        Whether the last fit was stopped early.
     best : ModelRecord or None
         The best model.
     validation_rows, holdout_rows : array of int
         The rows of the last exams for these purposes.
+    teacher : str
+        Name of the teacher's class.
     notes : dict
         What the teacher noted on its deck.
     model : estimator or None
@@ -110,9 +115,11 @@ class FitState:
     history: tuple[Round, ...]
     cost: Mapping[str, Any]
     marks: Marks
+    was_cut_short: bool
     best: ModelRecord | None
     validation_rows: Rows
     holdout_rows: Rows
+    teacher: str = ""
     notes: Mapping[str, Any] = field(default_factory=dict)
     model: Any = None
     model_record: ModelRecord | None = None
@@ -128,8 +135,11 @@ class FitState:
     @property
     def is_finished(self) -> bool:
         """Whether more time would not give a better model."""
-        was_cut_short = self.best is not None and self.best.was_cut_short
-        return self.stop_reason in FINISHED and not was_cut_short
+        return self.stop_reason in FINISHED and not self.was_cut_short
+
+    def is_over(self, budget: Budget) -> bool:
+        """Whether the stored model is all that a call with this budget can return."""
+        return self.model is not None and (budget.is_spent or (self.is_finished and self.lost_best is None))
 
     @property
     def resume_point(self) -> ResumePoint | None:

@@ -72,6 +72,8 @@ def no_model_error(budget: Budget, n_rounds: int, status: str) -> NoModelInTime:
             "A teacher that returns its best model must yield Exam(rows), or set returns = 'last'.",
         )
     elapsed = budget.elapsed()
+    if budget.spent:
+        status += f" ({budget.spent:.2f} s of it in earlier calls)"
     limit = max(_MIN_RECOMMENDED_LIMIT, _round_up(2 * elapsed))
     return NoModelInTime(
         f"No model within the limit of {budget.seconds:g} s: after {elapsed:.2f} s {status}. "

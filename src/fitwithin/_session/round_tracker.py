@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from fitwithin._core.budget import Clock
 from fitwithin._core.records import ClassCounts, Estimate, Exam, Lesson, Mask, Purpose, Round, Rows
@@ -47,6 +48,10 @@ class OpenRound:
         The model, once it was accepted as the best one and saved.
     saved_at : float or None
         Seconds since the start of `fit` when it was.
+    lesson : array of int or None
+        The row numbers of its lesson; None if its model continued with the one before.
+    was_cut_short : bool
+        Whether the fit was stopped early.
     """
 
     number: int
@@ -61,6 +66,8 @@ class OpenRound:
     estimates: tuple[Estimate | None, Estimate | None] | None = None
     saved: SavedModel | None = None
     saved_at: float | None = None
+    lesson: Rows | None = None
+    was_cut_short: bool = False
     validation_rows: int = 0
     handover_seconds: float = 0.0
     fit_seconds: float = 0.0
@@ -71,6 +78,7 @@ class OpenRound:
         """Note the fit."""
         self.handover_seconds += report.handover_seconds
         self.fit_seconds = report.fit_seconds
+        self.was_cut_short = report.skipped_seconds > 0
 
     def add_exam(self, report: ExamReport, fresh: Mask, purpose: Purpose) -> None:
         """Note an exam, and which of its rows were fresh."""
@@ -138,6 +146,8 @@ class RoundTracker:
         The finished rounds.
     slowest_choice : float
         Seconds of the teacher's slowest choice so far.
+    last_exams : dict of array of int
+        The rows of the last exam for each purpose.
     """
 
     def __init__(self, n_rows: int, clock: Clock, labels: Labels | None = None) -> None:
@@ -150,6 +160,22 @@ class RoundTracker:
         self.slowest_choice = 0.0
         self.current: OpenRound | None = None
         self.history: list[Round] = []
+        self.last_exams: dict[Purpose, Rows] = {}
+
+    @property
+    def was_cut_short(self) -> bool:
+        """Whether the last fit was stopped early."""
+        return self._last is not None and self._last.was_cut_short
+
+    @property
+    def marks(self) -> npt.NDArray[np.uint8]:
+        """The use that each row was put to: 1 for training, 2 for training or an exam."""
+        return self._marks
+
+    def restore(self, marks: npt.NDArray[np.uint8], history: Sequence[Round]) -> None:
+        """Go on from the rounds of an earlier fit on the same rows."""
+        self._marks |= marks
+        self.history += history
 
     @contextmanager
     def timing_choice(self) -> Iterator[None]:
@@ -206,6 +232,7 @@ class RoundTracker:
             class_counts=self._count_classes(new if continues else rows, before),
             has_every_row=n_rows_trained >= len(self._marks) and (continues or self._covers_pool(rows)),
             predicted_fit=predicted_fit,
+            lesson=None if continues else rows,
         )
         self._marks[rows] |= _TRAINED | _SEEN
         return self.current
@@ -235,6 +262,7 @@ class RoundTracker:
     def add_exam(self, rows: Rows, report: ExamReport, purpose: Purpose = "mistakes") -> None:
         """Note an exam; validation rows never count as fresh, holdout rows always do."""
         fresh = (self._marks[rows] & _SEEN == 0) & (purpose != "validation")
+        self.last_exams[purpose] = rows
         if self.current is not None:
             self.current.add_exam(report, fresh, purpose)
         if purpose != "holdout":

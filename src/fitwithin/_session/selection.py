@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from fitwithin._core.records import ClassCounts, Estimate, Returns
+from fitwithin._core.records import ClassCounts, Estimate, Returns, Rows
+from fitwithin._session.fit_state import FitState, ModelRecord
+from fitwithin._session.loaded_model import LoadedModel
 from fitwithin.backends import SavedModel
 
 
@@ -25,6 +27,14 @@ class Candidate:
         The score that it is compared by.
     fresh_estimate : Estimate or None
         The score over rows that had no part in training or choosing.
+    number : int
+        Its round.
+    lesson : array of int or None
+        The numbers of these rows; None if it continued with the model before.
+    fit_seconds : float
+        Seconds of its fit.
+    was_cut_short : bool
+        Whether its fit was stopped early.
     """
 
     model: SavedModel
@@ -32,6 +42,39 @@ class Candidate:
     class_counts: ClassCounts | None = None
     estimate: Estimate | None = None
     fresh_estimate: Estimate | None = None
+    number: int = 0
+    lesson: Rows | None = None
+    fit_seconds: float = 0.0
+    was_cut_short: bool = False
+
+    @property
+    def record(self) -> ModelRecord:
+        """Everything but the model."""
+        return ModelRecord(
+            number=self.number,
+            n_rows=self.n_rows,
+            rows=self.lesson,
+            class_counts=self.class_counts,
+            estimate=self.estimate,
+            fresh_estimate=self.fresh_estimate,
+            fit_seconds=self.fit_seconds,
+            was_cut_short=self.was_cut_short,
+        )
+
+    @classmethod
+    def from_record(cls, model: SavedModel, record: ModelRecord) -> Candidate:
+        """Return a model of an earlier fit."""
+        return cls(
+            model=model,
+            n_rows=record.n_rows,
+            class_counts=record.class_counts,
+            estimate=record.estimate,
+            fresh_estimate=record.fresh_estimate,
+            number=record.number,
+            lesson=record.rows,
+            fit_seconds=record.fit_seconds,
+            was_cut_short=record.was_cut_short,
+        )
 
 
 class ModelSelector:
@@ -41,6 +84,9 @@ class ModelSelector:
     ----------
     returns : {"best", "last"}
         Which model the teacher wants back.
+    stored : Candidate, optional
+        The best model of an earlier fit. It stays unless a new one is at least as good: by its score, or without
+        scores by its rows.
 
     Attributes
     ----------
@@ -48,16 +94,29 @@ class ModelSelector:
         The best model so far.
     """
 
-    def __init__(self, returns: Returns) -> None:
+    def __init__(self, returns: Returns, stored: Candidate | None = None) -> None:
         self._returns = returns
-        self.best: Candidate | None = None
+        self._stored = stored
+        self.best = stored
 
     @property
     def accepts_every_model(self) -> bool:
         """Whether every new model replaces the one before, whatever its score."""
         return self._returns == "last"
 
-    def prefers(self, estimate: Estimate | None, *, validated: bool = False, has_every_row: bool = False) -> bool:
+    def accepts_unseen(self, n_rows: int) -> bool:
+        """Whether a new model on this number of rows replaces the one before without an exam."""
+        return self.accepts_every_model and (self._stored is None or n_rows >= self._stored.n_rows)
+
+    def prefers(
+        self,
+        estimate: Estimate | None,
+        *,
+        validated: bool = False,
+        has_every_row: bool = False,
+        n_rows: int | None = None,
+        same_rows: bool = True,
+    ) -> bool:
         """Whether a new model replaces the best one.
 
         Parameters
@@ -70,12 +129,18 @@ class ModelSelector:
             Otherwise its lower bound must be higher, as in the paper.
         has_every_row : bool, default=False
             Whether it was trained on every row of the pool, which needs no exam.
+        n_rows : int, optional
+            Rows that it was trained on, to be compared with those of a stored model.
+        same_rows : bool, default=True
+            Whether a stored model was examined on the same validation rows.
         """
         if self.accepts_every_model:
-            return True
+            return n_rows is None or self.accepts_unseen(n_rows)
         best = None if self.best is None or not _is_finite(self.best.estimate) else self.best.estimate
         if estimate is not None and not _is_finite(estimate) and self.best is not None:
             # A metric that is not defined on the rows, or a model that predicts NaN.
+            return False
+        if validated and estimate is not None and not self._beats_stored(estimate, n_rows or 0, same_rows=same_rows):
             return False
         if has_every_row:
             return True
@@ -83,7 +148,20 @@ class ModelSelector:
             return False
         if best is None:
             return True
+        if validated and self.best is self._stored:
+            # It was compared above.
+            return True
         return not is_worse(estimate, best) if validated else estimate.low > best.low
+
+    def _beats_stored(self, estimate: Estimate, n_rows: int, *, same_rows: bool) -> bool:
+        """Whether a new model is at least as good as the stored one, if there is one."""
+        stored = self._stored
+        if stored is None or stored.estimate is None or not _is_finite(stored.estimate):
+            return True
+        if estimate.value >= stored.estimate.value:
+            return True
+        # On other rows the score of the smaller model may be luck.
+        return not same_rows and n_rows > stored.n_rows and estimate.high >= stored.estimate.low
 
     def replace_best(self, candidate: Candidate) -> None:
         """Make a model the best one, and discard the one before."""
@@ -100,6 +178,13 @@ class ModelSelector:
         """Discard the best model; it was loaded, or is not wanted."""
         if self.best is not None:
             self.best.model.discard()
+
+
+def find_stored_model(past: FitState) -> Candidate | None:
+    """Return the model of an earlier fit; None if it was not stored."""
+    if past.model is None or past.model_record is None:
+        return None
+    return Candidate.from_record(LoadedModel(past.model), past.model_record)
 
 
 def _is_finite(estimate: Estimate | None) -> bool:

@@ -12,9 +12,11 @@ from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfTime
 from fitwithin._core.records import Answers, Estimate, Exam, Lesson, OnRound, Round, Rows, StopReason
 from fitwithin._core.target import Labels
+from fitwithin._session.checkpoint import Checkpoint
+from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.result import SessionResult, no_model_error
 from fitwithin._session.round_tracker import OpenRound, RoundTracker
-from fitwithin._session.selection import Candidate, ModelSelector
+from fitwithin._session.selection import Candidate, ModelSelector, find_stored_model
 from fitwithin.backends import Runner
 from fitwithin.teachers import Deck, Requests, Teacher
 
@@ -56,6 +58,10 @@ class Session:
         Told what the session does.
     on_round : callable, optional
         Called with each finished `Round`; stops the session by returning True.
+    past : FitState, optional
+        An earlier fit on the same rows, to go on from.
+    checkpoint : Checkpoint, optional
+        Where to store the session while it runs.
     """
 
     def __init__(
@@ -69,6 +75,8 @@ class Session:
         labels: Labels | None = None,
         listeners: Sequence[Listener] = (),
         on_round: OnRound | None = None,
+        past: FitState | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self.teacher = teacher
         self.runner = runner
@@ -78,10 +86,14 @@ class Session:
         self.listeners = listeners
         self.on_round = on_round
         self._tracker = RoundTracker(deck.size, budget.clock, labels)
-        self._selector = ModelSelector(teacher.returns)
+        self._past = past
+        self._checkpoint = checkpoint
+        self._selector = ModelSelector(teacher.returns, None if past is None else find_stored_model(past))
         self._activity = "getting ready"
         self._status = "the learner had not started"
         self._failure: str | None = None
+        if past is not None:
+            self._restore(past)
 
     def run(self) -> SessionResult:
         """Teach until the time is up or nothing is left to teach, and return the best model.
@@ -93,14 +105,62 @@ class Session:
         LearnerFailed
             If the learner's process died before the first model.
         """
+        past = self._past
         try:
-            return self._result(self._teach_until_stopped())
+            if past is not None and past.is_over(self.budget):
+                return self._result(past.stop_reason if past.is_finished and past.stop_reason else "time")
+            self._write_checkpoint()
+            reason = self._teach_until_stopped()
+            try:
+                self._write_checkpoint(reason)
+            except KeyboardInterrupt:
+                if reason == "interrupted":
+                    raise
+                reason = "interrupted"
+            return self._result(reason)
         finally:
             self._selector.close()
+
+    def _restore(self, past: FitState) -> None:
+        """Go on with rounds, costs and rows of an earlier fit."""
+        self._tracker.restore(past.marks, past.history)
+        self.outlook.cost.restore(past.cost, past.history[-1] if past.history else None)
+        if past.teacher == type(self.teacher).__name__:
+            # Another teacher may have taught the rows that this one keeps for validation.
+            self._tracker.last_exams.update({"validation": past.validation_rows, "holdout": past.holdout_rows})
+            self.deck.resume_point = past.resume_point
+            self.deck.notes.update(past.notes)
+
+    def state(self, reason: StopReason | None = None) -> FitState:
+        """Return the fit so far, for a later one to go on from."""
+        best, exams, none = self._selector.best, self._tracker.last_exams, np.zeros(0, dtype=np.int32)
+        return FitState(
+            seconds=self.budget.elapsed(),
+            stop_reason=reason,
+            history=tuple(self._tracker.history),
+            cost=self.outlook.cost.observations(),
+            marks=self._tracker.marks,
+            was_cut_short=self._tracker.was_cut_short,
+            best=None if best is None else best.record,
+            validation_rows=exams.get("validation", none),
+            holdout_rows=exams.get("holdout", none),
+            teacher=type(self.teacher).__name__,
+            notes=dict(self.deck.notes),
+        )
+
+    def _write_checkpoint(self, reason: StopReason | None = None) -> None:
+        if self._checkpoint is not None:
+            best = self._selector.best
+            model = None if best is None else best.model
+            self._checkpoint.write(self.state(reason), model, is_last=reason is not None)
 
     def _teach_until_stopped(self) -> StopReason:
         reason: StopReason
         try:
+            if self._past is not None and self._past.lost_best is not None:
+                self._fit_again(self._past.lost_best)
+                if self._past.is_finished and self._past.stop_reason is not None:
+                    return self._past.stop_reason
             return self._carry_out(self.teacher.teach(self.deck))
         except OutOfTime as error:
             self._status = str(error) or self._status
@@ -118,6 +178,16 @@ class Session:
             overall, fresh_estimate = current.estimates or (None, None)
             self._close_round(current, current.validation_estimate or overall, fresh_estimate)
         return reason
+
+    def _fit_again(self, lost: ModelRecord) -> None:
+        """Fit the best model of an earlier call, which could not be stored, on the same rows."""
+        if lost.rows is None or not self.outlook.may_finish(len(lost.rows)):
+            return
+        self._teach(lost.rows, Lesson(lost.rows, within=lost.fit_seconds if lost.was_cut_short else None))
+        current = self._current()
+        if current.saved is None:
+            self._save(current, lost.estimate, lost.fresh_estimate)
+        self._close_round(current, lost.estimate, lost.fresh_estimate)
 
     def _carry_out(self, requests: Requests) -> StopReason:
         answers: Answers | None = None
@@ -161,7 +231,7 @@ class Session:
         report = self.runner.fit(rows, lesson.batch, lesson.within)
         current.add_fit(report)
         self.outlook.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds)
-        if self._selector.accepts_every_model:
+        if self._selector.accepts_unseen(current.n_rows_trained):
             # Save it before its exams, which may take long.
             self._save(current)
 
@@ -172,7 +242,7 @@ class Session:
         self.outlook.cost.observe_exam(len(rows), report.handover_seconds + report.exam_seconds)
         score = self._score(len(rows)) if exam.purpose in ("score", "validation") else None
         if exam.purpose == "validation" and score is not None:
-            self._compare_by_validation(score)
+            self._compare_by_validation(score, rows)
         elif self._current().saved is not None:
             # The deadline may come before the end of the round, and the model's score must not be lost.
             self._estimates(self._current())
@@ -187,13 +257,18 @@ class Session:
         current.add_score(report)
         return report.selected
 
-    def _compare_by_validation(self, estimate: Estimate) -> None:
+    def _compare_by_validation(self, estimate: Estimate, rows: Rows) -> None:
         """Choose between the new model and the best one, and save the winner at once."""
         current = self._current()
         current.validation_estimate = estimate
+        same_rows = self._past is not None and np.array_equal(rows, self._past.validation_rows)
         # A model that is validated again stays the best one, with its last score.
         if current.saved is None and self._selector.prefers(
-            estimate, validated=True, has_every_row=current.has_every_row
+            estimate,
+            validated=True,
+            has_every_row=current.has_every_row,
+            n_rows=current.n_rows_trained,
+            same_rows=same_rows,
         ):
             self._save(current, estimate)
 
@@ -205,7 +280,9 @@ class Session:
         estimate, fresh_estimate = self._estimates(current)
         if current.validation_estimate is not None:
             estimate = current.validation_estimate
-        elif current.saved is None and self._selector.prefers(estimate, has_every_row=current.has_every_row):
+        elif current.saved is None and self._selector.prefers(
+            estimate, has_every_row=current.has_every_row, n_rows=current.n_rows_trained
+        ):
             self._save(current, estimate, fresh_estimate)
         return self._close_round(current, estimate, fresh_estimate)
 
@@ -226,8 +303,20 @@ class Session:
         if self.budget.seconds - self.budget.elapsed() < model.load_seconds:
             model.discard()
             raise OutOfTime
-        self.budget.reserved = model.load_seconds
-        candidate = Candidate(model, current.n_rows_trained, current.class_counts, estimate, fresh_estimate)
+        write_seconds = 0.0 if self._checkpoint is None else self._checkpoint.reserved_seconds(model)
+        self.budget.reserved = model.load_seconds + write_seconds
+        self.outlook.cost.observe_write(current.n_rows_trained, write_seconds)
+        candidate = Candidate(
+            model,
+            current.n_rows_trained,
+            current.class_counts,
+            estimate,
+            fresh_estimate,
+            current.number,
+            current.lesson,
+            current.fit_seconds,
+            current.was_cut_short,
+        )
         self._selector.replace_best(candidate)
         current.saved, current.saved_at = model, self.budget.elapsed()
 
@@ -238,6 +327,7 @@ class Session:
         finished = self._tracker.close(current, estimate, self.budget.elapsed())
         load_seconds = 0.0 if current.saved is None else current.saved.load_seconds
         self.outlook.cost.observe_round(finished, load_seconds)
+        self._write_checkpoint()
         for listener in self.listeners:
             listener.on_round(finished)
         return self.on_round is not None and bool(self.on_round(finished))

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fitwithin._core.records import Estimate, Lesson, Returns, Rows, StopReason, examine
+from fitwithin._core.records import Estimate, Lesson, ResumePoint, Returns, Rows, StopReason, examine
 from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._deck import SMALL_POOL_ROWS, Deck, FirstSize, check_fraction
 
@@ -20,6 +20,11 @@ _FIRST_FRACTION = 0.005  # of the pool: the paper's m0
 _MIN_FIRST_ROWS = 250  # the cost of fewer rows says little about the cost of many
 _MAX_FIRST_FRACTION = 0.1  # of the pool, which `_MIN_FIRST_ROWS` may take of a small one
 _FIRST_TIME = 0.25  # then the learner is asked to stop
+
+# Notes for a later fit that goes on from this one
+_NOTE_VALIDATED = "validation rows chosen"
+_NOTE_EMPHASIS = "emphasis"
+_NOTE_ERROR_RATE = "error rate"
 
 
 class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -67,12 +72,21 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
             state = TeachingState(deck, deck.size)
             yield from state.teach_and_validate(state.lesson)
             return "all rows"
-        state = TeachingState(deck, max(_FIRST_FRACTION, min(_MIN_FIRST_ROWS / deck.size, _MAX_FIRST_FRACTION)))
-        yield from state.teach_and_validate(state.lesson, _FIRST_TIME)
-        yield from state.enlarge_validation_set()
-        search = MistakeSearch(self.alpha)
-        has_emphasis = (yield from run_trial(state, search)) if self.emphasis == "trial" else self.emphasis
-        return (yield from _grow_lessons(state, search if has_emphasis else None))
+        past, search = deck.resume_point, MistakeSearch(self.alpha)
+        if past is not None and _NOTE_VALIDATED in past.notes:
+            state = TeachingState.resume(deck, past)
+        else:
+            deck.notes.clear()
+            state = TeachingState(deck, max(_FIRST_FRACTION, min(_MIN_FIRST_ROWS / deck.size, _MAX_FIRST_FRACTION)))
+            yield from state.teach_and_validate(state.lesson, _FIRST_TIME)
+            yield from state.enlarge_validation_set()
+        deck.notes[_NOTE_VALIDATED] = True
+        if self.emphasis != "trial":
+            deck.notes[_NOTE_EMPHASIS] = self.emphasis
+        elif _NOTE_EMPHASIS not in deck.notes:
+            deck.notes[_NOTE_EMPHASIS] = yield from run_trial(state, search)
+        yield from state.teach_longer()
+        return (yield from _grow_lessons(state, search if deck.notes[_NOTE_EMPHASIS] else None))
 
 
 def _grow_lessons(state: TeachingState, search: MistakeSearch | None) -> Subgenerator[StopReason]:
@@ -89,6 +103,7 @@ def _grow_lessons(state: TeachingState, search: MistakeSearch | None) -> Subgene
         has_dropped = last_score is not None and state.score is not None and state.score.value < last_score.value
         if has_dropped or len(state.lesson) == last_size:
             search = None
+            state.deck.notes[_NOTE_EMPHASIS] = False
     return "all rows"
 
 
@@ -300,17 +315,40 @@ class TeachingState:
     """
 
     def __init__(self, deck: Deck, first: FirstSize) -> None:
-        self.deck = deck
-        self.outlook = deck.outlook
-        self.time_limit = deck.outlook.seconds_left
-        self.lesson = deck.opening(first)
+        self._begin(deck, deck.opening(first))
         min_rows = min(_MIN_VALIDATION_ROWS, deck.size // _SMALL_POOL_VALIDATION_ONE_IN)
         self._validation_pool = deck.deal(min(_MAX_VALIDATION_ROWS, max(deck.size // _VALIDATION_ONE_IN, min_rows)))
         self._holdout_pool = deck.deal(len(self._validation_pool))
         self.validation_set = self._validation_pool[:_MIN_VALIDATION_ROWS]
+
+    def _begin(self, deck: Deck, lesson: Rows) -> None:
+        self.deck = deck
+        self.outlook = deck.outlook
+        self.time_limit = deck.outlook.seconds_left
+        self.lesson = lesson
         self.score: Estimate | None = None
         self.error_rate = 0.5
         self.was_cut_short = False
+
+    @classmethod
+    def resume(cls, deck: Deck, past: ResumePoint) -> TeachingState:
+        """Return the state in which an earlier fit ended, with the lesson of its best model."""
+        state = cls.__new__(cls)
+        state._begin(deck, deck.take(past.lesson))
+        state.validation_set = state._validation_pool = deck.take(past.validation_rows)
+        state._holdout_pool = deck.take(past.holdout_rows)
+        state.score, state.was_cut_short = past.score, past.was_cut_short
+        deck.notes.update(past.notes)
+        state.error_rate = float(past.notes.get(_NOTE_ERROR_RATE, state.error_rate))
+        return state
+
+    def teach_longer(self) -> Subgenerator[None]:
+        """Teach a lesson of every row again, if an earlier fit had to cut it short and there is more time now."""
+        past = self.deck.resume_point
+        if past is None or self.deck.left or not self.was_cut_short:
+            return
+        if self.outlook.seconds_left > _MIN_GROWTH * past.fit_seconds:
+            yield from self.teach_and_validate(self.lesson)
 
     @property
     def max_rows(self) -> int:
@@ -349,3 +387,4 @@ class TeachingState:
         if len(answers.rows):
             # A first lesson that takes every row leaves no validation rows, and the error rate stays unknown.
             self.error_rate = answers.mistakes / len(answers.rows)
+            self.deck.notes[_NOTE_ERROR_RATE] = self.error_rate
