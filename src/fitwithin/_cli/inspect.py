@@ -10,7 +10,7 @@ from fitwithin._cli.options import DebugOption, JsonOption, ModelArgument
 
 
 def inspect(model: ModelArgument, json: JsonOption = False, debug: DebugOption = False) -> None:
-    """Show the model card in a model file, without running anything in the file.
+    """Show the model card in a model file or a checkpoint, without running anything in the file.
 
     Example: fitwithin inspect model.skops
     """

@@ -52,6 +52,8 @@ def predict(
 ) -> None:
     """Predict for the rows of a file, in chunks, so that the file may be larger than memory.
 
+    MODEL may be a checkpoint too.
+
     Example: fitwithin predict model.skops new-rows.parquet --out predictions.parquet --proba
     """
     with report_errors(debug=debug):

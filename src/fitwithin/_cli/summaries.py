@@ -112,7 +112,8 @@ def print_model_card(console: Console, path: str, card: ModelCard) -> None:
     training = card.training
     columns = [f"{column.name} ({column.type})" for column in card.columns]
     needed = f"{len(columns)} columns: {join_names(columns, _MAX_COLUMN_NAMES)}"
-    print_line(console, f"{path}: a model for {card.task}, trained {training.get('date', 'at an unknown time')}")
+    kind = "a checkpoint of a model" if training.get("checkpoint") else "a model"
+    print_line(console, f"{path}: {kind} for {card.task}, trained {training.get('date', 'at an unknown time')}")
     lines = {
         "target": f"{card.target} ({card.target_type})",
         "classes": join_names(card.classes, _MAX_CLASS_NAMES) if card.classes else "none: it predicts values",

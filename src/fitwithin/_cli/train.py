@@ -82,6 +82,12 @@ MaxClassesOption = Annotated[int, typer.Option(min=2, help="Refuse a target with
 JobsOption = Annotated[int, typer.Option(min=-1, help="Cores for the learner; -1 for all.")]
 
 
+CheckpointOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Stores the training while it runs; the same command goes on from it."),
+]
+
+
 StoreByPickleOption = Annotated[
     bool,
     typer.Option(
@@ -110,6 +116,7 @@ def train(
     task: TaskOption = "auto",
     max_classes: MaxClassesOption = 1000,
     jobs: JobsOption = -1,
+    checkpoint: CheckpointOption = None,
     limit_includes_reading: IncludeReadingOption = False,
     unsafe_pickle: StoreByPickleOption = False,
     force: ForceOption = False,
@@ -146,5 +153,6 @@ def train(
             limit_includes_reading=limit_includes_reading,
             use_pickle=unsafe_pickle,
             force=force,
+            checkpoint=checkpoint,
         )
         run_training(options, as_json=json)

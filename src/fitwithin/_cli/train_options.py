@@ -43,7 +43,7 @@ class TrainOptions:
 
     Parameters
     ----------
-    data, test, out, report : Path
+    data, test, out, report, checkpoint : Path
         Files.
     target, learner, teacher, scoring, task : str
         Names.
@@ -71,6 +71,7 @@ class TrainOptions:
     limit_includes_reading: bool
     use_pickle: bool
     force: bool
+    checkpoint: Path | None = None
 
     def validate(self) -> TrainInputs:
         """Check everything that can be checked without reading the data.
@@ -107,15 +108,17 @@ class TrainOptions:
     def _validate_paths(self) -> None:
         """Check the output files, which must differ from each other and from the data, even with --force."""
         taken = {path.resolve() for path in (self.data, self.test) if path is not None}
-        outputs = [path for path in (self.out, self.report) if path is not None]
+        outputs = [path for path in (self.out, self.report, self.checkpoint) if path is not None]
         for path in outputs:
             if path.resolve() in taken:
                 raise UserInputError(
-                    f"{path} is named twice; data, model and report must be different files.", "Rename one of them."
+                    f"{path} is named twice; data, model, report and checkpoint must be different files.",
+                    "Rename one of them.",
                 )
             taken.add(path.resolve())
         for path in outputs:
-            validate_output_path(path, force=self.force)
+            # A checkpoint that is there already is gone on from; whether it is one shows when it is read.
+            validate_output_path(path, force=self.force or path is self.checkpoint)
 
     @property
     def chosen_task(self) -> TaskType | None:

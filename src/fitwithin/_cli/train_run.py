@@ -21,15 +21,18 @@ from fitwithin._cli.options import make_learner
 from fitwithin._cli.summaries import print_training_result, print_training_table
 from fitwithin._cli.train_options import TrainInputs, TrainOptions
 from fitwithin._core.exceptions import NoModelInTime
+from fitwithin._session.checkpoint import CheckpointPath
 from fitwithin._tabular import (
     EncodedFeatures,
     Encoding,
     ModelCard,
     TrainingTable,
+    attach_encoder,
     build_pipeline,
     choose_encoding,
     encode_features,
     fit_model,
+    make_initial_card,
     make_model_card,
     make_training_table,
     read_target_column,
@@ -117,13 +120,34 @@ def _seconds_for_fit(options: TrainOptions, start: float) -> float:
 def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: float, *, as_json: bool) -> _TrainedModel:
     target = prepared.table.target
     scoring = options.scoring or ("r2" if target.is_regression else "accuracy")
-    settings = {"teacher": options.teacher, "scoring": options.scoring, "random_state": options.seed}
+    settings: dict[str, Any] = {
+        "teacher": options.teacher,
+        "scoring": options.scoring,
+        "random_state": options.seed,
+        "checkpoint": _make_checkpoint(options, prepared, scoring),
+    }
     # Learners may print, and standard output is for JSON alone.
     with stdout_to_stderr() if as_json else nullcontext():
         model, caught = fit_model(prepared.learner, prepared.features, target, time_limit=seconds, **settings)
         test_result = _score_test_rows(model, prepared.test_rows, scoring)
     seconds_before_fit = options.seconds - seconds
     return _TrainedModel(model, scoring, test_result, caught, seconds_before_fit + model.time_used_)
+
+
+def _make_checkpoint(options: TrainOptions, prepared: _PreparedData, scoring: str) -> CheckpointPath | None:
+    """Return the checkpoint, with what fitwithin predict needs besides the model."""
+    if options.checkpoint is None:
+        return None
+    card = make_initial_card(
+        prepared.features,
+        prepared.table,
+        learner=options.learner,
+        encoding=prepared.encoding,
+        teacher=options.teacher,
+        scoring=scoring,
+        training={"data": options.data.name, "seed": options.seed, "time_limit": options.seconds},
+    )
+    return attach_encoder(options.checkpoint, prepared.features, card)
 
 
 def _score_test_rows(model: Any, test_rows: tuple[Any, Any] | None, scoring: str) -> dict[str, Any] | None:

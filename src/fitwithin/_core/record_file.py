@@ -36,7 +36,11 @@ _COPIED_BYTES = 1 << 20
 
 
 class DamagedFile(Exception):
-    """The file is of another kind, or damaged; the text says which."""
+    """The file is damaged; the text says how."""
+
+
+class OtherKind(Exception):
+    """The file is of another kind."""
 
 
 class NewerVersion(Exception):
@@ -157,7 +161,7 @@ class RecordFile:
 
         Raises
         ------
-        DamagedFile, NewerVersion
+        OtherKind, NewerVersion
             If the file does not begin as it should.
         """
         with self.path.open("rb") as file:
@@ -232,7 +236,7 @@ class RecordFile:
         title, _, version = line.rstrip(b"\n").rpartition(b" ")
         if title == self._title.encode("ascii") and version.isdigit() and int(version) > self._version:
             raise NewerVersion
-        raise DamagedFile(f"it does not begin with {self._title!r}")
+        raise OtherKind(f"it does not begin with {self._title!r}")
 
 
 def _format_slot(number: float) -> bytes:

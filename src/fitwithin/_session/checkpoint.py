@@ -18,7 +18,7 @@ from typing import Any
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import UserInputError, join_names
-from fitwithin._core.record_file import DamagedFile, NewerVersion, Record, RecordPosition
+from fitwithin._core.record_file import NewerVersion, OtherKind, Record, RecordPosition
 from fitwithin._session.checkpoint_content import (
     ATTACHMENTS,
     MODEL,
@@ -169,18 +169,21 @@ class Checkpoint:
         with tempfile.TemporaryDirectory(prefix=f".{self.path.name}.", suffix=".part", dir=self.path.parent) as folder:
             path = Path(folder) / "model.skops"
             with self._plan.timing_model(model.load_seconds):
-                if not self._dump(model, path):
+                trust = self._dump(model, path)
+                if trust is None:
                     self._write_state(state)
                     return
-                self._replace([make_model_record(best, path, len(state.marks))], state)
+                self._replace([make_model_record(best, path, trust, len(state.marks))], state)
         self._stored_number = best.number
 
-    def _dump(self, model: SavedModel, path: Path) -> bool:
-        """Write a model by skops; False if it would not be opened again."""
+    def _dump(self, model: SavedModel, path: Path) -> tuple[str, ...] | None:
+        """Write a model by skops and return the types that must be trusted; None if it would not be opened again."""
         from fitwithin._core.model_file import NotStorable
 
+        trust: tuple[str, ...] = ()
         try:
-            unknown = set(model.dump(path)) - set(self._trusted_types)
+            trust = model.dump(path)
+            unknown = set(trust) - set(self._trusted_types)
             reason = f"it holds {', '.join(sorted(unknown))}, which the next call could not trust" if unknown else ""
         except OSError:
             raise
@@ -194,7 +197,7 @@ class Checkpoint:
                 f"The checkpoint {self.path} holds no model, since skops can't store it: {reason}. Its row numbers are "
                 "stored; the next call fits it again, which takes the time of that fit."
             )
-        return not reason
+        return None if reason else trust
 
     def _write_state(self, state: FitState) -> None:
         tail = os.path.getsize(self.path) - self._base_bytes if self.path.exists() else None
@@ -225,7 +228,7 @@ class Checkpoint:
         """Turn a full disk or a lost folder into a message, once."""
         try:
             yield
-        except (OSError, DamagedFile, NewerVersion, TypeError, ValueError) as error:
+        except (OSError, OtherKind, NewerVersion, TypeError, ValueError) as error:
             # The last two: notes of a teacher that JSON cannot hold.
             if not self._has_failed:
                 self._has_failed = True

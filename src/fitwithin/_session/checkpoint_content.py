@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.record_file import DamagedFile, NewerVersion, Record, RecordFile, RecordPosition
+from fitwithin._core.record_file import DamagedFile, NewerVersion, OtherKind, Record, RecordFile, RecordPosition
 from fitwithin._core.records import Rows
 from fitwithin._session.fingerprint import Fingerprint
 from fitwithin._session.fit_state import FitState, Marks, ModelRecord, round_from_values, stop_reason_from_value
@@ -45,6 +45,8 @@ class CheckpointContent:
         Where the model lies.
     attachments : dict of slice
         Where the attachments lie.
+    trust : tuple of str
+        Types that must be trusted by name to open the model.
     """
 
     state: FitState
@@ -52,6 +54,7 @@ class CheckpointContent:
     facts: Mapping[str, Any]
     model_position: RecordPosition | None
     attachments: Mapping[str, slice]
+    trust: tuple[str, ...] = ()
 
 
 class CheckpointReader:
@@ -82,9 +85,11 @@ class CheckpointReader:
                 f"The checkpoint {self.path} was written by a newer version of fitwithin.",
                 "Upgrade: pip install -U fitwithin; or name another file.",
             ) from error
+        except OtherKind as error:
+            raise UserInputError(f"{self.path} is not a checkpoint of fitwithin.", "Name another file.") from error
         except (DamagedFile, KeyError, TypeError, ValueError, OverflowError) as error:
             raise UserInputError(
-                f"{self.path} is not a checkpoint of fitwithin, or is damaged: {error}.",
+                f"The checkpoint {self.path} is damaged: {error}.",
                 "Name another file, or delete this one to begin again.",
             ) from error
         except OSError as error:
@@ -103,7 +108,9 @@ class CheckpointReader:
         state = self._read_state(values, parts, model_position)
         attached = next((position for position in positions if position.kind == ATTACHMENTS), None)
         attachments = {} if attached is None else self.file.read(attached)[1]
-        return CheckpointContent(state, dict(values["fingerprint"]), dict(values["facts"]), model_position, attachments)
+        trust = () if model_position is None else self.file.read(model_position)[0]["trust"]
+        facts, fingerprint = dict(values["facts"]), dict(values["fingerprint"])
+        return CheckpointContent(state, fingerprint, facts, model_position, attachments, tuple(map(str, trust)))
 
     def _read_state(
         self, values: Mapping[str, Any], parts: Mapping[str, slice], model_position: RecordPosition | None
@@ -211,9 +218,10 @@ def make_state_record(state: FitState, fingerprint: Fingerprint, facts: Mapping[
     return Record(STATE, values, parts | ({} if best is None else _rows_part(best, n_rows)))
 
 
-def make_model_record(best: ModelRecord, path: Path, n_rows: int) -> Record:
-    """Return the record of a model that lies in a skops file."""
-    return Record(MODEL, best.to_values(), {"model": path, **_rows_part(best, n_rows)})
+def make_model_record(best: ModelRecord, path: Path, trust: Sequence[str], n_rows: int) -> Record:
+    """Return the record of a model that lies in a skops file, with the types that must be trusted by name."""
+    values = {**best.to_values(), "trust": list(trust)}
+    return Record(MODEL, values, {"model": path, **_rows_part(best, n_rows)})
 
 
 def _rows_part(best: ModelRecord, n_rows: int) -> dict[str, memoryview]:

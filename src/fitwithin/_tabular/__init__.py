@@ -1,5 +1,6 @@
 """From a table in a file to a trained model: columns, encoding, training, model card."""
 
+from fitwithin._tabular.checkpoint_file import attach_encoder
 from fitwithin._tabular.columns import COLUMN_KINDS
 from fitwithin._tabular.encoding import ENCODING_DESCRIPTIONS, Encoding, choose_encoding
 from fitwithin._tabular.features import EncodedFeatures, column_types, encode_features, extract_features
@@ -10,6 +11,7 @@ from fitwithin._tabular.training import (
     FEATURE_NAMES_WARNING,
     build_pipeline,
     fit_model,
+    make_initial_card,
     make_model_card,
     read_test_rows,
 )
@@ -24,12 +26,14 @@ __all__ = [
     "ModelCard",
     "TaskType",
     "TrainingTable",
+    "attach_encoder",
     "build_pipeline",
     "choose_encoding",
     "column_types",
     "encode_features",
     "extract_features",
     "fit_model",
+    "make_initial_card",
     "make_model_card",
     "make_training_table",
     "predictions_to_arrow",

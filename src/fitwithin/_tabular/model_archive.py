@@ -1,4 +1,4 @@
-"""Model archives: one zip file with a pipeline (by skops or pickle) and its model card."""
+"""Model archives: one zip file with a pipeline (by skops or pickle) and its model card; checkpoints are read too."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.model_file import UntrustedTypes, dump_model, load_model
 from fitwithin._core.tree_checks import validate_trees
 from fitwithin._presets import BOOSTERS
+from fitwithin._tabular.checkpoint_file import is_checkpoint, read_checkpoint_card, read_checkpoint_pipeline
 from fitwithin._tabular.files import atomic_output
 from fitwithin._tabular.model_card import ModelCard
 
@@ -84,6 +85,8 @@ def read_card(path: Path) -> ModelCard:
     UserInputError
         If the file is not an archive of fitwithin.
     """
+    if is_checkpoint(path):
+        return read_checkpoint_card(path)
     with _open_archive(path) as archive:
         if archive.getinfo(_CARD_ENTRY).file_size > _MAX_CARD_BYTES:
             raise UserInputError(
@@ -115,6 +118,8 @@ def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pic
     UserInputError
         If the file holds other types, or can't be read.
     """
+    if is_checkpoint(path):
+        return read_checkpoint_pipeline(path, list(trusted_types))
     with _open_archive(path) as archive:
         is_pickle = _PICKLE_ENTRY in archive.namelist()
         if is_pickle and not unsafe_pickle:

@@ -113,6 +113,39 @@ def make_model_card(model: Any, features: EncodedFeatures, table: TrainingTable,
     )
 
 
+def make_initial_card(features: EncodedFeatures, table: TrainingTable, **fields: Any) -> ModelCard:
+    """Describe a model before its fit, for a checkpoint.
+
+    Parameters
+    ----------
+    features : EncodedFeatures
+        The rows to fit on.
+    table : TrainingTable
+        Their origin.
+    **fields : dict
+        Other fields of `ModelCard`.
+    """
+    target, environment = table.target, Environment.current()
+    nothing_yet: dict[str, Any] = {
+        "rows_taught": 0,
+        "estimate": None,
+        "time_used": 0.0,
+        "stop_reason": "",
+        "rounds": [],
+    }
+    return ModelCard(
+        task=target.task,
+        target=target.name,
+        target_type=target.type,
+        classes=[] if target.is_regression else np.unique(target.y).tolist(),
+        columns=tuple(features.columns),
+        features=features.X.shape[1],
+        training={"rows": table.n_rows, "left_out": dict(table.left_out), **nothing_yet, **fields.pop("training")},
+        versions={"python": environment.python, **environment.libraries},
+        **fields,
+    )
+
+
 def _finite_estimate(model: Any) -> dict[str, float] | None:
     estimate = model.score_estimate_
     if estimate is None or not np.isfinite(estimate).all():

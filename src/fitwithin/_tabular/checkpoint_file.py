@@ -1,0 +1,163 @@
+"""Checkpoints of `fitwithin train` as model files: the encoder and the card that they need are attached to them."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sklearn.pipeline import Pipeline
+
+from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.model_file import NotStorable, dump_model
+from fitwithin._session.checkpoint import CheckpointPath
+from fitwithin._session.checkpoint_content import TITLE, CheckpointContent, CheckpointReader
+from fitwithin._tabular.columns import FeatureColumn, arrow_type_name, column_kind
+from fitwithin._tabular.features import EncodedFeatures
+from fitwithin._tabular.model_card import ModelCard
+
+_CARD, _ENCODER = "card.json", "encoder.skops"
+"""Names of the attachments."""
+
+_MAX_CARD_BYTES = 1 << 26
+"""Larger cards are refused."""
+
+_UNDER_WAY = "nothing yet"
+"""Stop reason of a fit that is under way or was killed."""
+
+
+def is_checkpoint(path: Path) -> bool:
+    """Whether a file begins as checkpoints do.
+
+    Examples
+    --------
+    >>> is_checkpoint(Path("no-such-file"))
+    False
+    """
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(TITLE)) == TITLE.encode("ascii")
+
+
+def attach_encoder(path: Path, features: EncodedFeatures, card: ModelCard) -> CheckpointPath:
+    """Return the path for the parameter `checkpoint`, with what `fitwithin predict` needs besides the model.
+
+    Parameters
+    ----------
+    path : Path
+        The checkpoint.
+    features : EncodedFeatures
+        The encoder of the training rows.
+    card : ModelCard
+        The card as far as it is known before the fit.
+    """
+    attachments = {_CARD: card.to_json().encode("utf-8")}
+    if not isinstance(features.encoder, str):
+        with tempfile.TemporaryDirectory(prefix="fitwithin-") as folder:
+            encoder = Path(folder) / _ENCODER
+            try:
+                dump_model(features.encoder, encoder)
+            except NotStorable as error:
+                raise UserInputError(
+                    f"The encoder of the columns can't be stored in a checkpoint: {error}.", "Leave out --checkpoint."
+                ) from error
+            attachments[_ENCODER] = encoder.read_bytes()
+    return CheckpointPath(path, attachments)
+
+
+def read_checkpoint_card(path: Path) -> ModelCard:
+    """Return the card of the model in a checkpoint; runs nothing in it.
+
+    Raises
+    ------
+    UserInputError
+        If the file is damaged, or was not written by fitwithin.
+    """
+    reader = CheckpointReader(path)
+    content = reader.read()
+    try:
+        card = _read_attached_card(reader, content) or _make_card(content)
+        card = replace(card, training={**card.training, **_describe_training(path, content)}, trust=content.trust)
+        return ModelCard.from_json(card.to_json())
+    except UserInputError as error:
+        raise UserInputError(f"{path} can't be used. {error.sentence}", error.hint) from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserInputError(f"{path} is damaged: {error}.", "Copy it again, or train the model again.") from error
+
+
+def read_checkpoint_pipeline(path: Path, trusted_types: list[str]) -> Pipeline:
+    """Load encoder and model of a checkpoint as one pipeline, if all of their types are trusted.
+
+    Raises
+    ------
+    UserInputError
+        If it holds no model or other types, or is damaged.
+    """
+    reader = CheckpointReader(path)
+    content = reader.read()
+    encoder = content.attachments.get(_ENCODER)
+    model = reader.load_model(content, trusted_types)
+    return Pipeline([("encode", "passthrough" if encoder is None else reader.load_part(encoder)), ("learn", model)])
+
+
+def _read_attached_card(reader: CheckpointReader, content: CheckpointContent) -> ModelCard | None:
+    part = content.attachments.get(_CARD)
+    if part is None:
+        return None
+    if part.stop - part.start > _MAX_CARD_BYTES:
+        raise ValueError(f"its model card has more than {_MAX_CARD_BYTES:,} bytes")
+    return ModelCard.from_json(reader.file.read_part(part))
+
+
+def _make_card(content: CheckpointContent) -> ModelCard:
+    """Return the card of a checkpoint that was written from Python."""
+    facts = content.facts
+    columns = tuple(_make_column(str(name), str(dtype)) for name, dtype in facts["columns"])
+    return ModelCard(
+        task=facts["task"],
+        target="y",
+        target_type=_find_arrow_type(facts["target_type"]),
+        classes=facts["classes"],
+        columns=columns,
+        features=facts["features"],
+        learner=facts["learner"],
+        encoding="none",
+        teacher=facts["teacher"],
+        scoring=facts["scoring"],
+    )
+
+
+def _make_column(name: str, dtype: str) -> FeatureColumn:
+    type_ = _find_arrow_type(dtype)
+    kind = column_kind(pa.string() if type_ == "string" else pa.type_for_alias(type_))
+    return FeatureColumn(name, kind or "text", type_)
+
+
+def _find_arrow_type(dtype: str) -> str:
+    """Return arrow's name for a type of NumPy or of a frame; text if it has none."""
+    try:
+        return arrow_type_name(pa.from_numpy_dtype(np.dtype(dtype.lower())))
+    except (TypeError, pa.ArrowException):
+        return "string"
+
+
+def _describe_training(path: Path, content: CheckpointContent) -> dict[str, Any]:
+    state, record = content.state, content.state.model_record
+    estimate = None if record is None else record.fresh_estimate
+    return {
+        "date": datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "checkpoint": True,
+        "rows": len(state.marks),
+        "rows_taught": 0 if record is None else record.n_rows,
+        "estimate": None if estimate is None or not np.isfinite(estimate.value) else asdict(estimate),
+        "time_used": state.seconds,
+        "time_limit": json.loads(json.dumps(content.facts["time_limit"])),
+        "stop_reason": state.stop_reason or _UNDER_WAY,
+        "rounds": [asdict(finished) for finished in state.history],
+    }
