@@ -151,6 +151,9 @@ class Checkpoint:
             Whether the fit is over.
         """
         with self._mutex:
+            if not self.path.exists():
+                # It was deleted meanwhile.
+                self._stored_number = None
             is_new = state.best is not None and state.best.number != self._stored_number
             if model is not None and is_new and self._may_write(model, is_last=is_last):
                 with self._reporting_errors():
@@ -207,7 +210,6 @@ class Checkpoint:
             return
         # The first state, or many of them: a new file, with the model of the old one.
         kept = [] if tail is None else [position for position in self._file.positions() if position.kind == MODEL]
-        self._stored_number = self._stored_number if kept else None
         self._replace(kept, state)
 
     def _replace(self, model: Sequence[Record | RecordPosition], state: FitState) -> None:

@@ -1,0 +1,541 @@
+"""A fit that is stored while it runs, and goes on after it was killed."""
+
+import json
+import os
+import pickle
+import resource
+import shutil
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.tree import DecisionTreeClassifier
+
+from checkpoint_fits import KilledHere, TimedTree, UnstorableTree, kill_after, make_fit, make_rows
+from fitwithin import CheckpointWarning, NoModelInTime
+from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.record_file import Record, RecordFile
+from fitwithin._session.checkpoint_content import CheckpointReader
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "fit.ckpt"
+
+
+def kill(path, n_rounds, **settings):
+    X, y = make_rows()
+    with pytest.raises(KilledHere):
+        make_fit(checkpoint=path, on_round=kill_after(n_rounds), **settings).fit(X, y)
+
+
+def read_state(path):
+    return CheckpointReader(path).read().state
+
+
+@pytest.mark.parametrize("n_rounds", [1, 2, 3])
+def test_a_fit_that_was_killed_goes_on_with_its_history_its_time_and_its_model(path, n_rounds):
+    X, y = make_rows()
+    kill(path, n_rounds)
+    before = read_state(path)
+
+    resumed = make_fit(checkpoint=path).fit(X, y)
+
+    assert tuple(resumed.history_[:n_rounds]) == before.history
+    assert len(resumed.history_) > n_rounds
+    assert [one.number for one in resumed.history_] == list(range(1, len(resumed.history_) + 1))
+    elapsed = [one.elapsed for one in resumed.history_]
+    assert elapsed == sorted(elapsed)
+    assert before.seconds <= resumed.time_used_ <= 10
+    assert resumed.history_[-1].estimate >= before.best.estimate.value or resumed.n_rows_taught_ == before.best.n_rows
+
+
+def test_auto_goes_on_from_the_best_rows_with_the_same_validation_rows_and_no_first_lesson(path):
+    X, y = make_rows()
+    kill(path, 3)
+    before = read_state(path)
+    assert "emphasis" in before.notes
+
+    resumed = make_fit(checkpoint=path).fit(X, y)
+
+    after = read_state(path)
+    np.testing.assert_array_equal(after.validation_rows, before.validation_rows)
+    np.testing.assert_array_equal(after.holdout_rows, before.holdout_rows)
+    assert min(one.rows for one in resumed.history_[3:]) > before.best.n_rows
+    assert all(one.predicted_fit is not None for one in resumed.history_[3:])
+    assert not np.intersect1d(after.best.rows, after.validation_rows).size
+    assert not np.intersect1d(after.best.rows, after.holdout_rows).size
+    assert len(np.unique(after.best.rows)) == len(after.best.rows)
+
+
+def test_all_calls_together_count_towards_the_limit(path):
+    X, y = make_rows()
+    first = make_fit(checkpoint=path, time_limit=6).fit(X, y)
+    assert first.stop_reason_ == "time"
+
+    second = make_fit(checkpoint=path, time_limit=10).fit(X, y)
+
+    assert first.time_used_ <= 6 < second.time_used_ <= 10
+    assert second.n_rows_taught_ > first.n_rows_taught_
+    assert second.time_limit_ == 10
+
+
+def test_with_nothing_left_the_stored_model_comes_back_at_once(path):
+    X, y = make_rows()
+    first = make_fit(checkpoint=path, time_limit=6).fit(X, y)
+    size = path.stat().st_size
+
+    second = make_fit(checkpoint=path, time_limit=first.time_used_).fit(X, y)
+
+    np.testing.assert_array_equal(second.predict(X), first.predict(X))
+    assert second.history_ == first.history_
+    assert second.stop_reason_ == "time"
+    assert second.score_estimate_ == first.score_estimate_
+    assert second.class_count_taught_.tolist() == first.class_count_taught_.tolist()
+    assert path.stat().st_size == size
+
+
+def test_the_same_call_after_all_rows_returns_the_stored_model(path):
+    X, y = make_rows()
+    first = make_fit(checkpoint=path, time_limit=1000).fit(X, y)
+    assert first.stop_reason_ == "all rows"
+
+    second = make_fit(checkpoint=path, time_limit=1000).fit(X, y)
+
+    assert second.stop_reason_ == "all rows"
+    assert second.history_ == first.history_
+    assert second.time_used_ == pytest.approx(first.time_used_)
+
+
+@pytest.mark.parametrize("teacher", ["tct", "double", "osct", "full"])
+def test_other_teachers_begin_again_and_keep_the_stored_model_unless_they_beat_it(path, teacher):
+    X, y = make_rows()
+    stored = make_fit(checkpoint=path, time_limit=12).fit(X, y)
+
+    again = make_fit(checkpoint=path, time_limit=12.5, teacher=teacher).fit(X, y)
+
+    assert again.n_rows_taught_ == stored.n_rows_taught_
+    np.testing.assert_array_equal(again.predict(X), stored.predict(X))
+
+
+def test_a_teacher_that_returns_its_last_model_replaces_the_stored_one_by_a_larger_one(path):
+    X, y = make_rows()
+    stored = make_fit(checkpoint=path, time_limit=3, teacher="double").fit(X, y)
+
+    again = make_fit(checkpoint=path, time_limit=1000, teacher="double").fit(X, y)
+
+    assert again.n_rows_taught_ == len(X) > stored.n_rows_taught_
+
+
+def test_auto_begins_again_after_another_teacher_and_validates_on_rows_that_it_did_not_train_on(path):
+    X, y = make_rows()
+    make_fit(checkpoint=path, time_limit=6).fit(X, y)
+    make_fit(checkpoint=path, time_limit=12, teacher="tct").fit(X, y)
+
+    make_fit(checkpoint=path, time_limit=30).fit(X, y)
+
+    state = read_state(path)
+    if state.history[-1].best:
+        assert not np.intersect1d(state.best.rows, state.validation_rows).size
+
+
+OTHER_FITS = {
+    "rows of X: 20000 then, 19999 now": lambda X, y: (X[1:], y[1:], {}),
+    "columns of X: 4 then, 3 now": lambda X, y: (X[:, :3], y, {}),
+    "type of X: float64 then, float32 now": lambda X, y: (X.astype(np.float32), y, {}),
+    "values of X: others now": lambda X, y: (X + 1, y, {}),
+    "values of y: others now": lambda X, y: (X, np.where(np.arange(len(y)) == 77, 1 - y, y), {}),
+    "sample_weight: none then": lambda X, y: (X, y, {"sample_weight": np.ones(len(y))}),
+}
+
+
+@pytest.mark.parametrize("difference", OTHER_FITS)
+def test_other_rows_are_refused_with_what_differs(path, difference):
+    X, y = make_rows()
+    kill(path, 2)
+    content = path.read_bytes()
+    X, y, params = OTHER_FITS[difference](X, y)
+
+    with pytest.raises(UserInputError, match="is of another fit") as caught:
+        make_fit(checkpoint=path).fit(X, y, **params)
+
+    assert difference in str(caught.value)
+    assert "Name another file, or delete this one" in str(caught.value)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("learner", "settings", "difference"),
+    [
+        (TimedTree(random_state=0, max_depth=3), {}, "its max_depth: None then, 3 now"),
+        (
+            UnstorableTree(random_state=0),
+            {},
+            "learner: checkpoint_fits.TimedTree then, checkpoint_fits.UnstorableTree now",
+        ),
+        (None, {"scoring": "roc_auc"}, "scoring: the default then, roc_auc now"),
+    ],
+)
+def test_another_learner_is_refused_with_what_differs(path, learner, settings, difference):
+    X, y = make_rows()
+    kill(path, 2)
+
+    with pytest.raises(UserInputError) as caught:
+        make_fit(learner, checkpoint=path, **settings).fit(X, y)
+
+    assert difference in str(caught.value)
+
+
+def test_other_cores_and_another_seed_are_no_other_fit(path):
+    X, y = make_rows()
+    kill(path, 2)
+
+    assert len(make_fit(checkpoint=path, random_state=7).fit(X, y).history_) > 2
+
+
+def test_a_checkpoint_without_a_model_does_not_stand_in_the_way_of_another_fit(path):
+    X, y = make_rows()
+    with pytest.raises(NoModelInTime):
+        make_fit(checkpoint=path, time_limit=0.1).fit(X, y)
+    assert path.exists()
+
+    assert make_fit(checkpoint=path).fit(X[1:], y[1:]).time_used_ <= 10
+
+
+def test_time_that_earlier_calls_spent_without_a_model_is_said(path):
+    X, y = make_rows()
+    with pytest.raises(NoModelInTime):
+        make_fit(checkpoint=path, time_limit=0.1).fit(X, y)
+
+    with pytest.raises(NoModelInTime, match="in earlier calls"):
+        make_fit(checkpoint=path, time_limit=0.1).fit(X, y)
+
+
+def test_a_model_that_skops_cannot_store_is_fitted_again_on_its_rows(path):
+    X, y = make_rows()
+    with pytest.warns(CheckpointWarning, match="row numbers are stored") as caught:
+        first = make_fit(UnstorableTree(random_state=0), checkpoint=path, time_limit=6).fit(X, y)
+    assert len(caught) == 1
+    assert read_state(path).model_record is None
+
+    with pytest.warns(CheckpointWarning):
+        second = make_fit(UnstorableTree(random_state=0), checkpoint=path, time_limit=60).fit(X, y)
+
+    again = second.history_[len(first.history_)]
+    assert again.rows == first.n_rows_taught_
+    assert again.best
+    assert again.estimate == first.history_[-1].estimate or not first.history_[-1].best
+    with pytest.raises(NoModelInTime, match="in earlier calls"):
+        make_fit(UnstorableTree(random_state=0), checkpoint=path, time_limit=6).fit(X, y)
+
+
+def test_a_best_model_that_was_not_written_yet_is_fitted_again(path, monkeypatch):
+    X, y = make_rows()
+    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
+    kill(path, 3)
+    before = read_state(path)
+    assert before.model_record.number == 1 < before.best.number
+
+    resumed = make_fit(checkpoint=path).fit(X, y)
+
+    assert resumed.history_[3].rows == before.best.n_rows
+    assert resumed.history_[3].best
+    assert resumed.n_rows_taught_ >= before.best.n_rows
+
+
+def test_a_lost_folder_is_one_warning_and_not_the_end(path, tmp_path):
+    X, y = make_rows()
+    folder = tmp_path / "here"
+    folder.mkdir()
+
+    def lose_folder(finished):
+        if folder.exists():
+            shutil.rmtree(folder)
+
+    with pytest.warns(CheckpointWarning, match="could not be written: No such file or directory") as caught:
+        fitted = make_fit(checkpoint=folder / "fit.ckpt", on_round=lose_folder).fit(X, y)
+
+    assert len(caught) == 1
+    assert len(fitted.history_) > 2
+    assert not folder.exists()
+
+
+def test_a_full_disk_is_one_warning_and_what_was_stored_stays(path):
+    """A limit on the size of files stands for the disk."""
+    X, y = make_rows()
+    kill(path, 2)
+    before = read_state(path)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        with pytest.warns(CheckpointWarning, match="could not be written: File too large") as caught:
+            fitted = make_fit(checkpoint=path).fit(X, y)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert len(caught) == 1
+    assert len(fitted.history_) > 2
+    assert read_state(path).history == before.history
+    assert os.listdir(path.parent) == ["fit.ckpt"]
+
+
+def test_a_checkpoint_that_is_deleted_meanwhile_is_written_anew(path):
+    X, y = make_rows()
+    fitted = make_fit(checkpoint=path, on_round=lambda finished: path.unlink(missing_ok=True)).fit(X, y)
+
+    state = read_state(path)
+
+    assert state.history == tuple(fitted.history_)
+    assert state.model_record.n_rows == fitted.n_rows_taught_
+
+
+def test_the_folder_must_be_there_at_the_start(tmp_path):
+    X, y = make_rows()
+    with pytest.raises(UserInputError, match="There is no folder"):
+        make_fit(checkpoint=tmp_path / "missing" / "fit.ckpt").fit(X, y)
+    with pytest.raises(UserInputError, match="is a folder"):
+        make_fit(checkpoint=tmp_path).fit(X, y)
+    with pytest.raises(UserInputError, match="checkpoint must be a path or None; got 5"):
+        make_fit(checkpoint=5).fit(X, y)
+
+
+def test_without_skops_the_error_says_what_to_install(path, monkeypatch):
+    X, y = make_rows()
+    monkeypatch.setattr("fitwithin._session.checkpoint.find_spec", lambda name: None)
+
+    with pytest.raises(ImportError, match=r'pip install "fitwithin\[models\]"'):
+        make_fit(checkpoint=path).fit(X, y)
+
+
+@pytest.mark.parametrize("content", [b"", b"label,a\n1,2\n", pickle.dumps([1]), b"fitwithin checkpoints\n" + bytes(99)])
+def test_a_file_of_another_kind_is_refused_and_left_alone(path, content):
+    X, y = make_rows()
+    path.write_bytes(content)
+
+    with pytest.raises(UserInputError, match=r"is not a checkpoint of fitwithin\. Name another file\.$"):
+        make_fit(checkpoint=path).fit(X, y)
+
+    assert path.read_bytes() == content
+
+
+def test_a_checkpoint_of_a_newer_version_is_refused(path):
+    X, y = make_rows()
+    kill(path, 2)
+    path.write_bytes(path.read_bytes().replace(b"fitwithin checkpoint 1\n", b"fitwithin checkpoint 2\n", 1))
+
+    with pytest.raises(UserInputError, match="written by a newer version"):
+        make_fit(checkpoint=path).fit(X, y)
+
+
+@pytest.mark.parametrize("cut", [1, 10, 100, 1000])
+def test_a_write_that_was_torn_costs_the_last_round_at_most(path, cut, monkeypatch):
+    X, y = make_rows()
+    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
+    kill(path, 3)
+    path.write_bytes(path.read_bytes()[:-cut])
+
+    assert len(read_state(path).history) == 2
+    assert len(make_fit(checkpoint=path).fit(X, y).history_) > 3
+
+
+def test_a_damaged_model_is_refused(path):
+    X, y = make_rows()
+    kill(path, 2)
+    content = bytearray(path.read_bytes())
+    reader = CheckpointReader(path)
+    content[reader.read().model_position.start + 3000] ^= 255
+    path.write_bytes(content)
+
+    with pytest.raises(UserInputError, match="damaged"):
+        make_fit(checkpoint=path).fit(X, y)
+
+
+def forge(path, change):
+    """Rewrite the last state of a checkpoint."""
+    file = RecordFile(path, "fitwithin checkpoint", 1)
+    *_, last = file.positions()
+    values, parts = file.read(last)
+    contents = {name: file.read_part(part) for name, part in parts.items()}
+    change(values, contents)
+    file.append(Record(b"STAT", values, contents))
+
+
+FORGERIES = {
+    "rows that do not exist": lambda values, parts: parts.update(rows=np.int32([10**6]).tobytes()),
+    "negative rows": lambda values, parts: parts.update(validation_rows=np.int32([-5]).tobytes()),
+    "half a row": lambda values, parts: parts.update(rows=b"abc"),
+    "marks of other rows": lambda values, parts: parts.update(marks=b"abc"),
+    "no best": lambda values, parts: values.pop("best"),
+    "history of text": lambda values, parts: values.update(history=[{"number": "x"}]),
+    "many rows": lambda values, parts: values.update(n_rows=10**15),
+    "a stop reason": lambda values, parts: values.update(stop_reason="because"),
+    "costs": lambda values, parts: values.update(cost=[1]),
+    "infinite seconds": lambda values, parts: values.update(seconds="x"),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_a_forged_state_is_refused_before_anything_is_done_with_it(path, forgery):
+    X, y = make_rows()
+    kill(path, 2)
+    forge(path, FORGERIES[forgery])
+
+    with pytest.raises(UserInputError, match="damaged"):
+        make_fit(checkpoint=path).fit(X, y)
+
+
+class Stranger(BaseEstimator):
+    """A type that is not the learner's."""
+
+    opened = False
+
+    def __setstate__(self, state):
+        Stranger.opened = True
+
+
+def test_a_strangers_model_of_other_types_is_not_opened(path):
+    from fitwithin._core.model_file import dump_model
+
+    X, y = make_rows()
+    kill(path, 2)
+    strange = path.with_name("strange.skops")
+    dump_model(Stranger(), strange)
+    Stranger.opened = False
+    file = RecordFile(path, "fitwithin checkpoint", 1)
+    records = []
+    for position in file.positions():
+        values, parts = file.read(position)
+        contents = {name: file.read_part(part) for name, part in parts.items()}
+        if position.kind == b"MODL":
+            contents["model"] = strange.read_bytes()
+        records.append(Record(position.kind, values, contents))
+    file.replace(records, 0.0)
+
+    with pytest.raises(UserInputError, match=r"asks for .*Stranger.* Nothing in it was run"):
+        make_fit(checkpoint=path).fit(X, y)
+
+    assert not Stranger.opened
+
+
+def test_nothing_in_a_checkpoint_is_a_pickle(path):
+    kill(path, 3)
+
+    assert pickle.dumps(TimedTree(), protocol=2)[:2] == b"\x80\x02"
+    kinds = {position.kind for position in RecordFile(path, "fitwithin checkpoint", 1).positions()}
+    assert kinds == {b"ATTA", b"MODL", b"STAT"}
+
+
+def test_two_fits_on_one_checkpoint_are_refused(path):
+    X, y = make_rows()
+    messages = []
+
+    def fit_again(finished):
+        with pytest.raises(UserInputError) as caught:
+            make_fit(checkpoint=path).fit(X, y)
+        messages.append(str(caught.value))
+        return True
+
+    make_fit(checkpoint=path, on_round=fit_again).fit(X, y)
+
+    assert "Another fit is using the checkpoint" in messages[0]
+    assert os.listdir(path.parent) == ["fit.ckpt"]
+
+
+def test_what_a_kill_left_beside_the_file_is_deleted(path):
+    X, y = make_rows()
+    kill(path, 2)
+    (path.parent / ".fit.ckpt.0123abcd.part").write_bytes(b"half a file")
+    folder = path.parent / ".fit.ckpt.xyz.part"
+    folder.mkdir()
+    (folder / "model.skops").touch()
+
+    make_fit(checkpoint=path).fit(X, y)
+
+    assert os.listdir(path.parent) == ["fit.ckpt"]
+
+
+def test_the_working_folder_may_change_meanwhile(path, monkeypatch, tmp_path):
+    X, y = make_rows()
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    make_fit(checkpoint="fit.ckpt", on_round=lambda finished: os.chdir(other)).fit(X, y)
+
+    assert path.exists()
+    assert not os.listdir(other)
+
+
+def test_the_file_does_not_grow_without_end(path, monkeypatch):
+    X, y = make_rows()
+    monkeypatch.setattr("fitwithin._session.checkpoint._MAX_TAIL_BYTES", 1 << 10)
+    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
+    fitted = make_fit(checkpoint=path, teacher="osct", time_limit=3).fit(X, y)
+
+    positions = list(RecordFile(path, "fitwithin checkpoint", 1).positions())
+
+    assert len(fitted.history_) > 5
+    assert sum(position.kind == b"STAT" for position in positions) < len(fitted.history_)
+    assert read_state(path).history == tuple(fitted.history_)
+
+
+def test_the_state_is_plain_json(path):
+    kill(path, 2)
+
+    file = RecordFile(path, "fitwithin checkpoint", 1)
+    values = [file.read(position)[0] for position in file.positions()]
+
+    assert json.loads(json.dumps(values)) == values
+
+
+SLOW_FIT = """
+    import sys, time
+    import numpy as np
+    from sklearn.tree import DecisionTreeClassifier
+    from fitwithin import TimeConstrainedClassifier
+
+    class SlowTree(DecisionTreeClassifier):
+        def fit(self, X, y):
+            time.sleep(60)
+
+    X = np.random.default_rng(0).random((5000, 3))
+    clf = TimeConstrainedClassifier(SlowTree(), time_limit=50, checkpoint=sys.argv[1], progress=False)
+    clf.fit(X, (X[:, 0] > 0.5).astype(int))
+"""
+
+
+@pytest.mark.slow
+def test_time_in_a_fit_that_was_killed_counts(path):
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(SLOW_FIT), str(path)])
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=8)
+    process.kill()
+    process.wait()
+
+    assert 2 < read_state(path).seconds < 8
+
+
+@pytest.mark.slow
+def test_a_real_process_that_is_killed_at_random_moments_loses_the_fit_under_way_only(tmp_path):
+    sys.path.insert(0, str(os.path.join(os.path.dirname(__file__), "..", "..", "benchmarks")))
+    from _checkpoint_kills import kill_and_resume
+
+    outcome = kill_and_resume(tmp_path, n_kills=5, time_limit=25.0, seed=0)
+
+    assert outcome.n_kills == 5
+    assert not outcome.losses
+    assert outcome.seconds_used <= 25.0 + 0.5
+
+
+def test_a_plain_tree_is_the_same_with_and_without_a_checkpoint(path):
+    X, y = make_rows(5000)
+    settings = {"time_limit": 60, "teacher": "tct"}
+
+    plain = make_fit(DecisionTreeClassifier(random_state=0), **settings).fit(X, y)
+    stored = make_fit(DecisionTreeClassifier(random_state=0), checkpoint=path, **settings).fit(X, y)
+
+    assert [one.rows for one in stored.history_] == [one.rows for one in plain.history_]
+    np.testing.assert_array_equal(stored.predict(X), plain.predict(X))
