@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -141,9 +140,11 @@ def _make_column(name: str, dtype: str) -> FeatureColumn:
 
 def _find_arrow_type(dtype: str) -> str:
     """Return arrow's name for a type of NumPy or of a frame; text if it has none."""
+    # Polars has names such as Float64.
+    name = dtype.lower() if dtype[:1].isupper() else dtype
     try:
-        return arrow_type_name(pa.from_numpy_dtype(np.dtype(dtype.lower())))
-    except (TypeError, pa.ArrowException):
+        return arrow_type_name(pa.from_numpy_dtype(np.dtype(name)))
+    except (TypeError, ValueError, SyntaxError, pa.ArrowException):
         return "string"
 
 
@@ -157,7 +158,7 @@ def _describe_training(path: Path, content: CheckpointContent) -> dict[str, Any]
         "rows_taught": 0 if record is None else record.n_rows,
         "estimate": None if estimate is None or not np.isfinite(estimate.value) else asdict(estimate),
         "time_used": state.seconds,
-        "time_limit": json.loads(json.dumps(content.facts["time_limit"])),
+        "time_limit": content.facts["time_limit"],
         "stop_reason": state.stop_reason or _UNDER_WAY,
         "rounds": [asdict(finished) for finished in state.history],
     }
