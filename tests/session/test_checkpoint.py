@@ -19,6 +19,7 @@ from fitwithin import CheckpointWarning, NoModelInTime
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.record_file import Record, RecordFile
 from fitwithin._session.checkpoint_content import CheckpointReader
+from fitwithin.teachers import Auto
 
 
 @pytest.fixture
@@ -539,3 +540,49 @@ def test_a_plain_tree_is_the_same_with_and_without_a_checkpoint(path):
 
     assert [one.rows for one in stored.history_] == [one.rows for one in plain.history_]
     np.testing.assert_array_equal(stored.predict(X), plain.predict(X))
+
+
+def test_a_model_that_there_was_no_time_to_store_is_said_at_once_and_by_the_next_call(path, monkeypatch):
+    X, y = make_rows()
+    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
+    monkeypatch.setattr("fitwithin._session.write_plan._DELAY_SECONDS", 1e9)
+    with pytest.warns(CheckpointWarning, match="there was no time to store the best one"):
+        first = make_fit(checkpoint=path, time_limit=6).fit(X, y)
+    assert read_state(path).model_record.n_rows < first.n_rows_taught_
+
+    with pytest.warns(CheckpointWarning, match=f"of {first.n_rows_taught_:,} rows. With a longer time_limit"):
+        second = make_fit(checkpoint=path, time_limit=first.time_used_).fit(X, y)
+
+    assert second.n_rows_taught_ < first.n_rows_taught_
+
+
+@pytest.mark.parametrize("n_rounds", [1, 2, 3])
+@pytest.mark.parametrize("emphasis", [True, "trial"])
+def test_auto_goes_on_with_emphasis_although_it_has_no_model_to_examine_at_first(path, n_rounds, emphasis):
+    X, y = make_rows()
+    kill(path, n_rounds, teacher=Auto(emphasis=emphasis), time_limit=20)
+
+    resumed = make_fit(checkpoint=path, teacher=Auto(emphasis=emphasis), time_limit=20).fit(X, y)
+
+    assert len(resumed.history_) > n_rounds
+
+
+def test_a_best_model_that_was_not_written_survives_a_kill_before_it_is_fitted_again(path, monkeypatch):
+    X, y = make_rows()
+    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
+    kill(path, 3)
+    before = read_state(path)
+
+    def be_killed(*_):
+        raise KilledHere
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TimedTree, "fit", be_killed)
+        with pytest.raises(KilledHere):
+            make_fit(checkpoint=path).fit(X, y)
+
+    after = read_state(path)
+    assert after.best.number == before.best.number == 3
+    np.testing.assert_array_equal(after.best.rows, before.best.rows)
+    assert after.model_record.number == 1
+    assert after.history == before.history

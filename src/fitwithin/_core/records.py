@@ -247,6 +247,8 @@ class Round:
 class ResumePoint:
     """Where an earlier fit on the same rows ended, for a teacher that can go on from there.
 
+    There is no model to examine yet: the teacher's first request must be a `Lesson`.
+
     Parameters
     ----------
     lesson : array of int

@@ -162,6 +162,17 @@ class Checkpoint:
             if self._plan.is_state_due(is_last=is_last):
                 with self._reporting_errors(), self._plan.timing_state():
                     self._write_state(state)
+            if is_last and is_new and self._can_store and not self._has_failed:
+                self.report_older_model(state)
+
+    def report_older_model(self, state: FitState) -> None:
+        """Add the message that the best model is not in the file."""
+        if state.best is not None and state.best.rows is not None:
+            self.messages.append(
+                f"The checkpoint {self.path} holds an older model, or none, since there was no time to store the best "
+                f"one, of {state.best.n_rows:,} rows. With a longer time_limit, the same call fits it again on these "
+                f"rows, which took {state.best.fit_seconds:.1f} s."
+            )
 
     def _may_write(self, model: SavedModel, *, is_last: bool) -> bool:
         return self._can_store and self._plan.is_due(model.load_seconds, is_last=is_last)

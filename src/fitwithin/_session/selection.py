@@ -187,6 +187,17 @@ def find_stored_model(past: FitState) -> Candidate | None:
     return Candidate.from_record(LoadedModel(past.model), past.model_record)
 
 
+def is_lower(estimate: Estimate | None, other: Estimate | None) -> bool:
+    """Whether a score is lower than another one, or unknown.
+
+    Examples
+    --------
+    >>> is_lower(Estimate(0.7, 0.6, 0.8), Estimate(0.75, 0.65, 0.85)), is_lower(None, None)
+    (True, True)
+    """
+    return estimate is None or other is None or estimate.value < other.value
+
+
 def _is_finite(estimate: Estimate | None) -> bool:
     return estimate is not None and math.isfinite(estimate.value)
 

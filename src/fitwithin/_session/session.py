@@ -16,7 +16,7 @@ from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.result import SessionResult, no_model_error
 from fitwithin._session.round_tracker import OpenRound, RoundTracker
-from fitwithin._session.selection import Candidate, ModelSelector, find_stored_model
+from fitwithin._session.selection import Candidate, ModelSelector, find_stored_model, is_lower
 from fitwithin.backends import Runner
 from fitwithin.teachers import Deck, Requests, Teacher
 
@@ -87,6 +87,7 @@ class Session:
         self.on_round = on_round
         self._tracker = RoundTracker(deck.size, budget.clock, labels)
         self._past = past
+        self._lost = None if past is None else past.lost_best
         self._checkpoint = checkpoint
         self._selector = ModelSelector(teacher.returns, None if past is None else find_stored_model(past))
         self._activity = "getting ready"
@@ -108,6 +109,8 @@ class Session:
         past = self._past
         try:
             if past is not None and past.is_over(self.budget):
+                if past.lost_best is not None and self._checkpoint is not None:
+                    self._checkpoint.report_older_model(past)
                 return self._result(past.stop_reason if past.is_finished and past.stop_reason else "time")
             self._write_checkpoint()
             reason = self._teach_until_stopped()
@@ -133,7 +136,7 @@ class Session:
 
     def state(self, reason: StopReason | None = None) -> FitState:
         """Return the fit so far, for a later one to go on from."""
-        best, exams, none = self._selector.best, self._tracker.last_exams, np.zeros(0, dtype=np.int32)
+        exams, none = self._tracker.last_exams, np.zeros(0, dtype=np.int32)
         return FitState(
             seconds=self.budget.elapsed(),
             stop_reason=reason,
@@ -141,18 +144,27 @@ class Session:
             cost=self.outlook.cost.observations(),
             marks=self._tracker.marks,
             was_cut_short=self._tracker.was_cut_short,
-            best=None if best is None else best.record,
+            best=self._best_record(),
             validation_rows=exams.get("validation", none),
             holdout_rows=exams.get("holdout", none),
             teacher=type(self.teacher).__name__,
             notes=dict(self.deck.notes),
         )
 
+    def _best_record(self) -> ModelRecord | None:
+        """Return the best model of all calls; it may be one that was not stored, and is not fitted again yet."""
+        best, lost = self._selector.best, self._lost
+        if lost is not None and (best is None or is_lower(best.estimate, lost.estimate)):
+            return lost
+        return None if best is None else best.record
+
     def _write_checkpoint(self, reason: StopReason | None = None) -> None:
         if self._checkpoint is not None:
-            best = self._selector.best
-            model = None if best is None else best.model
-            self._checkpoint.write(self.state(reason), model, is_last=reason is not None)
+            best, state = self._selector.best, self.state(reason)
+            is_there = best is not None and state.best is not None and best.number == state.best.number
+            self._checkpoint.write(
+                state, best.model if best is not None and is_there else None, is_last=reason is not None
+            )
 
     def _teach_until_stopped(self) -> StopReason:
         reason: StopReason
@@ -187,6 +199,7 @@ class Session:
         current = self._current()
         if current.saved is None:
             self._save(current, lost.estimate, lost.fresh_estimate)
+        self._lost = None
         self._close_round(current, lost.estimate, lost.fresh_estimate)
 
     def _carry_out(self, requests: Requests) -> StopReason:

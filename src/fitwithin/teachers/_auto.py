@@ -84,6 +84,8 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         if self.emphasis != "trial":
             deck.notes[_NOTE_EMPHASIS] = self.emphasis
         elif _NOTE_EMPHASIS not in deck.notes:
+            if not state.has_model:
+                yield from state.teach_and_validate(state.lesson, _FIRST_TIME)
             deck.notes[_NOTE_EMPHASIS] = yield from run_trial(state, search)
         yield from state.teach_longer()
         return (yield from _grow_lessons(state, search if deck.notes[_NOTE_EMPHASIS] else None))
@@ -92,14 +94,16 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
 def _grow_lessons(state: TeachingState, search: MistakeSearch | None) -> Subgenerator[StopReason]:
     """Teach larger and larger lessons while one is worth its time; end emphasis when the score drops."""
     while state.deck.left:
-        n_rows = choose_next_size(state, search)
+        # Without a model of this call there are no mistakes to search for.
+        present_search = search if state.has_model else None
+        n_rows = choose_next_size(state, present_search)
         if not n_rows:
-            if search is None:
+            if present_search is None:
                 return "time"
             search = None
             continue
         last_score, last_size = state.score, len(state.lesson)
-        yield from _teach_larger_lesson(state, search, n_rows)
+        yield from _teach_larger_lesson(state, present_search, n_rows)
         has_dropped = last_score is not None and state.score is not None and state.score.value < last_score.value
         if has_dropped or len(state.lesson) == last_size:
             search = None
@@ -312,6 +316,8 @@ class TeachingState:
         Fraction of the validation set that the last model gets wrong.
     was_cut_short : bool
         Whether the last lesson was stopped before its end.
+    has_model : bool
+        Whether there is a model to examine.
     """
 
     def __init__(self, deck: Deck, first: FirstSize) -> None:
@@ -329,6 +335,7 @@ class TeachingState:
         self.score: Estimate | None = None
         self.error_rate = 0.5
         self.was_cut_short = False
+        self.has_model = False
 
     @classmethod
     def resume(cls, deck: Deck, past: ResumePoint) -> TeachingState:
@@ -376,7 +383,7 @@ class TeachingState:
         seconds_left = self.outlook.seconds_left
         within = max(0.0, min(time_fraction * seconds_left, seconds_left - self.reserved_seconds(len(lesson))))
         yield Lesson(lesson, within=within if np.isfinite(within) else None)
-        self.lesson = lesson
+        self.lesson, self.has_model = lesson, True
         self.was_cut_short = self.outlook.fit_seconds(len(lesson)) > within
         yield from self._validate()
         yield from examine(self._holdout_pool[: len(self.validation_set)], purpose="holdout")
