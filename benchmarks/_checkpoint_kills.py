@@ -90,12 +90,16 @@ def kill_and_resume(folder: Path, n_kills: int, time_limit: float, seed: int = 0
         n_fits += 1
         while outcome.n_kills < n_kills:
             seconds = moments.uniform(0.5, _START_SECONDS + time_limit / 4)
-            has_ended = _run(path, diary, time_limit, seconds)
+            exit_code = _run(path, diary, time_limit, seconds)
+            has_ended = exit_code is not None
             outcome.n_kills += not has_ended
+            if exit_code:
+                outcome.losses.append(f"a fit ended with exit code {exit_code}")
             _compare(path, diary, outcome)
             if has_ended:
                 break
-    _run(path, diary, time_limit, None)
+    if _run(path, diary, time_limit, None):
+        outcome.losses.append("the last fit failed")
     _compare(path, diary, outcome)
     entries = _read_diary(diary)
     if not entries or "end" not in entries[-1]:
@@ -105,16 +109,15 @@ def kill_and_resume(folder: Path, n_kills: int, time_limit: float, seed: int = 0
     return outcome
 
 
-def _run(path: Path, diary: Path, time_limit: float, seconds: float | None) -> bool:
-    """Run the fit, and kill it after some seconds; return whether it ended before."""
+def _run(path: Path, diary: Path, time_limit: float, seconds: float | None) -> int | None:
+    """Run the fit, and kill it after some seconds; return the exit code if it ended before."""
     process = subprocess.Popen([sys.executable, "-c", _FIT, str(path), str(diary), str(time_limit)])
     try:
-        process.wait(timeout=seconds)
+        return process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-        return False
-    return True
+        return None
 
 
 def _read_diary(diary: Path) -> list[dict]:
