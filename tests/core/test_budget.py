@@ -80,3 +80,13 @@ def test_what_remains_never_grows_and_is_never_negative(seconds, reserved, steps
     assert readings == sorted(readings, reverse=True)
     assert min(readings) >= 0
     assert budget.is_spent == (readings[-1] == 0)
+
+
+def test_seconds_of_earlier_calls_count():
+    clock = FakeClock()
+    budget = Budget(10, clock=clock)
+    budget.spent = 7.0
+    clock.advance(2)
+
+    assert budget.elapsed() == 9.0
+    assert budget.remaining() == 1.0

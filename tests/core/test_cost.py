@@ -1,5 +1,6 @@
 """What the next round will take."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -204,3 +205,31 @@ def test_a_prediction_does_not_change_what_is_learned():
     model = a_model(replace(a_round(2, exam=1.0), rows=10))
 
     assert model.predict(20) == model.predict(20)
+
+
+def test_observations_that_are_restored_predict_the_same():
+    cost, other = CostModel(), CostModel()
+    finished = a_round(2, rows=1000)
+    for rows, seconds in ((100, 1.0), (1000, 5.0)):
+        cost.observe_fit(rows, seconds)
+    cost.observe_exam(50, 0.5)
+    cost.observe_round(finished, 0.1)
+
+    other.restore(json.loads(json.dumps(cost.observations())), finished)
+
+    assert other.predict(3000).fit_seconds == cost.predict(3000).fit_seconds
+    assert other.headroom == cost.headroom
+    assert other.exam_seconds(7) == cost.exam_seconds(7)
+
+
+def test_a_model_that_takes_longer_to_write_with_more_rows_is_expected_to_go_on_so():
+    cost = CostModel()
+    for rows, seconds in ((100, 10.0), (1000, 100.0)):
+        cost.observe_fit(rows, seconds)
+    cost.observe_round(a_round(2, rows=1000), 0.0)
+    before = cost.overhead_seconds(2000)
+
+    cost.observe_write(100, 0.1)
+    cost.observe_write(1000, 1.0)
+
+    assert cost.overhead_seconds(2000) - before == pytest.approx(1.0)

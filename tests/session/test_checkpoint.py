@@ -12,6 +12,7 @@ import textwrap
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.linear_model import SGDClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from checkpoint_fits import KilledHere, TimedTree, UnstorableTree, kill_after, make_fit, make_rows
@@ -586,3 +587,23 @@ def test_a_best_model_that_was_not_written_survives_a_kill_before_it_is_fitted_a
     np.testing.assert_array_equal(after.best.rows, before.best.rows)
     assert after.model_record.number == 1
     assert after.history == before.history
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_a_model_that_learns_in_batches_gives_way_to_one_that_had_as_many_rows(path, warm_start):
+    X, y = make_rows(3000)
+    learner = SGDClassifier(random_state=0)
+    settings = {
+        "teacher": "sgd",
+        "backend": "inline",
+        "warm_start": warm_start,
+        "checkpoint": None if warm_start else path,
+    }
+    clf = make_fit(learner, time_limit=0.5, **settings).fit(X, y)
+    assert clf.n_rows_taught_ == len(X)
+
+    again = clf.set_params(time_limit=0.5 if warm_start else 1.5).fit(X, y)
+
+    assert again.n_rows_taught_ == len(X)
+    assert again.class_count_taught_.tolist() == np.bincount(y).tolist()
+    assert any(one.best for one in again.history_ if one.elapsed > 0.5)

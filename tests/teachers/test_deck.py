@@ -338,3 +338,13 @@ def test_the_opening_of_a_large_pool_is_small_and_complete():
     assert len(np.unique(np.concatenate([opening, exam]))) == 10_000
     assert np.bincount(strata[opening]) == pytest.approx([2500, 1500, 750, 250, 1], abs=8)
     assert deck.left == 4_990_000
+
+
+def test_rows_that_are_taken_are_not_dealt():
+    deck = Deck(100, np.random.default_rng(0))
+    taken = deck.take(np.arange(10, 40))
+    deck.take(np.array([39, 40]))
+
+    assert deck.left == 69
+    dealt = deck.deal(1000)
+    assert sorted([*taken.tolist(), 40, *dealt.tolist()]) == list(range(100))

@@ -112,6 +112,7 @@ class RecordFile:
         self._title = title
         self._version = version
         self._first_line = f"{title} {version}\n".encode("ascii")
+        self._known_end: int | None = None
 
     def replace(self, records: list[Record | RecordPosition], slot: float) -> None:
         """Write a new file beside the old one and rename it; a position stands for a record of the old file."""
@@ -123,19 +124,24 @@ class RecordFile:
                 else:
                     with self.path.open("rb") as old:
                         _copy_record(old, record, out)
+            self._known_end = out.tell()
 
     def append(self, record: Record) -> None:
         """Write a record after the last whole one."""
-        end = max((position.end for position in self.positions()), default=self._body_start)
         with self.path.open("r+b") as file:
+            end = os.fstat(file.fileno()).st_size
+            if end != self._known_end:
+                # Written by an earlier program, which may have been killed meanwhile.
+                end = max((position.end for position in self.positions()), default=self._body_start)
             file.truncate(end)
             file.seek(end)
             try:
                 _write_record(file, record)
                 file.flush()
-            except OSError:
+            except (OSError, TypeError, ValueError):
                 file.truncate(end)
                 raise
+            self._known_end = file.tell()
 
     def write_slot(self, number: float) -> None:
         """Overwrite the number in place."""
@@ -252,6 +258,8 @@ def _write_record(out: BinaryIO, record: Record) -> None:
     """Write a record without a copy of its parts in memory: its header comes last, in its place."""
     sizes = {name: part.stat().st_size if isinstance(part, Path) else len(part) for name, part in record.parts.items()}
     text = json.dumps({"values": record.values, "parts": sizes}, default=_to_python).encode("ascii")
+    if len(text) > MAX_TEXT_BYTES:
+        raise ValueError(f"it would hold {len(text):,} bytes of text; expected {MAX_TEXT_BYTES:,} at most")
     head = _TEXT_LENGTH.pack(len(text)) + text
     start = out.tell()
     out.write(bytes(_HEADER.size))

@@ -238,11 +238,13 @@ def _pack_rows(rows: Rows, n_rows: int) -> memoryview:
 
 def _pack_marks(marks: Marks) -> memoryview:
     """Return two bits for each row."""
-    return np.packbits(np.stack([marks & 1, marks >> 1 & 1])).data
+    return np.concatenate([np.packbits(marks & 1), np.packbits(marks & 2)]).data
 
 
 def _unpack_marks(content: bytes, n_rows: int) -> Marks:
-    if len(content) != -(-2 * n_rows // 8):
+    n_bytes = -(-n_rows // 8)
+    if len(content) != 2 * n_bytes:
         raise DamagedFile("it holds marks for another number of rows")
-    trained, seen = np.unpackbits(np.frombuffer(content, np.uint8), count=2 * n_rows).reshape(2, n_rows)
-    return np.asarray(trained | seen << 1, dtype=np.uint8)
+    packed = np.frombuffer(content, np.uint8)
+    trained, seen = (np.unpackbits(part, count=n_rows) for part in (packed[:n_bytes], packed[n_bytes:]))
+    return trained | np.left_shift(seen, 1, dtype=np.uint8)

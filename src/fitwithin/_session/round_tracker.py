@@ -20,6 +20,7 @@ from fitwithin.backends import ExamReport, FitReport, SavedModel, ScoreReport
 _TRAINED = np.uint8(1)
 _SEEN = np.uint8(2)
 _MISTAKE = np.uint8(4)
+_TRAINED_NOW = np.uint8(8)
 
 
 @dataclass(eq=False)
@@ -174,7 +175,7 @@ class RoundTracker:
 
     def restore(self, marks: npt.NDArray[np.uint8], history: Sequence[Round]) -> None:
         """Go on from the rounds of an earlier fit on the same rows."""
-        self._marks |= marks
+        self._marks |= marks & (_TRAINED | _SEEN)
         self.history += history
 
     @contextmanager
@@ -222,19 +223,21 @@ class RoundTracker:
         if continues:
             new = np.unique(new)
         before = self._last if continues else None
-        n_rows_trained = len(rows) if not continues else len(new) + (0 if before is None else before.n_rows_trained)
+        # An earlier fit that this one goes on from trained other models.
+        added = np.unique(rows[self._marks[rows] & _TRAINED_NOW == 0]) if continues else rows
+        n_rows_trained = len(added) + (0 if before is None else before.n_rows_trained)
         self.current = self._last = OpenRound(
             number=len(self.history) + 1,
             rows=len(rows),
             new_rows=len(new),
             new_mistakes=self._count_mistakes(new),
             n_rows_trained=n_rows_trained,
-            class_counts=self._count_classes(new if continues else rows, before),
+            class_counts=self._count_classes(added, before),
             has_every_row=n_rows_trained >= len(self._marks) and (continues or self._covers_pool(rows)),
             predicted_fit=predicted_fit,
             lesson=None if continues else rows,
         )
-        self._marks[rows] |= _TRAINED | _SEEN
+        self._marks[rows] |= _TRAINED | _SEEN | _TRAINED_NOW
         return self.current
 
     def _count_classes(self, rows: Rows, before: OpenRound | None) -> ClassCounts | None:

@@ -137,7 +137,8 @@ class Deck:
 
     def take(self, rows: Rows) -> Rows:
         """Take these rows out of the deck before anything was dealt, and return them."""
-        self._mark_dealt(rows)
+        self._was_dealt[rows] = True
+        self._n_undealt = self.size - int(np.count_nonzero(self._was_dealt))
         return rows
 
     def discard(self, rows: Rows) -> None:

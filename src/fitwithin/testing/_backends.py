@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -182,6 +185,20 @@ class BackendContract:
         assert type(model) is RecordingClassifier
         assert len(model.X_) == 10
         assert model.predict(pool.X[:2]).tolist() == ["a", "a"]
+
+    def test_a_saved_model_can_be_written_to_a_skops_file(self) -> None:
+        """Checkpoints need this; types that are not on fitwithin's list are named. skops is optional."""
+        if importlib.util.find_spec("skops") is None:
+            return
+        pool = make_pool()
+        with open_runner(self.make(), RecordingClassifier(), pool) as runner, tempfile.TemporaryDirectory() as folder:
+            runner.fit(np.arange(10))
+            saved = runner.save()
+            names = saved.dump(Path(folder) / "model.skops")
+            assert (Path(folder) / "model.skops").stat().st_size
+        assert names == (f"{RecordingClassifier.__module__}.RecordingClassifier",)
+        assert len(saved.load().X_) == 10
+        saved.discard()
 
     def test_a_warning_of_the_learner_reaches_the_user(self) -> None:
         """When its model is loaded, and not before."""
