@@ -125,6 +125,7 @@ class Checkpoint:
             record = self._content.state.model_record
             self._stored_number = None if record is None else record.number
             self._base_bytes = self.path.stat().st_size
+            self._plan.restore(self._content.facts.get("write"))
         threading.Thread(target=self._note_time, name="fitwithin-checkpoint", daemon=True).start()
         return self._load_state()
 
@@ -216,7 +217,7 @@ class Checkpoint:
     def _write_state(self, state: FitState) -> None:
         tail = os.path.getsize(self.path) - self._base_bytes if self.path.exists() else None
         if tail is not None and tail <= self._base_bytes + _MAX_TAIL_BYTES:
-            self._file.append(make_state_record(state, self._fingerprint, self._facts))
+            self._file.append(self._make_state_record(state))
             self._file.write_slot(state.seconds)
             return
         # The first state, or many of them: a new file, with the model of the old one.
@@ -225,10 +226,11 @@ class Checkpoint:
 
     def _replace(self, model: Sequence[Record | RecordPosition], state: FitState) -> None:
         attachments = Record(ATTACHMENTS, {}, self._attachments)
-        self._file.replace(
-            [attachments, *model, make_state_record(state, self._fingerprint, self._facts)], state.seconds
-        )
+        self._file.replace([attachments, *model, self._make_state_record(state)], state.seconds)
         self._base_bytes = os.path.getsize(self.path)
+
+    def _make_state_record(self, state: FitState) -> Record:
+        return make_state_record(state, self._fingerprint, {**self._facts, "write": self._plan.observed})
 
     def _note_time(self) -> None:
         while not self._stopped.wait(_HEARTBEAT_SECONDS):

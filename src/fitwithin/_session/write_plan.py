@@ -55,6 +55,16 @@ class WritePlan:
         self._state_seconds = 0.0
         self._state_written_at: float | None = None
 
+    @property
+    def observed(self) -> list[float] | None:
+        """The seconds of the last write of a model, and those that were expected of loading it."""
+        return None if self._model_seconds is None else [self._model_seconds, self._model_load_seconds]
+
+    def restore(self, observed: object) -> None:
+        """Begin with what an earlier fit observed."""
+        if isinstance(observed, list) and len(observed) == 2 and all(isinstance(entry, float) for entry in observed):
+            self._model_seconds, self._model_load_seconds = observed
+
     def predict_seconds(self, load_seconds: float) -> float:
         """Predict the seconds of writing a model."""
         if self._model_seconds is None:
