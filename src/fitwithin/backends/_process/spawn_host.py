@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from typing import Any
 
 import psutil
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
+from fitwithin.backends._process.local_port import LocalPort, Secret
 from fitwithin.backends._process.protocol import (
-    MIN_TIMEOUT_SECONDS,
     BeginRound,
     Channel,
     EndSession,
@@ -36,12 +37,22 @@ from fitwithin.backends._process.subprocesses import (
     start_interpreter,
 )
 
+CAN_INHERIT_SOCKETS = os.name == "posix"
+"""Whether a child process can be given a socket by its descriptor."""
+
+_ALIVE_POLL_SECONDS = 1.0
+"""Seconds between two looks whether a worker that says nothing still runs."""
+
 _END_SESSION_SECONDS = 1.0
 """Seconds that an idle worker has to take the end of a session; it listens, so it needs milliseconds."""
 
 
 class WorkerHandle:
     """The parent's handle on a persistent worker; see `worker` for the worker itself.
+
+    The worker inherits its end of a socket pair, which no other process can reach. Windows cannot
+    pass a socket on in this way; there the worker connects to a local port, and both sides prove that
+    they know a secret.
 
     Parameters
     ----------
@@ -50,10 +61,33 @@ class WorkerHandle:
     """
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._token = secrets.token_bytes(32)
-        self._process = start_interpreter("worker", self._listener.getsockname()[1], self._token, idle_seconds)
         self._channel: Channel | None = None
+        self._port: LocalPort | None = None
+        if CAN_INHERIT_SOCKETS:
+            self._process = self._start_with_socket(idle_seconds)
+        else:
+            self._process = self._start_with_port(idle_seconds)
+
+    def _start_with_socket(self, idle_seconds: float) -> subprocess.Popen[bytes]:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._channel = Channel(ours)
+            descriptor = theirs.fileno()
+            try:
+                return start_interpreter("worker", descriptor, None, os.getpid(), idle_seconds, pass_fds=(descriptor,))
+            except OSError:
+                ours.close()
+                raise
+
+    def _start_with_port(self, idle_seconds: float) -> subprocess.Popen[bytes]:
+        secret = Secret.generate()
+        self._port = LocalPort(secret)
+        arguments = (None, self._port.number, os.getpid(), idle_seconds)
+        try:
+            return start_interpreter("worker", *arguments, standard_input=secret.to_bytes())
+        except OSError:
+            self._port.close()
+            raise
 
     @property
     def alive(self) -> bool:
@@ -63,12 +97,28 @@ class WorkerHandle:
     def connect(self, budget: Budget) -> Channel:
         """Return the channel to the worker; wait for its connection first, or raise TimeoutError."""
         while self._channel is None:
-            self._listener.settimeout(max(budget.remaining(), MIN_TIMEOUT_SECONDS))
-            channel = Channel(self._listener.accept()[0])
-            if channel.receive(budget.remaining()) == self._token:
-                self._channel = channel
-                self._listener.close()
+            if not self.alive or self._port is None:
+                raise EOFError
+            try:
+                self._channel = Channel(self._port.accept(min(budget.remaining(), _ALIVE_POLL_SECONDS)))
+                self._port.close()
+            except TimeoutError:
+                budget.raise_if_spent()
         return self._channel
+
+    def receive(self, channel: Channel, budget: Budget) -> Any:
+        """Return the worker's next message; raise TimeoutError, or EOFError if it has ended."""
+        while not channel.has_message:
+            # A process that the learner started may hold the socket open after the end of the worker.
+            alive = self.alive
+            try:
+                channel.wait_and_read(min(budget.remaining(), _ALIVE_POLL_SECONDS))
+            except TimeoutError:
+                # The deadline goes by the budget's clock, which a study pauses.
+                budget.raise_if_spent()
+                if not alive:
+                    raise EOFError from None
+        return channel.receive()
 
     def end_session(self) -> None:
         """Tell the worker that the session is over; it ends itself when it has been idle for a while."""
@@ -80,6 +130,12 @@ class WorkerHandle:
         with contextlib.suppress(psutil.NoSuchProcess):
             kill_descendants(psutil.Process(self._process.pid))
         remove_loky_semaphores(self._process.pid)
+
+    def kill_group(self) -> None:
+        """Kill what the learner started in the worker's session, after the worker ended."""
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def describe_end(self, timeout: float) -> str:
         """Describe how the worker ended."""
@@ -93,11 +149,10 @@ class WorkerHandle:
         """Kill the worker and everything that it started."""
         self.kill_children()
         self._process.kill()
-        self._listener.close()
+        if self._port is not None:
+            self._port.close()
         if self._channel is not None:
             self._channel.close()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
 
 
 spawned_workers: ProcessCache[WorkerHandle] = ProcessCache(WorkerHandle)
@@ -126,13 +181,7 @@ class SpawnHost:
         with self._mark_busy(budget):
             channel = self._worker.connect(budget)
             channel.send(request, budget.remaining())
-            while not channel.has_message:
-                try:
-                    channel.wait_and_read(budget.remaining())
-                except TimeoutError:
-                    # The deadline goes by the budget's clock, which a study pauses.
-                    budget.raise_if_spent()
-            reply: Reply | ErrorReply = channel.receive()
+            reply: Reply | ErrorReply = self._worker.receive(channel, budget)
             return reply
 
     def stop(self) -> None:
@@ -160,5 +209,7 @@ class SpawnHost:
         try:
             yield
         except (EOFError, BrokenPipeError, ConnectionResetError):
-            raise LearnerDied(self._worker.describe_end(min(EXIT_STATUS_SECONDS, budget.remaining()))) from None
+            description = self._worker.describe_end(min(EXIT_STATUS_SECONDS, budget.remaining()))
+            self._worker.kill_group()
+            raise LearnerDied(description) from None
         self._busy = False

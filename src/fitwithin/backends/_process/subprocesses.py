@@ -22,6 +22,15 @@ slower on idle cores. Set by benchmarks/openmp.py."""
 IDLE_SECONDS = 30.0
 """Seconds that an idle process waits for the next session before it ends itself."""
 
+_INTERPRETER_FLAGS = {
+    "ignore_environment": "-E",
+    "no_user_site": "-s",
+    "no_site": "-S",
+    "safe_path": "-P",
+    "dont_write_bytecode": "-B",
+}
+"""Attributes of `sys.flags`, and the options that set them; `-I` sets the first, the second and the fourth."""
+
 EXIT_STATUS_SECONDS = 1.0
 """Seconds to wait for the exit status of a process that closed its connection."""
 
@@ -31,22 +40,46 @@ def module_search_path() -> list[str]:
     return [entry for entry in sys.path if isinstance(entry, str)]
 
 
-def start_interpreter(module: str, *arguments: object, pass_fds: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
-    """Run `main` of a module of this package in a new interpreter, with a pipe to its standard input."""
+def start_interpreter(
+    module: str, *arguments: object, pass_fds: tuple[int, ...] = (), standard_input: bytes = b""
+) -> subprocess.Popen[bytes]:
+    """Run `main` of a module of this package in a new interpreter.
+
+    Parameters
+    ----------
+    module : str
+        Name of the module.
+    *arguments : object
+        Arguments of `main`. Every user of the machine can read them.
+    pass_fds : tuple of int
+        Descriptors that the process inherits.
+    standard_input : bytes
+        What the process can read from its standard input before the end of it; at most a few hundred bytes.
+    """
     program = (
         f"import sys; sys.path[:] = {module_search_path()!r}; "
         f"from {__package__}.{module} import main; main(*{arguments!r})"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdin=subprocess.PIPE,
+        [sys.executable, *interpreter_flags(), "-c", program],
+        stdin=subprocess.PIPE if standard_input else subprocess.DEVNULL,
         pass_fds=pass_fds,
         start_new_session=True,
         env=dict(os.environ) if "OMP_WAIT_POLICY" in os.environ else {**OPENMP_VARIABLES, **os.environ},
     )
+    if process.stdin is not None:
+        # If the process has ended already, its handle says so.
+        with contextlib.suppress(BrokenPipeError), process.stdin:
+            process.stdin.write(standard_input)
     # An idle process may end by itself at any time; without a wait it would stay as a zombie.
     threading.Thread(target=process.wait, name="fitwithin-reaper", daemon=True).start()
     return process
+
+
+def interpreter_flags() -> list[str]:
+    """Return the options of this interpreter that decide where modules come from and how they run."""
+    flags = [flag for name, flag in _INTERPRETER_FLAGS.items() if getattr(sys.flags, name)]
+    return [*flags, *(["-O"] * sys.flags.optimize), *(["-X", "utf8"] if sys.flags.utf8_mode else [])]
 
 
 class ProcessHandle(Protocol):

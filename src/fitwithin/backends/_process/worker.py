@@ -8,7 +8,6 @@ import pickle
 import random
 import shutil
 import socket
-import sys
 import tempfile
 import threading
 import time
@@ -24,6 +23,8 @@ import psutil
 from fitwithin.backends._base import FitSettings
 from fitwithin.backends._early_stopping import StopSignal
 from fitwithin.backends._model_runner import ModelRunner
+from fitwithin.backends._process.local_port import SECRET_BYTES, Secret, connect_to_port
+from fitwithin.backends._process.parent_watch import ParentWatch
 from fitwithin.backends._process.protocol import (
     BeginRound,
     Channel,
@@ -185,19 +186,48 @@ def _pickle_error(error: Exception) -> bytes:
     return body
 
 
-def main(port: int, token: bytes, idle_seconds: float) -> None:
-    """Serve rounds for the process that listens on this local port and knows the token."""
-    channel = Channel(socket.create_connection(("127.0.0.1", port)))
-    channel.send(token)
+def main(inherited: int | None, port: int | None, parent_pid: int, idle_seconds: float) -> None:
+    """Serve rounds for the process that started this one.
+
+    Parameters
+    ----------
+    inherited : int or None
+        Descriptor of a socket that is connected to the parent; None where sockets cannot be inherited.
+    port : int or None
+        The parent's port instead; the secret for it comes over standard input.
+    parent_pid : int
+        The parent.
+    idle_seconds : float
+        Seconds without a session after which to end.
+    """
     worker = SpawnedWorker()
-    threading.Thread(target=worker.end_with_parent, daemon=True).start()
+    threading.Thread(target=worker.end_with_parent, args=(parent_pid,), daemon=True).start()
     with contextlib.suppress(EOFError, OSError):
+        channel = Channel(_connect_to_parent(inherited, port))
         message = channel.receive()
         while True:
             if isinstance(message, BeginRound):
                 message = worker.serve_round(channel, message)
             else:
                 message = channel.receive(idle_seconds)
+
+
+def _connect_to_parent(inherited: int | None, port: int | None) -> socket.socket:
+    if inherited is not None:
+        os.set_inheritable(inherited, False)
+        return socket.socket(fileno=inherited)
+    if port is None:
+        raise ValueError("Got neither a socket nor a port.")
+    return connect_to_port(port, _receive_secret())
+
+
+def _receive_secret() -> Secret:
+    """Read the secret from standard input, which the learner then finds at its end."""
+    with open(0, "rb", closefd=False) as standard_input:
+        secret = Secret.from_bytes(standard_input.read(SECRET_BYTES))
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    return secret
 
 
 class SpawnedWorker:
@@ -217,9 +247,9 @@ class SpawnedWorker:
             for file in files:
                 os.close(file)
 
-    def end_with_parent(self) -> None:
-        """Wait for the end of standard input, which is the end of the parent; then clean up and end."""
-        sys.stdin.buffer.read()
+    def end_with_parent(self, parent_pid: int) -> None:
+        """Wait for the end of the parent; then clean up and end."""
+        ParentWatch(parent_pid).wait()
         kill_descendants(psutil.Process())
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
