@@ -139,9 +139,10 @@ class MappedFileRows:
         sources = (pool.y.column, *pool.row_params.values())
         columns = tuple(map(SharedColumn.from_array, sources))
         self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params), file)
-        self.files = tuple(SharedFile.create(folder) for _ in sources)
+        n_bytes = sum(source.nbytes for source in sources)
+        self.files = tuple(SharedFile.create(folder, n_bytes) for _ in sources)
         for shared_file, source in zip(self.files, sources, strict=True):
-            shared_file.map_array(source.shape, source.dtype)[:] = source
+            shared_file.write_rows(source, 0)
 
     def share_training_rows(self, rows: Rows) -> RowSelection:
         """Return the rows' positions in the file."""
@@ -164,7 +165,8 @@ class RowMap:
         self._sources = (pool.y.column, *pool.row_params.values(), *(() if self._blocks else (pool.X,)))
         columns = tuple(map(SharedColumn.from_array, self._sources))
         self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params))
-        self._column_files = tuple(SharedFile.create(folder) for _ in columns)
+        n_bytes = sum(source.nbytes for source in self._sources)
+        self._column_files = tuple(SharedFile.create(folder, n_bytes) for _ in columns)
         self.files = (*self._column_files, *((self._blocks.file,) if self._blocks else ()))
         self._maps = [
             file.map_array(source.shape, source.dtype)
