@@ -147,36 +147,6 @@ def map_private_array(fd: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> 
 
 
 @dataclass(frozen=True)
-class MappedFile:
-    """An array that is a part of a file."""
-
-    path: str
-    offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    @classmethod
-    def find(cls, X: Array) -> MappedFile | None:
-        """Return the file that an array is a part of; None if another process would not see the same rows in it."""
-        root: Any = X
-        while isinstance(getattr(root, "base", None), np.ndarray):
-            root = root.base
-        if not isinstance(root, np.memmap) or root.mode == "c" or root.filename is None or min(X.strides) < 0:
-            return None
-        if not os.path.exists(root.filename):
-            return None
-        start = X.__array_interface__["data"][0] - root.__array_interface__["data"][0]
-        return cls(str(root.filename), root.offset + start, X.shape, X.strides, X.dtype)
-
-    def open(self) -> Array:
-        """Map the array, read-only."""
-        with open(self.path, "rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return np.ndarray(self.shape, self.dtype, mapped, self.offset, self.strides)
-
-
-@dataclass(frozen=True)
 class SharedColumn:
     """Type and shape of one row in a shared file."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +20,8 @@ from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Target
 from fitwithin._pools import LabeledRows, Pool, TablePool, concatenate, has_fixed_row_size, is_contiguous, take_rows
 from fitwithin.backends._model_runner import rows_per_piece
-from fitwithin.backends._process.shared_memory import MappedFile, SharedColumn, SharedFile, dump_pickle, load_pickle
+from fitwithin.backends._process.mapped_file import MappedFile
+from fitwithin.backends._process.shared_memory import SharedColumn, SharedFile, dump_pickle, load_pickle
 
 _MAX_COPY_BYTES = 1 << 20
 """Bytes copied between two checks of the time, about a millisecond, so that copying never makes a session late."""
@@ -300,8 +302,12 @@ class RowReader:
     def __init__(self, layout: RowLayout, files: tuple[int, ...]) -> None:
         self._layout = layout
         self._files = files
-        self._mapped = layout.mapped_file.open() if layout.mapped_file is not None else None
         self._loaded_blocks: dict[int, Any] = {}
+
+    @cached_property
+    def _mapped(self) -> Array | None:
+        # Opened with the first rows: an error then answers a request, and reaches the user.
+        return None if self._layout.mapped_file is None else self._layout.mapped_file.open()
 
     def read(self, selection: RowSelection) -> LabeledRows:
         """Return the selected rows."""
