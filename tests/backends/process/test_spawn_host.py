@@ -66,13 +66,10 @@ def test_a_worker_serves_rounds_over_both_ways(way):
     with open_runner(Process(start="spawn"), RecordingClassifier(), make_pool()) as runner:
         runner.fit(np.arange(9))
         assert runner.examine(np.arange(9, 12)).wrong.shape == (3,)
-        listening = [found for found in psutil.net_connections("inet") if found.pid in worker_pids(runner)]
+        ours = {os.getpid(), runner._learner.pid}
+        listening = [found for found in psutil.net_connections("inet") if found.pid in ours]
 
     assert way == "port" or not listening
-
-
-def worker_pids(runner):
-    return {os.getpid(), runner._host._worker._process.pid}
 
 
 def test_no_secret_stands_in_the_arguments_or_the_environment(way, monkeypatch):
@@ -81,7 +78,7 @@ def test_no_secret_stands_in_the_arguments_or_the_environment(way, monkeypatch):
     monkeypatch.setattr(spawn_host.Secret, "generate", lambda: secrets.append(generate()) or secrets[-1])
     worker = WorkerHandle()
     worker.connect(Budget(60))
-    readable = b"".join(Path(f"/proc/{worker._process.pid}/{name}").read_bytes() for name in ("cmdline", "environ"))
+    readable = b"".join(Path(f"/proc/{worker.pid}/{name}").read_bytes() for name in ("cmdline", "environ"))
     worker.close()
 
     assert len(secrets) == (way == "port")
@@ -126,21 +123,24 @@ KILLED_DURING_FIT = """
 import os, sys, threading, time
 import numpy as np
 from fitwithin.backends import Process
-from fitwithin.backends._process import parent_watch, spawn_host
-from fitwithin.testing import AwkwardClassifier
-from fitwithin.testing._backends import make_pool, open_runner
+from fitwithin.backends._process import spawn_host
+from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
+
+class Endless(RecordingClassifier):
+    def fit(self, X, y):
+        open(self.warning, "w").close()
+        time.sleep(60)
 
 spawn_host.CAN_INHERIT_SOCKETS = sys.argv[1] == "socket"
-with open_runner(Process(start="spawn"), AwkwardClassifier("hangs in Python"), make_pool()) as runner:
-    runner._host._worker.connect(runner._budget)
-
+with open_runner(Process(start="spawn"), Endless(sys.argv[2]), make_pool()) as runner:
     def fork():
-        time.sleep(0.5)
+        while not os.path.exists(sys.argv[2]):
+            time.sleep(0.01)
         sibling = os.fork()
         if sibling == 0:
             time.sleep(60)
             os._exit(0)
-        print(runner._host._worker._process.pid, sibling, runner._host.folder, flush=True)
+        print(runner._learner.pid, sibling, runner._host.folder, flush=True)
 
     threading.Thread(target=fork).start()
     runner.fit(np.arange(30))
@@ -148,9 +148,11 @@ with open_runner(Process(start="spawn"), AwkwardClassifier("hangs in Python"), m
 
 
 @pytest.mark.slow
-def test_a_worker_ends_with_the_program_although_a_fork_of_it_lives_on(way):
+def test_a_worker_ends_with_the_program_although_a_fork_of_it_lives_on(way, tmp_path):
     program = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", KILLED_DURING_FIT, way], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-W", "ignore", "-c", KILLED_DURING_FIT, way, str(tmp_path / "fitting")],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     worker, sibling, folder = program.stdout.readline().split()
     program.kill()

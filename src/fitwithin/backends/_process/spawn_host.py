@@ -1,4 +1,4 @@
-"""Run learners in one persistent worker, replaced when it was killed; for systems without a safe fork."""
+"""Run workers in interpreters of their own; for systems without a safe fork."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import psutil
@@ -18,9 +18,8 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
 from fitwithin.backends._process.local_port import LocalPort, Secret
 from fitwithin.backends._process.protocol import (
-    BeginRound,
+    BeginSession,
     Channel,
-    EndSession,
     ErrorReply,
     Reply,
     Request,
@@ -43,12 +42,9 @@ CAN_INHERIT_SOCKETS = os.name == "posix"
 _ALIVE_POLL_SECONDS = 1.0
 """Seconds between two looks whether a worker that says nothing still runs."""
 
-_END_SESSION_SECONDS = 1.0
-"""Seconds that an idle worker has to take the end of a session; it listens, so it needs milliseconds."""
-
 
 class WorkerHandle:
-    """The parent's handle on a persistent worker; see `worker` for the worker itself.
+    """The parent's handle on a spawned worker; see `worker` for the worker itself.
 
     The worker inherits its end of a socket pair, which no other process can reach. Windows cannot
     pass a socket on in this way; there the worker connects to a local port, and both sides prove that
@@ -120,16 +116,10 @@ class WorkerHandle:
                     raise EOFError from None
         return channel.receive()
 
-    def end_session(self) -> None:
-        """Tell the worker that the session is over; it ends itself when it has been idle for a while."""
-        if self._channel is not None:
-            self._channel.send(EndSession(), timeout=_END_SESSION_SECONDS)
-
-    def kill_children(self) -> None:
-        """Kill what the learner started, but not the worker."""
-        with contextlib.suppress(psutil.NoSuchProcess):
-            kill_descendants(psutil.Process(self._process.pid))
-        remove_loky_semaphores(self._process.pid)
+    @property
+    def pid(self) -> int:
+        """The worker's process."""
+        return self._process.pid
 
     def kill_group(self) -> None:
         """Kill what the learner started in the worker's session, after the worker ended."""
@@ -147,7 +137,9 @@ class WorkerHandle:
 
     def close(self) -> None:
         """Kill the worker and everything that it started."""
-        self.kill_children()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            kill_descendants(psutil.Process(self._process.pid))
+        remove_loky_semaphores(self._process.pid)
         self._process.kill()
         if self._port is not None:
             self._port.close()
@@ -156,60 +148,84 @@ class WorkerHandle:
 
 
 spawned_workers: ProcessCache[WorkerHandle] = ProcessCache(WorkerHandle)
-"""The idle worker of this process."""
+"""The idle worker of this process, which has served no session yet."""
 
 
 class SpawnHost:
-    """Let one worker serve every round; files lie in a folder that both sides open."""
+    """Spawn workers for one session; files lie in a folder that both sides open."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget) -> None:
         self.folder: str | None = tempfile.mkdtemp(prefix=f"fitwithin-{os.getpid()}-")
-        self._worker = spawned_workers.take()
-        self._busy = False
+        self._budget = budget
+        self._waiting = [spawned_workers.take()]
+        self._started: list[WorkerHandle] = []
 
     def import_modules(self, modules: list[str]) -> None:
-        """Do nothing: the worker imports modules when it unpickles the learner, once."""
+        """Start a second worker, which imports while the first one trains."""
+        self._waiting.append(WorkerHandle())
 
-    def start_round(self, setup: WorkerSetup, files: list[SharedFile], budget: Budget) -> None:
-        """Send the setup to the worker."""
+    def start_worker(self, setup: WorkerSetup, files: Sequence[SharedFile] = ()) -> SpawnedConnection:
+        """Send the setup to a worker; raise TimeoutError, or LearnerDied."""
+        handle = self._take_waiting() or WorkerHandle()
+        self._started.append(handle)
+        worker = SpawnedConnection(handle, self._budget)
         paths = [file.path for file in files if file.path is not None]
-        with self._mark_busy(budget):
-            self._worker.connect(budget).send(BeginRound(setup, paths), budget.remaining())
+        worker.begin(BeginSession(setup, self.folder or "", paths))
+        return worker
 
-    def request(self, request: Request, budget: Budget) -> Reply | ErrorReply:
-        """Send a request and return the reply; raise TimeoutError, or LearnerDied."""
-        with self._mark_busy(budget):
-            channel = self._worker.connect(budget)
-            channel.send(request, budget.remaining())
-            reply: Reply | ErrorReply = self._worker.receive(channel, budget)
-            return reply
-
-    def stop(self) -> None:
-        """Kill the worker if it is busy; the next session starts a new one."""
-        if self._busy:
-            self._worker.close()
+    def _take_waiting(self) -> WorkerHandle | None:
+        """Return a worker that waits; one that was not needed for long has ended itself."""
+        while self._waiting:
+            handle = self._waiting.pop(0)
+            if handle.alive:
+                return handle
+            handle.close()
+        return None
 
     def close(self) -> None:
-        """Keep the worker for the next session if it is idle, and remove the files."""
-        self.stop()
-        if self._worker.alive and not self._busy:
-            self._worker.kill_children()
-            with contextlib.suppress(OSError):
-                self._worker.end_session()
-            spawned_workers.give_back(self._worker)
-        else:
-            self._worker.close()
+        """Kill the workers that were used, keep one that was not, and remove the files."""
+        for handle in self._started:
+            handle.close()
+        for handle in self._waiting:
+            spawned_workers.give_back(handle)
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
 
+
+class SpawnedConnection:
+    """The parent's connection to a spawned worker."""
+
+    def __init__(self, handle: WorkerHandle, budget: Budget) -> None:
+        self.pid = handle.pid
+        self._handle = handle
+        self._budget = budget
+
+    def begin(self, message: BeginSession) -> None:
+        """Send the first message."""
+        with self._describing_end():
+            self._handle.connect(self._budget).send(message, self._budget.remaining())
+
+    def request(self, request: Request, files: Sequence[SharedFile] = ()) -> Reply | ErrorReply:
+        """Send a request and return the reply; raise TimeoutError, or LearnerDied."""
+        budget = self._budget
+        with self._describing_end():
+            channel = self._handle.connect(budget)
+            channel.send(request, budget.remaining())
+            reply: Reply | ErrorReply = self._handle.receive(channel, budget)
+            return reply
+
+    def stop(self) -> None:
+        """Kill the worker, with everything that it started."""
+        self._handle.close()
+
+    end = stop
+
     @contextlib.contextmanager
-    def _mark_busy(self, budget: Budget) -> Iterator[None]:
-        """Mark the worker as busy until its reply; turn the end of its process into LearnerDied."""
-        self._busy = True
+    def _describing_end(self) -> Iterator[None]:
+        """Turn the end of the worker's process into LearnerDied."""
         try:
             yield
         except (EOFError, BrokenPipeError, ConnectionResetError):
-            description = self._worker.describe_end(min(EXIT_STATUS_SECONDS, budget.remaining()))
-            self._worker.kill_group()
+            description = self._handle.describe_end(min(EXIT_STATUS_SECONDS, self._budget.remaining()))
+            self._handle.kill_group()
             raise LearnerDied(description) from None
-        self._busy = False
