@@ -173,7 +173,7 @@ class ProcessRunner:
         """Pickle the learner, have its modules imported, and open the shared files."""
         pickled_learner = _pickle_learner(learner, settings)
         self._host.import_modules(_find_modules(pickled_learner))
-        folder = os.getcwd()
+        folder = _find_working_folder()
         rows = share_rows(pool, self._budget, self._host.folder)
         setup = WorkerSetup(
             pickled_learner=pickled_learner,
@@ -332,6 +332,21 @@ class ProcessModel:
 def predict_load_seconds(seconds: float) -> float:
     """Predict the seconds that loading a model takes here, from those that it took in a clean process."""
     return _LOAD_SECONDS + _LOAD_FACTOR * seconds
+
+
+def _find_working_folder() -> str | None:
+    """Return the working directory; None, with a warning, if it was deleted."""
+    try:
+        return os.getcwd()
+    except OSError as error:
+        warnings.warn(
+            f"The working folder of this program cannot be found ({error.strerror}); it was probably deleted. The "
+            "learner runs in a temporary folder, and finds no file by a relative path. Change to another folder with "
+            "os.chdir().",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        return None
 
 
 def _pickle_learner(learner: Any, settings: FitSettings) -> bytes:

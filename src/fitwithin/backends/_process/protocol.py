@@ -8,6 +8,7 @@ import selectors
 import socket
 import struct
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,8 +55,8 @@ class WorkerSetup:
         How to read the shared rows.
     search_path : list of str
         The parent's `sys.path`.
-    folder : str
-        The parent's working directory.
+    folder : str or None
+        The parent's working directory; None if it was deleted.
     environment : dict of str
         The parent's environment variables.
     pickled_filters : bytes
@@ -67,7 +68,7 @@ class WorkerSetup:
     pickled_learner: bytes
     layout: RowLayout
     search_path: list[str]
-    folder: str
+    folder: str | None
     environment: dict[str, str]
     pickled_filters: bytes
     seed: int | None
@@ -75,10 +76,17 @@ class WorkerSetup:
     def apply_to_process(self) -> None:
         """Take over the parent's search path, working directory and environment."""
         sys.path[:] = self.search_path
-        os.chdir(self.folder)
+        self._change_folder()
         own = {name: os.environ[name] for name in _OWN_VARIABLES if name in os.environ}
         os.environ.clear()
         os.environ.update(self.environment | own)
+
+    def _change_folder(self) -> None:
+        try:
+            os.chdir(self.folder or tempfile.gettempdir())
+        except OSError:
+            # The parent's folder was deleted after the setup was made.
+            os.chdir(tempfile.gettempdir())
 
 
 @dataclass(frozen=True)

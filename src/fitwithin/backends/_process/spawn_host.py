@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -32,6 +31,7 @@ from fitwithin.backends._process.subprocesses import (
     ProcessCache,
     describe_exit,
     kill_descendants,
+    make_temporary_folder,
     remove_loky_semaphores,
     start_interpreter,
 )
@@ -155,10 +155,17 @@ class SpawnHost:
     """Spawn workers for one session; files lie in a folder that both sides open."""
 
     def __init__(self, budget: Budget) -> None:
-        self.folder: str | None = tempfile.mkdtemp(prefix=f"fitwithin-{os.getpid()}-")
         self._budget = budget
         self._waiting = [spawned_workers.take()]
+        self.folder: str | None = self._make_folder()
         self._started: list[WorkerHandle] = []
+
+    def _make_folder(self) -> str:
+        try:
+            return make_temporary_folder(os.getpid())
+        except OSError:
+            spawned_workers.give_back(self._waiting.pop())
+            raise
 
     def import_modules(self, modules: list[str]) -> None:
         """Start a second worker, which imports while the first one trains."""

@@ -9,12 +9,15 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 import psutil
+
+from fitwithin._core.exceptions import NoTemporaryFolder
 
 OPENMP_VARIABLES = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000"}
 """How OpenMP threads wait. Long spins cost seconds beside other busy processes; no spins at all are several times
@@ -62,6 +65,11 @@ def start_interpreter(
     mark : str
         Makes its descendants known; see `kill_marked_processes`.
     """
+    if not sys.executable:
+        raise RuntimeError(
+            f"Got sys.executable={sys.executable!r}; expected the path of Python, to start the learner's process. Set "
+            "sys.executable, which programs that embed Python leave empty, or use backend='inline'."
+        )
     program = (
         f"import sys; sys.path[:] = {module_search_path()!r}; "
         f"from {__package__}.{module} import main; main(*{arguments!r})"
@@ -86,6 +94,14 @@ def interpreter_flags() -> list[str]:
     """Return the options of this interpreter that decide where modules come from and how they run."""
     flags = [flag for name, flag in _INTERPRETER_FLAGS.items() if getattr(sys.flags, name)]
     return [*flags, *(["-O"] * sys.flags.optimize), *(["-X", "utf8"] if sys.flags.utf8_mode else [])]
+
+
+def make_temporary_folder(pid: int) -> str:
+    """Create a folder for the temporary files of a session, named after the program; raise NoTemporaryFolder."""
+    try:
+        return tempfile.mkdtemp(prefix=f"fitwithin-{pid}-")
+    except OSError as error:
+        raise NoTemporaryFolder(error) from error
 
 
 class ProcessHandle(Protocol):
