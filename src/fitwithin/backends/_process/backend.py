@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
-import pickletools
 import sys
-import sysconfig
 import time
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
@@ -25,6 +21,7 @@ from fitwithin._pools import Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._model_runner import reissue_warnings
 from fitwithin.backends._process.fork_host import ForkHost
+from fitwithin.backends._process.learner_modules import find_modules
 from fitwithin.backends._process.protocol import (
     ErrorReply,
     ExamRequest,
@@ -39,7 +36,7 @@ from fitwithin.backends._process.protocol import (
 from fitwithin.backends._process.shared_memory import SharedFile, load_pickle
 from fitwithin.backends._process.shared_rows import SharedRows, share_rows
 from fitwithin.backends._process.spawn_host import SpawnHost
-from fitwithin.backends._process.subprocesses import module_search_path
+from fitwithin.backends._process.surroundings import Surroundings
 
 _LOAD_SECONDS = 0.01
 """Seconds to load the smallest model."""
@@ -49,9 +46,6 @@ _LOAD_FACTOR = 1.5
 
 _MAX_GROWTH_BYTES = 512 << 20
 """Bytes by which the learner's process may grow between lessons before it is replaced."""
-
-_INSTALL_PREFIXES = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")})
-"""Folders of installed modules, which do not change while this process runs."""
 
 
 class WorkerConnection(Protocol):
@@ -172,18 +166,10 @@ class ProcessRunner:
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Pickle the learner, have its modules imported, and open the shared files."""
         pickled_learner = _pickle_learner(learner, settings)
-        self._host.import_modules(_find_modules(pickled_learner))
-        folder = _find_working_folder()
+        self._host.import_modules(find_modules(pickled_learner))
+        surroundings = Surroundings.current()
         rows = share_rows(pool, self._budget, self._host.folder)
-        setup = WorkerSetup(
-            pickled_learner=pickled_learner,
-            layout=rows.layout,
-            search_path=module_search_path(),
-            folder=folder,
-            environment=dict(os.environ),
-            pickled_filters=_pickle_warning_filters(),
-            seed=settings.seed,
-        )
+        setup = WorkerSetup(pickled_learner, rows.layout, surroundings, settings.seed)
         self._prepared_process = _PreparedProcess(rows, setup)
 
     def fit(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
@@ -334,21 +320,6 @@ def predict_load_seconds(seconds: float) -> float:
     return _LOAD_SECONDS + _LOAD_FACTOR * seconds
 
 
-def _find_working_folder() -> str | None:
-    """Return the working directory; None, with a warning, if it was deleted."""
-    try:
-        return os.getcwd()
-    except OSError as error:
-        warnings.warn(
-            f"The working folder of this program cannot be found ({error.strerror}); it was probably deleted. The "
-            "learner runs in a temporary folder, and finds no file by a relative path. Change to another folder with "
-            "os.chdir().",
-            RuntimeWarning,
-            stacklevel=4,
-        )
-        return None
-
-
 def _pickle_learner(learner: Any, settings: FitSettings) -> bytes:
     try:
         body: bytes = cloudpickle.dumps((learner, settings), protocol=5)
@@ -361,14 +332,6 @@ def _pickle_learner(learner: Any, settings: FitSettings) -> bytes:
     return body
 
 
-def _pickle_warning_filters() -> bytes:
-    try:
-        body: bytes = cloudpickle.dumps(list(warnings.filters))
-    except Exception:
-        return pickle.dumps([])
-    return body
-
-
 def _unpickle_error(reply: ErrorReply) -> BaseException:
     """Return the learner's exception, or a RuntimeError with its text if it could not be pickled."""
     try:
@@ -376,26 +339,3 @@ def _unpickle_error(reply: ErrorReply) -> BaseException:
     except Exception:
         return RuntimeError(reply.text)
     return error if isinstance(error, BaseException) else RuntimeError(reply.text)
-
-
-def _find_modules(pickled_learner: bytes) -> list[str]:
-    """Return the installed modules that a pickled learner needs and that are loaded here.
-
-    Modules of the user's own may change between two fits, so each learner's process imports them
-    anew. Most of what they import in turn is installed, and is worth importing ahead.
-    """
-    named = {argument for _, argument, _ in pickletools.genops(pickled_learner) if isinstance(argument, str)}
-    loaded = {name: sys.modules[name] for name in sorted(named & sys.modules.keys())}
-    needed = dict.fromkeys(name for name, module in loaded.items() if _is_installed(module))
-    for module in loaded.values():
-        if not _is_installed(module):
-            for value in list(vars(module).values()):
-                name = getattr(value, "__module__", None) or getattr(value, "__name__", None)
-                if isinstance(name, str) and name in sys.modules and _is_installed(sys.modules[name]):
-                    needed[name] = None
-    return list(needed)
-
-
-def _is_installed(module: Any) -> bool:
-    file = getattr(module, "__file__", None)
-    return isinstance(file, str) and file.startswith(_INSTALL_PREFIXES)

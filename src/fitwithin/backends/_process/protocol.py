@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import selectors
 import socket
 import struct
-import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fitwithin.backends._process.shared_rows import RowLayout, RowSelection
-from fitwithin.backends._process.subprocesses import MARK_VARIABLE, OPENMP_VARIABLES
+from fitwithin.backends._process.surroundings import Surroundings
 
 MIN_TIMEOUT_SECONDS = 0.001
 """Shortest time-out of a socket: zero would mean "do not wait", which raises BlockingIOError and not TimeoutError."""
@@ -33,9 +30,6 @@ _READ_BYTES = 1 << 20
 _MAX_DESCRIPTORS = 8
 """Descriptors that a channel takes at a time: one for each message that may wait, with room."""
 
-# Variables that the learner's process keeps instead of taking over the parent's.
-_OWN_VARIABLES = ("JOBLIB_TEMP_FOLDER", "TMPDIR", MARK_VARIABLE, *OPENMP_VARIABLES)
-
 
 # The parent and a worker: the learner's process, or the one that loads each saved model once to check it.
 
@@ -44,49 +38,22 @@ _OWN_VARIABLES = ("JOBLIB_TEMP_FOLDER", "TMPDIR", MARK_VARIABLE, *OPENMP_VARIABL
 class WorkerSetup:
     """First message to a worker.
 
-    The process that it was forked from may have started before the parent's search path, folder or environment
-    changed, so they travel with the message.
-
     Parameters
     ----------
     pickled_learner : bytes
         The unfitted learner and its `FitSettings`, pickled.
     layout : RowLayout
         How to read the shared rows.
-    search_path : list of str
-        The parent's `sys.path`.
-    folder : str or None
-        The parent's working directory; None if it was deleted.
-    environment : dict of str
-        The parent's environment variables.
-    pickled_filters : bytes
-        The parent's warning filters, pickled.
+    surroundings : Surroundings
+        The parent's global settings.
     seed : int or None
         Seed of the global random state, set before the learner is unpickled.
     """
 
     pickled_learner: bytes
     layout: RowLayout
-    search_path: list[str]
-    folder: str | None
-    environment: dict[str, str]
-    pickled_filters: bytes
+    surroundings: Surroundings
     seed: int | None
-
-    def apply_to_process(self) -> None:
-        """Take over the parent's search path, working directory and environment."""
-        sys.path[:] = self.search_path
-        self._change_folder()
-        own = {name: os.environ[name] for name in _OWN_VARIABLES if name in os.environ}
-        os.environ.clear()
-        os.environ.update(self.environment | own)
-
-    def _change_folder(self) -> None:
-        try:
-            os.chdir(self.folder or tempfile.gettempdir())
-        except OSError:
-            # The parent's folder was deleted after the setup was made.
-            os.chdir(tempfile.gettempdir())
 
 
 @dataclass(frozen=True)

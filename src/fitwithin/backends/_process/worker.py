@@ -18,7 +18,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import cloudpickle
 import numpy as np
@@ -110,7 +110,7 @@ class Worker:
         self._files = files
         self._newest: ModelRunner | None = None
         self._loaded_files: list[int] = []
-        setup.apply_to_process()
+        setup.surroundings.apply()
 
     @functools.cached_property
     def _rows(self) -> RowReader:
@@ -122,9 +122,8 @@ class Worker:
             self._forget_model()
         resting_bytes = _anonymous_bytes()
         # As in a new process: nothing that an earlier lesson changed is seen by this one.
-        self._setup.apply_to_process()
+        self._setup.surroundings.apply()
         _seed_global_state(self._setup.seed)
-        _set_warning_filters(self._setup.pickled_filters)
         learner, settings = self._unpickle_learner()
         if self._newest is None:
             self._newest = ModelRunner(learner, settings.scoring)
@@ -224,11 +223,6 @@ def _seed_global_state(seed: int | None) -> None:
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.seed() if seed is None else torch.manual_seed(seed)
-
-
-def _set_warning_filters(pickled_filters: bytes) -> None:
-    warnings.resetwarnings()
-    cast(list[Any], warnings.filters)[:] = pickle.loads(pickled_filters)
 
 
 def _to_portable(warning: warnings.WarningMessage) -> warnings.WarningMessage:
