@@ -37,7 +37,12 @@ from fitwithin.backends._process.protocol import (
     ImportModules,
     WorkerEnded,
 )
-from fitwithin.backends._process.subprocesses import close_standard_input, kill_descendants, remove_loky_semaphores
+from fitwithin.backends._process.subprocesses import (
+    close_standard_input,
+    kill_descendants,
+    make_temporary_folder,
+    remove_loky_semaphores,
+)
 from fitwithin.backends._process.worker import serve
 
 _PR_SET_PDEATHSIG = 1  # from linux/prctl.h
@@ -155,7 +160,7 @@ class ForkServer:
         # last.
         self._files += files
         try:
-            self._folder = self._folder or tempfile.mkdtemp(prefix=f"fitwithin-{os.getppid()}-")
+            self._folder = self._folder or make_temporary_folder(os.getppid())
             server_pid = os.getpid()
             pid = os.fork()
             if pid == 0:

@@ -19,8 +19,8 @@ from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Target
 from fitwithin._pools import LabeledRows, Pool, TablePool, concatenate, has_fixed_row_size, is_contiguous, take_rows
 from fitwithin.backends._model_runner import rows_per_piece
+from fitwithin.backends._process.mapped_file import MappedFile
 from fitwithin.backends._process.shared_memory import (
-    MappedFile,
     SharedColumn,
     SharedFile,
     create_files,
@@ -150,10 +150,10 @@ class MappedFileRows:
         sources = (pool.y.column, *pool.row_params.values())
         columns = tuple(map(SharedColumn.from_array, sources))
         self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params), file)
-        self.files = create_files(len(sources), folder)
+        self.files = create_files(len(sources), folder, sum(source.nbytes for source in sources))
         try:
             for shared_file, source in zip(self.files, sources, strict=True):
-                shared_file.map_array(source.shape, source.dtype)[:] = source
+                shared_file.write_rows(source, 0)
         except BaseException:
             _close_all(self.files)
             raise
@@ -178,7 +178,8 @@ class RowMap:
         self._sources: tuple[Array, ...] = (pool.y.column, *pool.row_params.values(), *((pool.X,) if is_plain else ()))
         columns = tuple(map(SharedColumn.from_array, self._sources))
         self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params))
-        self.files = create_files(len(columns) + (not is_plain), folder)
+        n_bytes = sum(source.nbytes for source in self._sources)
+        self.files = create_files(len(columns) + (not is_plain), folder, n_bytes)
         self._column_files = self.files[: len(columns)]
         self._blocks = None if is_plain else _BlockFile(pool.X, budget, self.files[-1])
         try:
