@@ -20,6 +20,7 @@ from fitwithin.backends._process.protocol import (
     BeginSession,
     Channel,
     ErrorReply,
+    ImportModules,
     Reply,
     Request,
     WorkerSetup,
@@ -32,12 +33,16 @@ from fitwithin.backends._process.subprocesses import (
     describe_exit,
     kill_descendants,
     make_temporary_folder,
+    module_search_path,
     remove_loky_semaphores,
     start_interpreter,
 )
 
 CAN_INHERIT_SOCKETS = os.name == "posix"
 """Whether a child process can be given a socket by its descriptor."""
+
+_IMPORT_ORDER_SECONDS = 0.01
+"""Seconds that a worker has to take the names of modules; they fit into the socket's buffer."""
 
 _ALIVE_POLL_SECONDS = 1.0
 """Seconds between two looks whether a worker that says nothing still runs."""
@@ -102,6 +107,12 @@ class WorkerHandle:
                 budget.raise_if_spent()
         return self._channel
 
+    def import_modules(self, modules: list[str]) -> None:
+        """Have the worker import modules while it waits for a session; one that has not connected yet is left alone."""
+        if self._channel is not None:
+            with contextlib.suppress(OSError):
+                self._channel.send(ImportModules(module_search_path(), modules), _IMPORT_ORDER_SECONDS)
+
     def receive(self, channel: Channel, budget: Budget) -> Any:
         """Return the worker's next message; raise TimeoutError, or EOFError if it has ended."""
         while not channel.has_message:
@@ -156,6 +167,7 @@ class SpawnHost:
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
+        self._modules: list[str] = []
         self._waiting = [spawned_workers.take()]
         self.folder: str | None = self._make_folder()
         self._started: list[WorkerHandle] = []
@@ -168,8 +180,11 @@ class SpawnHost:
             raise
 
     def import_modules(self, modules: list[str]) -> None:
-        """Start a second worker, which imports while the first one trains."""
+        """Start a second worker, and have both import modules."""
+        self._modules = modules
         self._waiting.append(WorkerHandle())
+        for handle in self._waiting:
+            handle.import_modules(modules)
 
     def start_worker(self, setup: WorkerSetup, files: Sequence[SharedFile] = ()) -> SpawnedConnection:
         """Send the setup to a worker; raise TimeoutError, or LearnerDied."""
@@ -190,9 +205,12 @@ class SpawnHost:
         return None
 
     def close(self) -> None:
-        """Kill the workers that were used, keep one that was not, and remove the files."""
+        """Kill the workers that were used, have a clean one ready for the next session, and remove the files."""
         for handle in self._started:
             handle.close()
+        if self._started and not self._waiting:
+            self._waiting.append(WorkerHandle())
+            self._waiting[0].import_modules(self._modules)
         for handle in self._waiting:
             spawned_workers.give_back(handle)
         if self.folder is not None:

@@ -35,6 +35,7 @@ from fitwithin.backends._process.protocol import (
     ErrorReply,
     ExamRequest,
     FitRequest,
+    ImportModules,
     LoadRequest,
     Reply,
     SaveRequest,
@@ -258,7 +259,9 @@ def main(inherited: int | None, port: int | None, parent_pid: int, idle_seconds:
     threading.Thread(target=worker.end_with_parent, args=(parent_pid,), daemon=True).start()
     with contextlib.suppress(EOFError, OSError):
         channel = Channel(_connect_to_parent(inherited, port))
-        worker.serve_session(channel, channel.receive(idle_seconds))
+        while isinstance(message := channel.receive(idle_seconds), ImportModules):
+            message.carry_out()
+        worker.serve_session(channel, message)
 
 
 def _connect_to_parent(inherited: int | None, port: int | None) -> socket.socket:
