@@ -145,6 +145,12 @@ def create_files(count: int, folder: str | None = None, size: int = 0) -> tuple[
     return tuple(files)
 
 
+def unmap_pages(mapped: Array) -> None:
+    """Let go of the pages of an array from `SharedFile.map_array`, where the system can; the file keeps them."""
+    if isinstance(mapped.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.base.madvise(mmap.MADV_DONTNEED)
+
+
 def map_private_array(fd: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
     """Map the beginning of a file as an array; what this process writes there stays its own."""
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize

@@ -26,10 +26,14 @@ from fitwithin.backends._process.shared_memory import (
     create_files,
     dump_pickle,
     load_pickle,
+    unmap_pages,
 )
 
 _MAX_COPY_BYTES = 1 << 20
 """Bytes copied between two checks of the time, about a millisecond, so that copying never makes a session late."""
+
+_UNMAPPED_CHUNKS = 32
+"""Chunks that are moved before this process lets go of their pages."""
 
 
 # How the rows lie in the shared files.
@@ -198,8 +202,11 @@ class RowMap:
         if self._blocks is not None or not self._are_distinct(rows):
             return self._select(rows)
         n_in_place = _common_prefix(self._row_at[: len(rows)], rows)
-        for start, stop in self._chunks(n_in_place, len(rows)):
+        for number, (start, stop) in enumerate(self._chunks(n_in_place, len(rows)), 1):
             self._swap_in(rows[start:stop], start)
+            if number % _UNMAPPED_CHUNKS == 0:
+                self._unmap_pages()
+        self._unmap_pages()
         return RowRange(0, len(rows))
 
     def share_exam_rows(self, rows: Rows) -> RowSelection:
@@ -263,6 +270,14 @@ class RowMap:
             shared[target] = arriving
         self._set_positions(displaced_rows, vacated)
         self._set_positions(rows, target)
+
+    def _unmap_pages(self) -> None:
+        """Let go of the pages that this process has touched; their content stays in the files.
+
+        Otherwise they would be let go of at the deadline, all at once: 0.14 s for 3.8 GB.
+        """
+        for shared in self._maps:
+            unmap_pages(shared)
 
     def _chunks(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         for first in range(start, stop, self._chunk_rows):
