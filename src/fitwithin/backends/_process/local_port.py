@@ -84,8 +84,11 @@ class LocalPort:
     Examples
     --------
     >>> from threading import Thread
+    >>> def work(number, secret):
+    ...     with connect_to_port(number, secret) as connection:
+    ...         connection.sendall(b"hello")
     >>> port = LocalPort(Secret.generate())
-    >>> worker = Thread(target=lambda: connect_to_port(port.number, port.secret).sendall(b"hello"))
+    >>> worker = Thread(target=work, args=(port.number, port.secret))
     >>> worker.start()
     >>> with port.accept(timeout=10) as connection:
     ...     connection.recv(5)
