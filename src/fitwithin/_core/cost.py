@@ -108,6 +108,11 @@ class CostModel:
         self._fit_seconds.pop(rows, None)
         self._fit_seconds[rows] = seconds
 
+    @property
+    def knows_first_fit_only(self) -> bool:
+        """Whether one fit was observed, which may have paid for what is paid once, such as a GPU's start."""
+        return len(self._fit_seconds) == 1 and not self._residuals
+
     def observe_exam(self, rows: int, seconds: float) -> None:
         """Learn from an exam."""
         self._exam_seconds_per_row = seconds / rows
@@ -287,13 +292,18 @@ class Outlook:
     def may_finish(self, rows: int) -> bool:
         """Whether a round with a lesson of this size has a chance to end in time.
 
-        A fit that can be killed costs nothing but time that is left over, so a chance is enough. One that cannot
-        be killed must be nearly sure to end.
+        A fit that can be killed costs nothing but time that is left over, so a chance is enough, and a second fit
+        always has one. One that cannot be killed must be nearly sure to end.
         """
         prediction = self.cost.predict(rows)
-        if prediction is None:
+        if prediction is None or self.may_try_again:
             return True
         return (prediction.soonest if self.killable else prediction.latest) <= self.seconds_left
+
+    @property
+    def may_try_again(self) -> bool:
+        """Whether a second lesson is worth a try whatever the first one took, because it can be killed."""
+        return self.killable and self.cost.knows_first_fit_only
 
     @property
     def safety_factor(self) -> float:

@@ -196,6 +196,7 @@ _MIN_GROWTH = 1.25  # times the rows of the last lesson; a smaller lesson is not
 _FILL_TIME = 1.1  # for the largest lesson of a learner that can stop early
 _EMPHASIS_FILL_TIME = 0.95  # the same with emphasis: a booster that is cut short fits hard rows poorly
 _UNSTOPPABLE_FILL_TIME = 0.95  # for any other learner, where a safety margin would leave no lesson worth its time
+_SECOND_TRY_TIME = 0.1  # of the time limit; with more left, a second lesson is tried whatever the first one took
 _MUCH_TIME = 0.3  # of the time limit; with more left, a lesson that will be cut short is better than none
 
 
@@ -208,7 +209,8 @@ def choose_next_size(state: TeachingState, search: MistakeSearch | None) -> int:
     if largest < min(_MIN_GROWTH * last_size, state.max_rows):
         # A lesson that cannot finish anyway may as well hold more rows.
         can_be_cut_short = outlook.can_stop_early and outlook.seconds_left > _MUCH_TIME * state.time_limit
-        return min(_MAX_STEP_GROWTH * last_size, state.max_rows) if can_be_cut_short else 0
+        is_worth_a_try = can_be_cut_short or _may_be_faster_now(state)
+        return min(_MAX_STEP_GROWTH * last_size, state.max_rows) if is_worth_a_try else 0
     if search is None and outlook.can_stop_early:
         return largest
     step = min(_MAX_STEP_GROWTH * last_size, largest // 2)
@@ -216,6 +218,16 @@ def choose_next_size(state: TeachingState, search: MistakeSearch | None) -> int:
     step_seconds = outlook.fit_seconds(step) + _seconds_besides_fit(state, search, step)
     is_worth_it = step > _MIN_STEP_GROWTH * last_size and step_seconds < step_time * outlook.seconds_left
     return step if is_worth_it else largest
+
+
+def _may_be_faster_now(state: TeachingState) -> bool:
+    """Whether the first lesson may have paid for what is paid once, such as a GPU's start, and a second is worth a try.
+
+    A learner that can stop early would end it with a poor model instead of being killed.
+    """
+    outlook = state.outlook
+    has_time = outlook.seconds_left > _SECOND_TRY_TIME * state.time_limit
+    return outlook.may_try_again and not outlook.can_stop_early and has_time
 
 
 def find_largest_size(state: TeachingState, search: MistakeSearch | None, fill_time: float | None = None) -> int:
