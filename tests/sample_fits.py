@@ -25,7 +25,6 @@ A_ROUND = Round(
     high=0.8,
     best=True,
     elapsed=2.0,
-    peak_memory=150_000_000,
 )
 
 
