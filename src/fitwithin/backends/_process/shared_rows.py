@@ -299,51 +299,65 @@ class RowReader:
         self._layout = layout
         self._files = files
         self._mapped = layout.mapped_file.open() if layout.mapped_file is not None else None
-        self._loaded_blocks: dict[int, Any] = {}
 
     def read(self, selection: RowSelection) -> LabeledRows:
-        """Return the selected rows."""
+        """Return the selected rows; whatever the learner writes into them, the next reading sees the pool's."""
+        return self._read(selection, _LoadedBlocks(self._files))
+
+    def _read(self, selection: RowSelection, blocks: _LoadedBlocks) -> LabeledRows:
         columns = [
             column.open(file, selection.stop)[selection.index]
             for column, file in zip(self._layout.columns, self._files, strict=False)
         ]
         target, *others = columns
         row_params = dict(zip(self._layout.row_params, others, strict=False))
-        return LabeledRows(self._features(selection, columns), self._layout.target.decode(target), row_params)
+        return LabeledRows(self._features(selection, columns, blocks), self._layout.target.decode(target), row_params)
 
     def read_in_pieces(self, selection: RowSelection) -> Iterator[LabeledRows]:
         """Yield the selected rows: a range at once, because that copies nothing, other rows piece by piece."""
         if isinstance(selection, RowRange):
             yield self.read(selection)
             return
-        size = rows_per_piece(self._row_bytes())
+        size, blocks = rows_per_piece(self._row_bytes()), _LoadedBlocks(self._files)
         for start in range(0, len(selection.positions), size):
-            yield self.read(RowIndices(selection.positions[start : start + size], selection.blocks))
+            yield self._read(RowIndices(selection.positions[start : start + size], selection.blocks), blocks)
 
     def _row_bytes(self) -> int:
         if self._mapped is not None:
             return SharedColumn.from_array(self._mapped).row_bytes
         return sum(column.row_bytes for column in self._layout.columns)
 
-    def _features(self, selection: RowSelection, columns: list[Array]) -> Any:
+    def _features(self, selection: RowSelection, columns: list[Array], blocks: _LoadedBlocks) -> Any:
         if self._mapped is not None:
             return self._mapped[selection.index]
-        return self._read_blocks(selection) if selection.blocks else columns[-1]
+        return blocks.read(selection) if selection.blocks else columns[-1]
 
-    def _read_blocks(self, selection: RowSelection) -> Any:
+
+class _LoadedBlocks:
+    """Blocks of a table, loaded once for all pieces of one exam, or for one fit.
+
+    They are not kept for longer: a learner may have written into them.
+    """
+
+    def __init__(self, files: tuple[int, ...]) -> None:
+        self._files = files
+        self._tables: dict[int, Any] = {}
+
+    def read(self, selection: RowSelection) -> Any:
+        """Return the selected rows as one table."""
         positions = selection.positions
         parts, found = [], []
         for block in selection.blocks:
             here = np.flatnonzero((positions >= block.first) & (positions < block.first + block.n_rows))
             if len(here):
-                parts.append(self._take_from_block(block, positions[here] - block.first))
+                parts.append(self._take(block, positions[here] - block.first))
                 found.append(here)
         order = np.concatenate(found)
         table = concatenate(parts)
         return table if is_contiguous(order) else take_rows(table, np.argsort(order))
 
-    def _take_from_block(self, block: RowBlock, rows: Rows) -> Any:
-        if block.offset not in self._loaded_blocks:
-            self._loaded_blocks[block.offset] = load_pickle(self._files[-1], block.offset)
-        table = self._loaded_blocks[block.offset]
+    def _take(self, block: RowBlock, rows: Rows) -> Any:
+        if block.offset not in self._tables:
+            self._tables[block.offset] = load_pickle(self._files[-1], block.offset)
+        table = self._tables[block.offset]
         return table if np.array_equal(rows, np.arange(block.n_rows)) else take_rows(table, rows)

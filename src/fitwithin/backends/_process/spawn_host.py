@@ -1,4 +1,4 @@
-"""Run learners in one persistent worker, replaced when it was killed; for systems without a safe fork."""
+"""Run workers in interpreters of their own; for systems without a safe fork."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import psutil
 
@@ -17,9 +17,8 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
 from fitwithin.backends._process.protocol import (
     MIN_TIMEOUT_SECONDS,
-    BeginRound,
+    BeginSession,
     Channel,
-    EndSession,
     ErrorReply,
     Reply,
     Request,
@@ -36,12 +35,9 @@ from fitwithin.backends._process.subprocesses import (
     start_interpreter,
 )
 
-_END_SESSION_SECONDS = 1.0
-"""Seconds that an idle worker has to take the end of a session; it listens, so it needs milliseconds."""
-
 
 class WorkerHandle:
-    """The parent's handle on a persistent worker; see `worker` for the worker itself.
+    """The parent's handle on a spawned worker; see `worker` for the worker itself.
 
     Parameters
     ----------
@@ -52,7 +48,9 @@ class WorkerHandle:
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._token = secrets.token_bytes(32)
-        self._process = start_interpreter("worker", self._listener.getsockname()[1], self._token, idle_seconds)
+        self._process = start_interpreter(
+            "worker", self._listener.getsockname()[1], self._token, idle_seconds, stdin=subprocess.PIPE
+        )
         self._channel: Channel | None = None
 
     @property
@@ -70,16 +68,10 @@ class WorkerHandle:
                 self._listener.close()
         return self._channel
 
-    def end_session(self) -> None:
-        """Tell the worker that the session is over; it ends itself when it has been idle for a while."""
-        if self._channel is not None:
-            self._channel.send(EndSession(), timeout=_END_SESSION_SECONDS)
-
-    def kill_children(self) -> None:
-        """Kill what the learner started, but not the worker."""
-        with contextlib.suppress(psutil.NoSuchProcess):
-            kill_descendants(psutil.Process(self._process.pid))
-        remove_loky_semaphores(self._process.pid)
+    @property
+    def pid(self) -> int:
+        """The worker's process."""
+        return self._process.pid
 
     def describe_end(self, timeout: float) -> str:
         """Describe how the worker ended."""
@@ -91,7 +83,9 @@ class WorkerHandle:
 
     def close(self) -> None:
         """Kill the worker and everything that it started."""
-        self.kill_children()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            kill_descendants(psutil.Process(self._process.pid))
+        remove_loky_semaphores(self._process.pid)
         self._process.kill()
         self._listener.close()
         if self._channel is not None:
@@ -101,30 +95,59 @@ class WorkerHandle:
 
 
 spawned_workers: ProcessCache[WorkerHandle] = ProcessCache(WorkerHandle)
-"""The idle worker of this process."""
+"""The idle worker of this process, which has served no session yet."""
 
 
 class SpawnHost:
-    """Let one worker serve every round; files lie in a folder that both sides open."""
+    """Spawn workers for one session; files lie in a folder that both sides open."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget) -> None:
         self.folder: str | None = tempfile.mkdtemp(prefix=f"fitwithin-{os.getpid()}-")
-        self._worker = spawned_workers.take()
-        self._busy = False
+        self._budget = budget
+        self._waiting = [spawned_workers.take()]
+        self._started: list[WorkerHandle] = []
 
     def import_modules(self, modules: list[str]) -> None:
-        """Do nothing: the worker imports modules when it unpickles the learner, once."""
+        """Start a second worker, which imports while the first one trains."""
+        self._waiting.append(WorkerHandle())
 
-    def start_round(self, setup: WorkerSetup, files: list[SharedFile], budget: Budget) -> None:
-        """Send the setup to the worker."""
+    def start_worker(self, setup: WorkerSetup, files: Sequence[SharedFile] = ()) -> SpawnedConnection:
+        """Send the setup to a worker; raise TimeoutError, or LearnerDied."""
+        handle = self._waiting.pop(0) if self._waiting else WorkerHandle()
+        self._started.append(handle)
+        worker = SpawnedConnection(handle, self._budget)
         paths = [file.path for file in files if file.path is not None]
-        with self._mark_busy(budget):
-            self._worker.connect(budget).send(BeginRound(setup, paths), budget.remaining())
+        worker.begin(BeginSession(setup, self.folder or "", paths))
+        return worker
 
-    def request(self, request: Request, budget: Budget) -> Reply | ErrorReply:
+    def close(self) -> None:
+        """Kill the workers that were used, keep one that was not, and remove the files."""
+        for handle in self._started:
+            handle.close()
+        for handle in self._waiting:
+            spawned_workers.give_back(handle)
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class SpawnedConnection:
+    """The parent's connection to a spawned worker."""
+
+    def __init__(self, handle: WorkerHandle, budget: Budget) -> None:
+        self.pid = handle.pid
+        self._handle = handle
+        self._budget = budget
+
+    def begin(self, message: BeginSession) -> None:
+        """Send the first message."""
+        with self._describing_end():
+            self._handle.connect(self._budget).send(message, self._budget.remaining())
+
+    def request(self, request: Request, files: Sequence[SharedFile] = ()) -> Reply | ErrorReply:
         """Send a request and return the reply; raise TimeoutError, or LearnerDied."""
-        with self._mark_busy(budget):
-            channel = self._worker.connect(budget)
+        budget = self._budget
+        with self._describing_end():
+            channel = self._handle.connect(budget)
             channel.send(request, budget.remaining())
             while not channel.has_message:
                 try:
@@ -136,29 +159,15 @@ class SpawnHost:
             return reply
 
     def stop(self) -> None:
-        """Kill the worker if it is busy; the next session starts a new one."""
-        if self._busy:
-            self._worker.close()
+        """Kill the worker, with everything that it started."""
+        self._handle.close()
 
-    def close(self) -> None:
-        """Keep the worker for the next session if it is idle, and remove the files."""
-        self.stop()
-        if self._worker.alive and not self._busy:
-            self._worker.kill_children()
-            with contextlib.suppress(OSError):
-                self._worker.end_session()
-            spawned_workers.give_back(self._worker)
-        else:
-            self._worker.close()
-        if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+    end = stop
 
     @contextlib.contextmanager
-    def _mark_busy(self, budget: Budget) -> Iterator[None]:
-        """Mark the worker as busy until its reply; turn the end of its process into LearnerDied."""
-        self._busy = True
+    def _describing_end(self) -> Iterator[None]:
+        """Turn the end of the worker's process into LearnerDied."""
         try:
             yield
         except (EOFError, BrokenPipeError, ConnectionResetError):
-            raise LearnerDied(self._worker.describe_end(min(EXIT_STATUS_SECONDS, budget.remaining()))) from None
-        self._busy = False
+            raise LearnerDied(self._handle.describe_end(min(EXIT_STATUS_SECONDS, self._budget.remaining()))) from None

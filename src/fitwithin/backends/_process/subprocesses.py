@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 import psutil
@@ -18,6 +19,9 @@ import psutil
 OPENMP_VARIABLES = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000"}
 """How OpenMP threads wait. Long spins cost seconds beside other busy processes; no spins at all are several times
 slower on idle cores. Set by benchmarks/openmp.py."""
+
+MARK_VARIABLE = "FITWITHIN_MARK"
+"""Environment variable with a random text that tells descendants of one process from all others."""
 
 IDLE_SECONDS = 30.0
 """Seconds that an idle process waits for the next session before it ends itself."""
@@ -31,18 +35,38 @@ def module_search_path() -> list[str]:
     return [entry for entry in sys.path if isinstance(entry, str)]
 
 
-def start_interpreter(module: str, *arguments: object, pass_fds: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
-    """Run `main` of a module of this package in a new interpreter, with a pipe to its standard input."""
+def start_interpreter(
+    module: str,
+    *arguments: object,
+    stdin: int = subprocess.DEVNULL,
+    pass_fds: tuple[int, ...] = (),
+    mark: str = "",
+) -> subprocess.Popen[bytes]:
+    """Run `main` of a module of this package in a new interpreter.
+
+    Parameters
+    ----------
+    module : str
+        Its name.
+    *arguments : object
+        Arguments of its `main`, written as Python.
+    stdin : int
+        Its standard input, as for `subprocess.Popen`.
+    pass_fds : tuple of int
+        Descriptors that it inherits.
+    mark : str
+        Makes its descendants known; see `kill_marked_processes`.
+    """
     program = (
         f"import sys; sys.path[:] = {module_search_path()!r}; "
         f"from {__package__}.{module} import main; main(*{arguments!r})"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", program],
-        stdin=subprocess.PIPE,
+        stdin=stdin,
         pass_fds=pass_fds,
         start_new_session=True,
-        env=dict(os.environ) if "OMP_WAIT_POLICY" in os.environ else {**OPENMP_VARIABLES, **os.environ},
+        env={**({} if "OMP_WAIT_POLICY" in os.environ else OPENMP_VARIABLES), **os.environ, MARK_VARIABLE: mark},
     )
     # An idle process may end by itself at any time; without a wait it would stay as a zombie.
     threading.Thread(target=process.wait, name="fitwithin-reaper", daemon=True).start()
@@ -140,6 +164,25 @@ def kill_descendants(process: psutil.Process) -> None:
         for child in process.children(recursive=True):
             with contextlib.suppress(psutil.NoSuchProcess):
                 child.kill()
+
+
+def kill_marked_processes(mark: str) -> None:
+    """Kill every process that was started, directly or not, by an interpreter with this mark; for Linux.
+
+    Needed when that interpreter was killed: its descendants are no longer to be found by their parents.
+    """
+    entry = f"{MARK_VARIABLE}={mark}".encode()
+    for environment in glob.glob("/proc/[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if entry in Path(environment).read_bytes().split(b"\0"):
+                os.kill(int(environment.split("/")[2]), signal.SIGKILL)
+
+
+def close_standard_input() -> None:
+    """Let whoever reads standard input in this process find its end at once."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
 
 
 def remove_loky_semaphores(pid: int) -> None:
