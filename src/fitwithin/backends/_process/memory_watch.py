@@ -51,13 +51,14 @@ class MemoryWatch:
         self._children: list[int] = []
         self._next_search = 0.0
         self._next_exact = 0.0
+        # Share of the memory that remains if each page counts once.
         self._counted_once = 1.0
 
     def begin(self) -> None:
         """Begin anew: what follows has a peak of its own."""
         reset_peak(self.pid)
         self.peak, self._file_backed = None, 0
-        self.look()
+        self.measure()
         self.before = self.peak
 
     @property
@@ -68,28 +69,31 @@ class MemoryWatch:
         return min(max((self.limit - self._now) / _MAX_BYTES_PER_SECOND, _MIN_LOOK_SECONDS), _LOOK_SECONDS)
 
     def look(self) -> None:
-        """Measure once.
+        """Measure once, and compare.
 
         Raises
         ------
         OutOfMemory
             If the processes take more than the limit.
         """
+        self.measure()
+        if self.limit is not None and self._now > self.limit:
+            raise OutOfMemory(self._now, self.limit)
+
+    def measure(self) -> None:
+        """Measure once."""
         own = read_memory_use(self.pid)
         if own is None:
             return
         children = [memory.now for pid in self._find_children() if (memory := read_memory_use(pid)) is not None]
-        # Children that were forked share pages with the process, and each counts them.
-        share = self._counted_once if children else 1.0
-        self._now = int(share * (own.now + sum(children)))
+        counted = own.now + sum(children)
+        if children and self.limit is not None and counted > self.limit:
+            # Children that were forked share pages with the process, and each counts them.
+            self._measure_sharing(counted)
+        self._now = int(self._counted_once * counted) if children else counted
         self._file_backed = max(self._file_backed, own.file_backed)
         # The kernel's peak shows what came and went between two looks.
         self.peak = max(self.peak or 0, self._now, own.peak_resident - self._file_backed)
-        if self.limit is not None and self._now > self.limit:
-            if children:
-                self._count_shared_pages_once(own.now + sum(children))
-            if self._now > self.limit:
-                raise OutOfMemory(self._now, self.limit)
 
     def _find_children(self) -> list[int]:
         if time.monotonic() >= self._next_search:
@@ -97,12 +101,10 @@ class MemoryWatch:
             self._next_search = time.monotonic() + _FIND_SECONDS
         return self._children
 
-    def _count_shared_pages_once(self, counted: int) -> None:
-        """Correct the present memory and later ones by an exact measurement, unless the last one was just now."""
+    def _measure_sharing(self, counted: int) -> None:
+        """Measure exactly how much of the counted memory is there, unless the last exact measurement was just now."""
         start = time.monotonic()
         if start < self._next_exact:
             return
-        exact = sum(map(read_exact_memory, [self.pid, *self._children]))
-        self._counted_once = min(1.0, exact / counted)
-        self._now = min(exact, counted)
+        self._counted_once = min(1.0, sum(map(read_exact_memory, [self.pid, *self._children])) / counted)
         self._next_exact = time.monotonic() + (time.monotonic() - start) / _EXACT_SHARE

@@ -15,6 +15,7 @@ import psutil
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
+from fitwithin.backends._process.memory_watch import MemoryWatch
 from fitwithin.backends._process.protocol import (
     MIN_TIMEOUT_SECONDS,
     BeginSession,
@@ -143,18 +144,24 @@ class SpawnedConnection:
         with self._describing_end():
             self._handle.connect(self._budget).send(message, self._budget.remaining())
 
-    def request(self, request: Request, files: Sequence[SharedFile] = ()) -> Reply | ErrorReply:
-        """Send a request and return the reply; raise TimeoutError, or LearnerDied."""
+    def request(
+        self, request: Request, files: Sequence[SharedFile] = (), watch: MemoryWatch | None = None
+    ) -> Reply | ErrorReply:
+        """Send a request and return the reply; raise TimeoutError, OutOfMemory, or LearnerDied."""
         budget = self._budget
         with self._describing_end():
             channel = self._handle.connect(budget)
             channel.send(request, budget.remaining())
             while not channel.has_message:
                 try:
-                    channel.wait_and_read(budget.remaining())
+                    channel.wait_and_read(
+                        budget.remaining() if watch is None else min(budget.remaining(), watch.look_seconds)
+                    )
                 except TimeoutError:
                     # The deadline goes by the budget's clock, which a study pauses.
                     budget.raise_if_spent()
+                if watch is not None:
+                    watch.look()
             reply: Reply | ErrorReply = channel.receive()
             return reply
 

@@ -27,6 +27,7 @@ import psutil
 from fitwithin.backends._base import FitSettings
 from fitwithin.backends._early_stopping import StopSignal
 from fitwithin.backends._model_runner import ModelRunner
+from fitwithin.backends._process.oom_priority import become_first_oom_choice
 from fitwithin.backends._process.protocol import (
     BeginSession,
     Channel,
@@ -240,6 +241,7 @@ def _pickle_error(error: Exception) -> bytes:
 
 def main(port: int, token: bytes, idle_seconds: float) -> None:
     """Serve one session for the process that listens on this local port and knows the token."""
+    become_first_oom_choice()
     channel = Channel(socket.create_connection(("127.0.0.1", port)))
     channel.send(token)
     worker = SpawnedWorker()
