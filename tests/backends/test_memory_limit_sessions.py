@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import joblib
@@ -13,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import GaussianNB
 
 from fitwithin import NoModelInMemory, TimeConstrainedClassifier
+from fitwithin._core.memory_limit import _memory_mounts, _relative_group
 from fitwithin.backends import Process
 from fitwithin.teachers import TCT
 from fitwithin.testing import HungryClassifier
@@ -23,7 +25,7 @@ ROW_BYTES = 20 * 8
 BYTES_PER_BYTE = 50
 
 ROOM = 100 * MB
-"""Bytes above the limit that a learner may take until it is stopped: 3 MB when measured, and room for a busy machine."""
+"""Bytes above the limit that a learner may take until it is stopped: 2 to 40 MB when measured, and room for noise."""
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +108,7 @@ class SuddenlyHungry(ClassifierMixin, BaseEstimator):
 
 
 def take(megabytes):
-    kept = []
-    for _ in range(megabytes):
-        kept.append(np.ones(MB, dtype=np.uint8))
-    return len(kept)
+    return len([np.ones(MB, dtype=np.uint8) for _ in range(megabytes)])
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
@@ -143,7 +142,7 @@ class AdjustmentReader(GaussianNB):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="an adjustment of Linux")
-@pytest.mark.parametrize("start", ["fork", "spawn"])
+@pytest.mark.parametrize("start", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])
 def test_the_learners_process_is_the_systems_first_choice_when_memory_runs_out(data, start):
     ours = Path("/proc/self/oom_score_adj").read_text()
 
@@ -157,7 +156,7 @@ def test_the_learners_process_is_the_systems_first_choice_when_memory_runs_out(d
 PROGRAM = """
     import warnings
     import numpy as np
-    from fitwithin import LearnerFailed, TimeConstrainedClassifier
+    from fitwithin import TimeConstrainedClassifier
     from fitwithin.testing import HungryClassifier
 
     held = np.ones(700_000_000, dtype=np.uint8)
@@ -169,11 +168,21 @@ PROGRAM = """
 """
 
 
+def remove_group(folder):
+    """Remove a memory group as soon as its last process, a fork server, has ended."""
+    end = time.monotonic() + 10
+    while folder.exists():
+        try:
+            folder.rmdir()
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
+
+
 @pytest.fixture
 def memory_group():
-    """A memory group of 1.2 GB below our own, of version 1 or 2 of the kernel's groups."""
-    from fitwithin._core.memory_limit import _memory_mounts, _relative_group
-
+    """A memory group of 1.2 GB below our own, of version 1: groups of version 2 that hold processes have none below."""
     mounts = dict(_memory_mounts(Path("/")))
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
@@ -187,7 +196,7 @@ def memory_group():
             continue
         (folder / "memory.limit_in_bytes").write_text("1200000000")
         yield folder
-        folder.rmdir()
+        remove_group(folder)
         return
     pytest.skip("no memory group can be made here")
 

@@ -38,7 +38,26 @@ def test_a_share_is_of_the_available_memory():
 
 @pytest.mark.parametrize(
     "memory_limit",
-    [0, -1, 0.5, math.nan, math.inf, 10**400, True, None, [8], "", "8", "8G", "8GBs", "-8GB", "0GB", "0%", "101%", "GB"],
+    [
+        0,
+        -1,
+        0.5,
+        math.nan,
+        math.inf,
+        10**400,
+        True,
+        None,
+        [8],
+        "",
+        "8",
+        "8G",
+        "8GBs",
+        "-8GB",
+        "0GB",
+        "0%",
+        "101%",
+        "GB",
+    ],
 )
 def test_anything_else_is_refused_with_what_is_accepted(memory_limit):
     with pytest.raises(ValueError, match=r'memory_limit must be .* "8GB" or "512MiB", or "50%"') as refused:
@@ -56,7 +75,10 @@ def make_groups(root, *, cgroup, mounts, limits):
     """Write the files of the kernel below `root`."""
     (root / "proc/self").mkdir(parents=True)
     (root / "proc/self/cgroup").write_text(cgroup)
-    lines = [f"35 31 0:32 {group} {place} rw,relatime shared:9 - {kind} x rw,{kind}{more}" for group, place, kind, more in mounts]
+    lines = [
+        f"35 31 0:32 {group} {place} rw,relatime shared:9 - {kind} x rw,{kind}{more}"
+        for group, place, kind, more in mounts
+    ]
     (root / "proc/self/mountinfo").write_text("\n".join(["21 1 8:1 / / rw - ext4 /dev/sda1 rw", *lines]) + "\n")
     for path, limit in limits.items():
         file = root / path
@@ -88,7 +110,11 @@ def test_a_group_of_the_first_version_counts_too_wherever_it_is_mounted(tmp_path
     root = make_groups(
         tmp_path,
         cgroup="5:cpu:/x\n4:memory:/jobs/7\n0::/\n",
-        mounts=[("/", "/cg/mem", "cgroup", ",memory"), ("/", "/cg/cpu", "cgroup", ",cpu"), ("/", "/cg/u", "cgroup2", "")],
+        mounts=[
+            ("/", "/cg/mem", "cgroup", ",memory"),
+            ("/", "/cg/cpu", "cgroup", ",cpu"),
+            ("/", "/cg/u", "cgroup2", ""),
+        ],
         limits={
             "cg/mem/jobs/7/memory.limit_in_bytes": 9_223_372_036_854_771_712,
             "cg/mem/jobs/memory.limit_in_bytes": 4_000_000,

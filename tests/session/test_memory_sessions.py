@@ -202,6 +202,8 @@ def test_mini_batches_go_on_since_their_memory_does_not_grow():
 
 
 def test_a_teacher_of_ones_own_can_catch_the_stop_and_ask_for_less():
+    stops = []
+
     class Careful:
         returns = "best"
 
@@ -211,13 +213,14 @@ def test_a_teacher_of_ones_own_can_catch_the_stop_and_ask_for_less():
             try:
                 yield Lesson(np.arange(30_000))
             except OutOfMemory as stop:
-                assert stop.n_bytes > stop.limit == 300 * MB
+                stops.append((stop.n_bytes > stop.limit, stop.limit))
                 yield Lesson(np.arange(2000))
                 yield Exam(np.arange(40_000, 41_000))
             return "memory"
 
     clf = a_fit(Watched(proportional), Careful())
 
+    assert stops == [(True, 300 * MB)]
     assert [finished.rows for finished in clf.history_] == [1000, 2000]
     assert clf.stop_reason_ == "memory"
 

@@ -135,7 +135,8 @@ def train(
 
     Ctrl-C stops the training at once, and keeps the best model so far.
 
-    Exit codes: 0 a model, 2 wrong usage, 3 no model in time or memory, 130 interrupted before there was a model, 1 other errors.
+    Exit codes: 0 a model, 2 wrong usage, 3 no model in time or memory, 130 interrupted before there was a model,
+    1 other errors.
 
     Example: fitwithin train rows.parquet --target label --time-limit 15m --learner lightgbm --out model.skops
     """

@@ -90,12 +90,11 @@ def format_bytes(n_bytes: float) -> str:
     >>> format_bytes(512), format_bytes(1_234_000), format_bytes(24e9)
     ('512 B', '1.2 MB', '24 GB')
     """
-    for unit in ("B", "kB", "MB", "GB"):
-        if n_bytes < 999.5:
-            break
+    units = ["B", "kB", "MB", "GB", "TB"]
+    while n_bytes >= 999.5 and len(units) > 1:
         n_bytes /= 1_000
-    else:
-        unit = "TB"
+        del units[0]
+    unit = units[0]
     return f"{n_bytes:.1f} {unit}" if n_bytes < 9.95 and unit != "B" else f"{n_bytes:.0f} {unit}"
 
 
@@ -116,7 +115,8 @@ def _group_limits(root: Path) -> Iterator[int]:
     """Yield the limits of the memory group of this process and of the groups above it, cgroup versions 1 and 2."""
     mounts = dict(_memory_mounts(root))
     for line in _read_lines(root / "proc/self/cgroup"):
-        hierarchy, controllers, path = (line.split(":", 2) + ["", ""])[:3]
+        hierarchy, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
         if hierarchy == "0":
             kind, file = "cgroup2", "memory.max"
         elif "memory" in controllers.split(","):
@@ -138,7 +138,7 @@ def _memory_mounts(root: Path) -> Iterator[tuple[str, tuple[str, Path]]]:
     """Yield the type of each mounted hierarchy of memory groups, the group that is mounted, and where."""
     for line in _read_lines(root / "proc/self/mountinfo"):
         fields, _, rest = line.partition(" - ")
-        kind, _, options = (rest.split(" ", 2) + ["", ""])[:3]
+        kind, *_, options = rest.split(" ")
         if kind == "cgroup2" or (kind == "cgroup" and "memory" in options.split(",")):
             group, mount_point = fields.split(" ")[3:5]
             yield kind, (group, root / mount_point.lstrip("/"))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import psutil
 
-_FIELD = re.compile(rb"^(VmHWM|RssAnon|RssFile|RssShmem|VmSwap):\s*(\d+) kB", re.MULTILINE)
+_FIELD = re.compile(rb"^(VmHWM|VmRSS|RssAnon|RssFile|RssShmem|VmSwap):\s*(\d+) kB", re.MULTILINE)
 
 _EXACT_FIELD = re.compile(rb"^(?:Pss_Anon|SwapPss):\s*(\d+) kB", re.MULTILINE)
 
@@ -43,10 +43,11 @@ def read_memory_use(pid: int) -> MemoryUse | None:
             fields = {name: int(number) << 10 for name, number in _FIELD.findall(file.read())}
     except OSError:
         return None
-    if b"RssAnon" not in fields:
+    if b"VmRSS" not in fields:
         # A process that has ended, and was not waited for yet.
         return None
-    now = fields[b"RssAnon"] + fields.get(b"VmSwap", 0)
+    # A sandbox such as gVisor does not tell anonymous memory from other memory.
+    now = fields.get(b"RssAnon", fields[b"VmRSS"]) + fields.get(b"VmSwap", 0)
     return MemoryUse(now, fields.get(b"VmHWM", 0), fields.get(b"RssFile", 0) + fields.get(b"RssShmem", 0))
 
 

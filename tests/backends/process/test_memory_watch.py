@@ -160,6 +160,12 @@ def test_looks_come_closer_together_near_the_limit(talker):
     assert MemoryWatch(talker.pid).look_seconds == pytest.approx(0.1)
 
 
+def look_for_ever(watch):
+    while True:
+        time.sleep(watch.look_seconds)
+        watch.look()
+
+
 @pytest.mark.parametrize("size", [500 * MB, 3000 * MB])
 def test_a_process_that_takes_memory_as_fast_as_it_can_is_caught_soon_after_the_limit(talker, size):
     limit = 200 * MB
@@ -168,8 +174,6 @@ def test_a_process_that_takes_memory_as_fast_as_it_can_is_caught_soon_after_the_
 
     talker.begin(f"kept = b'x' * {size}; import time; time.sleep(600)")
     with pytest.raises(OutOfMemory) as caught:
-        while True:
-            time.sleep(watch.look_seconds)
-            watch.look()
+        look_for_ever(watch)
 
     assert limit < caught.value.n_bytes < limit + 150 * MB
