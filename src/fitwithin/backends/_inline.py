@@ -19,7 +19,7 @@ from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import LabeledRows, Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._early_stopping import StopSignal
-from fitwithin.backends._memory_use import read_memory_use
+from fitwithin.backends._memory_use import read_memory_use, reset_peak
 from fitwithin.backends._model_runner import ModelRunner, reissue_warnings, rows_per_piece
 
 
@@ -31,8 +31,9 @@ class Inline:
     predicted returns late. The same holds for a memory limit: a fit that takes more than predicted is
     not stopped. Use `Process` if the limits are hard.
 
-    With a memory limit, the memory of a fit is what this process takes beyond what it had at the start,
-    as far as the system tells: a peak below an earlier one of the process is not seen.
+    With a memory limit, the memory of a fit is what this process takes beyond what it had at the start.
+    On Linux the peak of this process (`VmHWM`) begins anew with each fit; elsewhere only memory that is
+    kept after a fit is seen.
 
     Parameters
     ----------
@@ -90,19 +91,16 @@ class _MemoryGauge:
     def __init__(self) -> None:
         memory = read_memory_use(os.getpid())
         self._start = 0 if memory is None else memory.now
-        self._earlier_peak = 0
 
     def begin_fit(self) -> None:
-        memory = read_memory_use(os.getpid())
-        self._earlier_peak = 0 if memory is None else memory.peak_resident
+        reset_peak(os.getpid())
 
     def read_peak(self) -> int | None:
-        """Return the peak of the fit; the present memory, if the process once had more; None if it is unknown."""
+        """Return the peak of the fit; None if it is unknown."""
         memory = read_memory_use(os.getpid())
         if memory is None:
             return None
-        is_new_peak = memory.peak_resident > self._earlier_peak
-        return max(0, (memory.peak_resident - memory.file_backed if is_new_peak else memory.now) - self._start)
+        return max(0, memory.now - self._start, memory.peak_resident - memory.file_backed - self._start)
 
 
 class InlineRunner:
