@@ -264,6 +264,7 @@ class ProcessRunner:
         try:
             reply = self._ask(self._loader, LoadRequest(file.path), [file])
         except LearnerDied as death:
+            self._loader.end()
             self._loader = None
             raise LearnerDied(f"its model cannot be loaded in a clean process: {death}") from None
         return predict_load_seconds(reply.seconds)

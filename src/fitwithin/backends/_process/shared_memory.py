@@ -80,10 +80,6 @@ class SharedFile:
         os.lseek(self.fd, offset, os.SEEK_SET)
         return os.write(self.fd, body)
 
-    def duplicate(self) -> SharedFile:
-        """Return a second owner of the file; it exists until both are closed."""
-        return SharedFile(os.dup(self.fd))
-
     def close(self) -> None:
         """Close the file, and remove it if it has a name."""
         os.close(self.fd)
@@ -91,6 +87,17 @@ class SharedFile:
             # Windows does not remove a file that another process has open; it goes with its folder.
             with contextlib.suppress(PermissionError):
                 Path(self.path).unlink(missing_ok=True)
+
+
+def create_files(count: int, folder: str | None = None) -> tuple[SharedFile, ...]:
+    """Create empty files, all of them or none; see `SharedFile.create`."""
+    with contextlib.ExitStack() as undo:
+        files = []
+        for _ in range(count):
+            files.append(SharedFile.create(folder))
+            undo.callback(files[-1].close)
+        undo.pop_all()
+    return tuple(files)
 
 
 def map_private_array(fd: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:

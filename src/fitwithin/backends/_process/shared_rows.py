@@ -19,7 +19,14 @@ from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Target
 from fitwithin._pools import LabeledRows, Pool, TablePool, concatenate, has_fixed_row_size, is_contiguous, take_rows
 from fitwithin.backends._model_runner import rows_per_piece
-from fitwithin.backends._process.shared_memory import MappedFile, SharedColumn, SharedFile, dump_pickle, load_pickle
+from fitwithin.backends._process.shared_memory import (
+    MappedFile,
+    SharedColumn,
+    SharedFile,
+    create_files,
+    dump_pickle,
+    load_pickle,
+)
 
 _MAX_COPY_BYTES = 1 << 20
 """Bytes copied between two checks of the time, about a millisecond, so that copying never makes a session late."""
@@ -139,9 +146,13 @@ class MappedFileRows:
         sources = (pool.y.column, *pool.row_params.values())
         columns = tuple(map(SharedColumn.from_array, sources))
         self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params), file)
-        self.files = tuple(SharedFile.create(folder) for _ in sources)
-        for shared_file, source in zip(self.files, sources, strict=True):
-            shared_file.map_array(source.shape, source.dtype)[:] = source
+        self.files = create_files(len(sources), folder)
+        try:
+            for shared_file, source in zip(self.files, sources, strict=True):
+                shared_file.map_array(source.shape, source.dtype)[:] = source
+        except BaseException:
+            _close_all(self.files)
+            raise
 
     def share_training_rows(self, rows: Rows) -> RowSelection:
         """Return the rows' positions in the file."""
@@ -151,8 +162,7 @@ class MappedFileRows:
 
     def close(self) -> None:
         """Close the shared files."""
-        for file in self.files:
-            file.close()
+        _close_all(self.files)
 
 
 class RowMap:
@@ -160,16 +170,21 @@ class RowMap:
 
     def __init__(self, pool: TablePool, budget: Budget, folder: str | None = None) -> None:
         self._budget = budget
-        self._blocks = None if has_fixed_row_size(pool.X) else _BlockFile(pool.X, budget, folder)
-        self._sources = (pool.y.column, *pool.row_params.values(), *(() if self._blocks else (pool.X,)))
+        is_plain = has_fixed_row_size(pool.X)
+        self._sources: tuple[Array, ...] = (pool.y.column, *pool.row_params.values(), *((pool.X,) if is_plain else ()))
         columns = tuple(map(SharedColumn.from_array, self._sources))
         self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params))
-        self._column_files = tuple(SharedFile.create(folder) for _ in columns)
-        self.files = (*self._column_files, *((self._blocks.file,) if self._blocks else ()))
-        self._maps = [
-            file.map_array(source.shape, source.dtype)
-            for file, source in zip(self._column_files, self._sources, strict=True)
-        ]
+        self.files = create_files(len(columns) + (not is_plain), folder)
+        self._column_files = self.files[: len(columns)]
+        self._blocks = None if is_plain else _BlockFile(pool.X, budget, self.files[-1])
+        try:
+            self._maps = [
+                file.map_array(source.shape, source.dtype)
+                for file, source in zip(self._column_files, self._sources, strict=True)
+            ]
+        except BaseException:
+            _close_all(self.files)
+            raise
         self._chunk_rows = max(1, _MAX_COPY_BYTES // max(1, sum(column.row_bytes for column in columns)))
         # One more than the row's position, so that zeroed memory, which costs nothing until written, means "absent".
         self._position: Rows = np.zeros(len(pool), dtype=np.int32 if len(pool) < 2**31 - 1 else np.int64)
@@ -192,9 +207,10 @@ class RowMap:
         return self._select(rows)
 
     def close(self) -> None:
-        """Close the shared files."""
-        for file in self.files:
-            file.close()
+        """Close the shared files, and let go of the rows, whoever may still hold this object."""
+        _close_all(self.files)
+        self._maps, self._sources, self._blocks = [], (), None
+        self._position = self._row_at = np.zeros(0, dtype=self._position.dtype)
 
     def _select(self, rows: Rows) -> RowSelection:
         positions: Rows = self._position[rows] - 1
@@ -260,10 +276,10 @@ class RowMap:
 class _BlockFile:
     """Parts of a table whose rows differ in size, pickled one after the other into a file."""
 
-    def __init__(self, X: Any, budget: Budget, folder: str | None) -> None:
+    def __init__(self, X: Any, budget: Budget, file: SharedFile) -> None:
         self._X = X
         self._budget = budget
-        self.file = SharedFile.create(folder)
+        self._file = file
         self.blocks: list[RowBlock] = []
         self._end = 0
 
@@ -272,8 +288,13 @@ class _BlockFile:
         part = take_rows(self._X, rows)
         self._budget.raise_if_spent()
         offset = self._end
-        self._end, _ = dump_pickle(part, self.file.fd, offset, self._budget.raise_if_spent)
+        self._end, _ = dump_pickle(part, self._file.fd, offset, self._budget.raise_if_spent)
         self.blocks.append(RowBlock(offset, first, len(rows)))
+
+
+def _close_all(files: tuple[SharedFile, ...]) -> None:
+    for file in files:
+        file.close()
 
 
 def _common_prefix(left: Rows, right: Rows) -> int:
