@@ -244,8 +244,8 @@ class HungryNaiveBayes(GaussianNB):
         return super().fit(X, y)
 
 
-def fit_inline(limit):
-    X = np.random.default_rng(0).random((200_000, 10))
+def fit_inline(limit, rows=200_000):
+    X = np.random.default_rng(0).random((rows, 10))
     learner = HungryNaiveBayes()
     clf = TimeConstrainedClassifier(
         learner, teacher=TCT(first=2000), backend="inline", memory_limit=limit, progress=False, random_state=0
@@ -266,6 +266,6 @@ def test_inline_plans_by_the_limit_and_warns_that_it_can_do_no_more():
 def test_inline_without_a_limit_warns_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        clf = fit_inline(None)
+        clf = fit_inline(None, rows=5000)
 
     assert clf.history_[0].peak_memory is None

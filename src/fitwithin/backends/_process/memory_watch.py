@@ -16,11 +16,9 @@ _MIN_LOOK_SECONDS = 0.005
 _MAX_BYTES_PER_SECOND = 10e9
 """Fastest growth that is expected: one core fills 2 to 4 GB of new memory in a second, two fill 6."""
 
-_FIND_SECONDS = 0.2
-"""Seconds between two searches for children: where the kernel does not list them, one takes a few milliseconds."""
-
-_EXACT_SHARE = 0.05
-"""Largest share of the time that goes into exact measurements."""
+_EFFORT_SHARE = 0.05
+"""Largest share of the time that goes into searches for children, and into exact measurements. Both take 0.1 ms or
+much more, by the number of threads, of processes and of pages."""
 
 
 class MemoryWatch:
@@ -96,9 +94,10 @@ class MemoryWatch:
         self.peak = max(self.peak or 0, self._now, own.peak_resident - self._file_backed)
 
     def _find_children(self) -> list[int]:
-        if time.monotonic() >= self._next_search:
+        start = time.monotonic()
+        if start >= self._next_search:
             self._children = find_descendants(self.pid)
-            self._next_search = time.monotonic() + _FIND_SECONDS
+            self._next_search = _next_turn(start)
         return self._children
 
     def _measure_sharing(self, counted: int) -> None:
@@ -107,4 +106,10 @@ class MemoryWatch:
         if start < self._next_exact:
             return
         self._counted_once = min(1.0, sum(map(read_exact_memory, [self.pid, *self._children])) / counted)
-        self._next_exact = time.monotonic() + (time.monotonic() - start) / _EXACT_SHARE
+        self._next_exact = _next_turn(start)
+
+
+def _next_turn(start: float) -> float:
+    """Return when work that began at `start` and ends now may be done again."""
+    end = time.monotonic()
+    return end + (end - start) / _EFFORT_SHARE
