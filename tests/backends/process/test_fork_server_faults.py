@@ -253,3 +253,45 @@ def test_a_model_that_cannot_be_loaded_leaves_the_one_before_and_a_warning(rows)
 
     assert classifier.stop_reason_ == "learner failed"
     assert classifier.n_rows_taught_ == 500
+
+
+KILLED_WITH_A_FORK = """
+import os, threading, time
+import numpy as np
+from fitwithin import TimeConstrainedClassifier
+from fitwithin.testing import AwkwardClassifier
+
+def fork():
+    time.sleep(2)
+    child = os.fork()
+    if child == 0:
+        time.sleep(60)
+        os._exit(0)
+    print(child, flush=True)
+
+threading.Thread(target=fork).start()
+X = np.random.default_rng(0).random((3000, 3))
+TimeConstrainedClassifier(AwkwardClassifier("hangs in Python"), time_limit=600).fit(X, X[:, 0] > 0.5)
+"""
+
+
+@pytest.mark.slow
+def test_server_and_learner_end_with_a_program_that_was_forked_during_fit(tmp_path):
+    program = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", KILLED_WITH_A_FORK],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    fork = psutil.Process(int(program.stdout.readline()))
+    assert eventually(lambda: list(tmp_path.glob("fitwithin-*")), seconds=60)
+    others = [child for child in psutil.Process(program.pid).children(recursive=True) if child != fork]
+
+    program.kill()
+    program.wait()
+    program.stdout.close()
+
+    assert len(others) >= 2
+    assert eventually(lambda: all(map(has_ended, others)))
+    assert eventually(lambda: not list(tmp_path.glob("fitwithin-*")))
+    assert fork.is_running()
+    fork.kill()

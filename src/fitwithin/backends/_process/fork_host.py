@@ -9,6 +9,7 @@ import secrets
 import shutil
 import signal
 import socket
+import subprocess
 import time
 from collections.abc import Sequence
 
@@ -204,7 +205,7 @@ class ForkServerHandle:
         self._mark = secrets.token_hex(8)
         try:
             self._process = start_interpreter(
-                "fork_server", theirs.fileno(), idle_seconds, pass_fds=(theirs.fileno(),), mark=self._mark
+                "fork_server", theirs.fileno(), os.getpid(), idle_seconds, pass_fds=(theirs.fileno(),), mark=self._mark
             )
         except BaseException:
             self.control.close()
@@ -216,11 +217,12 @@ class ForkServerHandle:
         self._last_answer: Answer | None = None
         self._owing_since = time.monotonic()
         self._folder = ""
+        self._has_ended = False
 
     @property
     def alive(self) -> bool:
         """Whether the server can still be used."""
-        if self._process.poll() is not None or self.control.fileno() < 0:
+        if self._has_ended or self._process.poll() is not None or self.control.fileno() < 0:
             return False
         try:
             while self.owes_answer:
@@ -286,6 +288,7 @@ class ForkServerHandle:
         except ConnectionError:
             body = b""
         if not body:
+            self._has_ended = True
             raise ForkServerGone
         event: Answer | WorkerEnded = pickle.loads(body)
         if isinstance(event, WorkerEnded):
@@ -299,13 +302,15 @@ class ForkServerHandle:
             with contextlib.suppress(psutil.NoSuchProcess):
                 kill_descendants(psutil.Process(self._process.pid))
             self._process.kill()
-            self._process.wait()
+            self._has_ended = True
         self.control.close()
-        if self._process.poll() is not None:
+        if self._has_ended or self._process.poll() is not None:
             self._clean_up()
 
     def _clean_up(self) -> None:
         """Clean up after a server that was killed and could not do it."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(EXIT_STATUS_SECONDS)
         kill_marked_processes(self._mark)
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)

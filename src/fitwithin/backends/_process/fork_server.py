@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import importlib
 import os
 import pickle
-import select
 import shutil
 import signal
 import socket
@@ -26,6 +24,7 @@ from collections.abc import Collection
 import psutil
 
 from fitwithin.backends._process.oom_priority import become_first_oom_choice
+from fitwithin.backends._process.parent_watch import ParentWatch
 from fitwithin.backends._process.protocol import (
     MAX_CONTROL_BYTES,
     MAX_CONTROL_DESCRIPTORS,
@@ -37,8 +36,14 @@ from fitwithin.backends._process.protocol import (
     ForkWorker,
     ImportModules,
     WorkerEnded,
+    wait_readable,
 )
-from fitwithin.backends._process.subprocesses import close_standard_input, kill_descendants, remove_loky_semaphores
+from fitwithin.backends._process.subprocesses import (
+    close_standard_input,
+    kill_descendants,
+    make_temporary_folder,
+    remove_loky_semaphores,
+)
 from fitwithin.backends._process.worker import serve
 
 _PR_SET_PDEATHSIG = 1  # from linux/prctl.h
@@ -56,13 +61,13 @@ _CLEANUP_POLL_SECONDS = 0.002
 """Seconds between two rounds of killing, so that killed processes can end."""
 
 
-def main(descriptor: int, idle_seconds: float) -> None:
+def main(descriptor: int, parent_pid: int, idle_seconds: float) -> None:
     """Serve the parent process until it is gone, or needs nothing for `idle_seconds`."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     for name in _IGNORED_SIGNALS:
         signal.signal(name, signal.SIG_IGN)
     with socket.socket(fileno=descriptor) as control:
-        ForkServer(control, idle_seconds).run()
+        ForkServer(control, ParentWatch(parent_pid), idle_seconds).run()
 
 
 class ForkServer:
@@ -72,12 +77,15 @@ class ForkServer:
     ----------
     control : socket.socket
         Connected to the parent's `ForkServerHandle`.
+    parent : ParentWatch
+        Tells of the parent's end; a fork of the parent may hold the socket open for longer.
     idle_seconds : float
         Seconds without a session after which the server ends itself.
     """
 
-    def __init__(self, control: socket.socket, idle_seconds: float) -> None:
+    def __init__(self, control: socket.socket, parent: ParentWatch, idle_seconds: float) -> None:
         self._control = control
+        self._parent = parent
         self._idle_seconds = idle_seconds
         self._in_session = False
         self._n_commands = 0
@@ -103,15 +111,16 @@ class ForkServer:
 
     def _handle_event(self) -> bool:
         """Wait for one event and handle it; False when it is time to end."""
-        timeout = None if self._in_session else self._idle_seconds
-        ready, _, _ = select.select([self._control, self._wake], [], [], timeout)
-        if self._wake in ready:
+        timeout = self._parent.poll_seconds if self._in_session else self._idle_seconds
+        control, wake = self._control.fileno(), self._wake.fileno()
+        ready = wait_readable([control, wake, *self._parent.descriptors], timeout)
+        if wake in ready:
             with contextlib.suppress(BlockingIOError):
                 self._wake.recv(4096)
             self._report_ends()
-        if self._control in ready:
+        if control in ready:
             return self._handle_command()
-        return bool(ready)
+        return not self._parent.has_ended() and (bool(ready) or self._in_session)
 
     def _handle_command(self) -> bool:
         try:
@@ -132,8 +141,9 @@ class ForkServer:
     def _carry_out(self, command: Command, descriptors: list[int]) -> int | None:
         """Carry out a command, and return the worker that was forked."""
         match command:
-            case ImportModules(search_path, modules):
-                self._import_modules(search_path, modules)
+            case ImportModules():
+                self._in_session = True
+                command.carry_out()
             case ForkWorker():
                 return self._fork(*descriptors)
             case EndWorker(pid):
@@ -142,21 +152,13 @@ class ForkServer:
                 self._end_session()
         return None
 
-    def _import_modules(self, search_path: list[str], modules: list[str]) -> None:
-        self._in_session = True
-        sys.path[:] = search_path
-        for module in modules:
-            # A module that fails here fails again in the learner's process, which reports it to the user.
-            with contextlib.suppress(Exception):
-                importlib.import_module(module)
-
     def _fork(self, channel: int, *files: int) -> int:
         self._in_session = True
         # Freeing a large file takes long for its last owner: the server stays one, so that the parent is never the
         # last.
         self._files += files
         try:
-            self._folder = self._folder or tempfile.mkdtemp(prefix=f"fitwithin-{os.getppid()}-")
+            self._folder = self._folder or make_temporary_folder(os.getppid())
             server_pid = os.getpid()
             pid = os.fork()
             if pid == 0:
@@ -178,7 +180,7 @@ class ForkServer:
             for name in (*_IGNORED_SIGNALS, signal.SIGCHLD):
                 signal.signal(name, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            for end in (self._control, self._wake, self._wake_writer):
+            for end in (self._control, self._parent, self._wake, self._wake_writer):
                 end.close()
             close_standard_input()
             os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = self._folder

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import pickle
 import selectors
 import socket
 import struct
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -122,7 +125,7 @@ class ErrorReply:
     traceback: str
 
 
-# The parent and a spawned worker.
+# The parent and a spawned worker, which may get `ImportModules` first.
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,10 +142,18 @@ class BeginSession:
 
 @dataclass(frozen=True)
 class ImportModules:
-    """Import modules that the learner needs, and stay alive until `EndSession`."""
+    """Import modules that the learner needs; a fork server then stays alive until `EndSession`."""
 
     search_path: list[str]
     modules: list[str]
+
+    def carry_out(self) -> None:
+        """Import the modules, in the process that is to have them."""
+        sys.path[:] = self.search_path
+        for module in self.modules:
+            # A module that fails here fails again in the learner's process, which reports it to the user.
+            with contextlib.suppress(Exception):
+                importlib.import_module(module)
 
 
 @dataclass(frozen=True)

@@ -19,17 +19,21 @@ from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Target
 from fitwithin._pools import LabeledRows, Pool, TablePool, concatenate, has_fixed_row_size, is_contiguous, take_rows
 from fitwithin.backends._model_runner import rows_per_piece
+from fitwithin.backends._process.mapped_file import MappedFile
 from fitwithin.backends._process.shared_memory import (
-    MappedFile,
     SharedColumn,
     SharedFile,
     create_files,
     dump_pickle,
     load_pickle,
+    unmap_pages,
 )
 
 _MAX_COPY_BYTES = 1 << 20
 """Bytes copied between two checks of the time, about a millisecond, so that copying never makes a session late."""
+
+_UNMAPPED_CHUNKS = 32
+"""Chunks that are moved before this process lets go of their pages."""
 
 
 # How the rows lie in the shared files.
@@ -146,10 +150,10 @@ class MappedFileRows:
         sources = (pool.y.column, *pool.row_params.values())
         columns = tuple(map(SharedColumn.from_array, sources))
         self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params), file)
-        self.files = create_files(len(sources), folder)
+        self.files = create_files(len(sources), folder, sum(source.nbytes for source in sources))
         try:
             for shared_file, source in zip(self.files, sources, strict=True):
-                shared_file.map_array(source.shape, source.dtype)[:] = source
+                shared_file.write_rows(source, 0)
         except BaseException:
             _close_all(self.files)
             raise
@@ -174,7 +178,8 @@ class RowMap:
         self._sources: tuple[Array, ...] = (pool.y.column, *pool.row_params.values(), *((pool.X,) if is_plain else ()))
         columns = tuple(map(SharedColumn.from_array, self._sources))
         self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params))
-        self.files = create_files(len(columns) + (not is_plain), folder)
+        n_bytes = sum(source.nbytes for source in self._sources)
+        self.files = create_files(len(columns) + (not is_plain), folder, n_bytes)
         self._column_files = self.files[: len(columns)]
         self._blocks = None if is_plain else _BlockFile(pool.X, budget, self.files[-1])
         try:
@@ -197,8 +202,11 @@ class RowMap:
         if self._blocks is not None or not self._are_distinct(rows):
             return self._select(rows)
         n_in_place = _common_prefix(self._row_at[: len(rows)], rows)
-        for start, stop in self._chunks(n_in_place, len(rows)):
+        for number, (start, stop) in enumerate(self._chunks(n_in_place, len(rows)), 1):
             self._swap_in(rows[start:stop], start)
+            if number % _UNMAPPED_CHUNKS == 0:
+                self._unmap_pages()
+        self._unmap_pages()
         return RowRange(0, len(rows))
 
     def share_exam_rows(self, rows: Rows) -> RowSelection:
@@ -262,6 +270,14 @@ class RowMap:
             shared[target] = arriving
         self._set_positions(displaced_rows, vacated)
         self._set_positions(rows, target)
+
+    def _unmap_pages(self) -> None:
+        """Let go of the pages that this process has touched; their content stays in the files.
+
+        Otherwise they would be let go of at the deadline, all at once: 0.14 s for 3.8 GB.
+        """
+        for shared in self._maps:
+            unmap_pages(shared)
 
     def _chunks(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         for first in range(start, stop, self._chunk_rows):

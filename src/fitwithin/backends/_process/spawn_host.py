@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
+import signal
 import socket
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import psutil
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
+from fitwithin.backends._process.local_port import LocalPort, Secret
 from fitwithin.backends._process.memory_watch import MemoryWatch
 from fitwithin.backends._process.protocol import (
-    MIN_TIMEOUT_SECONDS,
     BeginSession,
     Channel,
     ErrorReply,
+    ImportModules,
     Reply,
     Request,
     WorkerSetup,
@@ -32,13 +33,28 @@ from fitwithin.backends._process.subprocesses import (
     ProcessCache,
     describe_exit,
     kill_descendants,
+    make_temporary_folder,
+    module_search_path,
     remove_loky_semaphores,
     start_interpreter,
 )
 
+CAN_INHERIT_SOCKETS = os.name == "posix"
+"""Whether a child process can be given a socket by its descriptor."""
+
+_IMPORT_ORDER_SECONDS = 0.01
+"""Seconds that a worker has to take the names of modules; they fit into the socket's buffer."""
+
+_ALIVE_POLL_SECONDS = 1.0
+"""Seconds between two looks whether a worker that says nothing still runs."""
+
 
 class WorkerHandle:
     """The parent's handle on a spawned worker; see `worker` for the worker itself.
+
+    The worker inherits its end of a socket pair, which no other process can reach. Windows cannot
+    pass a socket on in this way; there the worker connects to a local port, and both sides prove that
+    they know a secret.
 
     Parameters
     ----------
@@ -47,12 +63,33 @@ class WorkerHandle:
     """
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._token = secrets.token_bytes(32)
-        self._process = start_interpreter(
-            "worker", self._listener.getsockname()[1], self._token, idle_seconds, stdin=subprocess.PIPE
-        )
         self._channel: Channel | None = None
+        self._port: LocalPort | None = None
+        if CAN_INHERIT_SOCKETS:
+            self._process = self._start_with_socket(idle_seconds)
+        else:
+            self._process = self._start_with_port(idle_seconds)
+
+    def _start_with_socket(self, idle_seconds: float) -> subprocess.Popen[bytes]:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._channel = Channel(ours)
+            descriptor = theirs.fileno()
+            try:
+                return start_interpreter("worker", descriptor, None, os.getpid(), idle_seconds, pass_fds=(descriptor,))
+            except OSError:
+                ours.close()
+                raise
+
+    def _start_with_port(self, idle_seconds: float) -> subprocess.Popen[bytes]:
+        secret = Secret.generate()
+        self._port = LocalPort(secret)
+        arguments = (None, self._port.number, os.getpid(), idle_seconds)
+        try:
+            return start_interpreter("worker", *arguments, standard_input=secret.to_bytes())
+        except OSError:
+            self._port.close()
+            raise
 
     @property
     def alive(self) -> bool:
@@ -62,17 +99,51 @@ class WorkerHandle:
     def connect(self, budget: Budget) -> Channel:
         """Return the channel to the worker; wait for its connection first, or raise TimeoutError."""
         while self._channel is None:
-            self._listener.settimeout(max(budget.remaining(), MIN_TIMEOUT_SECONDS))
-            channel = Channel(self._listener.accept()[0])
-            if channel.receive(budget.remaining()) == self._token:
-                self._channel = channel
-                self._listener.close()
+            if not self.alive or self._port is None:
+                raise EOFError
+            try:
+                self._channel = Channel(self._port.accept(min(budget.remaining(), _ALIVE_POLL_SECONDS)))
+                self._port.close()
+            except TimeoutError:
+                budget.raise_if_spent()
         return self._channel
+
+    def import_modules(self, modules: list[str]) -> None:
+        """Have the worker import modules while it waits for a session; one that has not connected yet is left alone."""
+        if self._channel is not None:
+            with contextlib.suppress(OSError):
+                self._channel.send(ImportModules(module_search_path(), modules), _IMPORT_ORDER_SECONDS)
+
+    def receive(self, channel: Channel, budget: Budget, watch: MemoryWatch | None = None) -> Any:
+        """Return the worker's next message; raise TimeoutError, OutOfMemory, or EOFError if it has ended."""
+        poll_seconds = _ALIVE_POLL_SECONDS
+        while not channel.has_message:
+            # A process that the learner started may hold the socket open after the end of the worker.
+            alive = self.alive
+            if watch is not None:
+                watch.look()
+                poll_seconds = min(_ALIVE_POLL_SECONDS, watch.look_seconds)
+            try:
+                channel.wait_and_read(min(budget.remaining(), poll_seconds))
+            except TimeoutError:
+                # The deadline goes by the budget's clock, which a study pauses.
+                budget.raise_if_spent()
+                if not alive:
+                    raise EOFError from None
+        if watch is not None:
+            watch.look()
+        return channel.receive()
 
     @property
     def pid(self) -> int:
         """The worker's process."""
         return self._process.pid
+
+    def kill_group(self) -> None:
+        """Kill what the learner started in the worker's session, after the worker ended."""
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def describe_end(self, timeout: float) -> str:
         """Describe how the worker ended."""
@@ -88,11 +159,10 @@ class WorkerHandle:
             kill_descendants(psutil.Process(self._process.pid))
         remove_loky_semaphores(self._process.pid)
         self._process.kill()
-        self._listener.close()
+        if self._port is not None:
+            self._port.close()
         if self._channel is not None:
             self._channel.close()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
 
 
 spawned_workers: ProcessCache[WorkerHandle] = ProcessCache(WorkerHandle)
@@ -103,28 +173,51 @@ class SpawnHost:
     """Spawn workers for one session; files lie in a folder that both sides open."""
 
     def __init__(self, budget: Budget) -> None:
-        self.folder: str | None = tempfile.mkdtemp(prefix=f"fitwithin-{os.getpid()}-")
         self._budget = budget
+        self._modules: list[str] = []
         self._waiting = [spawned_workers.take()]
+        self.folder: str | None = self._make_folder()
         self._started: list[WorkerHandle] = []
 
+    def _make_folder(self) -> str:
+        try:
+            return make_temporary_folder(os.getpid())
+        except OSError:
+            spawned_workers.give_back(self._waiting.pop())
+            raise
+
     def import_modules(self, modules: list[str]) -> None:
-        """Start a second worker, which imports while the first one trains."""
+        """Start a second worker, and have both import modules."""
+        self._modules = modules
         self._waiting.append(WorkerHandle())
+        for handle in self._waiting:
+            handle.import_modules(modules)
 
     def start_worker(self, setup: WorkerSetup, files: Sequence[SharedFile] = ()) -> SpawnedConnection:
         """Send the setup to a worker; raise TimeoutError, or LearnerDied."""
-        handle = self._waiting.pop(0) if self._waiting else WorkerHandle()
+        handle = self._take_waiting() or WorkerHandle()
         self._started.append(handle)
         worker = SpawnedConnection(handle, self._budget)
         paths = [file.path for file in files if file.path is not None]
         worker.begin(BeginSession(setup, self.folder or "", paths))
         return worker
 
+    def _take_waiting(self) -> WorkerHandle | None:
+        """Return a worker that waits; one that was not needed for long has ended itself."""
+        while self._waiting:
+            handle = self._waiting.pop(0)
+            if handle.alive:
+                return handle
+            handle.close()
+        return None
+
     def close(self) -> None:
-        """Kill the workers that were used, keep one that was not, and remove the files."""
+        """Kill the workers that were used, have a clean one ready for the next session, and remove the files."""
         for handle in self._started:
             handle.close()
+        if self._started and not self._waiting:
+            self._waiting.append(WorkerHandle())
+            self._waiting[0].import_modules(self._modules)
         for handle in self._waiting:
             spawned_workers.give_back(handle)
         if self.folder is not None:
@@ -152,17 +245,7 @@ class SpawnedConnection:
         with self._describing_end():
             channel = self._handle.connect(budget)
             channel.send(request, budget.remaining())
-            while not channel.has_message:
-                try:
-                    channel.wait_and_read(
-                        budget.remaining() if watch is None else min(budget.remaining(), watch.look_seconds)
-                    )
-                except TimeoutError:
-                    # The deadline goes by the budget's clock, which a study pauses.
-                    budget.raise_if_spent()
-                if watch is not None:
-                    watch.look()
-            reply: Reply | ErrorReply = channel.receive()
+            reply: Reply | ErrorReply = self._handle.receive(channel, budget, watch)
             return reply
 
     def stop(self) -> None:
@@ -177,4 +260,6 @@ class SpawnedConnection:
         try:
             yield
         except (EOFError, BrokenPipeError, ConnectionResetError):
-            raise LearnerDied(self._handle.describe_end(min(EXIT_STATUS_SECONDS, self._budget.remaining()))) from None
+            description = self._handle.describe_end(min(EXIT_STATUS_SECONDS, self._budget.remaining()))
+            self._handle.kill_group()
+            raise LearnerDied(description) from None

@@ -6,6 +6,7 @@ import os
 import pickle
 import re
 import sys
+import tempfile
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +33,8 @@ class Surroundings:
     ----------
     search_path : list of str
         `sys.path`.
-    folder : str
-        The working directory.
+    folder : str or None
+        The working directory; None if it was deleted.
     environment : dict of str
         The environment variables.
     pickled_filters : bytes
@@ -57,7 +58,7 @@ class Surroundings:
     """
 
     search_path: list[str]
-    folder: str
+    folder: str | None
     environment: dict[str, str]
     pickled_filters: bytes
     sklearn_config: dict[str, Any]
@@ -70,7 +71,7 @@ class Surroundings:
         """Return those of this process, and of this thread."""
         return cls(
             search_path=module_search_path(),
-            folder=os.getcwd(),
+            folder=_find_working_folder(),
             environment=dict(os.environ),
             pickled_filters=_pickle_warning_filters(),
             sklearn_config=sklearn.get_config(),
@@ -82,7 +83,7 @@ class Surroundings:
     def apply(self) -> None:
         """Make them those of this process."""
         sys.path[:] = self.search_path
-        os.chdir(self.folder)
+        self._change_folder()
         own = {name: os.environ[name] for name in _OWN_VARIABLES if name in os.environ}
         os.environ.clear()
         os.environ.update(self.environment | own)
@@ -93,6 +94,28 @@ class Surroundings:
         sys.setrecursionlimit(self.recursion_limit)
         if self.umask is not None:
             os.umask(self.umask)
+
+    def _change_folder(self) -> None:
+        try:
+            os.chdir(self.folder or tempfile.gettempdir())
+        except OSError:
+            # The parent's folder was deleted during the fit.
+            os.chdir(tempfile.gettempdir())
+
+
+def _find_working_folder() -> str | None:
+    """Return the working directory; None, with a warning, if it was deleted."""
+    try:
+        return os.getcwd()
+    except OSError as error:
+        warnings.warn(
+            f"The working folder of this program cannot be found ({error.strerror}); it was probably deleted. The "
+            "learner runs in a temporary folder, and finds no file by a relative path. Change to another folder with "
+            "os.chdir().",
+            RuntimeWarning,
+            stacklevel=5,
+        )
+        return None
 
 
 def _pickle_warning_filters() -> bytes:

@@ -27,13 +27,16 @@ import psutil
 from fitwithin.backends._base import FitSettings
 from fitwithin.backends._early_stopping import StopSignal
 from fitwithin.backends._model_runner import ModelRunner
+from fitwithin.backends._process.local_port import SECRET_BYTES, Secret, connect_to_port
 from fitwithin.backends._process.oom_priority import become_first_oom_choice
+from fitwithin.backends._process.parent_watch import ParentWatch
 from fitwithin.backends._process.protocol import (
     BeginSession,
     Channel,
     ErrorReply,
     ExamRequest,
     FitRequest,
+    ImportModules,
     LoadRequest,
     Reply,
     SaveRequest,
@@ -42,7 +45,7 @@ from fitwithin.backends._process.protocol import (
 )
 from fitwithin.backends._process.shared_memory import dump_pickle, load_pickle
 from fitwithin.backends._process.shared_rows import RowReader
-from fitwithin.backends._process.subprocesses import kill_descendants
+from fitwithin.backends._process.subprocesses import close_standard_input, kill_descendants
 
 _MODEL_NOT_PICKLED = (
     "The fitted learner cannot be pickled, so it cannot be returned from the process that trained it: {error}. "
@@ -239,15 +242,45 @@ def _pickle_error(error: Exception) -> bytes:
     return body
 
 
-def main(port: int, token: bytes, idle_seconds: float) -> None:
-    """Serve one session for the process that listens on this local port and knows the token."""
+def main(inherited: int | None, port: int | None, parent_pid: int, idle_seconds: float) -> None:
+    """Serve one session for the process that started this one.
+
+    Parameters
+    ----------
+    inherited : int or None
+        Descriptor of a socket that is connected to the parent; None where sockets cannot be inherited.
+    port : int or None
+        The parent's port instead; the secret for it comes over standard input.
+    parent_pid : int
+        The parent.
+    idle_seconds : float
+        Seconds without a session after which to end.
+    """
     become_first_oom_choice()
-    channel = Channel(socket.create_connection(("127.0.0.1", port)))
-    channel.send(token)
     worker = SpawnedWorker()
-    threading.Thread(target=worker.end_with_parent, daemon=True).start()
+    threading.Thread(target=worker.end_with_parent, args=(parent_pid,), daemon=True).start()
     with contextlib.suppress(EOFError, OSError):
-        worker.serve_session(channel, channel.receive(idle_seconds))
+        channel = Channel(_connect_to_parent(inherited, port))
+        while isinstance(message := channel.receive(idle_seconds), ImportModules):
+            message.carry_out()
+        worker.serve_session(channel, message)
+
+
+def _connect_to_parent(inherited: int | None, port: int | None) -> socket.socket:
+    if inherited is not None:
+        os.set_inheritable(inherited, False)
+        return socket.socket(fileno=inherited)
+    if port is None:
+        raise ValueError("Got neither a socket nor a port.")
+    return connect_to_port(port, _receive_secret())
+
+
+def _receive_secret() -> Secret:
+    """Read the secret from standard input, which the learner then finds at its end."""
+    with open(0, "rb", closefd=False) as standard_input:
+        secret = Secret.from_bytes(standard_input.read(SECRET_BYTES))
+    close_standard_input()
+    return secret
 
 
 class SpawnedWorker:
@@ -263,9 +296,9 @@ class SpawnedWorker:
         files = tuple(os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0)) for path in begin.paths)
         serve(channel, begin.setup, files)
 
-    def end_with_parent(self) -> None:
-        """Wait for the end of standard input, which is the end of the parent; then clean up and end."""
-        sys.stdin.buffer.read()
+    def end_with_parent(self, parent_pid: int) -> None:
+        """Wait for the end of the parent; then clean up and end."""
+        ParentWatch(parent_pid).wait()
         kill_descendants(psutil.Process())
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
