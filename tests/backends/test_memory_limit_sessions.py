@@ -55,7 +55,6 @@ def test_without_a_limit_every_round_has_its_peak(data):
     assert last.peak_memory - base_bytes(clf) == pytest.approx(BYTES_PER_BYTE * ROW_BYTES * last.rows, rel=0.2)
 
 
-@pytest.mark.usefixtures("nothing_left_behind")
 @pytest.mark.parametrize("start", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])
 def test_auto_returns_a_model_of_fewer_rows_that_stayed_within_the_limit(data, start):
     clf = fitted(data, memory_limit="500MB", backend=Process(start=start))

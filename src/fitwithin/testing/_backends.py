@@ -357,7 +357,8 @@ class KillableBackendContract(BackendContract):
                 small, large, again = (runner.fit(np.arange(rows)) for rows in (10, 200, 10))
                 examined = runner.examine(np.arange(10))
             growth = [(report.peak_memory or 0) - (report.memory_before or 0) for report in (small, large, again)]
-            assert 8 * MEGABYTE <= growth[0] < 100 * MEGABYTE
+            # The first fit may import the learner's library.
+            assert 8 * MEGABYTE <= growth[0] < 500 * MEGABYTE
             assert 200 * MEGABYTE <= growth[1] < 340 * MEGABYTE
             assert growth[2] < 100 * MEGABYTE
             assert (examined.peak_memory or 0) >= (again.memory_before or 0) > 0
