@@ -6,6 +6,7 @@ from fitwithin._core.exceptions import (
     FitwithinError,
     LearnerFailed,
     LearnerFailedWarning,
+    NoModelInMemory,
     NoModelInTime,
 )
 from fitwithin._core.records import Round
@@ -16,6 +17,7 @@ __all__ = [
     "FitwithinError",
     "LearnerFailed",
     "LearnerFailedWarning",
+    "NoModelInMemory",
     "NoModelInTime",
     "Round",
     "TimeConstrainedClassifier",

@@ -20,6 +20,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.cost import DEFAULT_GROWTH, CostModel, Outlook
 from fitwithin._core.exceptions import CheckpointWarning, LearnerFailedWarning
+from fitwithin._core.memory_cost import MemoryModel
+from fitwithin._core.memory_limit import MemoryLimit, parse_memory_limit
 from fitwithin._core.records import OnRound
 from fitwithin._core.target import Array, Labels, Target
 from fitwithin._pools import TablePool, convert_arrow, is_frame, list_column_types, split_fit_params
@@ -49,6 +51,10 @@ _BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": 
 _MIN_CLASS_ROWS = 20
 # Largest seed that every random generator takes.
 _MAX_SEED = 2**31 - 1
+_UNWATCHED_MEMORY = (
+    "This backend cannot stop a fit, so memory_limit only keeps larger fits from being started, and the first fit may "
+    "take any amount. Use backend='process' to have the learner stopped at the limit."
+)
 
 ShowProgress = Literal["auto"] | bool
 """Whether to show a live display; "auto" shows it on a terminal or in a notebook."""
@@ -97,6 +103,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         backend: str | Backend = "process",
         progress: ShowProgress = "auto",
         on_round: OnRound | None = None,
+        memory_limit: MemoryLimit | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         warm_start: bool = False,
         random_state: int | np.random.RandomState | None = None,
@@ -108,6 +115,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         self.backend = backend
         self.progress = progress
         self.on_round = on_round
+        self.memory_limit = memory_limit
         self.checkpoint = checkpoint
         self.warm_start = warm_start
         self.random_state = random_state
@@ -139,9 +147,12 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             If no model could be trained by the deadline.
         LearnerFailed
             If the learner's process died before the first model.
+        NoModelInMemory
+            If the learner took more than the memory limit before the first model.
         """
         backend: Backend = _resolve("backend", self.backend, _BACKENDS, "open")
         budget = Budget(parse_time_limit(self.time_limit), clock=backend.clock)
+        memory_limit = None if self.memory_limit is None else parse_memory_limit(self.memory_limit)
         teacher: Teacher = _resolve("teacher", self.teacher, TEACHERS, "teach")
         scoring = make_scoring(self.scoring, regression=self._regression, weighted=sample_weight is not None)
         with (
@@ -149,7 +160,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             backend.open(budget) as runner,
             show_progress(self.progress, budget) as display,
         ):
-            inputs = self._check_inputs(X, y, teacher, scoring, self._route(sample_weight, params))
+            inputs = self._check_inputs(X, y, teacher, scoring, self._route(sample_weight, params), memory_limit)
+            if memory_limit is not None and not runner.killable:
+                warnings.warn(_UNWATCHED_MEMORY, RuntimeWarning, stacklevel=2)
             past = self._find_past(inputs, checkpoint, budget)
             if past is None or not past.is_over(budget):
                 runner.prepare(inputs.learner, inputs.pool, inputs.settings)
@@ -170,6 +183,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         self._set_fitted(result)
         self._keep_state(session.state(result.stop_reason), result, inputs)
         self.time_limit_, self.time_used_ = budget.seconds, budget.elapsed()
+        self.memory_limit_ = memory_limit
         if result.failure is not None:
             warnings.warn(result.failure, LearnerFailedWarning, stacklevel=2)
         for message in () if checkpoint is None else checkpoint.messages:
@@ -194,7 +208,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         """Keep what the next call with `warm_start` goes on from; it takes five bytes a row."""
         self.__dict__.pop("_kept_state", None)
         if self.warm_start:
-            self._kept_state = inputs.fingerprint, replace(state, model=result.model, model_record=state.best)
+            self._kept_state = inputs.fingerprint, replace(state, model=result.model)
 
     def _describe_fit(self, inputs: _FitInputs, budget: Budget) -> dict[str, Any]:
         """Return what a reader of the checkpoint needs in place of the data."""
@@ -212,7 +226,13 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         }
 
     def _check_inputs(
-        self, X: Any, y: Any, teacher: Teacher, scoring: Scoring, params: Mapping[str, Any]
+        self,
+        X: Any,
+        y: Any,
+        teacher: Teacher,
+        scoring: Scoring,
+        params: Mapping[str, Any],
+        memory_limit: int | None,
     ) -> _FitInputs:
         learner = self._check_learner()
         validate_teacher(teacher, learner, regression=self._regression)
@@ -238,7 +258,12 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             learner,
             pool,
             FitSettings(
-                scoring, fit_params, seed, None if labels is None else labels.classes, find_early_stopping(learner)
+                scoring,
+                fit_params,
+                seed,
+                None if labels is None else labels.classes,
+                find_early_stopping(learner),
+                memory_limit,
             ),
             labels,
             np.random.default_rng(random.randint(_MAX_SEED)),
@@ -409,7 +434,8 @@ def _make_outlook(budget: Budget, settings: FitSettings, *, killable: bool) -> O
     can_stop_early = settings.early_stopping is not None
     # A learner that goes step by step takes time in proportion to its rows.
     cost = CostModel(1.0 if can_stop_early else DEFAULT_GROWTH)
-    return Outlook(budget, cost, can_stop_early=can_stop_early, killable=killable)
+    memory = MemoryModel(settings.memory_limit)
+    return Outlook(budget, cost, can_stop_early=can_stop_early, killable=killable, memory=memory)
 
 
 def _make_deck(inputs: _FitInputs, outlook: Outlook) -> Deck:

@@ -8,7 +8,13 @@ from typing import Annotated
 import typer
 
 from fitwithin._cli.errors import report_errors, require_libraries
-from fitwithin._cli.options import DebugOption, ForceOption, JsonOption, parse_time_limit_option
+from fitwithin._cli.options import (
+    DebugOption,
+    ForceOption,
+    JsonOption,
+    parse_memory_limit_option,
+    parse_time_limit_option,
+)
 from fitwithin._presets import CLASSIFIERS
 
 _LISTED_LEARNERS = [name for name in CLASSIFIERS if not name.startswith("sgd")]
@@ -88,6 +94,14 @@ CheckpointOption = Annotated[
 ]
 
 
+MemoryLimitOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE", help="Memory that the learner may take: 8GB, 512MiB, or 50% of the machine or container."
+    ),
+]
+
+
 StoreByPickleOption = Annotated[
     bool,
     typer.Option(
@@ -116,6 +130,7 @@ def train(
     task: TaskOption = "auto",
     max_classes: MaxClassesOption = 1000,
     jobs: JobsOption = -1,
+    memory_limit: MemoryLimitOption = None,
     checkpoint: CheckpointOption = None,
     limit_includes_reading: IncludeReadingOption = False,
     unsafe_pickle: StoreByPickleOption = False,
@@ -127,7 +142,8 @@ def train(
 
     Ctrl-C stops the training at once, and keeps the best model so far.
 
-    Exit codes: 0 a model, 2 wrong usage, 3 no model in time, 130 interrupted before there was a model, 1 other errors.
+    Exit codes: 0 a model, 2 wrong usage, 3 no model in time or memory, 130 interrupted before there was a model,
+    1 other errors.
 
     Example: fitwithin train rows.parquet --target label --time-limit 15m --learner lightgbm --out model.skops
     """
@@ -150,6 +166,7 @@ def train(
             task=task,
             max_classes=max_classes,
             jobs=jobs,
+            memory_limit=parse_memory_limit_option(memory_limit),
             limit_includes_reading=limit_includes_reading,
             use_pickle=unsafe_pickle,
             force=force,

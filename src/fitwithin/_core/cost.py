@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fitwithin._core.budget import Budget
+from fitwithin._core.memory_cost import MemoryModel
 from fitwithin._core.records import Round
 
 DEFAULT_GROWTH = 1.1
@@ -231,7 +232,7 @@ class CostModel:
 
 
 class Outlook:
-    """The seconds that are left, and the seconds that the next requests would take.
+    """The seconds and the memory that are left, and what the next requests would take.
 
     A teacher finds it as ``deck.outlook``.
 
@@ -245,6 +246,8 @@ class Outlook:
         Whether the learner can be told to stop, so that a lesson may be cut short.
     killable : bool, default=True
         Whether a fit that overruns is killed at the deadline.
+    memory : MemoryModel, optional
+        Predicts the memory of lessons, and knows the limit; without one there is none.
 
     Examples
     --------
@@ -261,10 +264,12 @@ class Outlook:
         *,
         can_stop_early: bool = False,
         killable: bool = True,
+        memory: MemoryModel | None = None,
     ) -> None:
         self.can_stop_early = can_stop_early
         self.killable = killable
         self.cost = cost or CostModel()
+        self.memory = memory or MemoryModel()
         self._budget = budget
 
     @property
@@ -299,6 +304,10 @@ class Outlook:
         if prediction is None or self.may_try_again:
             return True
         return (prediction.soonest if self.killable else prediction.latest) <= self.seconds_left
+
+    def largest_lesson_rows(self, most: int) -> int:
+        """Return the rows of the largest lesson, up to `most`, whose predicted memory is within the memory limit."""
+        return self.memory.largest_rows(most)
 
     @property
     def may_try_again(self) -> bool:

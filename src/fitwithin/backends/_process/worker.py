@@ -28,6 +28,7 @@ from fitwithin.backends._base import FitSettings
 from fitwithin.backends._early_stopping import StopSignal
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process.local_port import SECRET_BYTES, Secret, connect_to_port
+from fitwithin.backends._process.oom_priority import become_first_oom_choice
 from fitwithin.backends._process.parent_watch import ParentWatch
 from fitwithin.backends._process.protocol import (
     BeginSession,
@@ -255,6 +256,7 @@ def main(inherited: int | None, port: int | None, parent_pid: int, idle_seconds:
     idle_seconds : float
         Seconds without a session after which to end.
     """
+    become_first_oom_choice()
     worker = SpawnedWorker()
     threading.Thread(target=worker.end_with_parent, args=(parent_pid,), daemon=True).start()
     with contextlib.suppress(EOFError, OSError):
