@@ -8,15 +8,18 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import time
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import SGDClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from checkpoint_fits import KilledHere, TimedTree, UnstorableTree, kill_after, make_fit, make_rows
-from fitwithin import CheckpointWarning, NoModelInTime
+from fitwithin import CheckpointWarning, NoModelInTime, TimeConstrainedClassifier
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.record_file import Record, RecordFile
 from fitwithin._session.checkpoint_content import CheckpointReader
@@ -518,6 +521,22 @@ def test_time_in_a_fit_that_was_killed_counts(path):
     process.wait()
 
     assert 2 < read_state(path).seconds < 8
+
+
+@pytest.mark.slow
+def test_writing_a_large_model_does_not_make_a_fit_late(path, rows):
+    X, y = rows
+    learner = ExtraTreesClassifier(100, random_state=0)
+    clf = TimeConstrainedClassifier(learner, time_limit=12, checkpoint=path, progress=False)
+    start = time.monotonic()
+
+    with warnings.catch_warnings():
+        # Whether there was time to store the best model depends on the machine.
+        warnings.simplefilter("ignore", CheckpointWarning)
+        clf.fit(X, y)
+
+    assert time.monotonic() - start < 12.5
+    assert read_state(path).best.n_rows == clf.n_rows_taught_
 
 
 @pytest.mark.slow

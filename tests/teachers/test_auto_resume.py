@@ -1,0 +1,98 @@
+"""Auto goes on from where an earlier fit on the same rows ended."""
+
+import numpy as np
+import pytest
+
+from fitwithin._core.records import Answers, Estimate, ResumePoint
+from fitwithin.teachers import Auto, Deck, Exam, Lesson
+
+DECIDED = {"validation rows chosen": True, "emphasis": False}
+
+
+def make_deck(n_taught=3000, notes=None, **settings):
+    deck = Deck(20_000, np.random.default_rng(0))
+    rows = np.random.default_rng(1).permutation(20_000).astype(np.int32)
+    deck.resume_point = ResumePoint(
+        rows[1600 : 1600 + n_taught],
+        rows[:800],
+        rows[800:1600],
+        score=Estimate(0.8, 0.79, 0.81),
+        notes=DECIDED if notes is None else notes,
+        **settings,
+    )
+    return deck
+
+
+def answer(exam):
+    wrong = np.arange(len(exam.rows)) % 5 == 0
+    return Answers(exam.rows, wrong, score=Estimate(0.8, 0.79, 0.81))
+
+
+def collect(deck, teacher=None, most=40):
+    requests, answers, found = (teacher or Auto()).teach(deck), None, []
+    while len(found) < most:
+        try:
+            found.append(requests.send(answers))
+        except StopIteration as end:
+            return found, end.value
+        answers = answer(found[-1]) if isinstance(found[-1], Exam) else None
+    return found, None
+
+
+def test_the_first_request_is_a_larger_lesson_and_the_next_ones_are_the_same_exams():
+    deck = make_deck()
+    past = deck.resume_point
+
+    (lesson, validation, holdout, *_), _ = collect(deck)
+
+    assert isinstance(lesson, Lesson)
+    np.testing.assert_array_equal(lesson.rows[:3000], past.lesson)
+    assert len(lesson.rows) > 3000
+    assert len(np.unique(lesson.rows)) == len(lesson.rows)
+    assert not np.intersect1d(lesson.rows, np.concatenate([past.validation_rows, past.holdout_rows])).size
+    assert (validation.purpose, holdout.purpose) == ("validation", "holdout")
+    np.testing.assert_array_equal(validation.rows, past.validation_rows)
+    np.testing.assert_array_equal(holdout.rows, past.holdout_rows)
+
+
+def test_the_trial_is_not_repeated():
+    requests, reason = collect(make_deck())
+
+    assert reason == "all rows"
+    assert not [request for request in requests if isinstance(request, Exam) and request.purpose == "score"]
+
+
+def test_emphasis_goes_on_with_the_second_lesson():
+    deck = make_deck(notes=DECIDED | {"emphasis": True})
+
+    requests, _ = collect(deck)
+
+    purposes = [request.purpose if isinstance(request, Exam) else "lesson" for request in requests]
+    assert purposes[:3] == ["lesson", "validation", "holdout"]
+    assert deck.notes["emphasis"] in (True, False)
+
+
+def test_a_trial_that_was_not_decided_begins_with_the_lesson_of_the_best_model():
+    deck = make_deck(n_taught=250, notes={"validation rows chosen": True})
+
+    (lesson, *_), _ = collect(deck)
+
+    np.testing.assert_array_equal(lesson.rows, deck.resume_point.lesson)
+    assert "emphasis" in deck.notes
+
+
+def test_without_notes_of_its_own_it_begins_again():
+    (lesson, *_), _ = collect(make_deck(notes={}))
+
+    assert len(lesson.rows) == 250
+
+
+@pytest.mark.parametrize("was_cut_short", [False, True])
+def test_a_lesson_of_every_row_is_repeated_only_if_it_was_cut_short(was_cut_short):
+    deck = make_deck(n_taught=18_400, was_cut_short=was_cut_short, fit_seconds=5.0)
+
+    requests, reason = collect(deck)
+
+    lessons = [request for request in requests if isinstance(request, Lesson)]
+    assert reason == "all rows"
+    assert [len(lesson.rows) for lesson in lessons] == [18_400] * was_cut_short
