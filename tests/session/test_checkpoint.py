@@ -378,6 +378,8 @@ FORGERIES = {
     "many rows": lambda values, parts: values.update(n_rows=10**15),
     "a stop reason": lambda values, parts: values.update(stop_reason="because"),
     "costs": lambda values, parts: values.update(cost=[1]),
+    "other costs": lambda values, parts: values.update(cost={"fit_seconds": 1}),
+    "a model of no rows": lambda values, parts: parts.update(rows=b""),
     "infinite seconds": lambda values, parts: values.update(seconds="x"),
 }
 

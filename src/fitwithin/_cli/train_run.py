@@ -100,6 +100,8 @@ def _prepare_data(options: TrainOptions, inputs: TrainInputs, start: float) -> _
 
 def _print_prepared_data(console: Console, options: TrainOptions, prepared: _PreparedData) -> None:
     print_training_table(console, str(options.data), prepared.table, prepared.encoding, prepared.seconds)
+    if options.checkpoint is not None and options.checkpoint.exists():
+        print_line(console, f"Going on from {options.checkpoint}; the time limit counts all runs together.")
     memory = "" if options.memory_limit is None else f" in at most {format_bytes(options.memory_limit)}"
     print_line(
         console,

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fitwithin._core.cost import CostModel
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.record_file import DamagedFile, NewerVersion, OtherKind, Record, RecordFile, RecordPosition
 from fitwithin._core.records import Rows
@@ -117,6 +118,8 @@ class CheckpointReader:
     ) -> FitState:
         n_rows = int(values["n_rows"])
         best = values["best"]
+        # Raises an error if these are no costs.
+        CostModel().restore(values["cost"], None)
         return FitState(
             seconds=max(float(values["seconds"]), self.file.read_slot()),
             stop_reason=stop_reason_from_value(values["stop_reason"]),

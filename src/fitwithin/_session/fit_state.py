@@ -66,6 +66,8 @@ class ModelRecord:
     def from_values(cls, values: Mapping[str, Any], rows: Rows | None) -> ModelRecord:
         """Return the record that `to_values` describes; raise KeyError, TypeError or ValueError if it is none."""
         counts = values["class_counts"]
+        if rows is not None and not len(rows):
+            raise ValueError("a model has no rows")
         return cls(
             number=int(values["number"]),
             n_rows=int(values["n_rows"]),

@@ -385,7 +385,8 @@ class TeachingState:
         state._holdout_pool = deck.take(past.holdout_rows)
         state.score, state.was_cut_short = past.score, past.was_cut_short
         deck.notes.update(past.notes)
-        state.error_rate = float(past.notes.get(_NOTE_ERROR_RATE, state.error_rate))
+        error_rate = past.notes.get(_NOTE_ERROR_RATE)
+        state.error_rate = error_rate if isinstance(error_rate, float) else state.error_rate
         return state
 
     def teach_longer(self) -> Subgenerator[None]:
