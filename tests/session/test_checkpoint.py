@@ -246,6 +246,7 @@ def test_a_best_model_that_was_not_written_yet_is_fitted_again(path, monkeypatch
 
     resumed = make_fit(checkpoint=path).fit(X, y)
 
+    assert read_state(path).model_record.number >= 4
     assert resumed.history_[3].rows == before.best.n_rows
     assert resumed.history_[3].best
     assert resumed.n_rows_taught_ >= before.best.n_rows
@@ -572,9 +573,10 @@ def test_a_model_that_there_was_no_time_to_store_is_said_at_once_and_by_the_next
         first = make_fit(checkpoint=path, time_limit=6).fit(X, y)
     assert read_state(path).model_record.n_rows < first.n_rows_taught_
 
-    with pytest.warns(CheckpointWarning, match=f"of {first.n_rows_taught_:,} rows. With a longer time_limit"):
+    with pytest.warns(CheckpointWarning, match=f"of {first.n_rows_taught_:,} rows. With a longer time_limit") as caught:
         second = make_fit(checkpoint=path, time_limit=first.time_used_).fit(X, y)
 
+    assert len(caught) == 1
     assert second.n_rows_taught_ < first.n_rows_taught_
 
 
@@ -628,3 +630,20 @@ def test_a_model_that_learns_in_batches_gives_way_to_one_that_had_as_many_rows(p
     assert again.n_rows_taught_ == len(X)
     assert again.class_count_taught_.tolist() == np.bincount(y).tolist()
     assert any(one.best for one in again.history_ if one.elapsed > 0.5)
+
+
+def test_a_best_model_is_written_before_a_fit_that_takes_much_longer(path, monkeypatch):
+    X, y = make_rows()
+    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
+    monkeypatch.setattr("fitwithin._session.session._WRITE_SHARE_OF_NEXT_FIT", 0.5)
+    stored, fit = [], TimedTree.fit
+
+    def note_and_fit(self, X, y, sample_weight=None):
+        record = read_state(path).model_record
+        stored.append(None if record is None else record.number)
+        return fit(self, X, y, sample_weight)
+
+    monkeypatch.setattr(TimedTree, "fit", note_and_fit)
+    make_fit(checkpoint=path).fit(X, y)
+
+    assert stored == [None, 1, 2, 3]

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,8 @@ class Checkpoint:
             self._stored_number = None if record is None else record.number
             self._base_bytes = self.path.stat().st_size
             self._plan.restore(self._content.facts.get("write"))
+        # Here and not in the first write, which would seem to be slow.
+        import_module("fitwithin._core.model_file")
         threading.Thread(target=self._note_time, name="fitwithin-checkpoint", daemon=True).start()
         return self._load_state()
 
@@ -166,6 +169,13 @@ class Checkpoint:
             if is_last and is_new and self._can_store and not self._has_failed:
                 self.report_older_model(state)
 
+    def write_model_within(self, seconds: float, state: FitState, model: SavedModel | None) -> None:
+        """Write the best model if it is not in the file and that takes at most so long."""
+        with self._mutex, self._reporting_errors():
+            is_new = state.best is not None and state.best.number != self._stored_number
+            if model is not None and is_new and self._may_write(model, worth_seconds=seconds):
+                self._write_model(state, model)
+
     def report_older_model(self, state: FitState) -> None:
         """Add the message that the best model is not in the file."""
         if state.best is not None and state.best.rows is not None:
@@ -175,8 +185,8 @@ class Checkpoint:
                 f"rows, which took {state.best.fit_seconds:.1f} s."
             )
 
-    def _may_write(self, model: SavedModel, *, is_last: bool) -> bool:
-        return self._can_store and self._plan.is_due(model.load_seconds, is_last=is_last)
+    def _may_write(self, model: SavedModel, *, is_last: bool = False, worth_seconds: float = 0.0) -> bool:
+        return self._can_store and self._plan.is_due(model.load_seconds, is_last=is_last, worth_seconds=worth_seconds)
 
     def _write_model(self, state: FitState, model: SavedModel) -> None:
         best = state.best

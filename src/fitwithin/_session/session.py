@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,12 +18,15 @@ from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.result import SessionResult, no_memory_error, no_model_error
 from fitwithin._session.round_tracker import OpenRound, RoundTracker
 from fitwithin._session.selection import Candidate, ModelSelector, find_stored_model, is_lower
-from fitwithin.backends import Runner
+from fitwithin.backends import Runner, SavedModel
 from fitwithin.teachers import Deck, Requests, Teacher
 
 # The new model is saved when less time is left than this many times the teacher's slowest choice so far: choices grow
 # with their lessons, which at most double or quadruple.
 _CHOICE_FACTOR = 3
+# Share of the next fit that writing the best model to the checkpoint before it may take, however short ago the last
+# one was written.
+_WRITE_SHARE_OF_NEXT_FIT = 0.02
 
 
 class Listener(Protocol):
@@ -163,11 +167,23 @@ class Session:
 
     def _write_checkpoint(self, reason: StopReason | None = None) -> None:
         if self._checkpoint is not None:
-            best, state = self._selector.best, self.state(reason)
-            is_there = best is not None and state.best is not None and best.number == state.best.number
-            self._checkpoint.write(
-                state, best.model if best is not None and is_there else None, is_last=reason is not None
-            )
+            state = self.state(reason)
+            self._checkpoint.write(state, self._find_model(state), is_last=reason is not None)
+
+    def _find_model(self, state: FitState) -> SavedModel | None:
+        """Return the model of ``state.best``; None if it is not fitted again yet."""
+        best = self._selector.best
+        is_there = best is not None and state.best is not None and best.number == state.best.number
+        return best.model if best is not None and is_there else None
+
+    def _write_before_fit(self, lesson: Lesson, seconds: float) -> Lesson:
+        """Write a best model that is not stored yet before a long fit, and return the lesson with less time."""
+        if self._checkpoint is None:
+            return lesson
+        start, state = self.budget.elapsed(), self.state()
+        self._checkpoint.write_model_within(_WRITE_SHARE_OF_NEXT_FIT * seconds, state, self._find_model(state))
+        within = None if lesson.within is None else max(0.0, lesson.within - (self.budget.elapsed() - start))
+        return replace(lesson, within=within)
 
     def _teach_until_stopped(self) -> StopReason:
         reason: StopReason
@@ -209,6 +225,10 @@ class Session:
         if current.saved is None:
             self._save(current, lost.estimate, lost.fresh_estimate)
         self._lost = None
+        if self._checkpoint is not None:
+            # Once more it would take as long as this fit.
+            state = self.state()
+            self._checkpoint.write_model_within(current.fit_seconds, state, self._find_model(state))
         self._close_round(current, lost.estimate, lost.fresh_estimate)
 
     def _carry_out(self, requests: Requests) -> StopReason:
@@ -267,6 +287,8 @@ class Session:
         self._announce("training on", len(rows))
         prediction = self.outlook.cost.predict(len(rows))
         predicted = None if prediction is None else prediction.fit_seconds
+        if predicted is not None:
+            lesson = self._write_before_fit(lesson, predicted)
         current = self._tracker.begin(rows, predicted, continues=lesson.batch is not None)
         report = self.runner.fit(rows, lesson.batch, lesson.within)
         current.add_fit(report)

@@ -34,6 +34,9 @@ _WRITE_PER_LOAD_SECOND = 30.0
 Forests took 13 to 23 on two cores, one of them busy.
 """
 
+_LEAST_WRITE_PER_LOAD_SECOND = 10.0
+"""Seconds that writing takes longer, at least, for each second that loading takes longer."""
+
 _STATE_SHARE = 0.05
 """Share of the time that may go into writing states."""
 
@@ -69,20 +72,22 @@ class WritePlan:
         """Predict the seconds of writing a model."""
         if self._model_seconds is None:
             return _FIRST_WRITE_SECONDS + _WRITE_PER_LOAD_SECOND * load_seconds
-        growth = load_seconds / self._model_load_seconds if self._model_load_seconds else 1.0
-        return _SLOWER * self._model_seconds * max(1.0, growth) + _DELAY_SECONDS
+        ratio = load_seconds / self._model_load_seconds if self._model_load_seconds else 1.0
+        growth = _LEAST_WRITE_PER_LOAD_SECOND * (load_seconds - self._model_load_seconds)
+        seconds = max(self._model_seconds * max(1.0, ratio), self._model_seconds + growth)
+        return _SLOWER * seconds + _DELAY_SECONDS
 
     def reserved_seconds(self, load_seconds: float) -> float:
         """Seconds to keep for the last write; 0.0 if it takes too large a share."""
         seconds = self.predict_seconds(load_seconds)
         return seconds if seconds <= _MAX_RESERVED_SHARE * self._budget.seconds else 0.0
 
-    def is_due(self, load_seconds: float, *, is_last: bool) -> bool:
-        """Whether to write a new model now."""
+    def is_due(self, load_seconds: float, *, is_last: bool, worth_seconds: float = 0.0) -> bool:
+        """Whether to write a new model now: it was the last one, takes little, or some time has passed."""
         seconds, now = self.predict_seconds(load_seconds), self._budget.elapsed()
         if seconds > self._budget.seconds - now - load_seconds + _ROUNDING_SECONDS:
             return False
-        if is_last:
+        if is_last or seconds <= worth_seconds:
             return True
         if self._model_written_at is None:
             return seconds <= _WRITING_SHARE * (self._budget.seconds - now)
