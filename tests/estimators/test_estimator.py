@@ -46,6 +46,8 @@ def test_the_names_and_defaults_are_the_documented_ones():
         "progress": "auto",
         "on_round": None,
         "memory_limit": None,
+        "checkpoint": None,
+        "warm_start": False,
         "random_state": None,
     }
 

@@ -13,11 +13,17 @@ _MIN_SECONDS_BETWEEN_MODELS = 2.0
 _WRITING_SHARE = 0.05
 """Share of the time that may go into writing models, until the last one."""
 
-_MAX_RESERVED_SHARE = 0.1
+_FIRST_WRITE_SHARE = 0.25
+"""Share of the time left that writing the first model may take: without one, a fit that is killed may end with none."""
+
+_MAX_RESERVED_SHARE = 0.2
 """Share of the time limit that is kept for writing the last model; one that takes longer is written if time is left."""
 
 _SLOWER = 1.5
 """Factor by which a write may take longer than the last one."""
+
+_LAST_WRITE_FACTOR = 0.8
+"""Factor on the predicted seconds that must be left for the last write: its reserve may be used in part by then."""
 
 _DELAY_SECONDS = 0.05
 """Seconds for unexpected delays."""
@@ -28,10 +34,10 @@ _ROUNDING_SECONDS = 1e-6
 _FIRST_WRITE_SECONDS = 0.1
 """Seconds to write the smallest model, before the first one was written."""
 
-_WRITE_PER_LOAD_SECOND = 30.0
+_WRITE_PER_LOAD_SECOND = 20.0
 """Seconds to write a model by skops for each second of `SavedModel.load_seconds`, before the first one was written.
 
-Forests took 13 to 23 on two cores, one of them busy.
+Forests took 7 to 15, boosters 19 to 33, on two busy cores; the latter are small.
 """
 
 _LEAST_WRITE_PER_LOAD_SECOND = 10.0
@@ -85,12 +91,13 @@ class WritePlan:
     def is_due(self, load_seconds: float, *, is_last: bool, worth_seconds: float = 0.0) -> bool:
         """Whether to write a new model now: it was the last one, takes little, or some time has passed."""
         seconds, now = self.predict_seconds(load_seconds), self._budget.elapsed()
-        if seconds > self._budget.seconds - now - load_seconds + _ROUNDING_SECONDS:
+        left = self._budget.seconds - now - load_seconds
+        if (_LAST_WRITE_FACTOR if is_last else 1.0) * seconds > left + _ROUNDING_SECONDS:
             return False
         if is_last or seconds <= worth_seconds:
             return True
         if self._model_written_at is None:
-            return seconds <= _WRITING_SHARE * (self._budget.seconds - now)
+            return seconds <= _FIRST_WRITE_SHARE * left
         return now - self._model_written_at >= max(_MIN_SECONDS_BETWEEN_MODELS, seconds / _WRITING_SHARE)
 
     def is_state_due(self, *, is_last: bool) -> bool:
