@@ -205,7 +205,7 @@ def test_a_forged_tree_is_refused(path, monkeypatch):
     with pytest.raises(NotStorable):
         write_archive(path, malicious, CARD)
     with monkeypatch.context() as patched:
-        patched.setattr(model_file, "validate_trees", lambda _: None)
+        patched.setattr(model_file, "validate_model", lambda _: None)
         write_archive(path, malicious, CARD)
 
     with pytest.raises(UserInputError, match="was not used"):

@@ -13,7 +13,10 @@ from typing import Any
 import skops.io
 from skops.io.exceptions import UntrustedTypesFoundException
 
-from fitwithin._core.tree_checks import validate_trees
+from fitwithin._core.archive_schema import read_types
+from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.model_checks import validate_model
+from fitwithin._core.trusted_types import TRUSTED_TYPES, TYPES_BY_LOADER
 
 _FAST_COMPRESSION = 1
 """zlib level. A model is written while the user waits."""
@@ -64,18 +67,30 @@ def dump_model(model: Any, path: Path) -> tuple[str, ...]:
         If skops can't write or load the model.
     """
     try:
-        skops.io.dump(model, path, compression=zipfile.ZIP_DEFLATED, compresslevel=_FAST_COMPRESSION)
-        untrusted = _untrusted_types(path)
-        validate_trees(skops.io.load(path, trusted=[*TRUSTED_TYPES, *untrusted]))
+        types = _dump_and_check(model, path)
+        untrusted = _untrusted_names(types)
+        _load_checked(path, types, untrusted)
     except OSError:
         raise
     except Exception as error:  # skops raises many types, and a learner's attributes may raise anything.
         raise NotStorable(" ".join(str(error).split())[:_MAX_REASON_LENGTH]) from error
-    return tuple(untrusted)
+    return tuple(sorted(untrusted))
+
+
+def _dump_and_check(model: Any, path: Path) -> FileTypes:
+    """Write a model, compressed unless `load_model` would then take it for a zip bomb."""
+    skops.io.dump(model, path, compression=zipfile.ZIP_DEFLATED, compresslevel=_FAST_COMPRESSION)
+    try:
+        return read_types(path)
+    except UserInputError:
+        skops.io.dump(model, path, compression=zipfile.ZIP_STORED)
+        return read_types(path)
 
 
 def load_model(path: Path, trusted_types: Collection[str] = ()) -> Any:
-    """Load a model from a skops file, and check its trees.
+    """Load a model from a skops file that may come from anybody.
+
+    Sizes and types are checked before anything in the file is created, and indices before the model is returned.
 
     Parameters
     ----------
@@ -89,51 +104,38 @@ def load_model(path: Path, trusted_types: Collection[str] = ()) -> Any:
     UntrustedTypes
         If the file holds other types; nothing in it is run.
     UserInputError
-        If a tree in it is invalid.
-    Exception
-        Of any type, if the file is damaged.
+        If it would take more memory than its size explains, if an index in it is out of range, or if it is damaged.
+    ModuleNotFoundError
+        If a library that it needs is not installed.
     """
+    types = read_types(path)
+    untrusted = _untrusted_names(types) - set(trusted_types)
+    if untrusted:
+        raise UntrustedTypes(sorted(untrusted))
+    return _load_checked(path, types, trusted_types)
+
+
+FileTypes = frozenset[tuple[str, str]]
+"""Names of loaders, each with the full name of a type."""
+
+
+def _untrusted_names(types: FileTypes) -> set[str]:
+    return {name for loader, name in types if name not in TYPES_BY_LOADER.get(loader, ())}
+
+
+def _load_checked(path: Path, types: FileTypes, trusted_types: Collection[str]) -> Any:
+    """Load a model whose types are trusted, and check it."""
+    names = {name for _, name in types}
     try:
-        model = skops.io.load(path, trusted=[*TRUSTED_TYPES, *trusted_types])
+        # skops checks the types once more, by a list of its own and this one.
+        model = skops.io.load(path, trusted=sorted(names & {*TRUSTED_TYPES, *trusted_types}))
     except UntrustedTypesFoundException as error:
-        raise UntrustedTypes(_untrusted_types(path, trusted_types)) from error
-    validate_trees(model)
+        raise UntrustedTypes(sorted(set(skops.io.get_untrusted_types(file=path)) - names)) from error
+    except (ModuleNotFoundError, OSError, MemoryError):
+        raise
+    except Exception as error:  # A damaged or forged file may raise anything.
+        raise UserInputError(
+            f"It can't be loaded ({type(error).__name__}: {error}).", "Copy it again, or train the model again."
+        ) from error
+    validate_model(model)
     return model
-
-
-def _untrusted_types(path: Path, trusted_types: Collection[str] = ()) -> list[str]:
-    return sorted(set(skops.io.get_untrusted_types(file=path)) - {*TRUSTED_TYPES, *trusted_types})
-
-
-_LOSSES = ("AbsoluteError", "ExponentialLoss", "HalfBinomialLoss", "HalfMultinomialLoss", "HalfSquaredError")
-
-
-_LINKS = ("HalfLogitLink", "IdentityLink", "Interval", "LogitLink", "LogLink", "MultinomialLogit")
-
-
-TRUSTED_TYPES: tuple[str, ...] = (
-    "catboost.core.CatBoostClassifier",
-    "catboost.core.CatBoostRegressor",
-    "collections.OrderedDict",
-    "collections.defaultdict",
-    "fitwithin._presets.LabelEncodedClassifier",
-    "lightgbm.basic.Booster",
-    "lightgbm.sklearn.LGBMClassifier",
-    "lightgbm.sklearn.LGBMRegressor",
-    "numpy.dtype",
-    # A list that warns, in which scikit-learn before 1.7 keeps the remaining columns.
-    "sklearn.compose._column_transformer._RemainderColsList",
-    *(f"sklearn._loss.link.{name}" for name in _LINKS),
-    *(f"sklearn._loss.loss.{name}" for name in _LOSSES),
-    "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
-    # `validate_trees` checks the next two before they are used.
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.tree._tree.Tree",
-    "xgboost.core.Booster",
-    "xgboost.sklearn.XGBClassifier",
-    "xgboost.sklearn.XGBRegressor",
-)
-"""Types that a file may hold in addition to those that skops trusts: those of the preset learners.
-
-The boosters parse their own formats in C++ without checks by fitwithin: a forged file may crash the process.
-"""

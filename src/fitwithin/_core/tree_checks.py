@@ -6,13 +6,14 @@ read arbitrary memory. skops therefore trusts no tree. fitwithin trusts trees be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import BaggingClassifier, BaggingRegressor
 
-from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.array_checks import are_within, is_count, is_plain_array
 from fitwithin._core.target import Array
 
 _LEAF = -1
@@ -23,59 +24,34 @@ _BITSET_WORDS = 8
 """32-bit words of one category set in histogram boosting: it has at most 256 categories."""
 
 
-def validate_trees(model: Any) -> None:
-    """Check every scikit-learn tree in a model.
+def has_valid_trees(owner: Any) -> bool:
+    """Return whether the trees of an object refer only to nodes, features and category sets that exist.
+
+    Parameters
+    ----------
+    owner : object
+        A tree, an ensemble, or any other object, which has no trees. Parts of it that are objects of their own are
+        not looked at.
 
     Raises
     ------
-    UserInputError
-        If a tree refers to a node, a feature or a category set that does not exist.
+    Exception
+        Of any type, if an attribute that every fitted tree has is missing or of another type.
 
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> validate_trees(DecisionTreeClassifier().fit([[0], [1]], [0, 1]))
+    >>> has_valid_trees(DecisionTreeClassifier().fit([[0], [1]], [0, 1]))
+    True
     """
-    for member in _walk_objects(model):
-        if not _is_valid(member):
-            raise UserInputError(
-                "Its trees refer to nodes or features that do not exist: the file is damaged or malicious.",
-                "Do not use it; train the model again.",
-            )
-
-
-def _walk_objects(model: Any) -> Iterator[Any]:
-    """Yield the model and every object it contains, each once."""
-    seen: set[int] = set()
-    waiting = [model]
-    while waiting:
-        found = waiting.pop()
-        if id(found) in seen or isinstance(found, str | bytes | bytearray | int | float | type(None)):
-            continue
-        seen.add(id(found))
-        yield found
-        if isinstance(found, dict):
-            waiting += found.values()
-        elif isinstance(found, list | tuple | set):
-            waiting += found
-        elif isinstance(found, np.ndarray):
-            waiting += found.ravel().tolist() if found.dtype.hasobject else ()
-        else:
-            waiting += getattr(found, "__dict__", {}).values()
-
-
-def _is_valid(member: Any) -> bool:
     # All checks that apply are run: a forged file could add one attribute to hide another.
     checks = {"tree_": _has_valid_tree, "_predictors": _has_valid_predictors, "estimators_": _has_valid_members}
-    try:
-        return all(check(member) for name, check in checks.items() if hasattr(member, name))
-    except (AttributeError, IndexError, TypeError, ValueError):
-        # An attribute that every fitted tree has is missing, or has another type.
-        return False
+    attributes = getattr(owner, "__dict__", {})
+    return all(check(owner) for name, check in checks.items() if name in attributes)
 
 
 def _has_valid_tree(owner: Any) -> bool:
-    return _is_valid_tree(owner.tree_, int(owner.n_features_in_))
+    return is_count(owner.n_features_in_) and _is_valid_tree(owner.tree_, owner.n_features_in_)
 
 
 def _has_valid_predictors(owner: Any) -> bool:
@@ -85,24 +61,55 @@ def _has_valid_predictors(owner: Any) -> bool:
     """
     bins, n_features = owner._bin_mapper, owner.n_features_in_
     # In the trees' order of features, categorical ones first; the owner's own mask has the order of the columns.
-    is_categorical = np.asarray(bins.is_categorical_, bool)
+    is_categorical = bins.is_categorical_
     return bool(
-        owner._n_features == n_features == len(bins.bin_thresholds_) == len(is_categorical)
-        and all(_is_valid_predictor(tree, n_features, is_categorical) for trees in owner._predictors for tree in trees)
+        is_count(n_features)
+        and is_plain_array(is_categorical, 1, "bu")
+        and owner._n_features == n_features == len(bins.bin_thresholds_) == len(is_categorical)
+        # During a fit, rows are not checked.
+        and "_in_fit" not in vars(owner)
+        and _has_valid_preprocessor(owner)
+        and all(
+            _is_valid_predictor(tree, n_features, is_categorical.astype(bool))
+            for trees in owner._predictors
+            for tree in trees
+        )
     )
+
+
+def _has_valid_preprocessor(owner: Any) -> bool:
+    """Whether the rows are checked by the model, or by a function that the user trusted by name.
+
+    Any other preprocessor could hand rows to the trees that have too few columns.
+    """
+    preprocessor = owner._preprocessor
+    return preprocessor is None or isinstance(preprocessor.named_transformers_["numerical"].func, partial)
 
 
 def _has_valid_members(owner: Any) -> bool:
     """Check the members' input width: only the ensemble compares it with the rows, except in bagging."""
     if isinstance(owner, BaggingClassifier | BaggingRegressor):
         return True
-    members = [member for member in np.ravel(owner.estimators_) if hasattr(member, "tree_")]
+    members = np.ravel(np.asarray(owner.estimators_, dtype=object))
+    trees = [member for member in members if "tree_" in getattr(member, "__dict__", {})]
+    widths = {member.n_features_in_ for member in trees}
+    if trees and not (is_count(owner.n_features_in_) and widths == {owner.n_features_in_}):
+        return False
     # Gradient boosting writes to one column for each tree of a round.
-    n_columns = getattr(owner, "n_trees_per_iteration_", None)
-    return bool(
-        all(member.n_features_in_ == owner.n_features_in_ for member in members)
-        and (n_columns is None or np.shape(owner.estimators_)[1:] == (n_columns,))
-    )
+    return "n_trees_per_iteration_" not in vars(owner) or _has_valid_rounds(owner, len(trees) == len(members))
+
+
+def _has_valid_rounds(owner: Any, has_trees_only: bool) -> bool:
+    """Whether the model before the first tree has one column for each tree of a round."""
+    n_columns = owner.n_trees_per_iteration_
+    if not (has_trees_only and is_plain_array(owner.estimators_, 2) and owner.estimators_.shape[1] == n_columns):
+        return False
+    if isinstance(owner.init_, str):
+        return True
+    # Its columns and rows do not depend on the values of the rows it gets. That of another learner could.
+    has_simple_start = type(owner.init_) in (DummyClassifier, DummyRegressor)
+    rows = np.zeros((2, owner.n_features_in_), np.float32)
+    return has_simple_start and owner._raw_predict_init(rows).shape == (len(rows), n_columns)
 
 
 def _is_valid_tree(tree: Any, n_features: int) -> bool:
@@ -110,23 +117,27 @@ def _is_valid_tree(tree: Any, n_features: int) -> bool:
     is_leaf = left == _LEAF
     return bool(
         tree.n_features == n_features
+        and tree.n_outputs >= 1
+        and tree.max_n_classes >= 1
         and len(left)
         and (is_leaf == (right == _LEAF)).all()
         and _children_come_later(left, right, ~is_leaf)
-        and _are_within(tree.feature[~is_leaf], n_features)
+        and are_within(tree.feature[~is_leaf], n_features)
     )
 
 
 def _is_valid_predictor(predictor: Any, n_features: int, is_categorical: Array) -> bool:
     nodes, bitsets = predictor.nodes, predictor.raw_left_cat_bitsets
+    if not (is_plain_array(nodes, 1, "V") and is_plain_array(bitsets, 2, "u")):
+        return False
     is_split = nodes["is_leaf"] == 0
     categorical = nodes[is_split & (nodes["is_categorical"] != 0)]
     return bool(
         len(nodes)
         and _children_come_later(nodes["left"].astype(np.int64), nodes["right"].astype(np.int64), is_split)
-        and _are_within(nodes["feature_idx"][is_split], n_features)
-        and bitsets.shape[1:] == (_BITSET_WORDS,)
-        and _are_within(categorical["bitset_idx"], len(bitsets))
+        and are_within(nodes["feature_idx"][is_split], n_features)
+        and bitsets.shape[1] == _BITSET_WORDS
+        and are_within(categorical["bitset_idx"], len(bitsets))
         and is_categorical[categorical["feature_idx"]].all()
     )
 
@@ -136,7 +147,3 @@ def _children_come_later(left: Array, right: Array, is_split: Array) -> bool:
     parents = np.flatnonzero(is_split)
     children = np.concatenate([left[parents], right[parents]])
     return bool((children > np.tile(parents, 2)).all() and (children < len(left)).all())
-
-
-def _are_within(indices: Array, end: int) -> bool:
-    return bool((indices >= 0).all() and (indices < end).all())
