@@ -14,6 +14,7 @@ from typing import Any
 
 from fitwithin._core.archive_sizes import damaged, read_array_header, read_entry, validate_entries
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.trusted_types import SCALARS
 
 _FREE_BYTES = 1 << 28
 """Memory that any file may take: 256 MiB."""
@@ -25,8 +26,8 @@ _MAX_GROWTH = 100
 zlib packs up to 1,000 to 1. Forests of 100 to 1,000 trees take 25 to 60 (`tests/core/test_forged_files.py`)."""
 
 
-_SCHEMA_GROWTH = 25
-"""Bytes of Python objects for one byte of JSON, at most: an empty list of two characters takes 56."""
+_SIGN_BYTES = {b"{": 240, b"[": 64, b",": 64, b":": 64}
+"""Memory of the Python objects that a sign of JSON stands for, at most; text in it takes a byte for each character."""
 
 
 _NODE_BYTES = 2048
@@ -102,8 +103,8 @@ class _SchemaReader:
         }
 
     def read(self) -> frozenset[tuple[str, str]]:
-        text = read_entry(self._archive, _SCHEMA_ENTRY, self._max_bytes // _SCHEMA_GROWTH)
-        self._add_memory(_SCHEMA_GROWTH * len(text))
+        text = read_entry(self._archive, _SCHEMA_ENTRY, self._max_bytes)
+        self._add_memory(len(text) + sum(n_bytes * text.count(sign) for sign, n_bytes in _SIGN_BYTES.items()))
         schema = json.loads(text)
         protocol = schema.get("protocol")
         if type(protocol) is not int or protocol < _OLDEST_PROTOCOL:
@@ -146,7 +147,7 @@ class _SchemaReader:
         if node["type"] == "numpy":
             self._add_entry(node)
             header = read_array_header(self._archive, node["file"])
-            if node["__class__"] != "ndarray" and header.shape != ():
+            if f"{node['__module__']}.{node['__class__']}" in SCALARS and header.shape != ():
                 raise damaged(f"A number in it is an array of the shape {header.shape}")
             return
         shape = [_read_count(size) for size in node["shape"]["content"]]

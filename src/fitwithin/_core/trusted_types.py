@@ -138,8 +138,8 @@ _COMPILED_LOSSES = (
 )
 
 
-_SCALARS = (
-    *_join("numpy", "bool bool_ float16 float32 float64 int8 int16 int32 int64 str_ uint8 uint16 uint32 uint64"),
+SCALARS = frozenset(
+    _join("numpy", "bool bool_ float16 float32 float64 int8 int16 int32 int64 str_ uint8 uint16 uint32 uint64")
 )
 """Scalars of NumPy. Not numpy.void, which takes its size from its argument."""
 
@@ -169,7 +169,7 @@ TYPES_BY_LOADER: Mapping[str, frozenset[str]] = {
     "ListNode": frozenset({"builtins.list"}),
     "LossNode": frozenset(_COMPILED_LOSSES),
     "MaskedArrayNode": frozenset({"numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray"}),
-    "NdArrayNode": frozenset({"numpy.ndarray", *_SCALARS}),
+    "NdArrayNode": frozenset({"numpy.ndarray", *SCALARS}),
     "ObjectNode": frozenset({*_LEARNERS, *_CHECKED_LEARNERS, *_COMBINATIONS, *_TRANSFORMERS, *_LOSSES}),
     "RandomGeneratorNode": frozenset({"numpy.random._generator.Generator"}),
     "RandomStateNode": frozenset({"numpy.random.mtrand.RandomState"}),
@@ -183,7 +183,7 @@ TYPES_BY_LOADER: Mapping[str, frozenset[str]] = {
             *_join("builtins", "bool dict float int str"),
             "builtins.NoneType",
             "collections.OrderedDict",
-            *_SCALARS,
+            *SCALARS,
         }
     ),
 }
