@@ -7,12 +7,17 @@ import contextlib
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 EXTRA_BYTES = 1 << 30
 """Address space that a fork may add: four times the memory that any file may take."""
+
+
+MAX_SECONDS = 30
+"""After this time a fork is ended by SIGALRM."""
 
 
 class ModelFileReader:
@@ -48,6 +53,9 @@ def _load_and_predict(request, answer):
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (used + EXTRA_BYTES, used + EXTRA_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.alarm(MAX_SECONDS)
+    # A model may print, and standard output is for answers.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     outcome = "loaded", ""
     try:
         model = load_model(Path(request["path"]))
