@@ -15,7 +15,7 @@ import pytest
 from fitwithin._core.budget import Budget
 from fitwithin.backends import FitSettings, Inline, LearnerDied, Process
 from fitwithin.backends._process.fork_host import ForkServerHandle, fork_servers
-from fitwithin.backends._process.protocol import ForkLearner
+from fitwithin.backends._process.protocol import EndSession, ForkWorker
 from fitwithin.backends._process.spawn_host import WorkerHandle
 from fitwithin.testing import AwkwardClassifier, BackendContract, KillableBackendContract
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
@@ -145,7 +145,6 @@ def test_an_idle_process_ends_by_itself_and_is_reaped(handle):
 
     if handle is WorkerHandle:
         idle.connect(Budget(60))
-        idle.end_session()
     gone = eventually(lambda: not psutil.pid_exists(pid), seconds=30)
     idle.close()
 
@@ -165,7 +164,6 @@ def test_a_fork_server_that_died_while_idle_is_replaced():
 def test_a_fork_server_that_dies_during_a_fit_is_reported_as_the_learners_death():
     with open_runner(Process(start="fork"), AwkwardClassifier("hangs in Python"), make_pool()) as runner:
         server = psutil.Process(runner._host._server._process.pid)
-        runner._host._server.import_modules([])
         threading.Timer(0.3, server.kill).start()
         with pytest.raises(LearnerDied):
             runner.fit(np.arange(30))
@@ -175,10 +173,9 @@ def test_a_fork_server_that_dies_during_a_fit_is_reported_as_the_learners_death(
 def test_a_session_that_gave_up_on_a_fork_does_not_confuse_the_next_one():
     # The server answers a command of a session that no longer waits, as after a cold start that took too long.
     server = ForkServerHandle()
-    server._serial += 1
     ours, theirs = socket.socketpair()
-    server._send(ForkLearner(server._serial), [theirs.fileno()])
-    server.end_session()
+    server.send(ForkWorker(), [theirs.fileno()])
+    server.send(EndSession())
     fork_servers.clear()
     fork_servers.give_back(server)
 

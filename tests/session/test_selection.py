@@ -165,14 +165,16 @@ def test_a_model_whose_score_is_not_finite_is_better_than_none_and_worse_than_an
     assert selector.prefers(an_estimate(0.1), validated=validated)
 
 
-def test_the_model_that_is_replaced_is_discarded_and_the_best_one_when_the_selector_closes():
-    selector, (first, second) = a_selector(), (Model(), Model())
+def test_the_best_model_and_the_one_before_are_kept_until_the_selector_closes():
+    selector, (first, second, third) = a_selector(), (Model(), Model(), Model())
 
     selector.replace_best(Candidate(first, 10))
     selector.replace_best(Candidate(second, 20))
-    assert (first.discarded, second.discarded) == (1, 0)
+    assert (first.discarded, second.discarded) == (0, 0)
+    selector.replace_best(Candidate(third, 30))
+    assert (first.discarded, second.discarded, third.discarded) == (1, 0, 0)
     selector.close()
-    assert (first.discarded, second.discarded) == (1, 1)
+    assert (first.discarded, second.discarded, third.discarded) == (1, 1, 1)
 
 
 def test_the_standard_error_is_the_one_of_the_interval():

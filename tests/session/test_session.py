@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from fitwithin import LearnerFailed, NoModelInTime, Round, TimeConstrainedClassifier
+from fitwithin import LearnerFailed, LearnerFailedWarning, NoModelInTime, Round, TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import LearnerDied
@@ -462,9 +462,10 @@ def test_an_interrupt_without_a_model_is_an_interrupt(part):
 class Ledger:
     """A backend in memory that counts its kept models, and is as slow and as fragile as it is told."""
 
-    def __init__(self, *, load=0.0, interrupts=0):
+    def __init__(self, *, load=0.0, interrupts=0, broken=()):
         self.load_seconds = load
         self.interrupts = interrupts
+        self.broken = broken
         self.kept = []
         self.discarded = []
 
@@ -499,6 +500,8 @@ class LedgerModel:
         if self.ledger.interrupts:
             self.ledger.interrupts -= 1
             raise KeyboardInterrupt
+        if self.ledger.kept.index(self) in self.ledger.broken:
+            raise ImportError("no module named 'elsewhere'")
         return self.model.load()
 
     def discard(self):
@@ -528,6 +531,26 @@ def test_a_model_that_cannot_be_loaded_in_time_does_not_win():
 
     assert classifier.stop_reason_ == "time"
     assert classifier.n_rows_taught_ == 10
+
+
+def test_a_model_that_cannot_be_loaded_gives_way_to_the_one_before():
+    ledger = Ledger(broken={1})
+    rounds = [(range(10), EXAM), (range(20), EXAM)]
+
+    with pytest.warns(LearnerFailedWarning, match="cannot be loaded in this process.*elsewhere"):
+        classifier = fitted(Oracle(skill=lambda rows: rows / 20), Scripted(*rounds), backend=ledger)
+
+    assert classifier.n_rows_taught_ == 10
+    assert classifier.stop_reason_ == "learner failed"
+    assert [finished.best for finished in classifier.history_] == [True, False]
+    assert sorted(map(id, ledger.discarded)) == sorted(map(id, ledger.kept))
+
+
+def test_models_that_cannot_be_loaded_at_all_are_an_error_that_says_why():
+    rounds = [(range(10), EXAM), (range(20), EXAM)]
+
+    with pytest.raises(LearnerFailed, match="elsewhere"):
+        fitted(Oracle(skill=lambda rows: rows / 20), Scripted(*rounds), backend=Ledger(broken={0, 1}))
 
 
 def test_time_to_load_the_best_model_is_kept_free():

@@ -5,6 +5,7 @@
     FitwithinError
     ├── NoModelInTime      no model could be trained by the deadline
     ├── LearnerFailed      the learner's process died without an exception
+    ├── NoTemporaryFolder  there is no folder for temporary files
     └── UserInputError     a file, column or option that cannot be used, and what to do instead
 
     LearnerFailedWarning   the learner failed after a first model, which is returned
@@ -48,6 +49,22 @@ class LearnerFailed(FitwithinError, RuntimeError):
 
     An exception that the learner raises is raised as it is instead.
     """
+
+
+class NoTemporaryFolder(FitwithinError, OSError):
+    """No folder for temporary files can be written to.
+
+    Parameters
+    ----------
+    reason : object
+        What was tried, and what the operating system said.
+    """
+
+    def __init__(self, reason: object) -> None:
+        super().__init__(
+            f"The learner's process needs a temporary folder, and none can be created: {reason}. Make room in it, or "
+            "set the environment variable TMPDIR to a folder that can be written to before Python starts."
+        )
 
 
 class LearnerFailedWarning(RuntimeWarning):

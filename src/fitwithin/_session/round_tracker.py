@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import get_args
 
@@ -247,6 +247,11 @@ class RoundTracker:
         self.current = None
         self.history.append(finished.finish(estimate, seconds, elapsed))
         return self.history[-1]
+
+    def withdraw_best(self) -> None:
+        """Note that the model of the last best round is not the best one after all."""
+        number = max(finished.number for finished in self.history if finished.best)
+        self.history[number - 1] = replace(self.history[number - 1], best=False)
 
 
 def _is_batch_size(batch: object) -> bool:

@@ -46,11 +46,14 @@ class ModelSelector:
     ----------
     best : Candidate or None
         The best model so far.
+    former : Candidate or None
+        The best model before it, in case that the best one cannot be loaded.
     """
 
     def __init__(self, returns: Returns) -> None:
         self._returns = returns
         self.best: Candidate | None = None
+        self.former: Candidate | None = None
 
     @property
     def accepts_every_model(self) -> bool:
@@ -86,10 +89,16 @@ class ModelSelector:
         return not is_worse(estimate, best) if validated else estimate.low > best.low
 
     def replace_best(self, candidate: Candidate) -> None:
-        """Make a model the best one, and discard the one before."""
-        former, self.best = self.best, candidate
-        if former is not None:
-            former.model.discard()
+        """Make a model the best one, keep the one before, and discard the one before that."""
+        discarded, self.former, self.best = self.former, self.best, candidate
+        if discarded is not None:
+            discarded.model.discard()
+
+    def withdraw_best(self) -> None:
+        """Make the model before the best one, which turned out to be unusable."""
+        withdrawn, self.best, self.former = self.best, self.former, None
+        if withdrawn is not None:
+            withdrawn.model.discard()
 
     def update_best(self, estimate: Estimate | None, fresh_estimate: Estimate | None) -> None:
         """Set the scores of the best model, once its round is over."""
@@ -97,9 +106,10 @@ class ModelSelector:
             self.best = replace(self.best, estimate=estimate, fresh_estimate=fresh_estimate)
 
     def close(self) -> None:
-        """Discard the best model; it was loaded, or is not wanted."""
-        if self.best is not None:
-            self.best.model.discard()
+        """Discard the models; one was loaded, or none is wanted."""
+        for candidate in (self.former, self.best):
+            if candidate is not None:
+                candidate.model.discard()
 
 
 def _is_finite(estimate: Estimate | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -269,14 +269,30 @@ class Session:
         return f"The learner failed {where}; the best model so far is returned.\n{cause}"
 
     def _result(self, reason: StopReason) -> SessionResult:
-        best = self._selector.best
-        if best is None:
+        if self._selector.best is None:
             raise no_model_error(self.budget, len(self._tracker.history), self._status)
         try:
-            model = best.model.load()
+            model = self._load_best()
         except KeyboardInterrupt:
             if reason == "interrupted":
                 raise
-            reason, model = "interrupted", best.model.load()
-        history, counts = self._tracker.history, best.class_counts
-        return SessionResult(model, history, reason, best.n_rows, best.fresh_estimate, counts, self._failure)
+            reason, model = "interrupted", self._load_best()
+        best, history = self._selector.best, self._tracker.history
+        if self._failure is not None:
+            reason = "learner failed"
+        return SessionResult(model, history, reason, best.n_rows, best.fresh_estimate, best.class_counts, self._failure)
+
+    def _load_best(self) -> Any:
+        """Return the best model, or the one before it if the best one cannot be loaded here."""
+        error = None
+        while (best := self._selector.best) is not None:
+            try:
+                return best.model.load()
+            except Exception as failure:  # the learner's own unpickling may raise anything
+                error = failure
+            self._selector.withdraw_best()
+            self._tracker.withdraw_best()
+            self._failure = (
+                f"The best model cannot be loaded in this process, so the one before it is returned: {error!r}"
+            )
+        raise LearnerFailed(f"The model cannot be loaded in this process: {error!r}.") from error

@@ -20,6 +20,6 @@ def test_a_loaded_forest_predicts_the_same_after_its_file_is_closed():
     np.testing.assert_array_equal(model.predict_proba(X), forest.predict_proba(X))
 
 
-def test_a_larger_model_is_predicted_to_load_longer():
-    assert predict_load_seconds(1.0, 10) > predict_load_seconds(0.1, 10) > 0
-    assert predict_load_seconds(0.1, 10**10) > predict_load_seconds(0.1, 10)
+def test_a_model_is_expected_to_load_a_little_slower_than_in_a_clean_process():
+    assert predict_load_seconds(1.0) > 1.0
+    assert predict_load_seconds(0.0) > 0.0

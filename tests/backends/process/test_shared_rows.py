@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fitwithin._core.budget import Budget
 from fitwithin._core.target import Labels
 from fitwithin._pools import TablePool
-from fitwithin.backends._process.shared_memory import MappedFile
+from fitwithin.backends._process.mapped_file import MappedFile
 from fitwithin.backends._process.shared_rows import MappedFileRows, RowMap, RowRange, RowReader, share_rows
 from fitwithin.testing import FakeClock
 

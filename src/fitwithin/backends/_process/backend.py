@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
-import pickletools
 import sys
-import sysconfig
 import time
-import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 from warnings import WarningMessage
@@ -25,10 +21,12 @@ from fitwithin._pools import Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._model_runner import reissue_warnings
 from fitwithin.backends._process.fork_host import ForkHost
+from fitwithin.backends._process.learner_modules import find_modules
 from fitwithin.backends._process.protocol import (
     ErrorReply,
     ExamRequest,
     FitRequest,
+    LoadRequest,
     Reply,
     Request,
     SaveRequest,
@@ -38,46 +36,56 @@ from fitwithin.backends._process.protocol import (
 from fitwithin.backends._process.shared_memory import SharedFile, load_pickle
 from fitwithin.backends._process.shared_rows import SharedRows, share_rows
 from fitwithin.backends._process.spawn_host import SpawnHost
-from fitwithin.backends._process.subprocesses import module_search_path
+from fitwithin.backends._process.surroundings import Surroundings
 
 _LOAD_SECONDS = 0.01
 """Seconds to load the smallest model."""
 
-_LOAD_PER_PICKLE_SECOND = 1.5
-"""Seconds to unpickle a model for each second that pickling it took; on the safe side."""
+_LOAD_FACTOR = 1.5
+"""Seconds to reserve for loading a model, for each second that it took in a clean process; on the safe side."""
 
-_LOAD_BYTES_PER_SECOND = 1e9
-"""Bytes of a model that are read in a second; on the safe side."""
+_MAX_GROWTH_BYTES = 512 << 20
+"""Bytes by which the learner's process may grow between lessons before it is replaced."""
 
-_INSTALL_PREFIXES = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")})
-"""Folders of installed modules, which do not change while this process runs."""
+
+class WorkerConnection(Protocol):
+    """The parent's connection to a worker."""
+
+    pid: int
+
+    def request(self, request: Request, files: Sequence[SharedFile] = ()) -> Reply | ErrorReply:
+        """Send a request, with the files that it names no path for, and return the reply.
+
+        Raises TimeoutError at the deadline, or LearnerDied.
+        """
+        ...
+
+    def stop(self) -> None:
+        """Kill the worker's process at once."""
+        ...
+
+    def end(self) -> None:
+        """Kill the worker's process and everything that it started; others are needed further."""
+        ...
 
 
 class ProcessHost(Protocol):
-    """Starts learners' processes and talks to them.
+    """Starts workers.
 
     Attributes
     ----------
     folder : str or None
-        Folder for the files that such a process opens; None if it gets descriptors.
+        Folder for the files that workers open; None if they get descriptors.
     """
 
     folder: str | None
 
     def import_modules(self, modules: list[str]) -> None:
-        """Import modules ahead of the first round, if the host can."""
+        """Import modules ahead of the first worker, if the host can."""
         ...
 
-    def start_round(self, setup: WorkerSetup, files: list[SharedFile], budget: Budget) -> None:
-        """Have a process ready for one fit and its exams; raise TimeoutError, or LearnerDied."""
-        ...
-
-    def request(self, request: Request, budget: Budget) -> Reply | ErrorReply:
-        """Send a request and return the reply; raise TimeoutError, or LearnerDied."""
-        ...
-
-    def stop(self) -> None:
-        """Kill the process at once, with everything that it started."""
+    def start_worker(self, setup: WorkerSetup, files: Sequence[SharedFile] = ()) -> WorkerConnection:
+        """Start a worker that reads these shared rows; raise TimeoutError, or LearnerDied."""
         ...
 
     def close(self) -> None:
@@ -88,8 +96,9 @@ class ProcessHost(Protocol):
 class Process:
     """Run the learner in a process that can be killed, so that the deadline holds whatever the learner does.
 
-    On Linux a clean process, the fork server, forks one process a round. On other systems a
-    persistent worker serves all rounds, and is replaced when it had to be killed.
+    One process serves the whole of a `fit` and ends with it, so that a library is imported, and a GPU got
+    ready, once. A second one loads each model that is kept, once, to see that the caller can. On Linux both are
+    forks of a clean process, the fork server; on other systems they are started anew.
 
     Parameters
     ----------
@@ -118,12 +127,12 @@ class Process:
         if self.start not in ("auto", "fork", "spawn"):
             raise ValueError(f'Got start={self.start!r}; expected "auto", "fork" or "spawn".')
         fork = self.start == "fork" or (self.start == "auto" and sys.platform == "linux")
-        return ProcessRunner(ForkHost() if fork else SpawnHost(), budget)
+        return ProcessRunner(ForkHost(budget) if fork else SpawnHost(budget), budget)
 
 
 @dataclass(frozen=True, eq=False)
 class _PreparedProcess:
-    """What `prepare` makes: the shared rows, and the first message of each round."""
+    """What `prepare` makes: the shared rows, and the first message to each worker."""
 
     rows: SharedRows
     setup: WorkerSetup
@@ -138,49 +147,46 @@ class ProcessRunner:
         self._host = host
         self._budget = budget
         self._prepared_process: _PreparedProcess | None = None
-        self._model_files: list[SharedFile] = []
-        self._saved_index = 0
+        self._learner: WorkerConnection | None = None
+        self._loader: WorkerConnection | None = None
+        self._resting_bytes: list[int] = []
         self._warnings: list[WarningMessage] = []
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._host.stop()
-        self._close_model_files()
-        if self._prepared_process is not None:
-            self._prepared_process.rows.close()
+        self._stop_workers()
+        # An exception that the user keeps holds this runner, but not the rows.
+        prepared, self._prepared_process = self._prepared_process, None
+        if prepared is not None:
+            prepared.rows.close()
         self._host.close()
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Pickle the learner, have its modules imported, and open the shared files."""
         pickled_learner = _pickle_learner(learner, settings)
-        self._host.import_modules(_find_modules(pickled_learner))
-        folder = os.getcwd()
+        self._host.import_modules(find_modules(pickled_learner))
+        surroundings = Surroundings.current()
         rows = share_rows(pool, self._budget, self._host.folder)
-        setup = WorkerSetup(
-            pickled_learner=pickled_learner,
-            layout=rows.layout,
-            search_path=module_search_path(),
-            folder=folder,
-            environment=dict(os.environ),
-            pickled_filters=_pickle_warning_filters(),
-            seed=settings.seed,
-        )
+        setup = WorkerSetup(pickled_learner, rows.layout, surroundings, settings.seed)
         self._prepared_process = _PreparedProcess(rows, setup)
 
     def fit(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
-        """Train in a new process, or continue in the present one."""
+        """Train a fresh copy of the learner, or continue with the newest model."""
         start = self._budget.elapsed()
         shared = self._prepared.rows
         with self._until_deadline("its process was still starting, which takes a few seconds for the first fit"):
             selection = shared.share_training_rows(rows) if batch is None else shared.share_exam_rows(rows)
-            if batch is None or not self._model_files:
-                self._start_process()
+            if batch is None and self._has_grown:
+                self._end_learner()
+            if self._learner is None:
+                self._learner = self._host.start_worker(self._prepared.setup, shared.files)
         if within is not None:
             within -= self._budget.elapsed() - start
         reply = self._request(FitRequest(selection, batch, within))
-        pickled_warnings, skipped_seconds = reply.value
+        pickled_warnings, skipped_seconds, resting_bytes = reply.value
+        self._resting_bytes.append(resting_bytes)
         self._warnings = pickle.loads(pickled_warnings)
         return FitReport(
             handover_seconds=self._budget.elapsed() - start - reply.seconds,
@@ -188,11 +194,18 @@ class ProcessRunner:
             skipped_seconds=skipped_seconds,
         )
 
-    def _start_process(self) -> None:
-        self._close_model_files()
-        self._model_files = [SharedFile.create(self._host.folder) for _ in range(2)]
-        files = [*self._prepared.rows.files, *self._model_files]
-        self._host.start_round(self._prepared.setup, files, self._budget)
+    @property
+    def _has_grown(self) -> bool:
+        """Whether the learner's process holds much more memory between lessons than after its first one."""
+        # Before the first lesson it holds little, and after it what is paid once: libraries, threads, a GPU's context.
+        _, *later = self._resting_bytes or [0]
+        return bool(later) and later[-1] - later[0] > _MAX_GROWTH_BYTES
+
+    def _end_learner(self) -> None:
+        """End the learner's process, with everything that it started; the next fit starts another."""
+        learner, self._learner, self._resting_bytes = self._learner, None, []
+        if learner is not None:
+            learner.end()
 
     def examine(self, rows: Rows, margins: bool = False) -> ExamReport:
         """Predict rows in the process that trained the model."""
@@ -211,12 +224,34 @@ class ProcessRunner:
         return ScoreReport(overall, over_selected, reply.seconds)
 
     def save(self) -> ProcessModel:
-        """Save the newest model to the file that does not hold the model saved before."""
-        self._saved_index = 1 - self._saved_index
-        reply = self._request(SaveRequest(self._saved_index))
-        file = self._model_files[self._saved_index].duplicate()
-        load_seconds = predict_load_seconds(reply.value, os.fstat(file.fd).st_size)
-        return ProcessModel(file, reply.seconds, load_seconds, self._warnings)
+        """Save the newest model, and load it once in a clean process that can be killed, to be sure that it can be."""
+        start = self._budget.elapsed()
+        file = self._create_model_file()
+        try:
+            self._request(SaveRequest(file.path), [file])
+            load_seconds = self._try_to_load(file)
+        except BaseException:
+            file.close()
+            raise
+        save_seconds = self._budget.elapsed() - start
+        return ProcessModel(file, save_seconds, load_seconds, self._warnings)
+
+    def _create_model_file(self) -> SharedFile:
+        with self._until_deadline():
+            return SharedFile.create(self._host.folder)
+
+    def _try_to_load(self, file: SharedFile) -> float:
+        """Return the seconds that loading a model is expected to take."""
+        with self._until_deadline():
+            if self._loader is None:
+                self._loader = self._host.start_worker(self._prepared.setup)
+        try:
+            reply = self._ask(self._loader, LoadRequest(file.path), [file])
+        except LearnerDied as death:
+            self._loader.end()
+            self._loader = None
+            raise LearnerDied(f"its model cannot be loaded in a clean process: {death}") from None
+        return predict_load_seconds(reply.seconds)
 
     @property
     def _prepared(self) -> _PreparedProcess:
@@ -224,9 +259,19 @@ class ProcessRunner:
             raise RuntimeError("prepare() must be called before fit().")
         return self._prepared_process
 
-    def _request(self, request: Request) -> Reply:
+    def _request(self, request: Request, files: Sequence[SharedFile] = ()) -> Reply:
+        """Ask the learner's process."""
+        if self._learner is None:
+            raise RuntimeError("fit() must be called before examine(), score() and save().")
+        try:
+            return self._ask(self._learner, request, files)
+        except LearnerDied:
+            self._end_learner()
+            raise
+
+    def _ask(self, worker: WorkerConnection, request: Request, files: Sequence[SharedFile]) -> Reply:
         with self._until_deadline():
-            reply = self._host.request(request, self._budget)
+            reply = worker.request(request, files)
         if isinstance(reply, ErrorReply):
             raise LearnerRaised(_unpickle_error(reply), reply.traceback)
         return reply
@@ -238,15 +283,17 @@ class ProcessRunner:
             self._budget.raise_if_spent()
             yield
         except TimeoutError:
-            self._host.stop()
+            self._stop_workers()
             raise OutOfTime(doing) from None
         except OSError as error:
             raise LearnerDied(f"the operating system refused a resource: {error}") from error
 
-    def _close_model_files(self) -> None:
-        for file in self._model_files:
-            file.close()
-        self._model_files = []
+    def _stop_workers(self) -> None:
+        """Kill both workers at once."""
+        workers, self._learner, self._loader = (self._learner, self._loader), None, None
+        for worker in workers:
+            if worker is not None:
+                worker.stop()
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,9 +316,9 @@ class ProcessModel:
         self.file.close()
 
 
-def predict_load_seconds(pickle_seconds: float, n_bytes: int) -> float:
-    """Predict the seconds that loading a model takes, from the seconds that pickling it took and its size."""
-    return _LOAD_SECONDS + _LOAD_PER_PICKLE_SECOND * pickle_seconds + n_bytes / _LOAD_BYTES_PER_SECOND
+def predict_load_seconds(seconds: float) -> float:
+    """Predict the seconds that loading a model takes here, from those that it took in a clean process."""
+    return _LOAD_SECONDS + _LOAD_FACTOR * seconds
 
 
 def _pickle_learner(learner: Any, settings: FitSettings) -> bytes:
@@ -286,14 +333,6 @@ def _pickle_learner(learner: Any, settings: FitSettings) -> bytes:
     return body
 
 
-def _pickle_warning_filters() -> bytes:
-    try:
-        body: bytes = cloudpickle.dumps(list(warnings.filters))
-    except Exception:
-        return pickle.dumps([])
-    return body
-
-
 def _unpickle_error(reply: ErrorReply) -> BaseException:
     """Return the learner's exception, or a RuntimeError with its text if it could not be pickled."""
     try:
@@ -301,26 +340,3 @@ def _unpickle_error(reply: ErrorReply) -> BaseException:
     except Exception:
         return RuntimeError(reply.text)
     return error if isinstance(error, BaseException) else RuntimeError(reply.text)
-
-
-def _find_modules(pickled_learner: bytes) -> list[str]:
-    """Return the installed modules that a pickled learner needs and that are loaded here.
-
-    Modules of the user's own may change between two fits, so each learner's process imports them
-    anew. Most of what they import in turn is installed, and is worth importing ahead.
-    """
-    named = {argument for _, argument, _ in pickletools.genops(pickled_learner) if isinstance(argument, str)}
-    loaded = {name: sys.modules[name] for name in sorted(named & sys.modules.keys())}
-    needed = dict.fromkeys(name for name, module in loaded.items() if _is_installed(module))
-    for module in loaded.values():
-        if not _is_installed(module):
-            for value in list(vars(module).values()):
-                name = getattr(value, "__module__", None) or getattr(value, "__name__", None)
-                if isinstance(name, str) and name in sys.modules and _is_installed(sys.modules[name]):
-                    needed[name] = None
-    return list(needed)
-
-
-def _is_installed(module: Any) -> bool:
-    file = getattr(module, "__file__", None)
-    return isinstance(file, str) and file.startswith(_INSTALL_PREFIXES)

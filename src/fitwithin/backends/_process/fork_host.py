@@ -1,29 +1,36 @@
-"""Run learners in forks of a clean process, the fork server; for Linux."""
+"""Run workers in forks of a clean process, the fork server; for Linux."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import pickle
+import secrets
 import shutil
 import signal
 import socket
+import subprocess
+import time
+from collections.abc import Sequence
+
+import psutil
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
 from fitwithin.backends._process.protocol import (
     MAX_CONTROL_BYTES,
     MIN_TIMEOUT_SECONDS,
+    Answer,
     Channel,
-    EndLearner,
+    Command,
     EndSession,
+    EndWorker,
     ErrorReply,
-    ForkLearner,
+    ForkWorker,
     ImportModules,
-    LearnerEnded,
-    LearnerForked,
     Reply,
     Request,
+    WorkerEnded,
     WorkerSetup,
     wait_readable,
 )
@@ -33,117 +40,142 @@ from fitwithin.backends._process.subprocesses import (
     IDLE_SECONDS,
     ProcessCache,
     describe_exit,
+    kill_descendants,
+    kill_marked_processes,
     module_search_path,
     start_interpreter,
 )
 
+_PATIENCE_SECONDS = 10.0
+"""Seconds that a fork server may owe an answer before it is given up: importing a large library takes that long."""
+
+_LIVENESS_SECONDS = 1.0
+"""Seconds between two checks of whether a fork server that owes an answer was stopped by a signal."""
+
 
 class ForkHost:
-    """Fork one learner's process a round; files go there by descriptor."""
+    """Fork workers for one session; files go there by descriptor."""
 
     folder: str | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
         self._server = fork_servers.take()
         self._modules: list[str] = []
-        self._channel: Channel | None = None
+        self._imports_sent = False
 
     def import_modules(self, modules: list[str]) -> None:
-        """Have the fork server import modules once, for all rounds."""
+        """Have the fork server import modules once, for all workers."""
         self._modules = modules
-        # If the server is gone, the first round starts another.
-        with contextlib.suppress(ForkServerGone):
-            self._server.import_modules(modules)
+        # A server that is still busy, or gone, imports them before the first fork.
+        if not self._server.owes_answer:
+            with contextlib.suppress(ForkServerGone):
+                self._send_imports()
 
-    def start_round(self, setup: WorkerSetup, files: list[SharedFile], budget: Budget) -> None:
-        """Fork a learner's process, and send it the setup."""
-        self._close_channel()
+    def start_worker(self, setup: WorkerSetup, files: Sequence[SharedFile] = ()) -> ForkedWorker:
+        """Fork a worker, and send it the setup; raise TimeoutError, or LearnerDied."""
         ours, theirs = socket.socketpair()
-        self._channel = Channel(ours)
-        descriptors = [theirs.fileno(), *(file.fd for file in files)]
+        channel = Channel(ours)
         try:
-            self._fork(descriptors, budget)
-        except ForkServerGone:
-            # It ended because it had been idle for too long, just before this request.
-            self._replace_server()
-            self._fork_or_give_up(descriptors, budget)
+            pid = self._fork([theirs.fileno(), *(file.fd for file in files)])
+            channel.send(setup, self._budget.remaining())
+        except BaseException:
+            channel.close()
+            raise
         finally:
             theirs.close()
-        self._channel.send(setup, budget.remaining())
+        return ForkedWorker(self._server, channel, pid, self._budget)
 
-    def _fork(self, descriptors: list[int], budget: Budget) -> None:
-        self._server.end_learner()
-        self._server.fork(descriptors, budget)
-
-    def _fork_or_give_up(self, descriptors: list[int], budget: Budget) -> None:
+    def _fork(self, descriptors: list[int]) -> int:
+        with contextlib.suppress(ForkServerGone):
+            return self._import_and_fork(descriptors)
+        # The server ended because it had been idle for too long, just before this command, or it was killed.
+        self._server.close()
+        self._server, self._imports_sent = ForkServerHandle(), False
         try:
-            self._fork(descriptors, budget)
+            return self._import_and_fork(descriptors)
         except ForkServerGone:
             raise LearnerDied("no process could be started for it") from None
 
-    def _replace_server(self) -> None:
-        self._server.close()
-        self._server = ForkServerHandle()
-        self._server.import_modules(self._modules)
+    def _import_and_fork(self, descriptors: list[int]) -> int:
+        self._server.wait_for_answers(self._budget)
+        if not self._imports_sent:
+            self._send_imports()
+        return self._server.fork(descriptors, self._budget)
 
-    def request(self, request: Request, budget: Budget) -> Reply | ErrorReply:
+    def _send_imports(self) -> None:
+        self._server.send(ImportModules(module_search_path(), self._modules))
+        self._imports_sent = True
+
+    def close(self) -> None:
+        """Have the server clean up, without waiting for it, and keep it for the next session."""
+        with contextlib.suppress(ForkServerGone):
+            self._server.send(EndSession())
+        fork_servers.give_back(self._server)
+
+
+class ForkedWorker:
+    """The parent's connection to a worker that the fork server forked."""
+
+    def __init__(self, server: ForkServerHandle, channel: Channel, pid: int, budget: Budget) -> None:
+        self.pid = pid
+        self._server = server
+        self._channel = channel
+        self._budget = budget
+
+    def request(self, request: Request, files: Sequence[SharedFile] = ()) -> Reply | ErrorReply:
         """Send a request and return the reply; raise TimeoutError, or LearnerDied."""
-        channel = self._channel
-        if channel is None:
-            raise RuntimeError("start_round() must be called before request().")
+        channel, budget = self._channel, self._budget
         # If the process is gone already, waiting for its reply tells how it ended.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            channel.send(request, budget.remaining())
+            channel.send(request, budget.remaining(), [file.fd for file in files])
         while not channel.has_message:
             ready = wait_readable([channel.fileno(), self._server.control.fileno()], budget.remaining())
             if not ready:
                 # The deadline goes by the budget's clock, which a study pauses.
                 budget.raise_if_spent()
             elif channel.fileno() in ready:
-                self._read(channel, budget)
+                self._read()
             elif (description := self._describe_end(0.0)) is not None:
                 raise LearnerDied(description)
         reply: Reply | ErrorReply = channel.receive()
         return reply
 
     def stop(self) -> None:
-        """Kill the learner's process group; processes that left the group end when the session closes."""
-        self._close_channel()
-        self._server.kill_learner()
+        """Kill its process group at once; processes that left the group end when the session closes."""
+        self._channel.close()
+        # While the server has not reaped it, no other process can have its pid.
+        with contextlib.suppress(OSError):
+            os.killpg(self.pid, signal.SIGKILL)
 
-    def close(self) -> None:
-        """Keep the fork server for the next session; it cleans up after this one."""
+    def end(self) -> None:
+        """Kill it with everything that it started, in whatever session, and do not wait for it."""
         self.stop()
-        self._server.end_session()
-        fork_servers.give_back(self._server)
+        with contextlib.suppress(ForkServerGone):
+            self._server.send(EndWorker(self.pid))
 
-    def _close_channel(self) -> None:
-        if self._channel is not None:
-            self._channel.close()
-            self._channel = None
-
-    def _read(self, channel: Channel, budget: Budget) -> None:
+    def _read(self) -> None:
         try:
-            channel.read()
+            self._channel.read()
         except EOFError:
-            description = self._describe_end(min(EXIT_STATUS_SECONDS, budget.remaining()))
+            description = self._describe_end(min(EXIT_STATUS_SECONDS, self._budget.remaining()))
             raise LearnerDied(description or "it closed its connection and gave no reason") from None
 
     def _describe_end(self, timeout: float) -> str | None:
-        """Describe how the learner's process ended; None if the server does not report its end in time."""
+        """Describe how the worker ended; None if the server does not report its end in time."""
         try:
-            while True:
-                event = self._server.receive_event(timeout)
-                if isinstance(event, LearnerEnded) and event.pid == self._server.learner_pid:
-                    return describe_exit(event.exited, event.status)
+            while self.pid not in self._server.ended_workers:
+                self._server.receive(timeout)
         except TimeoutError:
             return None
         except ForkServerGone:
             return "the process that started it has ended"
+        end = self._server.ended_workers[self.pid]
+        return describe_exit(end.exited, end.status)
 
 
 class ForkServerGone(Exception):
-    """The fork server's process has ended."""
+    """The fork server's process has ended, or was given up."""
 
 
 class ForkServerHandle:
@@ -158,83 +190,124 @@ class ForkServerHandle:
     ----------
     control : socket.socket
         Carries commands to the server and its events.
-    learner_pid : int or None
-        Process that the server forked last; None if there is none.
+    ended_workers : dict of int to WorkerEnded
+        Workers that ended by themselves, by their pids.
     """
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._process = start_interpreter("fork_server", theirs.fileno(), idle_seconds, pass_fds=(theirs.fileno(),))
-        theirs.close()
-        self.learner_pid: int | None = None
-        self._serial = 0
-        self._learner_folder = ""
+        self._mark = secrets.token_hex(8)
+        try:
+            self._process = start_interpreter(
+                "fork_server", theirs.fileno(), os.getpid(), idle_seconds, pass_fds=(theirs.fileno(),), mark=self._mark
+            )
+        except BaseException:
+            self.control.close()
+            raise
+        finally:
+            theirs.close()
+        self.ended_workers: dict[int, WorkerEnded] = {}
+        self._n_sent = 0
+        self._last_answer: Answer | None = None
+        self._owing_since = time.monotonic()
+        self._folder = ""
+        self._has_ended = False
 
     @property
     def alive(self) -> bool:
         """Whether the server can still be used."""
-        return self._process.poll() is None and self.control.fileno() >= 0
+        if self._has_ended or self._process.poll() is not None or self.control.fileno() < 0:
+            return False
+        try:
+            while self.owes_answer:
+                self.receive(0.0)
+        except TimeoutError:
+            return not self._is_stuck
+        except ForkServerGone:
+            return False
+        return True
 
-    def close(self) -> None:
-        """End the server; it takes every descendant with it."""
-        self.control.close()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        if self._learner_folder and self._process.poll() is not None:
-            # It was killed, and could not clean up.
-            shutil.rmtree(self._learner_folder, ignore_errors=True)
+    @property
+    def owes_answer(self) -> bool:
+        """Whether the server is still starting, or at work for a command."""
+        return self._last_answer is None or self._last_answer.number < self._n_sent
 
-    def import_modules(self, modules: list[str]) -> None:
-        """Have the server import modules."""
-        self._send(ImportModules(module_search_path(), modules))
+    @property
+    def _is_stuck(self) -> bool:
+        """Whether the server owes an answer for too long, or cannot answer because it was stopped by a signal."""
+        if time.monotonic() - self._owing_since > _PATIENCE_SECONDS:
+            return True
+        try:
+            return psutil.Process(self._process.pid).status() == psutil.STATUS_STOPPED
+        except psutil.NoSuchProcess:
+            return True
 
-    def fork(self, descriptors: list[int], budget: Budget) -> None:
-        """Start a learner's process with these descriptors; raise TimeoutError if that takes too long."""
-        # The answer to a command that an earlier session did not wait for may still come.
-        self._serial += 1
-        self._send(ForkLearner(self._serial), descriptors)
-        while self.learner_pid is None:
-            event = self.receive_event(budget.remaining())
-            if isinstance(event, LearnerForked) and event.serial == self._serial:
-                self.learner_pid, self._learner_folder = event.pid, event.folder
+    def wait_for_answers(self, budget: Budget) -> None:
+        """Wait until nothing is owed; raise TimeoutError at the deadline, or ForkServerGone if the server is stuck."""
+        while self.owes_answer:
+            budget.raise_if_spent()
+            try:
+                self.receive(min(budget.remaining(), _LIVENESS_SECONDS))
+            except TimeoutError:
+                if self._is_stuck:
+                    raise ForkServerGone from None
 
-    def receive_event(self, timeout: float) -> LearnerForked | LearnerEnded:
-        """Return the server's next message; raise TimeoutError, or ForkServerGone."""
+    def fork(self, descriptors: list[int], budget: Budget) -> int:
+        """Start a worker with these descriptors and return its pid; raise TimeoutError, LearnerDied, ForkServerGone."""
+        self.send(ForkWorker(), descriptors)
+        self.wait_for_answers(budget)
+        answer = self._last_answer
+        if answer is None or answer.pid is None:
+            reason = "" if answer is None else answer.error
+            raise LearnerDied(f"no process could be started for it: {reason}")
+        return answer.pid
+
+    def send(self, command: Command, descriptors: Sequence[int] = ()) -> None:
+        """Send a command, and do not wait for its answer; raise ForkServerGone."""
+        if not self.owes_answer:
+            self._owing_since = time.monotonic()
+        try:
+            # A server that takes no commands must not hold up its parent.
+            self.control.setblocking(False)
+            socket.send_fds(self.control, [pickle.dumps(command)], list(descriptors))
+        except OSError as error:
+            raise ForkServerGone from error
+        self._n_sent += 1
+
+    def receive(self, timeout: float) -> None:
+        """Read the server's next message; raise TimeoutError, or ForkServerGone."""
         self.control.settimeout(max(timeout, MIN_TIMEOUT_SECONDS))
         try:
             body = self.control.recv(MAX_CONTROL_BYTES)
         except ConnectionError:
             body = b""
         if not body:
+            self._has_ended = True
             raise ForkServerGone
-        event: LearnerForked | LearnerEnded = pickle.loads(body)
-        return event
+        event: Answer | WorkerEnded = pickle.loads(body)
+        if isinstance(event, WorkerEnded):
+            self.ended_workers[event.pid] = event
+        else:
+            self._last_answer, self._folder = event, event.folder
 
-    def kill_learner(self) -> None:
-        """Kill the learner's process group at once."""
-        if self.learner_pid is not None:
-            with contextlib.suppress(OSError):
-                os.killpg(self.learner_pid, signal.SIGKILL)
+    def close(self) -> None:
+        """End the server; it takes every descendant with it, or else this process kills them."""
+        if self.owes_answer and self._process.poll() is None and self._is_stuck:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                kill_descendants(psutil.Process(self._process.pid))
+            self._process.kill()
+            self._has_ended = True
+        self.control.close()
+        if self._has_ended or self._process.poll() is not None:
+            self._clean_up()
 
-    def end_learner(self) -> None:
-        """Have the server end the learner's process and clean up; do not wait for it."""
-        self.learner_pid = None
-        self._send(EndLearner())
-
-    def end_session(self) -> None:
-        """Tell the server that the session is over; it ends itself when it has been idle for a while."""
-        with contextlib.suppress(ForkServerGone):
-            self.end_learner()
-            self._send(EndSession())
-
-    def _send(
-        self, command: ImportModules | ForkLearner | EndLearner | EndSession, descriptors: list[int] | None = None
-    ) -> None:
-        try:
-            self.control.settimeout(None)
-            socket.send_fds(self.control, [pickle.dumps(command)], descriptors or [])
-        except OSError as error:
-            raise ForkServerGone from error
+    def _clean_up(self) -> None:
+        """Clean up after a server that was killed and could not do it."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(EXIT_STATUS_SECONDS)
+        kill_marked_processes(self._mark)
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 fork_servers: ProcessCache[ForkServerHandle] = ProcessCache(ForkServerHandle)

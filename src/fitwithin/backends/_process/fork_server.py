@@ -1,19 +1,17 @@
-"""The fork server: a process that imports the libraries, never fits anything, and forks once a round.
+"""The fork server: a process that imports the libraries, never fits anything, and forks workers.
 
 A fork is cheap and starts with every import done. Because nothing was ever fitted here, a fork
-inherits no OpenMP thread pool, which would deadlock. The server is a subreaper: whatever a learner
-starts, in whatever session, becomes its child when the learner dies, and it kills them all. It ends
-when its parent does, which it sees by the end of file on its socket, or when it has been idle.
+inherits no OpenMP thread pool, which would deadlock. The server is a subreaper: whatever a worker
+starts, in whatever session, becomes its child when the worker dies, and it kills them all. It ends
+when its parent does, or when it has been idle.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import importlib
 import os
 import pickle
-import select
 import shutil
 import signal
 import socket
@@ -21,42 +19,54 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Collection
 
 import psutil
 
+from fitwithin.backends._process.parent_watch import ParentWatch
 from fitwithin.backends._process.protocol import (
     MAX_CONTROL_BYTES,
+    MAX_CONTROL_DESCRIPTORS,
+    Answer,
     Channel,
-    EndLearner,
+    Command,
     EndSession,
-    ForkLearner,
+    EndWorker,
+    ForkWorker,
     ImportModules,
-    LearnerEnded,
-    LearnerForked,
+    WorkerEnded,
+    wait_readable,
 )
-from fitwithin.backends._process.subprocesses import kill_descendants, remove_loky_semaphores
+from fitwithin.backends._process.subprocesses import (
+    close_standard_input,
+    kill_descendants,
+    make_temporary_folder,
+    remove_loky_semaphores,
+)
 from fitwithin.backends._process.worker import serve
 
 _PR_SET_PDEATHSIG = 1  # from linux/prctl.h
 
 _PR_SET_CHILD_SUBREAPER = 36  # from linux/prctl.h
 
-_MAX_DESCRIPTORS = 64
-"""Descriptors that a command may carry: a channel, the model files, and one for each column of the rows."""
+# Signals to a whole group of processes, such as Ctrl-C. The server outlives them: it ends after its parent, and cleans
+# up.
+_IGNORED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _CLEANUP_SECONDS = 10.0
-"""Seconds to go on killing what a learner started; a fork bomb may never end."""
+"""Seconds to go on killing what a worker started; a fork bomb may never end."""
 
 _CLEANUP_POLL_SECONDS = 0.002
 """Seconds between two rounds of killing, so that killed processes can end."""
 
 
-def main(descriptor: int, idle_seconds: float) -> None:
+def main(descriptor: int, parent_pid: int, idle_seconds: float) -> None:
     """Serve the parent process until it is gone, or needs nothing for `idle_seconds`."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for name in _IGNORED_SIGNALS:
+        signal.signal(name, signal.SIG_IGN)
     with socket.socket(fileno=descriptor) as control:
-        ForkServer(control, idle_seconds).run()
+        ForkServer(control, ParentWatch(parent_pid), idle_seconds).run()
 
 
 class ForkServer:
@@ -66,18 +76,22 @@ class ForkServer:
     ----------
     control : socket.socket
         Connected to the parent's `ForkServerHandle`.
+    parent : ParentWatch
+        Tells of the parent's end; a fork of the parent may hold the socket open for longer.
     idle_seconds : float
         Seconds without a session after which the server ends itself.
     """
 
-    def __init__(self, control: socket.socket, idle_seconds: float) -> None:
+    def __init__(self, control: socket.socket, parent: ParentWatch, idle_seconds: float) -> None:
         self._control = control
+        self._parent = parent
         self._idle_seconds = idle_seconds
         self._in_session = False
-        self._learner_pid: int | None = None
-        self._learner_folder = ""
-        self._learner_files: tuple[int, ...] = ()
-        self._end_reported = False
+        self._n_commands = 0
+        self._workers: list[int] = []
+        self._ended: set[int] = set()
+        self._folder = ""
+        self._files: list[int] = []
         # A signal writes to this socket, so that the end of a child wakes `select`.
         self._wake, self._wake_writer = socket.socketpair()
         self._wake.setblocking(False)
@@ -88,77 +102,86 @@ class ForkServer:
     def run(self) -> None:
         """Handle events until it is time to end."""
         try:
+            self._send(Answer(0))
             while self._handle_event():
                 pass
         finally:
-            self._end_learner()
+            self._end_session()
 
     def _handle_event(self) -> bool:
         """Wait for one event and handle it; False when it is time to end."""
-        timeout = None if self._in_session else self._idle_seconds
-        ready, _, _ = select.select([self._control, self._wake], [], [], timeout)
-        if self._wake in ready:
+        timeout = self._parent.poll_seconds if self._in_session else self._idle_seconds
+        control, wake = self._control.fileno(), self._wake.fileno()
+        ready = wait_readable([control, wake, *self._parent.descriptors], timeout)
+        if wake in ready:
             with contextlib.suppress(BlockingIOError):
                 self._wake.recv(4096)
-            self._report_end()
-        if self._control in ready:
+            self._report_ends()
+        if control in ready:
             return self._handle_command()
-        return bool(ready)
+        return not self._parent.has_ended() and (bool(ready) or self._in_session)
 
     def _handle_command(self) -> bool:
         try:
-            body, descriptors, _, _ = socket.recv_fds(self._control, MAX_CONTROL_BYTES, _MAX_DESCRIPTORS)
+            body, descriptors, _, _ = socket.recv_fds(self._control, MAX_CONTROL_BYTES, MAX_CONTROL_DESCRIPTORS)
         except ConnectionError:
             body, descriptors = b"", []
         if not body:
             return False
-        match pickle.loads(body):
-            case ImportModules(search_path, modules):
-                self._import_modules(search_path, modules)
-            case ForkLearner(serial):
-                self._fork(serial, *descriptors)
-            case EndLearner():
-                self._end_learner()
-            case EndSession():
-                self._in_session = False
+        self._n_commands += 1
+        pid, error = None, ""
+        try:
+            pid = self._carry_out(pickle.loads(body), descriptors)
+        except OSError as refusal:
+            error = str(refusal)
+        self._send(Answer(self._n_commands, pid, self._folder, error))
         return True
 
-    def _import_modules(self, search_path: list[str], modules: list[str]) -> None:
-        self._in_session = True
-        sys.path[:] = search_path
-        for module in modules:
-            # A module that fails here fails again in the learner's process, which reports it to the user.
-            with contextlib.suppress(Exception):
-                importlib.import_module(module)
+    def _carry_out(self, command: Command, descriptors: list[int]) -> int | None:
+        """Carry out a command, and return the worker that was forked."""
+        match command:
+            case ImportModules():
+                self._in_session = True
+                command.carry_out()
+            case ForkWorker():
+                return self._fork(*descriptors)
+            case EndWorker(pid):
+                self._end_worker(pid)
+            case EndSession():
+                self._end_session()
+        return None
 
-    def _fork(self, serial: int, channel: int, *files: int) -> None:
+    def _fork(self, channel: int, *files: int) -> int:
         self._in_session = True
-        self._end_reported = False
-        self._learner_folder = tempfile.mkdtemp(prefix=f"fitwithin-{os.getppid()}-")
-        pid = os.fork()
-        if pid == 0:
-            self._run_learner(channel, files)
-        with contextlib.suppress(OSError):
-            os.setpgid(pid, pid)
-        self._learner_pid = pid
-        os.close(channel)
         # Freeing a large file takes long for its last owner: the server stays one, so that the parent is never the
         # last.
-        self._learner_files = files
-        self._send(LearnerForked(serial, pid, self._learner_folder))
+        self._files += files
+        try:
+            self._folder = self._folder or make_temporary_folder(os.getppid())
+            server_pid = os.getpid()
+            pid = os.fork()
+            if pid == 0:
+                self._run_worker(server_pid, channel, files)
+        finally:
+            os.close(channel)
+        with contextlib.suppress(OSError):
+            os.setpgid(pid, pid)
+        self._workers.append(pid)
+        return pid
 
-    def _run_learner(self, channel_descriptor: int, files: tuple[int, ...]) -> None:
-        """Turn this fork into a learner's process; never returns."""
-        server_pid = os.getppid()
+    def _run_worker(self, server_pid: int, channel_descriptor: int, files: tuple[int, ...]) -> None:
+        """Turn this fork into a worker; never returns."""
         try:
             os.setpgid(0, 0)
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for name in (*_IGNORED_SIGNALS, signal.SIGCHLD):
+                signal.signal(name, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            for end in (self._control, self._wake, self._wake_writer):
+            for end in (self._control, self._parent, self._wake, self._wake_writer):
                 end.close()
-            os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = self._learner_folder
+            close_standard_input()
+            os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = self._folder
             channel = Channel(socket.socket(fileno=channel_descriptor))
             # If the server ended before PR_SET_PDEATHSIG, no signal will come.
             if os.getppid() == server_pid:
@@ -172,31 +195,45 @@ class ForkServer:
             traceback.print_exc()
             _exit_now(1)
 
-    def _report_end(self) -> None:
-        if self._learner_pid is None or self._end_reported:
-            return
-        # Do not reap it yet: while it is a zombie, no other process can get its pid.
-        end = os.waitid(os.P_PID, self._learner_pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        if end is not None:
-            self._end_reported = True
-            self._send(LearnerEnded(self._learner_pid, end.si_code == os.CLD_EXITED, end.si_status))
+    def _report_ends(self) -> None:
+        for pid in self._workers:
+            if pid in self._ended:
+                continue
+            # Do not reap it yet: while it is a zombie, no other process can get its pid.
+            end = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if end is not None:
+                self._ended.add(pid)
+                self._send(WorkerEnded(pid, end.si_code == os.CLD_EXITED, end.si_status))
 
-    def _send(self, event: LearnerForked | LearnerEnded) -> None:
+    def _send(self, event: Answer | WorkerEnded) -> None:
         with contextlib.suppress(OSError):
             self._control.send(pickle.dumps(event))
 
-    def _end_learner(self) -> None:
-        """Kill the learner's process and everything that it started, and remove its folder."""
-        if self._learner_pid is None:
+    def _end_worker(self, pid: int) -> None:
+        """Kill a worker and everything that it started; the other workers live on."""
+        if pid not in self._workers:
             return
-        with contextlib.suppress(OSError):
-            os.killpg(self._learner_pid, signal.SIGKILL)
-        for file in self._learner_files:
+        self._workers.remove(pid)
+        _kill_group(pid)
+        _kill_children(spared=self._workers)
+        remove_loky_semaphores(pid)
+
+    def _end_session(self) -> None:
+        """Kill the workers and everything that they started, and remove their folder and files."""
+        workers, self._workers, self._ended = self._workers, [], set()
+        for pid in workers:
+            _kill_group(pid)
+        files, self._files = self._files, []
+        for file in files:
             os.close(file)
-        _kill_all_children()
-        shutil.rmtree(self._learner_folder, ignore_errors=True)
-        remove_loky_semaphores(self._learner_pid)
-        self._learner_pid = None
+        if workers:
+            _kill_children()
+        for pid in workers:
+            remove_loky_semaphores(pid)
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = ""
+        self._in_session = False
 
 
 def _exit_now(code: int) -> None:
@@ -207,14 +244,22 @@ def _exit_now(code: int) -> None:
     os._exit(code)
 
 
-def _kill_all_children() -> None:
-    """Kill and reap until no child is left; orphans of killed children become children, and end too."""
+def _kill_group(pid: int) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _kill_children(spared: Collection[int] = ()) -> None:
+    """Kill and reap all children but the spared ones; orphans of killed children become children, and end too."""
     end = time.monotonic() + _CLEANUP_SECONDS
     while time.monotonic() < end:
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:
+        children = [child for child in psutil.Process().children() if child.pid not in spared]
+        if not children:
             return
-        kill_descendants(psutil.Process())
+        for child in children:
+            kill_descendants(child)
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(child.pid, os.WNOHANG)
         time.sleep(_CLEANUP_POLL_SECONDS)

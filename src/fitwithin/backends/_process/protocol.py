@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
+import importlib
 import pickle
 import selectors
 import socket
 import struct
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fitwithin.backends._process.shared_rows import RowLayout, RowSelection
-from fitwithin.backends._process.subprocesses import OPENMP_VARIABLES
+from fitwithin.backends._process.surroundings import Surroundings
 
 MIN_TIMEOUT_SECONDS = 0.001
 """Shortest time-out of a socket: zero would mean "do not wait", which raises BlockingIOError and not TimeoutError."""
@@ -20,24 +22,24 @@ MIN_TIMEOUT_SECONDS = 0.001
 MAX_CONTROL_BYTES = 1 << 20
 """Largest message on the fork server's control socket, which carries one packet a message."""
 
+MAX_CONTROL_DESCRIPTORS = 253
+"""Descriptors that one message can carry: the kernel's limit."""
+
 _LENGTH = struct.Struct("!Q")
 
 _READ_BYTES = 1 << 20
 """Bytes that a channel reads at a time."""
 
-# Variables that the learner's process keeps instead of taking over the parent's.
-_OWN_VARIABLES = ("JOBLIB_TEMP_FOLDER", "TMPDIR", *OPENMP_VARIABLES)
+_MAX_DESCRIPTORS = 8
+"""Descriptors that a channel takes at a time: one for each message that may wait, with room."""
 
 
-# The parent and the learner's process.
+# The parent and a worker: the learner's process, or the one that loads each saved model once to check it.
 
 
 @dataclass(frozen=True, eq=False)
 class WorkerSetup:
-    """First message of a round to the learner's process.
-
-    The process may have started before the parent's search path, folder or environment changed, so
-    they travel with each round.
+    """First message to a worker.
 
     Parameters
     ----------
@@ -45,33 +47,16 @@ class WorkerSetup:
         The unfitted learner and its `FitSettings`, pickled.
     layout : RowLayout
         How to read the shared rows.
-    search_path : list of str
-        The parent's `sys.path`.
-    folder : str
-        The parent's working directory.
-    environment : dict of str
-        The parent's environment variables.
-    pickled_filters : bytes
-        The parent's warning filters, pickled.
+    surroundings : Surroundings
+        The parent's global settings.
     seed : int or None
         Seed of the global random state, set before the learner is unpickled.
     """
 
     pickled_learner: bytes
     layout: RowLayout
-    search_path: list[str]
-    folder: str
-    environment: dict[str, str]
-    pickled_filters: bytes
+    surroundings: Surroundings
     seed: int | None
-
-    def apply_to_process(self) -> None:
-        """Take over the parent's search path, working directory and environment."""
-        sys.path[:] = self.search_path
-        os.chdir(self.folder)
-        own = {name: os.environ[name] for name in _OWN_VARIABLES if name in os.environ}
-        os.environ.clear()
-        os.environ.update(self.environment | own)
 
 
 @dataclass(frozen=True)
@@ -101,13 +86,26 @@ class ScoreRequest:
 
 @dataclass(frozen=True)
 class SaveRequest:
-    """Write the model to one of the two model files. Reply: the seconds that pickling took."""
+    """Write the newest model to a file. Reply: None.
 
-    file_index: int
+    Without a path, the file's descriptor comes with the message.
+    """
+
+    path: str | None = None
 
 
-Request = FitRequest | ExamRequest | ScoreRequest | SaveRequest
-"""What the parent asks of a learner's process."""
+@dataclass(frozen=True)
+class LoadRequest:
+    """Load a saved model, and forget it, to see that it can be loaded. Reply: None, and the seconds that it took.
+
+    Without a path, the file's descriptor comes with the message.
+    """
+
+    path: str | None = None
+
+
+Request = FitRequest | ExamRequest | ScoreRequest | SaveRequest | LoadRequest
+"""What the parent asks of a worker."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,57 +125,83 @@ class ErrorReply:
     traceback: str
 
 
-# The parent and a spawned worker, which serves many rounds.
+# The parent and a spawned worker, which may get `ImportModules` first.
 
 
 @dataclass(frozen=True, eq=False)
-class BeginRound:
-    """Begin a round with these shared files."""
+class BeginSession:
+    """Serve a session with these shared files, and with a folder for temporary ones."""
 
     setup: WorkerSetup
+    folder: str
     paths: list[str]
 
 
-@dataclass(frozen=True)
-class EndSession:
-    """The session is over: end after a while unless another begins."""
-
-
-# The parent and the fork server.
+# The parent and the fork server, which answers every command.
 
 
 @dataclass(frozen=True)
 class ImportModules:
-    """Import modules that the learner needs, and stay alive until `EndSession`."""
+    """Import modules that the learner needs; a fork server then stays alive until `EndSession`."""
 
     search_path: list[str]
     modules: list[str]
 
-
-@dataclass(frozen=True)
-class ForkLearner:
-    """Fork a learner's process. Its channel and its files come with the message, as descriptors."""
-
-    serial: int
-
-
-@dataclass(frozen=True)
-class EndLearner:
-    """Kill the learner's process and everything that it started, and remove its files."""
+    def carry_out(self) -> None:
+        """Import the modules, in the process that is to have them."""
+        sys.path[:] = self.search_path
+        for module in self.modules:
+            # A module that fails here fails again in the learner's process, which reports it to the user.
+            with contextlib.suppress(Exception):
+                importlib.import_module(module)
 
 
 @dataclass(frozen=True)
-class LearnerForked:
-    """Answer to the `ForkLearner` of this serial number."""
+class ForkWorker:
+    """Fork a worker. Its channel and its files come with the message, as descriptors."""
 
-    serial: int
+
+@dataclass(frozen=True)
+class EndWorker:
+    """Kill this worker and everything that it started."""
+
     pid: int
-    folder: str
 
 
 @dataclass(frozen=True)
-class LearnerEnded:
-    """The learner's process ended, by itself (`exited`, exit code) or by a signal (its number)."""
+class EndSession:
+    """Kill all workers and everything that they started, remove their files, and end after an idle while."""
+
+
+Command = ImportModules | ForkWorker | EndWorker | EndSession
+"""What the parent asks of the fork server."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The fork server has carried out the command of this number; number 0 says that it has started.
+
+    Parameters
+    ----------
+    number : int
+        Commands are counted from 1.
+    pid : int or None
+        The worker that was forked.
+    folder : str
+        The workers' temporary folder, to remove it if the server is killed.
+    error : str
+        Why the command failed; empty if it did not.
+    """
+
+    number: int
+    pid: int | None = None
+    folder: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class WorkerEnded:
+    """A worker ended, by itself (`exited`, exit code) or by a signal (its number)."""
 
     pid: int
     exited: bool
@@ -195,6 +219,8 @@ def wait_readable(descriptors: list[int], timeout: float | None) -> set[int]:
 
 class Channel:
     """Send and receive whole messages over a socket, pickled, with a time-out on every wait.
+
+    Descriptors of files can travel with a message where the socket is of the Unix family.
 
     Parameters
     ----------
@@ -218,13 +244,14 @@ class Channel:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._received = bytearray()
+        self._descriptors: list[int] = []
 
     def fileno(self) -> int:
         """Return the socket's descriptor."""
         return self._connection.fileno()
 
-    def send(self, message: Any, timeout: float | None = None) -> None:
-        """Send a message.
+    def send(self, message: Any, timeout: float | None = None, descriptors: Sequence[int] = ()) -> None:
+        """Send a message, and descriptors of files with it.
 
         Raises
         ------
@@ -235,7 +262,11 @@ class Channel:
         """
         body = pickle.dumps(message, protocol=5)
         self._connection.settimeout(None if timeout is None else max(timeout, MIN_TIMEOUT_SECONDS))
-        self._connection.sendall(_LENGTH.pack(len(body)))
+        header = _LENGTH.pack(len(body))
+        if descriptors:
+            sent = socket.send_fds(self._connection, [header], descriptors)
+            header = header[sent:]
+        self._connection.sendall(header)
         self._connection.sendall(body)
 
     def receive(self, timeout: float | None = None) -> Any:
@@ -255,6 +286,10 @@ class Channel:
         del self._received[:size]
         return pickle.loads(body)
 
+    def take_descriptor(self) -> int:
+        """Return the next descriptor that came with a message; the caller owns it."""
+        return self._descriptors.pop(0)
+
     def wait_and_read(self, timeout: float | None) -> None:
         """Wait for a piece of a message and read it."""
         if not wait_readable([self.fileno()], timeout):
@@ -269,12 +304,20 @@ class Channel:
     def read(self) -> None:
         """Read what has come; raise EOFError if the other side is gone."""
         try:
-            piece = self._connection.recv(_READ_BYTES)
+            piece = self._receive_piece()
         except ConnectionError:
             piece = b""
         if not piece:
             raise EOFError
         self._received += piece
+
+    def _receive_piece(self) -> bytes:
+        if self._connection.family != getattr(socket, "AF_UNIX", None):
+            return self._connection.recv(_READ_BYTES)
+        flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+        piece, descriptors, _, _ = socket.recv_fds(self._connection, _READ_BYTES, _MAX_DESCRIPTORS, flags)
+        self._descriptors += descriptors
+        return piece
 
     def close(self) -> None:
         """Close the socket."""

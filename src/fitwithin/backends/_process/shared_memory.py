@@ -1,11 +1,12 @@
 """Files that two processes share, and the arrays and pickles in them.
 
-On Linux the files are anonymous memory, elsewhere temporary files.
+On Linux the files are anonymous memory if possible, elsewhere temporary files.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import mmap
 import os
 import pickle
@@ -35,6 +36,48 @@ _MIN_MAPPED_BYTES = 32 << 20
 """Models up to this size are copied when loaded: a mapped one holds a descriptor for as long as it lives."""
 
 
+_MEMORY_FOLDER = "/dev/shm"
+"""Files in this folder lie in memory, on Linux."""
+
+_MIN_FREE_MEMORY_BYTES = 1 << 30
+"""Free bytes that the memory folder must have besides those of a file: containers often limit it to 64 MB, and
+whoever writes more to a mapped file is killed."""
+
+_MFD_CLOEXEC = 1  # from linux/memfd.h
+
+
+def create_anonymous_file(size: int = 0) -> int:
+    """Return the descriptor of a new file without a name; `size` is the bytes that it may grow to.
+
+    It lies in memory if possible. Builds of Python for old systems lack `os.memfd_create` even where
+    the C library has it. Without both, the file lies in a folder, and is removed from it at once.
+    """
+    for create in (_create_memory_file, _create_memory_file_in_c):
+        with contextlib.suppress(AttributeError, OSError):
+            return create()
+    with tempfile.TemporaryFile(dir=_MEMORY_FOLDER if _has_room(_MEMORY_FOLDER, size) else None, buffering=0) as file:
+        return os.dup(file.fileno())
+
+
+def _create_memory_file() -> int:
+    return os.memfd_create("fitwithin", os.MFD_CLOEXEC)
+
+
+def _create_memory_file_in_c() -> int:
+    descriptor: int = ctypes.CDLL(None, use_errno=True).memfd_create(b"fitwithin", _MFD_CLOEXEC)
+    if descriptor < 0:
+        raise OSError(ctypes.get_errno(), "memfd_create")
+    return descriptor
+
+
+def _has_room(folder: str, size: int) -> bool:
+    try:
+        status = os.statvfs(folder)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK) and status.f_bavail * status.f_frsize >= size + _MIN_FREE_MEMORY_BYTES
+
+
 class SharedFile:
     """A file that this process writes and a learner's process maps.
 
@@ -51,16 +94,18 @@ class SharedFile:
         self.path = path
 
     @classmethod
-    def create(cls, folder: str | None = None) -> Self:
+    def create(cls, folder: str | None = None, size: int = 0) -> Self:
         """Create an empty file.
 
-        Without a folder it lies in anonymous memory (`memfd_create`), which is gone with its last
-        owner: even a kill leaves nothing behind. A process that cannot be handed a descriptor needs
-        a named file in a folder.
+        Parameters
+        ----------
+        folder : str, optional
+            Where to put a named file, for a process that cannot be handed a descriptor. Without a folder the file has
+            no name and is gone with its last owner: even a kill leaves nothing behind.
+        size : int
+            Bytes that it may grow to, if that is known.
         """
-        if folder is None:
-            return cls(os.memfd_create("fitwithin", os.MFD_CLOEXEC))
-        return cls(*tempfile.mkstemp(dir=folder))
+        return cls(create_anonymous_file(size)) if folder is None else cls(*tempfile.mkstemp(dir=folder))
 
     def map_array(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
         """Resize the file to this array and map it, writable; only pages that are written take memory."""
@@ -80,10 +125,6 @@ class SharedFile:
         os.lseek(self.fd, offset, os.SEEK_SET)
         return os.write(self.fd, body)
 
-    def duplicate(self) -> SharedFile:
-        """Return a second owner of the file; it exists until both are closed."""
-        return SharedFile(os.dup(self.fd))
-
     def close(self) -> None:
         """Close the file, and remove it if it has a name."""
         os.close(self.fd)
@@ -93,42 +134,29 @@ class SharedFile:
                 Path(self.path).unlink(missing_ok=True)
 
 
+def create_files(count: int, folder: str | None = None, size: int = 0) -> tuple[SharedFile, ...]:
+    """Create empty files, all of them or none, that may grow to `size` bytes together; see `SharedFile.create`."""
+    with contextlib.ExitStack() as undo:
+        files = []
+        for _ in range(count):
+            files.append(SharedFile.create(folder, size))
+            undo.callback(files[-1].close)
+        undo.pop_all()
+    return tuple(files)
+
+
+def unmap_pages(mapped: Array) -> None:
+    """Let go of the pages of an array from `SharedFile.map_array`, where the system can; the file keeps them."""
+    if isinstance(mapped.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.base.madvise(mmap.MADV_DONTNEED)
+
+
 def map_private_array(fd: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
     """Map the beginning of a file as an array; what this process writes there stays its own."""
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     if size == 0:
         return np.empty(shape, dtype)
     return np.ndarray(shape, dtype, buffer=mmap.mmap(fd, size, access=mmap.ACCESS_COPY))
-
-
-@dataclass(frozen=True)
-class MappedFile:
-    """An array that is a part of a file."""
-
-    path: str
-    offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    @classmethod
-    def find(cls, X: Array) -> MappedFile | None:
-        """Return the file that an array is a part of; None if another process would not see the same rows in it."""
-        root: Any = X
-        while isinstance(getattr(root, "base", None), np.ndarray):
-            root = root.base
-        if not isinstance(root, np.memmap) or root.mode == "c" or root.filename is None or min(X.strides) < 0:
-            return None
-        if not os.path.exists(root.filename):
-            return None
-        start = X.__array_interface__["data"][0] - root.__array_interface__["data"][0]
-        return cls(str(root.filename), root.offset + start, X.shape, X.strides, X.dtype)
-
-    def open(self) -> Array:
-        """Map the array, read-only."""
-        with open(self.path, "rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return np.ndarray(self.shape, self.dtype, mapped, self.offset, self.strides)
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,26 @@
-"""Run learners in one persistent worker, replaced when it was killed; for systems without a safe fork."""
+"""Run workers in interpreters of their own; for systems without a safe fork."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
+import signal
 import socket
 import subprocess
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import psutil
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
+from fitwithin.backends._process.local_port import LocalPort, Secret
 from fitwithin.backends._process.protocol import (
-    MIN_TIMEOUT_SECONDS,
-    BeginRound,
+    BeginSession,
     Channel,
-    EndSession,
     ErrorReply,
+    ImportModules,
     Reply,
     Request,
     WorkerSetup,
@@ -32,16 +32,28 @@ from fitwithin.backends._process.subprocesses import (
     ProcessCache,
     describe_exit,
     kill_descendants,
+    make_temporary_folder,
+    module_search_path,
     remove_loky_semaphores,
     start_interpreter,
 )
 
-_END_SESSION_SECONDS = 1.0
-"""Seconds that an idle worker has to take the end of a session; it listens, so it needs milliseconds."""
+CAN_INHERIT_SOCKETS = os.name == "posix"
+"""Whether a child process can be given a socket by its descriptor."""
+
+_IMPORT_ORDER_SECONDS = 0.01
+"""Seconds that a worker has to take the names of modules; they fit into the socket's buffer."""
+
+_ALIVE_POLL_SECONDS = 1.0
+"""Seconds between two looks whether a worker that says nothing still runs."""
 
 
 class WorkerHandle:
-    """The parent's handle on a persistent worker; see `worker` for the worker itself.
+    """The parent's handle on a spawned worker; see `worker` for the worker itself.
+
+    The worker inherits its end of a socket pair, which no other process can reach. Windows cannot
+    pass a socket on in this way; there the worker connects to a local port, and both sides prove that
+    they know a secret.
 
     Parameters
     ----------
@@ -50,10 +62,33 @@ class WorkerHandle:
     """
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._token = secrets.token_bytes(32)
-        self._process = start_interpreter("worker", self._listener.getsockname()[1], self._token, idle_seconds)
         self._channel: Channel | None = None
+        self._port: LocalPort | None = None
+        if CAN_INHERIT_SOCKETS:
+            self._process = self._start_with_socket(idle_seconds)
+        else:
+            self._process = self._start_with_port(idle_seconds)
+
+    def _start_with_socket(self, idle_seconds: float) -> subprocess.Popen[bytes]:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._channel = Channel(ours)
+            descriptor = theirs.fileno()
+            try:
+                return start_interpreter("worker", descriptor, None, os.getpid(), idle_seconds, pass_fds=(descriptor,))
+            except OSError:
+                ours.close()
+                raise
+
+    def _start_with_port(self, idle_seconds: float) -> subprocess.Popen[bytes]:
+        secret = Secret.generate()
+        self._port = LocalPort(secret)
+        arguments = (None, self._port.number, os.getpid(), idle_seconds)
+        try:
+            return start_interpreter("worker", *arguments, standard_input=secret.to_bytes())
+        except OSError:
+            self._port.close()
+            raise
 
     @property
     def alive(self) -> bool:
@@ -63,23 +98,45 @@ class WorkerHandle:
     def connect(self, budget: Budget) -> Channel:
         """Return the channel to the worker; wait for its connection first, or raise TimeoutError."""
         while self._channel is None:
-            self._listener.settimeout(max(budget.remaining(), MIN_TIMEOUT_SECONDS))
-            channel = Channel(self._listener.accept()[0])
-            if channel.receive(budget.remaining()) == self._token:
-                self._channel = channel
-                self._listener.close()
+            if not self.alive or self._port is None:
+                raise EOFError
+            try:
+                self._channel = Channel(self._port.accept(min(budget.remaining(), _ALIVE_POLL_SECONDS)))
+                self._port.close()
+            except TimeoutError:
+                budget.raise_if_spent()
         return self._channel
 
-    def end_session(self) -> None:
-        """Tell the worker that the session is over; it ends itself when it has been idle for a while."""
+    def import_modules(self, modules: list[str]) -> None:
+        """Have the worker import modules while it waits for a session; one that has not connected yet is left alone."""
         if self._channel is not None:
-            self._channel.send(EndSession(), timeout=_END_SESSION_SECONDS)
+            with contextlib.suppress(OSError):
+                self._channel.send(ImportModules(module_search_path(), modules), _IMPORT_ORDER_SECONDS)
 
-    def kill_children(self) -> None:
-        """Kill what the learner started, but not the worker."""
-        with contextlib.suppress(psutil.NoSuchProcess):
-            kill_descendants(psutil.Process(self._process.pid))
-        remove_loky_semaphores(self._process.pid)
+    def receive(self, channel: Channel, budget: Budget) -> Any:
+        """Return the worker's next message; raise TimeoutError, or EOFError if it has ended."""
+        while not channel.has_message:
+            # A process that the learner started may hold the socket open after the end of the worker.
+            alive = self.alive
+            try:
+                channel.wait_and_read(min(budget.remaining(), _ALIVE_POLL_SECONDS))
+            except TimeoutError:
+                # The deadline goes by the budget's clock, which a study pauses.
+                budget.raise_if_spent()
+                if not alive:
+                    raise EOFError from None
+        return channel.receive()
+
+    @property
+    def pid(self) -> int:
+        """The worker's process."""
+        return self._process.pid
+
+    def kill_group(self) -> None:
+        """Kill what the learner started in the worker's session, after the worker ended."""
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def describe_end(self, timeout: float) -> str:
         """Describe how the worker ended."""
@@ -91,74 +148,109 @@ class WorkerHandle:
 
     def close(self) -> None:
         """Kill the worker and everything that it started."""
-        self.kill_children()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            kill_descendants(psutil.Process(self._process.pid))
+        remove_loky_semaphores(self._process.pid)
         self._process.kill()
-        self._listener.close()
+        if self._port is not None:
+            self._port.close()
         if self._channel is not None:
             self._channel.close()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
 
 
 spawned_workers: ProcessCache[WorkerHandle] = ProcessCache(WorkerHandle)
-"""The idle worker of this process."""
+"""The idle worker of this process, which has served no session yet."""
 
 
 class SpawnHost:
-    """Let one worker serve every round; files lie in a folder that both sides open."""
+    """Spawn workers for one session; files lie in a folder that both sides open."""
 
-    def __init__(self) -> None:
-        self.folder: str | None = tempfile.mkdtemp(prefix=f"fitwithin-{os.getpid()}-")
-        self._worker = spawned_workers.take()
-        self._busy = False
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._modules: list[str] = []
+        self._waiting = [spawned_workers.take()]
+        self.folder: str | None = self._make_folder()
+        self._started: list[WorkerHandle] = []
+
+    def _make_folder(self) -> str:
+        try:
+            return make_temporary_folder(os.getpid())
+        except OSError:
+            spawned_workers.give_back(self._waiting.pop())
+            raise
 
     def import_modules(self, modules: list[str]) -> None:
-        """Do nothing: the worker imports modules when it unpickles the learner, once."""
+        """Start a second worker, and have both import modules."""
+        self._modules = modules
+        self._waiting.append(WorkerHandle())
+        for handle in self._waiting:
+            handle.import_modules(modules)
 
-    def start_round(self, setup: WorkerSetup, files: list[SharedFile], budget: Budget) -> None:
-        """Send the setup to the worker."""
+    def start_worker(self, setup: WorkerSetup, files: Sequence[SharedFile] = ()) -> SpawnedConnection:
+        """Send the setup to a worker; raise TimeoutError, or LearnerDied."""
+        handle = self._take_waiting() or WorkerHandle()
+        self._started.append(handle)
+        worker = SpawnedConnection(handle, self._budget)
         paths = [file.path for file in files if file.path is not None]
-        with self._mark_busy(budget):
-            self._worker.connect(budget).send(BeginRound(setup, paths), budget.remaining())
+        worker.begin(BeginSession(setup, self.folder or "", paths))
+        return worker
 
-    def request(self, request: Request, budget: Budget) -> Reply | ErrorReply:
-        """Send a request and return the reply; raise TimeoutError, or LearnerDied."""
-        with self._mark_busy(budget):
-            channel = self._worker.connect(budget)
-            channel.send(request, budget.remaining())
-            while not channel.has_message:
-                try:
-                    channel.wait_and_read(budget.remaining())
-                except TimeoutError:
-                    # The deadline goes by the budget's clock, which a study pauses.
-                    budget.raise_if_spent()
-            reply: Reply | ErrorReply = channel.receive()
-            return reply
-
-    def stop(self) -> None:
-        """Kill the worker if it is busy; the next session starts a new one."""
-        if self._busy:
-            self._worker.close()
+    def _take_waiting(self) -> WorkerHandle | None:
+        """Return a worker that waits; one that was not needed for long has ended itself."""
+        while self._waiting:
+            handle = self._waiting.pop(0)
+            if handle.alive:
+                return handle
+            handle.close()
+        return None
 
     def close(self) -> None:
-        """Keep the worker for the next session if it is idle, and remove the files."""
-        self.stop()
-        if self._worker.alive and not self._busy:
-            self._worker.kill_children()
-            with contextlib.suppress(OSError):
-                self._worker.end_session()
-            spawned_workers.give_back(self._worker)
-        else:
-            self._worker.close()
+        """Kill the workers that were used, have a clean one ready for the next session, and remove the files."""
+        for handle in self._started:
+            handle.close()
+        if self._started and not self._waiting:
+            self._waiting.append(WorkerHandle())
+            self._waiting[0].import_modules(self._modules)
+        for handle in self._waiting:
+            spawned_workers.give_back(handle)
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
 
+
+class SpawnedConnection:
+    """The parent's connection to a spawned worker."""
+
+    def __init__(self, handle: WorkerHandle, budget: Budget) -> None:
+        self.pid = handle.pid
+        self._handle = handle
+        self._budget = budget
+
+    def begin(self, message: BeginSession) -> None:
+        """Send the first message."""
+        with self._describing_end():
+            self._handle.connect(self._budget).send(message, self._budget.remaining())
+
+    def request(self, request: Request, files: Sequence[SharedFile] = ()) -> Reply | ErrorReply:
+        """Send a request and return the reply; raise TimeoutError, or LearnerDied."""
+        budget = self._budget
+        with self._describing_end():
+            channel = self._handle.connect(budget)
+            channel.send(request, budget.remaining())
+            reply: Reply | ErrorReply = self._handle.receive(channel, budget)
+            return reply
+
+    def stop(self) -> None:
+        """Kill the worker, with everything that it started."""
+        self._handle.close()
+
+    end = stop
+
     @contextlib.contextmanager
-    def _mark_busy(self, budget: Budget) -> Iterator[None]:
-        """Mark the worker as busy until its reply; turn the end of its process into LearnerDied."""
-        self._busy = True
+    def _describing_end(self) -> Iterator[None]:
+        """Turn the end of the worker's process into LearnerDied."""
         try:
             yield
         except (EOFError, BrokenPipeError, ConnectionResetError):
-            raise LearnerDied(self._worker.describe_end(min(EXIT_STATUS_SECONDS, budget.remaining()))) from None
-        self._busy = False
+            description = self._handle.describe_end(min(EXIT_STATUS_SECONDS, self._budget.remaining()))
+            self._handle.kill_group()
+            raise LearnerDied(description) from None

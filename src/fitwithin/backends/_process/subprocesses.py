@@ -9,18 +9,34 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 import psutil
+
+from fitwithin._core.exceptions import NoTemporaryFolder
 
 OPENMP_VARIABLES = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000"}
 """How OpenMP threads wait. Long spins cost seconds beside other busy processes; no spins at all are several times
 slower on idle cores. Set by benchmarks/openmp.py."""
 
+MARK_VARIABLE = "FITWITHIN_MARK"
+"""Environment variable with a random text that tells descendants of one process from all others."""
+
 IDLE_SECONDS = 30.0
 """Seconds that an idle process waits for the next session before it ends itself."""
+
+_INTERPRETER_FLAGS = {
+    "ignore_environment": "-E",
+    "no_user_site": "-s",
+    "no_site": "-S",
+    "safe_path": "-P",
+    "dont_write_bytecode": "-B",
+}
+"""Attributes of `sys.flags`, and the options that set them; `-I` sets the first, the second and the fourth."""
 
 EXIT_STATUS_SECONDS = 1.0
 """Seconds to wait for the exit status of a process that closed its connection."""
@@ -31,22 +47,61 @@ def module_search_path() -> list[str]:
     return [entry for entry in sys.path if isinstance(entry, str)]
 
 
-def start_interpreter(module: str, *arguments: object, pass_fds: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
-    """Run `main` of a module of this package in a new interpreter, with a pipe to its standard input."""
+def start_interpreter(
+    module: str, *arguments: object, pass_fds: tuple[int, ...] = (), standard_input: bytes = b"", mark: str = ""
+) -> subprocess.Popen[bytes]:
+    """Run `main` of a module of this package in a new interpreter.
+
+    Parameters
+    ----------
+    module : str
+        Its name.
+    *arguments : object
+        Arguments of its `main`, written as Python; every user of the machine can read them.
+    pass_fds : tuple of int
+        Descriptors that it inherits.
+    standard_input : bytes
+        What it can read from its standard input; at most a few hundred bytes.
+    mark : str
+        Makes its descendants known; see `kill_marked_processes`.
+    """
+    if not sys.executable:
+        raise RuntimeError(
+            f"Got sys.executable={sys.executable!r}; expected the path of Python, to start the learner's process. Set "
+            "sys.executable, which programs that embed Python leave empty, or use backend='inline'."
+        )
     program = (
         f"import sys; sys.path[:] = {module_search_path()!r}; "
         f"from {__package__}.{module} import main; main(*{arguments!r})"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdin=subprocess.PIPE,
+        [sys.executable, *interpreter_flags(), "-c", program],
+        stdin=subprocess.PIPE if standard_input else subprocess.DEVNULL,
         pass_fds=pass_fds,
         start_new_session=True,
-        env=dict(os.environ) if "OMP_WAIT_POLICY" in os.environ else {**OPENMP_VARIABLES, **os.environ},
+        env={**({} if "OMP_WAIT_POLICY" in os.environ else OPENMP_VARIABLES), **os.environ, MARK_VARIABLE: mark},
     )
+    if process.stdin is not None:
+        # If the process has ended already, its handle says so.
+        with contextlib.suppress(BrokenPipeError), process.stdin:
+            process.stdin.write(standard_input)
     # An idle process may end by itself at any time; without a wait it would stay as a zombie.
     threading.Thread(target=process.wait, name="fitwithin-reaper", daemon=True).start()
     return process
+
+
+def interpreter_flags() -> list[str]:
+    """Return the options of this interpreter that decide where modules come from and how they run."""
+    flags = [flag for name, flag in _INTERPRETER_FLAGS.items() if getattr(sys.flags, name)]
+    return [*flags, *(["-O"] * sys.flags.optimize), *(["-X", "utf8"] if sys.flags.utf8_mode else [])]
+
+
+def make_temporary_folder(pid: int) -> str:
+    """Create a folder for the temporary files of a session, named after the program; raise NoTemporaryFolder."""
+    try:
+        return tempfile.mkdtemp(prefix=f"fitwithin-{pid}-")
+    except OSError as error:
+        raise NoTemporaryFolder(error) from error
 
 
 class ProcessHandle(Protocol):
@@ -140,6 +195,25 @@ def kill_descendants(process: psutil.Process) -> None:
         for child in process.children(recursive=True):
             with contextlib.suppress(psutil.NoSuchProcess):
                 child.kill()
+
+
+def kill_marked_processes(mark: str) -> None:
+    """Kill every process that was started, directly or not, by an interpreter with this mark; for Linux.
+
+    Needed when that interpreter was killed: its descendants are no longer to be found by their parents.
+    """
+    entry = f"{MARK_VARIABLE}={mark}".encode()
+    for environment in glob.glob("/proc/[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if entry in Path(environment).read_bytes().split(b"\0"):
+                os.kill(int(environment.split("/")[2]), signal.SIGKILL)
+
+
+def close_standard_input() -> None:
+    """Let whoever reads standard input in this process find its end at once."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
 
 
 def remove_loky_semaphores(pid: int) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import functools
+import gc
 import os
 import pickle
 import random
@@ -15,7 +18,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import cloudpickle
 import numpy as np
@@ -24,93 +27,106 @@ import psutil
 from fitwithin.backends._base import FitSettings
 from fitwithin.backends._early_stopping import StopSignal
 from fitwithin.backends._model_runner import ModelRunner
+from fitwithin.backends._process.local_port import SECRET_BYTES, Secret, connect_to_port
+from fitwithin.backends._process.parent_watch import ParentWatch
 from fitwithin.backends._process.protocol import (
-    BeginRound,
+    BeginSession,
     Channel,
     ErrorReply,
     ExamRequest,
     FitRequest,
+    ImportModules,
+    LoadRequest,
     Reply,
     SaveRequest,
     ScoreRequest,
     WorkerSetup,
 )
-from fitwithin.backends._process.shared_memory import dump_pickle
+from fitwithin.backends._process.shared_memory import dump_pickle, load_pickle
 from fitwithin.backends._process.shared_rows import RowReader
-from fitwithin.backends._process.subprocesses import kill_descendants
+from fitwithin.backends._process.subprocesses import close_standard_input, kill_descendants
 
 _MODEL_NOT_PICKLED = (
     "The fitted learner cannot be pickled, so it cannot be returned from the process that trained it: {error}. "
     "Use backend='inline', or give the learner a __getstate__ that leaves out what cannot be pickled."
 )
 
+_MODEL_NOT_LOADED = (
+    "The fitted learner was pickled, but a clean process could not load it: {kind}: {error}. "
+    "Use backend='inline', or see to it that it can be unpickled in a program that did not train it."
+)
 
-def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> object:
-    """Answer the requests of one round.
+_KEPT_FILES = 3
+"""Model files that are held open: the best model, the one before, and one that is being checked."""
+
+
+def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
+    """Answer requests until the parent closes the connection, which raises EOFError.
 
     Parameters
     ----------
     channel : Channel
         The connection to the parent.
     setup : WorkerSetup
-        The first message of the round.
+        The first message.
     files : tuple of int
-        Descriptors of the shared rows, then of two files for models. A model that continues training
-        is saved to them in turns, so that one of them is always whole.
-
-    Returns
-    -------
-    object
-        The first message that is not a request.
-
-    Raises
-    ------
-    EOFError
-        When the parent closes the connection.
+        Descriptors of the shared rows.
     """
-    setup.apply_to_process()
-    worker = Worker(setup, files)
+    worker = Worker(channel, setup, files)
     actions: dict[type, Callable[[Any], Reply]] = {
         FitRequest: worker.fit,
         ExamRequest: worker.predict,
         ScoreRequest: worker.score,
         SaveRequest: worker.save,
+        LoadRequest: worker.load,
     }
+    # What is there now stays for ever: collecting the garbage of later lessons need not look at it.
+    gc.freeze()
     while True:
         request = channel.receive()
-        if not isinstance(request, tuple(actions)):
-            return request
         try:
-            channel.send(actions[type(request)](request))
+            reply: Reply | ErrorReply = actions[type(request)](request)
         except Exception as error:
             text = traceback.format_exc()
-            channel.send(ErrorReply(_pickle_error(error), repr(error), text))
+            reply = ErrorReply(_pickle_error(error), repr(error), text)
+        channel.send(reply)
 
 
 class Worker:
-    """Carry out the requests of one round.
+    """Carry out the requests of one session.
 
     Parameters
     ----------
+    channel : Channel
+        Carries the descriptors of model files.
     setup : WorkerSetup
         The learner, its settings and the layout of its rows.
     files : tuple of int
-        As in `serve`.
+        Descriptors of the shared rows.
     """
 
-    def __init__(self, setup: WorkerSetup, files: tuple[int, ...]) -> None:
-        *row_files, first_model, second_model = files
+    def __init__(self, channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
+        self._channel = channel
         self._setup = setup
-        self._model_files = (first_model, second_model)
-        self._rows = RowReader(setup.layout, tuple(row_files))
+        self._files = files
         self._newest: ModelRunner | None = None
+        self._loaded_files: list[int] = []
+        setup.surroundings.apply()
+
+    @functools.cached_property
+    def _rows(self) -> RowReader:
+        return RowReader(self._setup.layout, self._files)
 
     def fit(self, request: FitRequest) -> Reply:
         """Train a fresh copy of the learner, or continue with the newest model."""
+        if request.batch is None:
+            self._forget_model()
+        resting_bytes = _anonymous_bytes()
+        # As in a new process: nothing that an earlier lesson changed is seen by this one.
+        self._setup.surroundings.apply()
         _seed_global_state(self._setup.seed)
-        _set_warning_filters(self._setup.pickled_filters)
         learner, settings = self._unpickle_learner()
-        if request.batch is None or self._newest is None:
+        if self._newest is None:
             self._newest = ModelRunner(learner, settings.scoring)
         stop_signal = None if request.within is None else StopSignal(request.within)
         rows = self._rows.read(request.selection)
@@ -119,7 +135,13 @@ class Worker:
         else:
             self._newest.partial_fit(rows, request.batch, settings.classes)
         caught = cloudpickle.dumps([_to_portable(warning) for warning in self._newest.warnings])
-        return self._reply((caught, 0.0 if stop_signal is None else stop_signal.skipped_seconds))
+        return self._reply((caught, 0.0 if stop_signal is None else stop_signal.skipped_seconds, resting_bytes))
+
+    def _forget_model(self) -> None:
+        """Release the memory of the model before, and of the garbage that it leaves."""
+        self._newest = None
+        gc.collect()
+        _return_free_memory()
 
     def predict(self, request: ExamRequest) -> Reply:
         """Predict rows with the newest model, and compare."""
@@ -136,13 +158,37 @@ class Worker:
     def save(self, request: SaveRequest) -> Reply:
         """Write the newest model to a file."""
         start = time.monotonic()
+        file = self._open_model_file(request.path)
         try:
-            file = self._model_files[request.file_index]
-            os.ftruncate(file, 0)
-            _, pickle_seconds = dump_pickle(self._fitted.model, file)
-            return Reply(pickle_seconds, time.monotonic() - start)
+            dump_pickle(self._fitted.model, file)
         except Exception as error:
             raise TypeError(_MODEL_NOT_PICKLED.format(error=error)) from error
+        finally:
+            os.close(file)
+        return Reply(None, time.monotonic() - start)
+
+    def load(self, request: LoadRequest) -> Reply:
+        """Load a saved model, and forget it."""
+        self._keep_file(self._open_model_file(request.path))
+        # The parent has the learner's modules, so they are no part of the time.
+        self._unpickle_learner()
+        start = time.monotonic()
+        try:
+            load_pickle(self._loaded_files[-1])
+        except Exception as error:
+            raise TypeError(_MODEL_NOT_LOADED.format(kind=type(error).__name__, error=error)) from error
+        return Reply(None, time.monotonic() - start)
+
+    def _keep_file(self, file: int) -> None:
+        """Hold the newest model files open, so that the parent is not the last owner, for whom freeing takes long."""
+        self._loaded_files.append(file)
+        while len(self._loaded_files) > _KEPT_FILES:
+            os.close(self._loaded_files.pop(0))
+
+    def _open_model_file(self, path: str | None) -> int:
+        if path is None:
+            return self._channel.take_descriptor()
+        return os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
 
     def _unpickle_learner(self) -> tuple[Any, FitSettings]:
         pair: tuple[Any, FitSettings] = pickle.loads(self._setup.pickled_learner)
@@ -159,15 +205,25 @@ class Worker:
         return Reply(value, seconds)
 
 
+def _anonymous_bytes() -> int:
+    """Return the memory that this process holds alone."""
+    memory = psutil.Process().memory_info()
+    return int(memory.rss - getattr(memory, "shared", 0))
+
+
+def _return_free_memory() -> None:
+    """Give memory that was freed back to the system, where the C library can."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def _seed_global_state(seed: int | None) -> None:
-    """Seed the global random state: a forked one would be the same in every round."""
+    """Seed the global random states, by chance without a seed."""
     np.random.seed(seed)
     random.seed(seed)
-
-
-def _set_warning_filters(pickled_filters: bytes) -> None:
-    warnings.resetwarnings()
-    cast(list[Any], warnings.filters)[:] = pickle.loads(pickled_filters)
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.seed() if seed is None else torch.manual_seed(seed)
 
 
 def _to_portable(warning: warnings.WarningMessage) -> warnings.WarningMessage:
@@ -185,41 +241,62 @@ def _pickle_error(error: Exception) -> bytes:
     return body
 
 
-def main(port: int, token: bytes, idle_seconds: float) -> None:
-    """Serve rounds for the process that listens on this local port and knows the token."""
-    channel = Channel(socket.create_connection(("127.0.0.1", port)))
-    channel.send(token)
+def main(inherited: int | None, port: int | None, parent_pid: int, idle_seconds: float) -> None:
+    """Serve one session for the process that started this one.
+
+    Parameters
+    ----------
+    inherited : int or None
+        Descriptor of a socket that is connected to the parent; None where sockets cannot be inherited.
+    port : int or None
+        The parent's port instead; the secret for it comes over standard input.
+    parent_pid : int
+        The parent.
+    idle_seconds : float
+        Seconds without a session after which to end.
+    """
     worker = SpawnedWorker()
-    threading.Thread(target=worker.end_with_parent, daemon=True).start()
+    threading.Thread(target=worker.end_with_parent, args=(parent_pid,), daemon=True).start()
     with contextlib.suppress(EOFError, OSError):
-        message = channel.receive()
-        while True:
-            if isinstance(message, BeginRound):
-                message = worker.serve_round(channel, message)
-            else:
-                message = channel.receive(idle_seconds)
+        channel = Channel(_connect_to_parent(inherited, port))
+        while isinstance(message := channel.receive(idle_seconds), ImportModules):
+            message.carry_out()
+        worker.serve_session(channel, message)
+
+
+def _connect_to_parent(inherited: int | None, port: int | None) -> socket.socket:
+    if inherited is not None:
+        os.set_inheritable(inherited, False)
+        return socket.socket(fileno=inherited)
+    if port is None:
+        raise ValueError("Got neither a socket nor a port.")
+    return connect_to_port(port, _receive_secret())
+
+
+def _receive_secret() -> Secret:
+    """Read the secret from standard input, which the learner then finds at its end."""
+    with open(0, "rb", closefd=False) as standard_input:
+        secret = Secret.from_bytes(standard_input.read(SECRET_BYTES))
+    close_standard_input()
+    return secret
 
 
 class SpawnedWorker:
-    """A worker that serves one round after the other."""
+    """A worker in an interpreter of its own."""
 
     def __init__(self) -> None:
         self._folder: str | None = None
 
-    def serve_round(self, channel: Channel, begin: BeginRound) -> object:
-        """Serve one round, and return the message after its last request."""
-        self._folder = os.path.dirname(begin.paths[0])
+    def serve_session(self, channel: Channel, begin: BeginSession) -> None:
+        """Serve a session until the parent closes the connection."""
+        self._folder = begin.folder
         os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = self._folder
         files = tuple(os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0)) for path in begin.paths)
-        try:
-            return serve(channel, begin.setup, files)
-        finally:
-            for file in files:
-                os.close(file)
+        serve(channel, begin.setup, files)
 
-    def end_with_parent(self) -> None:
-        """Wait for the end of standard input, which is the end of the parent; then clean up and end."""
-        sys.stdin.buffer.read()
+    def end_with_parent(self, parent_pid: int) -> None:
+        """Wait for the end of the parent; then clean up and end."""
+        ParentWatch(parent_pid).wait()
         kill_descendants(psutil.Process())
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)

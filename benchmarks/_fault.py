@@ -1,0 +1,65 @@
+"""A fault: what is done, what is expected, and a function that does it and looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+Trial = Callable[[Path], "FaultOutcome"]
+"""Makes a fault happen, with a folder for its files."""
+
+
+@dataclass(frozen=True)
+class FaultOutcome:
+    """Result of one trial.
+
+    Parameters
+    ----------
+    held : bool
+        Whether what was expected came true.
+    figure : str
+        What was measured or seen.
+    """
+
+    held: bool
+    figure: str
+
+
+@dataclass(frozen=True)
+class FaultCase:
+    """One thing that can go wrong.
+
+    Parameters
+    ----------
+    topic : str
+        What it is about: the process, the deadline, the door, the surroundings, memory, checkpoints.
+    name : str
+        What is done.
+    expected : str
+        What should come of it.
+    trial : callable
+        Does it, in a fresh interpreter.
+    """
+
+    topic: str
+    name: str
+    expected: str
+    trial: Trial
+
+
+class FaultCases:
+    """The cases of one topic, listed by a decorator."""
+
+    def __init__(self, topic: str) -> None:
+        self.topic = topic
+        self.cases: list[FaultCase] = []
+
+    def add(self, name: str, expected: str) -> Callable[[Trial], Trial]:
+        """Add the decorated function as a case."""
+
+        def add_trial(trial: Trial) -> Trial:
+            self.cases.append(FaultCase(self.topic, name, expected, trial))
+            return trial
+
+        return add_trial

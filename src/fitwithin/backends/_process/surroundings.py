@@ -1,0 +1,135 @@
+"""What code sees of the program that it runs in, carried over to the learner's process."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import sys
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import cloudpickle
+import numpy as np
+import sklearn
+
+from fitwithin.backends._process.subprocesses import MARK_VARIABLE, OPENMP_VARIABLES, module_search_path
+
+# Variables that the learner's process keeps instead of taking over the parent's.
+_OWN_VARIABLES = ("JOBLIB_TEMP_FOLDER", "TMPDIR", MARK_VARIABLE, *OPENMP_VARIABLES)
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """The global settings of a program that a learner may depend on.
+
+    The learner's process may have started before they changed, and a lesson may change them, so they are set anew
+    before each lesson.
+
+    Parameters
+    ----------
+    search_path : list of str
+        `sys.path`.
+    folder : str or None
+        The working directory; None if it was deleted.
+    environment : dict of str
+        The environment variables.
+    pickled_filters : bytes
+        The warning filters, pickled.
+    sklearn_config : dict
+        `sklearn.get_config()`.
+    numpy_errors : dict
+        `numpy.geterr()`.
+    recursion_limit : int
+        `sys.getrecursionlimit()`.
+    umask : int or None
+        The mask of permissions for new files; None where it cannot be read without changing it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> with np.errstate(all="ignore"):
+    ...     surroundings = Surroundings.current()
+    >>> surroundings.numpy_errors["divide"]
+    'ignore'
+    """
+
+    search_path: list[str]
+    folder: str | None
+    environment: dict[str, str]
+    pickled_filters: bytes
+    sklearn_config: dict[str, Any]
+    numpy_errors: dict[str, Any]
+    recursion_limit: int
+    umask: int | None
+
+    @classmethod
+    def current(cls) -> Surroundings:
+        """Return those of this process, and of this thread."""
+        return cls(
+            search_path=module_search_path(),
+            folder=_find_working_folder(),
+            environment=dict(os.environ),
+            pickled_filters=_pickle_warning_filters(),
+            sklearn_config=sklearn.get_config(),
+            numpy_errors=dict(np.geterr()),
+            recursion_limit=sys.getrecursionlimit(),
+            umask=_read_umask(),
+        )
+
+    def apply(self) -> None:
+        """Make them those of this process."""
+        sys.path[:] = self.search_path
+        self._change_folder()
+        own = {name: os.environ[name] for name in _OWN_VARIABLES if name in os.environ}
+        os.environ.clear()
+        os.environ.update(self.environment | own)
+        warnings.resetwarnings()
+        cast(list[Any], warnings.filters)[:] = pickle.loads(self.pickled_filters)
+        sklearn.set_config(**self.sklearn_config)
+        np.seterr(**self.numpy_errors)
+        sys.setrecursionlimit(self.recursion_limit)
+        if self.umask is not None:
+            os.umask(self.umask)
+
+    def _change_folder(self) -> None:
+        try:
+            os.chdir(self.folder or tempfile.gettempdir())
+        except OSError:
+            # The parent's folder was deleted during the fit.
+            os.chdir(tempfile.gettempdir())
+
+
+def _find_working_folder() -> str | None:
+    """Return the working directory; None, with a warning, if it was deleted."""
+    try:
+        return os.getcwd()
+    except OSError as error:
+        warnings.warn(
+            f"The working folder of this program cannot be found ({error.strerror}); it was probably deleted. The "
+            "learner runs in a temporary folder, and finds no file by a relative path. Change to another folder with "
+            "os.chdir().",
+            RuntimeWarning,
+            stacklevel=5,
+        )
+        return None
+
+
+def _pickle_warning_filters() -> bytes:
+    try:
+        body: bytes = cloudpickle.dumps(list(warnings.filters))
+    except Exception:  # a filter's category may be a class that cannot be pickled
+        return pickle.dumps([])
+    return body
+
+
+def _read_umask() -> int | None:
+    # The call that returns the mask also sets it, which other threads could see.
+    try:
+        found = re.search(r"^Umask:\s*(\d+)$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return None if found is None else int(found[1], 8)

@@ -1,0 +1,116 @@
+"""The process backend works where Python or the C library has no `memfd_create` or `pidfd_open`."""
+
+import ctypes
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fitwithin.backends._process import shared_memory
+from fitwithin.backends._process.shared_memory import SharedFile, dump_pickle, load_pickle
+
+CONTRACT = Path(__file__).parents[1] / "test_backend_contract.py"
+
+
+class OldLibrary(ctypes.CDLL):
+    """A C library without memfd_create."""
+
+    def __getattr__(self, name):
+        if name == "memfd_create":
+            raise AttributeError(name)
+        return super().__getattr__(name)
+
+
+@pytest.fixture(params=["memfd_create", "C library", "memory folder", "temporary folder"])
+def origin(request, monkeypatch):
+    """Where an anonymous file comes from, and a system that has nothing better."""
+    if request.param != "memfd_create":
+        monkeypatch.delattr(os, "memfd_create")
+    if request.param in ("memory folder", "temporary folder"):
+        monkeypatch.setattr(ctypes, "CDLL", OldLibrary)
+    if request.param == "temporary folder":
+        monkeypatch.setattr(shared_memory, "_MIN_FREE_MEMORY_BYTES", 1 << 60)
+    return request.param
+
+
+def where(file):
+    return os.readlink(f"/proc/self/fd/{file.fd}")
+
+
+def test_a_file_without_a_name_is_created_in_the_best_place_there_is(origin):
+    file = SharedFile.create()
+
+    prefix = {"memory folder": "/dev/shm/", "temporary folder": f"{tempfile.gettempdir()}/"}.get(
+        origin, "/memfd:fitwithin"
+    )
+    assert where(file).startswith(prefix)
+    assert where(file).endswith("(deleted)")
+    assert not os.get_inheritable(file.fd)
+    file.close()
+
+
+def test_a_file_without_a_name_holds_rows_and_models(origin):
+    file, model = SharedFile.create(), SharedFile.create()
+    file.write_rows(np.arange(12.0).reshape(4, 3), 0)
+    dump_pickle({"weights": np.arange(5)}, model.fd)
+
+    np.testing.assert_array_equal(file.map_array((4, 3), float), np.arange(12.0).reshape(4, 3))
+    assert load_pickle(model.fd)["weights"].tolist() == [0, 1, 2, 3, 4]
+    file.close()
+    model.close()
+
+
+def test_a_file_that_would_not_fit_into_the_memory_folder_goes_to_the_temporary_folder(monkeypatch):
+    monkeypatch.delattr(os, "memfd_create")
+    monkeypatch.setattr(ctypes, "CDLL", OldLibrary)
+
+    file = SharedFile.create(size=1 << 60)
+
+    assert where(file).startswith(f"{tempfile.gettempdir()}/")
+    file.close()
+
+
+SYSTEMS = {
+    "no os.memfd_create": "",
+    "no memfd_create": """
+import ctypes
+class OldLibrary(ctypes.CDLL):
+    def __getattr__(self, name):
+        if name == "memfd_create":
+            raise AttributeError(name)
+        return super().__getattr__(name)
+ctypes.CDLL = OldLibrary
+""",
+    "no /dev/shm": """
+statvfs = os.statvfs
+def refuse(path):
+    if path == "/dev/shm":
+        raise FileNotFoundError(path)
+    return statvfs(path)
+os.statvfs = refuse
+""",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_backend_keeps_its_contract_on_an_older_system(system, tmp_path):
+    # Every interpreter runs this file before anything else, those of the backend included.
+    missing = "import os\nfor name in ('memfd_create', 'pidfd_open'):\n    delattr(os, name)\n"
+    parts = [SYSTEMS["no memfd_create"], SYSTEMS[system]] if system == "no /dev/shm" else [SYSTEMS[system]]
+    (tmp_path / "sitecustomize.py").write_text(missing + "".join(parts))
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"{CONTRACT}::TestFork"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout
