@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -19,10 +20,12 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.cost import DEFAULT_GROWTH, CostModel, Outlook
 from fitwithin._core.exceptions import LearnerFailedWarning
+from fitwithin._core.log import LOGGER
 from fitwithin._core.records import OnRound
 from fitwithin._core.target import Array, Labels, Target
 from fitwithin._pools import TablePool, convert_arrow, is_frame, split_fit_params
 from fitwithin._presets import make_preset
+from fitwithin._session.log import SessionLog
 from fitwithin._session.progress import ProgressDisplay
 from fitwithin._session.result import SessionResult
 from fitwithin._session.session import Session
@@ -131,6 +134,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             inputs = self._check_inputs(X, y, teacher, scoring, self._route(sample_weight, params))
             runner.prepare(inputs.learner, inputs.pool, inputs.settings)
             outlook = _make_outlook(budget, inputs.settings, killable=runner.killable)
+            log = SessionLog(budget) if LOGGER.isEnabledFor(logging.INFO) else None
+            if log is not None:
+                log.on_start(inputs.learner, len(inputs.pool))
             session = Session(
                 teacher,
                 runner,
@@ -138,10 +144,12 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
                 budget,
                 outlook,
                 labels=inputs.labels,
-                listeners=() if display is None else (display,),
+                listeners=[listener for listener in (display, log) if listener is not None],
                 on_round=self.on_round,
             )
             result = session.run()
+            if log is not None:
+                log.on_end(result)
         self._set_fitted(result)
         self.time_limit_, self.time_used_ = budget.seconds, budget.elapsed()
         if result.failure is not None:

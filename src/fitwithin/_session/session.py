@@ -10,6 +10,7 @@ import numpy as np
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfTime
+from fitwithin._core.log import LOGGER
 from fitwithin._core.records import Answers, Estimate, Exam, Lesson, OnRound, Round, Rows, StopReason
 from fitwithin._core.target import Labels
 from fitwithin._session.result import SessionResult, no_model_error
@@ -95,6 +96,9 @@ class Session:
         """
         try:
             return self._result(self._teach_until_stopped())
+        except Exception as error:
+            LOGGER.warning("There is no model. %s: %s", type(error).__name__, error)
+            raise
         finally:
             self._selector.close()
 
@@ -111,6 +115,7 @@ class Session:
             reason = "interrupted"
         except (LearnerRaised, LearnerDied) as failure:
             self._failure = self._describe_or_raise(failure)
+            LOGGER.warning("%s", self._failure)
             reason = "learner failed"
         current = self._tracker.current
         if current is not None and current.saved is not None:
@@ -295,4 +300,5 @@ class Session:
             self._failure = (
                 f"The best model cannot be loaded in this process, so the one before it is returned: {error!r}"
             )
+            LOGGER.warning("%s", self._failure)
         raise LearnerFailed(f"The model cannot be loaded in this process: {error!r}.") from error
