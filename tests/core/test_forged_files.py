@@ -9,7 +9,10 @@ import zlib
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
@@ -562,3 +565,77 @@ def test_an_honest_file_is_used(reader, path, model):
     answer = reader.read(path, X[:3])
 
     assert answer["outcome"] == "predicted", answer
+
+
+MODELS = {
+    "tree": DecisionTreeClassifier(max_depth=3),
+    "forest": RandomForestClassifier(2, max_depth=2),
+    "boosting": GradientBoostingClassifier(n_estimators=2, max_depth=2),
+    "histogram boosting": HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=5),
+    "neighbors": KNeighborsClassifier(algorithm="brute"),
+    "sparse neighbors": KNeighborsClassifier(),
+    "support vectors": SVC(),
+    "one-hot": make_pipeline(
+        OneHotEncoder(max_categories=3, handle_unknown="infrequent_if_exist"), LogisticRegression()
+    ),
+}
+
+NUMBERS = st.sampled_from([-1, 0, 1, 3, 4, 60, 255, 10**6, -(2**31), 2**31 - 1, 2**40, 10**10])
+
+
+@pytest.fixture(scope="module")
+def honest_entries(tmp_path_factory):
+    """The entries of an honest file of each model."""
+    path = tmp_path_factory.mktemp("honest") / "model.skops"
+    entries = {}
+    for name, model in MODELS.items():
+        write(path, clone(model).fit(sparse.csr_matrix(X) if name.startswith("sparse") else X, Y))
+        with zipfile.ZipFile(path) as archive:
+            entries[name] = {entry: archive.read(entry) for entry in archive.namelist()}
+    return entries
+
+
+def forge_numbers(data, content):
+    """Change one number of an array of whole numbers, or its length."""
+    array = np.load(io.BytesIO(content))
+    if data.draw(st.booleans(), "shorten") and array.ndim:
+        return packed_array(array[: data.draw(st.integers(0, len(array)), "length")])
+    fields = [name for name in array.dtype.names or () if array.dtype[name].kind in "iu"]
+    part = array[data.draw(st.sampled_from(fields), "field")] if fields else array
+    if part.dtype.kind in "iu" and part.size:
+        index = data.draw(st.integers(0, part.size - 1), "index")
+        part.flat[index] = np.asarray(data.draw(NUMBERS, "number")).astype(part.dtype)
+    return packed_array(array)
+
+
+def forge_value(data, content):
+    """Change one plain value of the description, wherever it stands."""
+    schema = json.loads(content)
+    nodes = [node for node in walk(schema) if node.get("__loader__") == "JsonNode"]
+    number = data.draw(st.sampled_from(sorted({node["__id__"] for node in nodes})), "node")
+    value = json.dumps(
+        data.draw(NUMBERS | st.sampled_from([None, True, "x", "precomputed", 0.5, [3], {"V": 1}]), "value")
+    )
+    for node in nodes:
+        if node["__id__"] == number:
+            node["content"] = value
+    return json.dumps(schema)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_numbers_a_file_holds_predicting_never_crashes(reader, honest_entries, path, name, data):
+    entries = dict(honest_entries[name])
+    for _ in range(data.draw(st.integers(1, 3), "changes")):
+        arrays = sorted(entry for entry in entries if entry.endswith(".npy"))
+        entry = data.draw(st.sampled_from([*arrays, "schema.json"]), "entry")
+        entries[entry] = (forge_value if entry == "schema.json" else forge_numbers)(data, entries[entry])
+    with zipfile.ZipFile(path, "w") as archive:
+        for entry, content in entries.items():
+            archive.writestr(entry, content)
+
+    answer = reader.read(path, data.draw(st.sampled_from([X[:3], X[:3, :1], X[:3] + 100.5]), "rows").tolist())
+
+    assert answer["outcome"] in ("UserInputError", "UntrustedTypes", "predicted", "raised"), answer
