@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
@@ -48,6 +49,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.model_file import NotStorable, UntrustedTypes, dump_model, load_model
 from fitwithin._core.trusted_types import TRUSTED_TYPES
 
@@ -158,6 +160,27 @@ def test_neighbors_in_a_tree_can_be_trusted_by_name(tmp_path):
         load_model(tmp_path / "model")
 
     assert load_model(tmp_path / "model", names).predict(ROWS).tolist() == model.predict(ROWS).tolist()
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        SVC(),
+        KNeighborsClassifier(algorithm="brute", metric="seuclidean", metric_params={"V": np.ones(4)}),
+        GradientBoostingClassifier(n_estimators=2, init=GaussianNB()),
+    ],
+    ids=name,
+)
+def test_a_learner_that_can_not_be_checked_must_be_trusted_by_name(tmp_path, learner):
+    rows = sparse.csr_matrix(ROWS) if isinstance(learner, SVC) else ROWS
+    model = clone(learner).fit(rows, CLASSES)
+    names = dump_model(model, tmp_path / "model")
+    assert names == (f"{type(model).__module__}.{type(model).__name__}",)
+
+    with pytest.raises(UserInputError, match="do not exist"):
+        load_model(tmp_path / "model")
+
+    assert load_model(tmp_path / "model", names).predict(rows).tolist() == model.predict(rows).tolist()
 
 
 def test_the_trusted_types_of_scikit_learn_are_there():

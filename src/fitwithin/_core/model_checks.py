@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -35,26 +35,44 @@ _RANDOM_STATE_WORDS = 624
 """Words of the state of NumPy's RandomState."""
 
 
-def validate_model(model: Any) -> None:
+def validate_model(model: Any, trusted_types: Collection[str] = ()) -> None:
     """Check every object in a model that compiled code would follow without bounds checks.
+
+    Parameters
+    ----------
+    model : object
+        From a file.
+    trusted_types : collection of str
+        Full names of types whose objects are not checked.
 
     Raises
     ------
     UserInputError
-        If one refers to something that does not exist, or hides a method of its class.
+        If an object refers to something that does not exist, or hides a method of its class.
 
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> validate_model(DecisionTreeClassifier().fit([[0], [1]], [0, 1]))
     """
-    for member in _walk_objects(model):
-        if not _is_valid(member):
-            raise UserInputError(
-                f"Its {type(member).__name__} refers to rows, nodes, features or classes that do not exist: the file "
-                "is damaged or malicious.",
-                "Do not use it; train the model again.",
-            )
+    invalid = find_invalid_types(model) - set(trusted_types)
+    if invalid:
+        raise UserInputError(
+            f"Its {min(invalid)} refers to rows, nodes, features or classes that do not exist: the file is damaged or "
+            "malicious.",
+            "Do not use it; train the model again.",
+        )
+
+
+def find_invalid_types(model: Any) -> set[str]:
+    """Return the full names of types of which an object in a model fails its checks.
+
+    A model that was just trained may fail too, with settings that fitwithin can't check: a support vector machine of
+    sparse rows, neighbours by a metric with weights, gradient boosting that starts with another learner.
+    """
+    return {
+        f"{type(member).__module__}.{type(member).__name__}" for member in _walk_objects(model) if not _is_valid(member)
+    }
 
 
 def _walk_objects(model: Any) -> Iterator[Any]:

@@ -15,7 +15,7 @@ from skops.io.exceptions import UntrustedTypesFoundException
 
 from fitwithin._core.archive_schema import read_types
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.model_checks import validate_model
+from fitwithin._core.model_checks import find_invalid_types, validate_model
 from fitwithin._core.trusted_types import TRUSTED_TYPES, TYPES_BY_LOADER
 
 _FAST_COMPRESSION = 1
@@ -59,7 +59,7 @@ def dump_model(model: Any, path: Path) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Types in the file that are not in `TRUSTED_TYPES`.
+        Types in the file that must be trusted by name to load it: they are not in `TRUSTED_TYPES`, or can't be checked.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def dump_model(model: Any, path: Path) -> tuple[str, ...]:
     try:
         types = _dump_and_check(model, path)
         untrusted = _untrusted_names(types)
-        _load_checked(path, types, untrusted)
+        untrusted |= find_invalid_types(_load(path, types, untrusted))
     except OSError:
         raise
     except Exception as error:  # skops raises many types, and a learner's attributes may raise anything.
@@ -112,7 +112,9 @@ def load_model(path: Path, trusted_types: Collection[str] = ()) -> Any:
     untrusted = _untrusted_names(types) - set(trusted_types)
     if untrusted:
         raise UntrustedTypes(sorted(untrusted))
-    return _load_checked(path, types, trusted_types)
+    model = _load(path, types, trusted_types)
+    validate_model(model, trusted_types)
+    return model
 
 
 FileTypes = frozenset[tuple[str, str]]
@@ -123,12 +125,12 @@ def _untrusted_names(types: FileTypes) -> set[str]:
     return {name for loader, name in types if name not in TYPES_BY_LOADER.get(loader, ())}
 
 
-def _load_checked(path: Path, types: FileTypes, trusted_types: Collection[str]) -> Any:
-    """Load a model whose types are trusted, and check it."""
+def _load(path: Path, types: FileTypes, trusted_types: Collection[str]) -> Any:
+    """Load a model whose types are trusted."""
     names = {name for _, name in types}
     try:
         # skops checks the types once more, by a list of its own and this one.
-        model = skops.io.load(path, trusted=sorted(names & {*TRUSTED_TYPES, *trusted_types}))
+        return skops.io.load(path, trusted=sorted(names & {*TRUSTED_TYPES, *trusted_types}))
     except UntrustedTypesFoundException as error:
         raise UntrustedTypes(sorted(set(skops.io.get_untrusted_types(file=path)) - names)) from error
     except (ModuleNotFoundError, OSError, MemoryError):
@@ -137,5 +139,3 @@ def _load_checked(path: Path, types: FileTypes, trusted_types: Collection[str]) 
         raise UserInputError(
             f"It can't be loaded ({type(error).__name__}: {error}).", "Copy it again, or train the model again."
         ) from error
-    validate_model(model)
-    return model
