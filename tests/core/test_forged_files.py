@@ -172,6 +172,13 @@ def sparse_coefficients_with_a_negative_index(path):
     change_matrix(path, "coef_", indices=lambda indices: with_item(indices, 0, -(2**30)))
 
 
+def sparse_coefficients_without_elements(path):
+    """The matrix's own check does not look at the ends of its lines then."""
+    write(path, SGDClassifier().fit(X, (X[:, 0] // 2).astype(int)).sparsify())
+    empty = {part: lambda array: array[:0] for part in ("data", "indices")}
+    change_matrix(path, "coef_", **empty, indptr=lambda ends: with_item(ends, -1, 0))
+
+
 def change_matrix(path, attribute, **changes):
     name = attributes(schema_of(path))[attribute]["file"]
     with zipfile.ZipFile(path) as archive, zipfile.ZipFile(io.BytesIO(archive.read(name))) as matrix:
@@ -304,6 +311,7 @@ CRASHES = [
     fewer_neighbors_than_classes,
     sparse_rows_with_an_index_far_away,
     sparse_coefficients_with_a_negative_index,
+    sparse_coefficients_without_elements,
     support_vectors_of_other_classes,
     support_vectors_without_coefficients,
     precomputed_kernel_far_away,

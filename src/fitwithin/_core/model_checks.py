@@ -119,13 +119,29 @@ def _has_valid_state(state: np.random.RandomState) -> bool:
 
 
 def _has_valid_indices(matrix: Any) -> bool:
+    """Check a sparse matrix; its own `check_format` does not look at one without elements."""
+    n_elements = len(matrix.data)
+    if not is_plain_array(matrix.data, 1):
+        return False
     if matrix.format == "coo":
-        return all(are_within(axis, size) for axis, size in zip((matrix.row, matrix.col), matrix.shape, strict=True))
+        axes = zip((matrix.row, matrix.col), matrix.shape, strict=True)
+        return all(
+            is_plain_array(axis, 1, "i") and len(axis) == n_elements and are_within(axis, end) for axis, end in axes
+        )
     if matrix.format not in ("csc", "csr"):
         return False
-    # Raises if an index is out of range.
-    matrix.check_format(full_check=True)
-    return True
+    n_lines, n_indices = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+    indices, ends = matrix.indices, matrix.indptr
+    return bool(
+        is_plain_array(indices, 1, "i")
+        and is_plain_array(ends, 1, "i")
+        and len(indices) == n_elements
+        and are_within(indices, n_indices)
+        and len(ends) == n_lines + 1
+        and ends[0] == 0
+        and (ends[1:] >= ends[:-1]).all()
+        and ends[-1] <= n_elements
+    )
 
 
 def _has_valid_vocabulary(vectorizer: CountVectorizer) -> bool:
