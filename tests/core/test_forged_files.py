@@ -457,6 +457,7 @@ BOMBS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forge", BOMBS, ids=lambda forge: forge.__name__)
 def test_a_file_that_asks_for_much_memory_is_refused_in_little(reader, path, forge):
     forge(path)

@@ -115,6 +115,8 @@ _TRANSFORMERS = (
 
 
 _LOSSES = (
+    # It has no state. Older versions of skops have no loader of its own for it.
+    *_join("sklearn._loss._loss", "CyHalfMultinomialLoss"),
     *_join("sklearn._loss.link", "HalfLogitLink IdentityLink Interval LogitLink LogLink MultinomialLogit"),
     *_join(
         "sklearn._loss.loss",
