@@ -26,8 +26,9 @@ def load_cases() -> list[FaultCase]:
     """Return all cases, topic by topic."""
     import _fault_cases as cases
     from _fault_kills import kills
+    from _fault_memory import memory
 
-    topics = (cases.process, cases.late, kills, cases.door, cases.surroundings)
+    topics = (cases.process, cases.late, kills, cases.door, cases.surroundings, memory)
     return [case for topic in topics for case in topic.cases]
 
 

@@ -15,7 +15,13 @@ from threadpoolctl import threadpool_limits
 # There is another file of this name in docs, and doctest could not import both.
 collect_ignore = ["conftest.py"]
 
-SLOW_PAGES = {"README.md", "docs/deadline.md", "docs/how-to/grid-search.md", "docs/how-to/report.md"}
+SLOW_PAGES = {
+    "README.md",
+    "docs/deadline.md",
+    "docs/how-to/grid-search.md",
+    "docs/how-to/memory.md",
+    "docs/how-to/report.md",
+}
 """Pages whose examples take more than two seconds."""
 
 CLEANUP_SECONDS = 5.0

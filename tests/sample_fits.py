@@ -55,6 +55,7 @@ def a_fit(
     fit.history_ = History([a_round(number) for number in (1, 2, 3)] if rounds is None else rounds)
     fit.stop_reason_, fit.score_estimate_ = "time", estimate
     fit.time_limit_, fit.time_used_ = parse_time_limit(fit.time_limit), used
+    fit.memory_limit_ = fit.memory_limit
     fit.n_rows_in_, fit.n_rows_taught_ = sum(pool), sum(taught)
     if not regressor:
         fit.classes_, fit.class_count_, fit.class_count_taught_ = map(np.array, (classes, pool, taught))

@@ -1,7 +1,13 @@
 """Fit within a deadline: the best model that a learner can build by then, whatever the learner does."""
 
 from fitwithin._classifier import TimeConstrainedClassifier
-from fitwithin._core.exceptions import FitwithinError, LearnerFailed, LearnerFailedWarning, NoModelInTime
+from fitwithin._core.exceptions import (
+    FitwithinError,
+    LearnerFailed,
+    LearnerFailedWarning,
+    NoModelInMemory,
+    NoModelInTime,
+)
 from fitwithin._core.records import Round
 from fitwithin._regressor import TimeConstrainedRegressor
 
@@ -9,6 +15,7 @@ __all__ = [
     "FitwithinError",
     "LearnerFailed",
     "LearnerFailedWarning",
+    "NoModelInMemory",
     "NoModelInTime",
     "Round",
     "TimeConstrainedClassifier",

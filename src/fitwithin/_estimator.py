@@ -21,6 +21,8 @@ from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.cost import DEFAULT_GROWTH, CostModel, Outlook
 from fitwithin._core.exceptions import LearnerFailedWarning
 from fitwithin._core.log import LOGGER
+from fitwithin._core.memory_cost import MemoryModel
+from fitwithin._core.memory_limit import MemoryLimit, parse_memory_limit
 from fitwithin._core.records import OnRound
 from fitwithin._core.target import Array, Labels, Target
 from fitwithin._pools import TablePool, convert_arrow, is_frame, split_fit_params
@@ -42,6 +44,10 @@ _BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": 
 _MIN_CLASS_ROWS = 20
 # Largest seed that every random generator takes.
 _MAX_SEED = 2**31 - 1
+_UNWATCHED_MEMORY = (
+    "This backend cannot stop a fit, so memory_limit only keeps larger fits from being started, and the first fit may "
+    "take any amount. Use backend='process' to have the learner stopped at the limit."
+)
 
 ShowProgress = Literal["auto"] | bool
 """Whether to show a live display; "auto" shows it on a terminal or in a notebook."""
@@ -87,6 +93,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         backend: str | Backend = "process",
         progress: ShowProgress = "auto",
         on_round: OnRound | None = None,
+        memory_limit: MemoryLimit | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator
@@ -96,6 +103,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         self.backend = backend
         self.progress = progress
         self.on_round = on_round
+        self.memory_limit = memory_limit
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
@@ -125,13 +133,18 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             If no model could be trained by the deadline.
         LearnerFailed
             If the learner's process died before the first model.
+        NoModelInMemory
+            If the learner took more than the memory limit before the first model.
         """
         backend: Backend = _resolve("backend", self.backend, _BACKENDS, "open")
         budget = Budget(parse_time_limit(self.time_limit), clock=backend.clock)
+        memory_limit = None if self.memory_limit is None else parse_memory_limit(self.memory_limit)
         teacher: Teacher = _resolve("teacher", self.teacher, TEACHERS, "teach")
         scoring = make_scoring(self.scoring, regression=self._regression, weighted=sample_weight is not None)
         with backend.open(budget) as runner, show_progress(self.progress, budget) as display:
-            inputs = self._check_inputs(X, y, teacher, scoring, self._route(sample_weight, params))
+            inputs = self._check_inputs(X, y, teacher, scoring, self._route(sample_weight, params), memory_limit)
+            if memory_limit is not None and not runner.killable:
+                warnings.warn(_UNWATCHED_MEMORY, RuntimeWarning, stacklevel=2)
             runner.prepare(inputs.learner, inputs.pool, inputs.settings)
             outlook = _make_outlook(budget, inputs.settings, killable=runner.killable)
             log = SessionLog(budget) if LOGGER.isEnabledFor(logging.INFO) else None
@@ -152,12 +165,19 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
                 log.on_end(result)
         self._set_fitted(result)
         self.time_limit_, self.time_used_ = budget.seconds, budget.elapsed()
+        self.memory_limit_ = memory_limit
         if result.failure is not None:
             warnings.warn(result.failure, LearnerFailedWarning, stacklevel=2)
         return self
 
     def _check_inputs(
-        self, X: Any, y: Any, teacher: Teacher, scoring: Scoring, params: Mapping[str, Any]
+        self,
+        X: Any,
+        y: Any,
+        teacher: Teacher,
+        scoring: Scoring,
+        params: Mapping[str, Any],
+        memory_limit: int | None,
     ) -> _FitInputs:
         learner = self._check_learner()
         validate_teacher(teacher, learner, regression=self._regression)
@@ -182,7 +202,12 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             learner,
             TablePool(features, target, row_params),
             FitSettings(
-                scoring, fit_params, seed, None if labels is None else labels.classes, find_early_stopping(learner)
+                scoring,
+                fit_params,
+                seed,
+                None if labels is None else labels.classes,
+                find_early_stopping(learner),
+                memory_limit,
             ),
             labels,
             np.random.default_rng(random.randint(_MAX_SEED)),
@@ -343,7 +368,8 @@ def _make_outlook(budget: Budget, settings: FitSettings, *, killable: bool) -> O
     can_stop_early = settings.early_stopping is not None
     # A learner that goes step by step takes time in proportion to its rows.
     cost = CostModel(1.0 if can_stop_early else DEFAULT_GROWTH)
-    return Outlook(budget, cost, can_stop_early=can_stop_early, killable=killable)
+    memory = MemoryModel(settings.memory_limit)
+    return Outlook(budget, cost, can_stop_early=can_stop_early, killable=killable, memory=memory)
 
 
 def _make_deck(inputs: _FitInputs, outlook: Outlook) -> Deck:

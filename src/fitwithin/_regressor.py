@@ -37,6 +37,10 @@ class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # typ
         Whether to show a live display; "auto" shows it on a terminal or in a notebook.
     on_round : callable, optional
         Called with each finished `Round`; returning True stops early and keeps the best model.
+    memory_limit : int, float, str or None, default=None
+        Bytes, or text such as ``"8GB"``, ``"512MiB"``, or ``"50%"`` of the memory of the machine or of the memory
+        group (container) that this process is in. A learner that takes more is stopped, and the best model so far
+        is returned. It covers the anonymous memory of the learner's process and its children.
     random_state : int, RandomState or None, default=None
         Seed of every choice of rows. If it is set, it also sets every `random_state` that the learner leaves at
         None.

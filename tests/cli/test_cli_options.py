@@ -5,7 +5,13 @@ import sys
 import pytest
 
 from fitwithin._cli.errors import require_libraries
-from fitwithin._cli.options import make_learner, parse_time_limit_option, suggest_name, validate_choice
+from fitwithin._cli.options import (
+    make_learner,
+    parse_memory_limit_option,
+    parse_time_limit_option,
+    suggest_name,
+    validate_choice,
+)
 from fitwithin._core.exceptions import UserInputError
 
 
@@ -51,6 +57,16 @@ def test_the_closest_name_is_suggested_in_any_case():
 
 def test_a_plain_number_is_seconds():
     assert parse_time_limit_option("90") == parse_time_limit_option("1m30s") == 90
+
+
+def test_a_plain_number_is_bytes():
+    assert parse_memory_limit_option("8000000000") == parse_memory_limit_option("8GB") == 8_000_000_000
+
+
+@pytest.mark.parametrize("text", ["8G", "-1", "0", "200%", "much"])
+def test_a_memory_limit_that_cannot_be_read_is_refused_with_examples(text):
+    with pytest.raises(UserInputError, match=f"--memory-limit must be positive, such as 8GB.*got '{text}'"):
+        parse_memory_limit_option(text)
 
 
 def test_installed_libraries_are_accepted():

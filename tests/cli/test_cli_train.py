@@ -69,6 +69,28 @@ def assert_refused(result, *words, code=2):
         assert word in result.stderr
 
 
+def test_the_memory_and_its_limit_are_shown_and_stored(run):
+    shown = train(run, "--memory-limit", "4GB")
+    printed = json.loads(train(run, "--memory-limit", "4GB", "--json", "--force").stdout)["training"]
+
+    assert shown.exit_code == 0, shown.output
+    assert "for at most 60 s in at most 4.0 GB;" in shown.stdout
+    assert re.search(r"memory used\W+\d+ MB of 4\.0 GB", shown.stdout)
+    assert printed["memory_limit"] == 4_000_000_000
+    assert printed["peak_memory"] == max(finished["peak_memory"] for finished in printed["rounds"]) > 10_000_000
+
+
+def test_a_learner_that_takes_more_than_the_memory_limit_is_reported_with_the_figures(run, here):
+    result = train(run, "--memory-limit", "20MB")
+
+    assert_refused(result, "No model within the memory limit of 20 MB", "Allow more memory.", code=3)
+    assert not (here / "model.skops").exists()
+
+
+def test_a_memory_limit_without_a_unit_that_we_know_is_refused(run):
+    assert_refused(train(run, "--memory-limit", "8G"), "--memory-limit must be positive, such as 8GB")
+
+
 def test_the_file_and_the_result_are_shown(run, here):
     result = train(run)
 

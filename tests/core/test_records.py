@@ -29,6 +29,7 @@ FIELDS = [
     "best",
     "elapsed",
     "validation_rows",
+    "peak_memory",
 ]
 
 

@@ -43,6 +43,12 @@ def test_the_display_shows_time_round_rows_estimate_and_activity():
     assert "training on 8,000 rows" in text
 
 
+def test_the_memory_of_a_round_is_shown_if_it_is_known():
+    text = shown(lambda progress, clock: progress.on_round(dataclasses.replace(ROUND, peak_memory=1_234_000_000)))
+
+    assert "0.912 [0.907, 0.917], 1.2 GB" in text
+
+
 def test_a_round_without_an_exam_shows_no_estimate():
     unexamined = dataclasses.replace(ROUND, estimate=None, low=None, high=None)
 

@@ -54,10 +54,24 @@ def test_no_lesson_is_larger_than_the_rows_left_allow_or_smaller_than_the_last(
 @given(st.floats(0.01, 1000), st.floats(1e-4, 50))
 def test_a_learner_that_cannot_stop_early_gets_only_lessons_that_should_end_in_time(limit, seconds):
     state = state_after(limit, seconds)
+    # The first fit alone says little: it may have paid for what is paid once.
+    state.outlook.cost.observe_fit(250, seconds)
 
     rows = choose_next_size(state, None)
 
     assert state.outlook.fit_seconds(rows) <= state.outlook.seconds_left or rows == 0
+
+
+def test_a_second_lesson_is_tried_whatever_the_first_one_took():
+    assert choose_next_size(state_after(100, 80.0, spent=85.0), None) == 1000
+
+
+def test_a_second_lesson_is_not_tried_with_hardly_any_time_left_or_where_it_cannot_be_killed():
+    unkillable = state_after(100, 80.0, spent=85.0)
+    unkillable.outlook.killable = False
+
+    assert choose_next_size(state_after(100, 80.0, spent=95.0), None) == 0
+    assert choose_next_size(unkillable, None) == 0
 
 
 def test_a_lesson_that_is_hardly_larger_is_not_worth_its_time():

@@ -66,6 +66,12 @@ def test_a_notebook_shows_one_table_row_for_each_round():
     assert [row[head.index("predicted fit")] for row in rows] == ["", "0.90", "0.90"]
 
 
+def test_the_memory_of_each_round_is_in_the_table_if_it_is_known():
+    head, one, other = TableCells(History([a_round(1), a_round(2, peak_memory=123_400_000)])._repr_html_()).rows
+
+    assert (one[head.index("memory")], other[head.index("memory")]) == ("", "123 MB")
+
+
 @pytest.mark.parametrize(
     ("rounds", "caption"),
     [

@@ -94,6 +94,22 @@ def test_the_page_loads_nothing(tmp_path):
     assert len(page.attributes("script")) == 1
 
 
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        (None, "The learner took at most 200 MB of memory."),
+        (10**9, "The learner took at most 200 MB of memory, with a limit of 1.0 GB."),
+    ],
+)
+def test_the_memory_is_in_the_summary_and_in_a_picture(tmp_path, limit, expected):
+    rounds = [a_round(1, peak_memory=10**8), a_round(2, peak_memory=2 * 10**8)]
+
+    page = page_of(a_fit(rounds, memory_limit=limit), tmp_path)
+
+    assert expected in summary_of(page)
+    assert "Memory of the learner" in page.text
+
+
 def test_every_picture_is_in_the_page_and_described(tmp_path):
     page = page_of(a_fit(), tmp_path)
     pictures = page.attributes("svg")

@@ -44,7 +44,7 @@ def points(ax, colour=None, filled=None):
 def test_each_draws_on_the_given_axes_and_returns_them(picture):
     ax = axes()
 
-    assert picture(a_fit(), ax) is ax
+    assert picture(a_fit([a_round(number, peak_memory=10**8 + number) for number in (1, 2)]), ax) is ax
     assert ax.has_data()
     ax.figure.draw_without_rendering()
 
@@ -111,9 +111,24 @@ def test_a_real_fit_can_be_drawn(picture):
     random = np.random.default_rng(0)
     X = random.random((3000, 4))
     y = np.where(X[:, 0] + 0.3 * random.random(3000) > 0.9, "rare", "usual")
-    fit = TimeConstrainedClassifier(GaussianNB(), backend="inline", random_state=0).fit(X, y)
+    fit = TimeConstrainedClassifier(GaussianNB(), time_limit=60, random_state=0).fit(X, y)
 
     assert picture(fit, axes()).has_data()
+
+
+def test_memory_is_drawn_by_training_rows_with_a_limit_that_is_near():
+    rounds = [a_round(number, rows=100 * number, peak_memory=10**8 * number) for number in (1, 2)]
+
+    near = viz.memory_used(a_fit(rounds, memory_limit=300_000_000), axes())
+    far = viz.memory_used(a_fit(rounds, memory_limit=10**10), axes())
+
+    assert points(near) == [(100, 1e8), (200, 2e8)]
+    assert legend_of(near) == ["memory limit", "a round"]
+    assert legend_of(far) == ["a round"]
+
+
+def test_without_known_memory_the_picture_says_so():
+    assert texts_in(viz.memory_used(a_fit(), axes())) == ["The memory of the learner is not known."]
 
 
 def test_the_point_of_a_model_that_became_the_best_is_filled():

@@ -12,7 +12,7 @@ from typing import NoReturn
 import typer
 
 from fitwithin._cli.console import sanitize_line
-from fitwithin._core.exceptions import NoModelInTime, UserInputError
+from fitwithin._core.exceptions import NoModelInMemory, NoModelInTime, UserInputError
 
 EXIT_FAILED = 1
 """Exit code for any other failure."""
@@ -23,7 +23,7 @@ EXIT_USAGE = 2
 
 
 EXIT_NO_MODEL = 3
-"""Exit code for a time limit that was too short for a model."""
+"""Exit code for a time or memory limit that was too small for a model."""
 
 
 EXIT_STOPPED = 130
@@ -73,7 +73,7 @@ def _fail_with(error: BaseException, hint: str) -> NoReturn:
     match error:
         case KeyboardInterrupt():
             fail("Interrupted; nothing was written.", code=EXIT_STOPPED)
-        case NoModelInTime():
+        case NoModelInTime() | NoModelInMemory():
             fail(error.sentence, code=EXIT_NO_MODEL)
         case UserInputError():
             fail(error.sentence, code=EXIT_USAGE, hint=error.hint)

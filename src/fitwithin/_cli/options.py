@@ -14,6 +14,7 @@ import typer
 
 from fitwithin._core.budget import parse_time_limit
 from fitwithin._core.exceptions import UserInputError, closest_match
+from fitwithin._core.memory_limit import parse_memory_limit
 from fitwithin._presets import BOOSTERS, CLASSIFIERS, REGRESSORS, make_preset
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
@@ -62,6 +63,32 @@ def parse_time_limit_option(text: str) -> float:
     except ValueError as error:
         raise UserInputError(
             f"--time-limit must be positive, such as 20, 2.5, 90s, 15m or 1h30m; got {text!r}."
+        ) from error
+
+
+def parse_memory_limit_option(text: str | None) -> int | None:
+    """Return the bytes of a memory limit on the command line, where a plain number is text too.
+
+    Raises
+    ------
+    UserInputError
+        If the text is not a positive amount of memory.
+
+    Examples
+    --------
+    >>> parse_memory_limit_option("8GB"), parse_memory_limit_option(None)
+    (8000000000, None)
+    """
+    if text is None:
+        return None
+    number: str | float = text
+    with contextlib.suppress(ValueError):
+        number = float(text)
+    try:
+        return parse_memory_limit(number)
+    except ValueError as error:
+        raise UserInputError(
+            f"--memory-limit must be positive, such as 8GB, 512MiB, 50% or a number of bytes; got {text!r}."
         ) from error
 
 

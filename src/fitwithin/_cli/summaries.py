@@ -12,6 +12,7 @@ from rich.text import Text
 
 from fitwithin._cli.console import print_line, sanitize_line
 from fitwithin._core.exceptions import join_names
+from fitwithin._core.memory_limit import format_bytes
 from fitwithin._tabular import COLUMN_KINDS, ENCODING_DESCRIPTIONS, Encoding, ModelCard, TrainingTable
 
 _KIND_NAMES = {"number": "numbers", "boolean": "booleans", "time": "dates and times", "text": "text"}
@@ -87,6 +88,9 @@ def print_training_result(console: Console, card: ModelCard) -> None:
     if training.get("test"):
         lines[f"{card.scoring}, test"] = f"{training['test']['score']:.4f} on {training['test']['rows']:,} rows"
     lines["time used"] = f"{training['time_used']:.1f} of {training['time_limit']:g} s"
+    if training.get("peak_memory"):
+        limit = training.get("memory_limit")
+        lines["memory used"] = format_bytes(training["peak_memory"]) + (f" of {format_bytes(limit)}" if limit else "")
     lines["stopped by"] = training["stop_reason"]
     console.print(_key_value_table(lines))
 

@@ -8,7 +8,13 @@ from typing import Annotated
 import typer
 
 from fitwithin._cli.errors import report_errors, require_libraries
-from fitwithin._cli.options import DebugOption, ForceOption, JsonOption, parse_time_limit_option
+from fitwithin._cli.options import (
+    DebugOption,
+    ForceOption,
+    JsonOption,
+    parse_memory_limit_option,
+    parse_time_limit_option,
+)
 from fitwithin._presets import CLASSIFIERS
 
 _LISTED_LEARNERS = [name for name in CLASSIFIERS if not name.startswith("sgd")]
@@ -82,6 +88,14 @@ MaxClassesOption = Annotated[int, typer.Option(min=2, help="Refuse a target with
 JobsOption = Annotated[int, typer.Option(min=-1, help="Cores for the learner; -1 for all.")]
 
 
+MemoryLimitOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE", help="Memory that the learner may take: 8GB, 512MiB, or 50% of the machine or container."
+    ),
+]
+
+
 StoreByPickleOption = Annotated[
     bool,
     typer.Option(
@@ -110,6 +124,7 @@ def train(
     task: TaskOption = "auto",
     max_classes: MaxClassesOption = 1000,
     jobs: JobsOption = -1,
+    memory_limit: MemoryLimitOption = None,
     limit_includes_reading: IncludeReadingOption = False,
     unsafe_pickle: StoreByPickleOption = False,
     force: ForceOption = False,
@@ -120,7 +135,8 @@ def train(
 
     Ctrl-C stops the training at once, and keeps the best model so far.
 
-    Exit codes: 0 a model, 2 wrong usage, 3 no model in time, 130 interrupted before there was a model, 1 other errors.
+    Exit codes: 0 a model, 2 wrong usage, 3 no model in time or memory, 130 interrupted before there was a model,
+    1 other errors.
 
     Example: fitwithin train rows.parquet --target label --time-limit 15m --learner lightgbm --out model.skops
     """
@@ -143,6 +159,7 @@ def train(
             task=task,
             max_classes=max_classes,
             jobs=jobs,
+            memory_limit=parse_memory_limit_option(memory_limit),
             limit_includes_reading=limit_includes_reading,
             use_pickle=unsafe_pickle,
             force=force,

@@ -51,6 +51,8 @@ class TrainOptions:
         The time limit.
     seed, max_classes, jobs : int
         As on the command line.
+    memory_limit : int or None
+        The memory limit in bytes.
     limit_includes_reading, use_pickle, force : bool
         Whether the limit covers reading; whether to store by pickle; whether to replace files.
     """
@@ -68,6 +70,7 @@ class TrainOptions:
     task: str
     max_classes: int
     jobs: int
+    memory_limit: int | None
     limit_includes_reading: bool
     use_pickle: bool
     force: bool

@@ -21,6 +21,7 @@ from fitwithin._cli.options import make_learner
 from fitwithin._cli.summaries import print_training_result, print_training_table
 from fitwithin._cli.train_options import TrainInputs, TrainOptions
 from fitwithin._core.exceptions import NoModelInTime
+from fitwithin._core.memory_limit import format_bytes
 from fitwithin._tabular import (
     EncodedFeatures,
     Encoding,
@@ -96,8 +97,10 @@ def _prepare_data(options: TrainOptions, inputs: TrainInputs, start: float) -> _
 
 def _print_prepared_data(console: Console, options: TrainOptions, prepared: _PreparedData) -> None:
     print_training_table(console, str(options.data), prepared.table, prepared.encoding, prepared.seconds)
+    memory = "" if options.memory_limit is None else f" in at most {format_bytes(options.memory_limit)}"
     print_line(
-        console, f"Training {options.learner} for at most {options.seconds:g} s; Ctrl-C keeps the best model so far."
+        console,
+        f"Training {options.learner} for at most {options.seconds:g} s{memory}; Ctrl-C keeps the best model so far.",
     )
 
 
@@ -117,7 +120,12 @@ def _seconds_for_fit(options: TrainOptions, start: float) -> float:
 def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: float, *, as_json: bool) -> _TrainedModel:
     target = prepared.table.target
     scoring = options.scoring or ("r2" if target.is_regression else "accuracy")
-    settings = {"teacher": options.teacher, "scoring": options.scoring, "random_state": options.seed}
+    settings = {
+        "teacher": options.teacher,
+        "scoring": options.scoring,
+        "memory_limit": options.memory_limit,
+        "random_state": options.seed,
+    }
     # Learners may print, and standard output is for JSON alone.
     with stdout_to_stderr() if as_json else nullcontext():
         model, caught = fit_model(prepared.learner, prepared.features, target, time_limit=seconds, **settings)
@@ -160,6 +168,7 @@ def _describe_model(options: TrainOptions, prepared: _PreparedData, trained: _Tr
             "seed": options.seed,
             "time_limit": options.seconds,
             "time_used": trained.seconds_used,
+            "memory_limit": options.memory_limit,
             "seconds_reading": prepared.seconds,
             "limit_includes_reading": options.limit_includes_reading,
             "test": trained.test_result,

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from fitwithin._core.budget import Budget
+from fitwithin._core.memory_cost import MemoryModel
 from fitwithin._core.records import Round
 
 DEFAULT_GROWTH = 1.1
@@ -104,6 +105,11 @@ class CostModel:
         self._fit_seconds.pop(rows, None)
         self._fit_seconds[rows] = seconds
 
+    @property
+    def knows_first_fit_only(self) -> bool:
+        """Whether one fit was observed, which may have paid for what is paid once, such as a GPU's start."""
+        return len(self._fit_seconds) == 1 and not self._residuals
+
     def observe_exam(self, rows: int, seconds: float) -> None:
         """Learn from an exam."""
         self._exam_seconds_per_row = seconds / rows
@@ -177,7 +183,7 @@ class CostModel:
 
 
 class Outlook:
-    """The seconds that are left, and the seconds that the next requests would take.
+    """The seconds and the memory that are left, and what the next requests would take.
 
     A teacher finds it as ``deck.outlook``.
 
@@ -191,6 +197,8 @@ class Outlook:
         Whether the learner can be told to stop, so that a lesson may be cut short.
     killable : bool, default=True
         Whether a fit that overruns is killed at the deadline.
+    memory : MemoryModel, optional
+        Predicts the memory of lessons, and knows the limit; without one there is none.
 
     Examples
     --------
@@ -207,10 +215,12 @@ class Outlook:
         *,
         can_stop_early: bool = False,
         killable: bool = True,
+        memory: MemoryModel | None = None,
     ) -> None:
         self.can_stop_early = can_stop_early
         self.killable = killable
         self.cost = cost or CostModel()
+        self.memory = memory or MemoryModel()
         self._budget = budget
 
     @property
@@ -238,13 +248,22 @@ class Outlook:
     def may_finish(self, rows: int) -> bool:
         """Whether a round with a lesson of this size has a chance to end in time.
 
-        A fit that can be killed costs nothing but time that is left over, so a chance is enough. One that cannot
-        be killed must be nearly sure to end.
+        A fit that can be killed costs nothing but time that is left over, so a chance is enough, and a second fit
+        always has one. One that cannot be killed must be nearly sure to end.
         """
         prediction = self.cost.predict(rows)
-        if prediction is None:
+        if prediction is None or self.may_try_again:
             return True
         return (prediction.soonest if self.killable else prediction.latest) <= self.seconds_left
+
+    def largest_lesson_rows(self, most: int) -> int:
+        """Return the rows of the largest lesson, up to `most`, whose predicted memory is within the memory limit."""
+        return self.memory.largest_rows(most)
+
+    @property
+    def may_try_again(self) -> bool:
+        """Whether a second lesson is worth a try whatever the first one took, because it can be killed."""
+        return self.killable and self.cost.knows_first_fit_only
 
     @property
     def safety_factor(self) -> float:

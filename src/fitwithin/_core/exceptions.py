@@ -4,6 +4,7 @@
 
     FitwithinError
     ├── NoModelInTime      no model could be trained by the deadline
+    ├── NoModelInMemory    no model could be trained within the memory limit
     ├── LearnerFailed      the learner's process died without an exception
     ├── NoTemporaryFolder  there is no folder for temporary files
     └── UserInputError     a file, column or option that cannot be used, and what to do instead
@@ -12,6 +13,7 @@
 
     Raised by a runner, handled by the session; public for backends of one's own:
     OutOfTime              the deadline came while the learner was at work
+    OutOfMemory            the learner takes more than the memory limit
     LearnerRaised          the learner raised an exception, which it carries
     LearnerDied            the learner's process ended without an exception
 """
@@ -20,6 +22,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+
+from fitwithin._core.memory_limit import format_bytes
 
 
 class FitwithinError(Exception):
@@ -30,6 +34,24 @@ class NoModelInTime(FitwithinError, TimeoutError):
     """No model could be trained by the deadline.
 
     The message says what was tried, how long it took and which limit to try.
+
+    Parameters
+    ----------
+    sentence : str
+        The message.
+    hint : str, default=""
+        What else can be done about it in Python.
+    """
+
+    def __init__(self, sentence: str, hint: str = "") -> None:
+        super().__init__(f"{sentence} {hint}".strip())
+        self.sentence = sentence
+
+
+class NoModelInMemory(FitwithinError, MemoryError):
+    """No model could be trained within the memory limit.
+
+    The message says what the learner took, the limit, the rows, and what to do.
 
     Parameters
     ----------
@@ -98,6 +120,33 @@ class OutOfTime(Exception):
 
     Raised by a `Runner`. Its text, if any, says what was going on besides the learner's own work.
     """
+
+
+class OutOfMemory(Exception):
+    """The learner takes more than the memory limit, and was stopped, or would take more, and was not begun.
+
+    Raised by a `Runner` that can stop its learner. The session raises it in the teacher, at the `Lesson` or `Exam` that
+    it yielded: a teacher that catches it may yield a smaller lesson. Any other ends there.
+
+    Parameters
+    ----------
+    n_bytes, limit : int
+        Bytes that the learner takes, or is expected to, and the limit.
+
+    Examples
+    --------
+    >>> print(OutOfMemory(9_000_000_000, 8_000_000_000))
+    9.0 GB, more than the memory limit of 8.0 GB
+    """
+
+    def __init__(self, n_bytes: int, limit: int) -> None:
+        super().__init__(n_bytes, limit)
+        self.n_bytes = n_bytes
+        self.limit = limit
+
+    def __str__(self) -> str:
+        """Return the figures."""
+        return f"{format_bytes(self.n_bytes)}, more than the memory limit of {format_bytes(self.limit)}"
 
 
 class LearnerRaised(Exception):

@@ -27,7 +27,7 @@ Returns = Literal["best", "last"]
 Purpose = Literal["mistakes", "score", "validation", "holdout"]
 """What an exam is for; see `Exam`."""
 
-StopReason = Literal["time", "all rows", "no mistakes", "on_round", "interrupted", "learner failed"]
+StopReason = Literal["time", "all rows", "no mistakes", "on_round", "interrupted", "learner failed", "memory"]
 """Why a session ended."""
 
 Z_95 = 1.96
@@ -216,6 +216,9 @@ class Round:
         Seconds since the start of `fit` when the model became the best one, or else when the round ended.
     validation_rows : int, default=0
         Validation rows among the examined ones; if there are any, `estimate` comes from them alone.
+    peak_memory : int or None, default=None
+        Most bytes that the learner's process and its children took, without the rows that they share with this
+        process; None if they are unknown.
     """
 
     number: int
@@ -236,6 +239,7 @@ class Round:
     best: bool
     elapsed: float
     validation_rows: int = 0
+    peak_memory: int | None = None
 
     @property
     def is_flattered(self) -> bool:

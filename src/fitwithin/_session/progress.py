@@ -10,6 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Column
 
 from fitwithin._core.budget import Budget
+from fitwithin._core.memory_limit import format_bytes
 from fitwithin._core.records import Round
 
 
@@ -34,7 +35,7 @@ def _one_line(text: str, style: str) -> TextColumn:
 
 
 class ProgressDisplay:
-    """Show a bar over the time, the last round with its rows and estimate, and the current activity.
+    """Show a bar over the time, the last round with its rows, estimate and memory, and the current activity.
 
     Parameters
     ----------
@@ -71,4 +72,6 @@ class ProgressDisplay:
         result = f"round {finished.number}: {finished.rows:,} rows"
         if finished.estimate is not None:
             result += f", {finished.estimate:.3f} [{finished.low:.3f}, {finished.high:.3f}]"
+        if finished.peak_memory is not None:
+            result += f", {format_bytes(finished.peak_memory)}"
         self._progress.update(self._task, result=result)

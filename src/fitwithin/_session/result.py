@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.exceptions import NoModelInTime
+from fitwithin._core.exceptions import NoModelInMemory, NoModelInTime, OutOfMemory
+from fitwithin._core.memory_limit import format_bytes
 from fitwithin._core.records import ClassCounts, Estimate, Round, StopReason
 
 # Least limit, in seconds, that is recommended: the first fit of a program starts a process.
@@ -77,6 +78,31 @@ def no_model_error(budget: Budget, n_rounds: int, status: str) -> NoModelInTime:
         f"No model within the limit of {budget.seconds:g} s: after {elapsed:.2f} s {status}. "
         f"Try a limit of {limit:g} s or more.",
         "Or begin with fewer rows, for example teacher=fitwithin.teachers.TCT(first=100).",
+    )
+
+
+def no_memory_error(stop: OutOfMemory, number: int, activity: str) -> NoModelInMemory:
+    """Return the error for a session whose learner was stopped for its memory before the first model.
+
+    Parameters
+    ----------
+    stop : OutOfMemory
+        The figures.
+    number : int
+        The round.
+    activity : str
+        What the learner did.
+
+    Examples
+    --------
+    >>> print(no_memory_error(OutOfMemory(530_000_000, 512_000_000), 1, "training on 500 rows").sentence)
+    No model within the memory limit of 512 MB: in round 1, training on 500 rows, the learner took 530 MB and was stopped. Allow more memory.
+    """  # noqa: E501  # the output of an example
+    return NoModelInMemory(
+        f"No model within the memory limit of {format_bytes(stop.limit)}: in round {number}, {activity}, the learner "
+        f"took {format_bytes(stop.n_bytes)} and was stopped. Allow more memory.",
+        "Or begin with fewer rows, for example teacher=fitwithin.teachers.TCT(first=100), or let the learner use fewer "
+        "processes.",
     )
 
 

@@ -47,6 +47,8 @@ class OpenRound:
         The model, once it was accepted as the best one and saved.
     saved_at : float or None
         Seconds since the start of `fit` when it was.
+    peak_memory : int or None
+        Most bytes of the learner's process and its children so far, if they are known.
     """
 
     number: int
@@ -65,17 +67,20 @@ class OpenRound:
     handover_seconds: float = 0.0
     fit_seconds: float = 0.0
     exam_seconds: float = 0.0
+    peak_memory: int | None = None
     _fresh: list[Mask] = field(default_factory=list)
 
     def add_fit(self, report: FitReport) -> None:
         """Note the fit."""
         self.handover_seconds += report.handover_seconds
         self.fit_seconds = report.fit_seconds
+        self._add_peak(report.peak_memory)
 
     def add_exam(self, report: ExamReport, fresh: Mask, purpose: Purpose) -> None:
         """Note an exam, and which of its rows were fresh."""
         self.handover_seconds += report.handover_seconds
         self.exam_seconds += report.exam_seconds
+        self._add_peak(report.peak_memory)
         self.validation_rows += len(fresh) if purpose == "validation" else 0
         self._fresh.append(fresh)
         self.estimates = None
@@ -83,6 +88,10 @@ class OpenRound:
     def add_score(self, report: ScoreReport) -> None:
         """Note the time that scoring took."""
         self.exam_seconds += report.seconds
+
+    def _add_peak(self, peak: int | None) -> None:
+        if peak is not None:
+            self.peak_memory = max(peak, self.peak_memory or 0)
 
     @property
     def fresh(self) -> Mask:
@@ -115,6 +124,7 @@ class OpenRound:
             best=self.saved is not None,
             elapsed=elapsed if self.saved_at is None else self.saved_at,
             validation_rows=self.validation_rows,
+            peak_memory=self.peak_memory,
         )
 
 

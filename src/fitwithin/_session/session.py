@@ -9,11 +9,11 @@ import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import Outlook
-from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfTime
+from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.log import LOGGER
 from fitwithin._core.records import Answers, Estimate, Exam, Lesson, OnRound, Round, Rows, StopReason
 from fitwithin._core.target import Labels
-from fitwithin._session.result import SessionResult, no_model_error
+from fitwithin._session.result import SessionResult, no_memory_error, no_model_error
 from fitwithin._session.round_tracker import OpenRound, RoundTracker
 from fitwithin._session.selection import Candidate, ModelSelector
 from fitwithin.backends import Runner
@@ -93,6 +93,8 @@ class Session:
             If the deadline came before the first model.
         LearnerFailed
             If the learner's process died before the first model.
+        NoModelInMemory
+            If the learner took more than the memory limit before the first model.
         """
         try:
             return self._result(self._teach_until_stopped())
@@ -109,6 +111,11 @@ class Session:
         except OutOfTime as error:
             self._status = str(error) or self._status
             reason = "time"
+        except OutOfMemory as error:
+            if self._selector.best is None:
+                raise no_memory_error(error, len(self._tracker.history) + 1, self._activity) from None
+            LOGGER.warning("No further lesson fits the memory: %s.", error)
+            reason = "memory"
         except KeyboardInterrupt:
             if self._selector.best is None:
                 raise
@@ -117,33 +124,46 @@ class Session:
             self._failure = self._describe_or_raise(failure)
             LOGGER.warning("%s", self._failure)
             reason = "learner failed"
-        current = self._tracker.current
-        if current is not None and current.saved is not None:
-            # The round did not end, but its model is saved.
-            overall, fresh_estimate = current.estimates or (None, None)
-            self._close_round(current, current.validation_estimate or overall, fresh_estimate)
+        self._abandon_round()
         return reason
 
     def _carry_out(self, requests: Requests) -> StopReason:
         answers: Answers | None = None
+        refusal: OutOfMemory | None = None
         while True:
             if self._must_save_now():
                 return "on_round" if self._finish_round() else "time"
             try:
                 with self._tracker.timing_choice():
-                    request = requests.send(answers)
+                    request = requests.send(answers) if refusal is None else requests.throw(refusal)
             except StopIteration as end:
                 return "on_round" if self._finish_round() else end.value or "all rows"
+            answers = refusal = None
             rows = self._tracker.check_request(request)
-            if isinstance(request, Exam):
-                answers = self._examine(rows, request)
-                continue
-            if self._finish_round():
-                return "on_round"
-            if not self._may_begin(request, len(rows)):
-                return "time"
-            self._teach(rows, request)
-            answers = None
+            try:
+                if isinstance(request, Exam):
+                    answers = self._examine(rows, request)
+                    continue
+                if self._finish_round():
+                    return "on_round"
+                if not self._may_begin(request, len(rows)):
+                    return "time"
+                self._teach(rows, request)
+            except OutOfMemory as error:
+                if self._selector.best is None:
+                    raise
+                if self._tracker.current is not None:
+                    self.outlook.memory.observe_stop(self._tracker.current.rows)
+                self._abandon_round()
+                refusal = error
+
+    def _abandon_round(self) -> None:
+        """Forget the round under way, which cannot be finished; if its model is saved, note it."""
+        current = self._tracker.current
+        if current is not None and current.saved is not None:
+            overall, fresh_estimate = current.estimates or (None, None)
+            self._close_round(current, current.validation_estimate or overall, fresh_estimate)
+        self._tracker.current = None
 
     def _must_save_now(self) -> bool:
         """Whether the teacher's next choice might outlast the budget, with the new model not saved yet.
@@ -159,20 +179,29 @@ class Session:
         return stops_itself or self.outlook.may_finish(n_rows)
 
     def _teach(self, rows: Rows, lesson: Lesson) -> None:
+        self._check_memory(len(rows))
         self._announce("training on", len(rows))
         prediction = self.outlook.cost.predict(len(rows))
         predicted = None if prediction is None else prediction.fit_seconds
         current = self._tracker.begin(rows, predicted, continues=lesson.batch is not None)
         report = self.runner.fit(rows, lesson.batch, lesson.within)
         current.add_fit(report)
+        self.outlook.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
         self.outlook.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds)
         if self._selector.accepts_every_model:
             # Save it before its exams, which may take long.
             self._save(current)
 
+    def _check_memory(self, n_rows: int) -> None:
+        """Raise `OutOfMemory` if a lesson of this size is expected to take more than the limit."""
+        memory = self.outlook.memory
+        if memory.limit is not None and not memory.fits(n_rows):
+            raise OutOfMemory(max(memory.predict(n_rows) or 0, memory.limit + 1), memory.limit)
+
     def _examine(self, rows: Rows, exam: Exam) -> Answers:
         self._announce("predicting", len(rows))
         report = self.runner.examine(rows, exam.margins)
+        self.outlook.memory.observe_exam(self._current().rows, report.peak_memory)
         self._tracker.add_exam(rows, report, exam.purpose)
         self.outlook.cost.observe_exam(len(rows), report.handover_seconds + report.exam_seconds)
         score = self._score(len(rows)) if exam.purpose in ("score", "validation") else None

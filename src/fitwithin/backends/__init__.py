@@ -1,6 +1,6 @@
 """Backends: where the learner runs."""
 
-from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfTime
+from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._pools import LabeledRows, Pool
 from fitwithin.backends._base import Backend, ExamReport, FitReport, FitSettings, Runner, SavedModel, ScoreReport
 from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal, register_early_stopping
@@ -17,6 +17,7 @@ __all__ = [
     "LabeledRows",
     "LearnerDied",
     "LearnerRaised",
+    "OutOfMemory",
     "OutOfTime",
     "Pool",
     "Process",

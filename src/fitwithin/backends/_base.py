@@ -24,11 +24,16 @@ class FitReport:
         Seconds to bring the rows to the learner, and to train.
     skipped_seconds : float, default=0.0
         Seconds that training would still have taken when it was stopped early.
+    peak_memory, memory_before : int or None, default=None
+        Most bytes of anonymous memory that the learner and its children took during the fit, and those right
+        before it; None if they are unknown.
     """
 
     handover_seconds: float
     fit_seconds: float
     skipped_seconds: float = 0.0
+    peak_memory: int | None = None
+    memory_before: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +48,15 @@ class ExamReport:
         Seconds to bring the rows to the model, and to predict them.
     margins : array of float or None
         Difference between the probabilities of each row's two most probable classes, if requested.
+    peak_memory : int or None, default=None
+        Most bytes of anonymous memory since the start of the last fit; None if they are unknown.
     """
 
     wrong: Mask
     handover_seconds: float
     exam_seconds: float
     margins: Margins | None = None
+    peak_memory: int | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,8 @@ class FitSettings:
         All classes, for learners that are trained by `partial_fit`.
     early_stopping : callable or None
         Fits the learner so that it can be stopped early; None if it cannot.
+    memory_limit : int or None
+        Bytes of anonymous memory that the learner and its children may take; None for no limit.
     """
 
     scoring: Scoring = field(default_factory=Scoring)
@@ -91,6 +101,7 @@ class FitSettings:
     seed: int | None = None
     classes: Array | None = None
     early_stopping: EarlyStoppingFit | None = None
+    memory_limit: int | None = None
 
 
 class SavedModel(Protocol):
@@ -127,7 +138,7 @@ class Runner(Protocol):
     """Run one learner for one session; a context manager.
 
     The session calls `prepare` once. It then calls `fit` any number of times, and after a fit any
-    of `examine`, `score` and `save`. `fit`, `examine`, `score` and `save` raise three exceptions:
+    of `examine`, `score` and `save`. `fit`, `examine`, `score` and `save` raise four exceptions:
 
     - `OutOfTime`, if the budget is spent before the call or while it runs. A killable runner stops
       the learner first. The session makes no further call but `__exit__`.
@@ -136,13 +147,17 @@ class Runner(Protocol):
     - `LearnerDied`, if the learner's process ends without an exception. The text says how, such as
       "it was killed by SIGSEGV". The next `fit` starts a new process.
 
+    - `OutOfMemory`, if the learner and its children take more than `FitSettings.memory_limit`. A
+      killable runner watches them and stops them first; the next `fit` starts a new process. A runner
+      that cannot stop its learner reports the memory, and the session plans by it.
+
     Every other exception is an error of the backend, and ends the session. Models that were saved
     before any of these exceptions can still be loaded.
 
     Attributes
     ----------
     killable : bool
-        Whether the runner can stop a running fit at the deadline.
+        Whether the runner can stop a running fit, at the deadline and over the memory limit.
     """
 
     killable: bool
@@ -178,7 +193,7 @@ class Runner(Protocol):
 
         Raises
         ------
-        OutOfTime, LearnerRaised, LearnerDied
+        OutOfTime, LearnerRaised, LearnerDied, OutOfMemory
             See `Runner`.
         """
         ...
@@ -195,7 +210,7 @@ class Runner(Protocol):
 
         Raises
         ------
-        OutOfTime, LearnerRaised, LearnerDied
+        OutOfTime, LearnerRaised, LearnerDied, OutOfMemory
             See `Runner`.
         """
         ...
@@ -210,7 +225,7 @@ class Runner(Protocol):
 
         Raises
         ------
-        OutOfTime, LearnerRaised, LearnerDied
+        OutOfTime, LearnerRaised, LearnerDied, OutOfMemory
             See `Runner`.
         """
         ...
@@ -220,7 +235,7 @@ class Runner(Protocol):
 
         Raises
         ------
-        OutOfTime, LearnerRaised, LearnerDied
+        OutOfTime, LearnerRaised, LearnerDied, OutOfMemory
             See `Runner`.
         """
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import time
 import traceback
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import LabeledRows, Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._early_stopping import StopSignal
+from fitwithin.backends._memory_use import read_memory_use, reset_peak
 from fitwithin.backends._model_runner import ModelRunner, reissue_warnings, rows_per_piece
 
 
@@ -26,7 +28,12 @@ class Inline:
 
     Inline cannot stop a running fit. The session therefore starts a fit only if the cost model
     predicts that it ends in time. The first fit has no prediction, and a fit that takes longer than
-    predicted returns late. Use `Process` if the deadline is hard.
+    predicted returns late. The same holds for a memory limit: a fit that takes more than predicted is
+    not stopped. Use `Process` if the limits are hard.
+
+    With a memory limit, the memory of a fit is what this process takes beyond what it had at the start.
+    On Linux the peak of this process (`VmHWM`) begins anew with each fit; elsewhere only memory that is
+    kept after a fit is seen.
 
     Parameters
     ----------
@@ -78,6 +85,24 @@ class _PreparedLearner:
     settings: FitSettings
 
 
+class _MemoryGauge:
+    """Measure what this process takes beyond what it had at the start of a session."""
+
+    def __init__(self) -> None:
+        memory = read_memory_use(os.getpid())
+        self._start = 0 if memory is None else memory.now
+
+    def begin_fit(self) -> None:
+        reset_peak(os.getpid())
+
+    def read_peak(self) -> int | None:
+        """Return the peak of the fit; None if it is unknown."""
+        memory = read_memory_use(os.getpid())
+        if memory is None:
+            return None
+        return max(0, memory.now - self._start, memory.peak_resident - memory.file_backed - self._start)
+
+
 class InlineRunner:
     """Run one learner in this process."""
 
@@ -88,6 +113,7 @@ class InlineRunner:
         self._prepared_learner: _PreparedLearner | None = None
         self._newest: ModelRunner | None = None
         self._saved: ModelRunner | None = None
+        self._memory: _MemoryGauge | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -98,12 +124,16 @@ class InlineRunner:
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Store the learner, its pool and settings. The seed is ignored: this process keeps its random state."""
         self._prepared_learner = _PreparedLearner(learner, pool, settings)
+        # Without a limit there is nothing to plan, and the same fit has the same history.
+        self._memory = None if settings.memory_limit is None else _MemoryGauge()
 
     def fit(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
         """Train a fresh copy of the learner, or continue with the newest model."""
         settings = self._prepared.settings
         start = self._budget.elapsed()
         stop_signal = None if within is None else StopSignal(within, clock=self._budget.clock)
+        if self._memory is not None:
+            self._memory.begin_fit()
         training_rows = self._prepared.pool.read(rows)
         fit_start = self._budget.elapsed()
         if batch is None or self._newest is None:
@@ -119,6 +149,8 @@ class InlineRunner:
             handover_seconds=fit_start - start,
             fit_seconds=self._budget.elapsed() - fit_start,
             skipped_seconds=0.0 if stop_signal is None else stop_signal.skipped_seconds,
+            peak_memory=None if self._memory is None else self._memory.read_peak(),
+            memory_before=0,
         )
 
     def examine(self, rows: Rows, margins: bool = False) -> ExamReport:

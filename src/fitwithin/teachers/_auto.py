@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Estimate, Lesson, Returns, Rows, StopReason, examine
 from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._deck import SMALL_POOL_ROWS, Deck, FirstSize, check_fraction
@@ -28,7 +29,8 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     A small first lesson measures the time of training and exams. A trial compares two lessons of the same
     size, one of them with mistakes of the first model. It shows whether emphasis on hard rows helps this
     learner on this data. Then lessons grow as fast as the deadline allows, and the last one fills the time.
-    A learner that can stop early is asked to. For any other learner, lessons leave a safety margin.
+    A learner that can stop early is asked to. For any other learner, lessons leave a safety margin. With a
+    memory limit, lessons are no larger than it allows.
 
     The best model is chosen on validation rows, which are the same for all models and are never taught. A
     model with more rows wins unless its score is clearly lower. The estimate for the user comes from
@@ -81,11 +83,15 @@ def _grow_lessons(state: TeachingState, search: MistakeSearch | None) -> Subgene
         n_rows = choose_next_size(state, search)
         if not n_rows:
             if search is None:
-                return "time"
+                return "memory" if state.lacks_memory else "time"
             search = None
             continue
         last_score, last_size = state.score, len(state.lesson)
-        yield from _teach_larger_lesson(state, search, n_rows)
+        try:
+            yield from _teach_larger_lesson(state, search, n_rows)
+        except OutOfMemory:
+            # The next size follows from what is known now.
+            continue
         has_dropped = last_score is not None and state.score is not None and state.score.value < last_score.value
         if has_dropped or len(state.lesson) == last_size:
             search = None
@@ -94,10 +100,18 @@ def _grow_lessons(state: TeachingState, search: MistakeSearch | None) -> Subgene
 
 def _teach_larger_lesson(state: TeachingState, search: MistakeSearch | None, n_rows: int) -> Subgenerator[None]:
     """Add random rows to the last lesson, and mistakes of the last model if there is a search for them."""
+    lesson = yield from _choose_larger_lesson(state, search, n_rows)
+    try:
+        yield from state.teach_and_validate(lesson)
+    except OutOfMemory:
+        state.deck.discard(np.setdiff1d(lesson, state.lesson))
+        raise
+
+
+def _choose_larger_lesson(state: TeachingState, search: MistakeSearch | None, n_rows: int) -> Subgenerator[Rows]:
     n_new = n_rows - len(state.lesson)
     if search is None:
-        yield from state.teach_and_validate(np.concatenate([state.lesson, state.deck.deal(n_new)]))
-        return
+        return np.concatenate([state.lesson, state.deck.deal(n_new)])
     mistakes = yield from search.find_mistakes(state, n_new)
     min_rows = len(state.lesson) + len(mistakes)
     max_rows = find_largest_size(state, MistakeSearch(0.0))
@@ -105,7 +119,7 @@ def _teach_larger_lesson(state: TeachingState, search: MistakeSearch | None, n_r
         # The search may have taken longer than expected.
         n_rows = max(min_rows, min(n_rows, max_rows))
     random = state.deck.deal(n_rows - min_rows)
-    yield from state.teach_and_validate(np.concatenate([state.lesson, mistakes, random]))
+    return np.concatenate([state.lesson, mistakes, random])
 
 
 # The trial
@@ -135,20 +149,29 @@ def run_trial(state: TeachingState, search: MistakeSearch) -> Subgenerator[bool]
     random = deck.deal(n_new)
     n_exam_rows = state.outlook.affordable_exam_rows(_TRIAL_EXAM_TIME, min(_MAX_TRIAL_EXAM_ROWS, deck.left // 2))
     exam_rows = deck.deal(n_exam_rows)
-    yield from state.teach_and_validate(np.concatenate([first, random]), _TRIAL_LESSON_TIME)
-    without = yield from examine(exam_rows, purpose="score")
-    # If the first model was cut short, the second one gets the same time; otherwise it may finish too.
-    second_time = _TRIAL_LESSON_TIME if state.was_cut_short else 2 * _TRIAL_LESSON_TIME
-    yield from state.teach_and_validate(np.concatenate([first, mistakes, random[len(mistakes) :]]), second_time)
-    with_mistakes = yield from examine(exam_rows, purpose="score")
+    try:
+        reference = yield from _score_lesson(state, np.concatenate([first, random]), exam_rows, _TRIAL_LESSON_TIME)
+        # If the first model was cut short, the second one gets the same time; otherwise it may finish too.
+        second_time = _TRIAL_LESSON_TIME if state.was_cut_short else 2 * _TRIAL_LESSON_TIME
+        with_mistakes = np.concatenate([first, mistakes, random[len(mistakes) :]])
+        score = yield from _score_lesson(state, with_mistakes, exam_rows, second_time)
+    except OutOfMemory:
+        deck.discard(np.setdiff1d(np.concatenate([random, mistakes, exam_rows]), state.lesson))
+        return False
     deck.discard(exam_rows)
-    score, reference = with_mistakes.score, without.score
     if score is None or reference is None or score.value < reference.value - _TRIAL_TOLERANCE * score.standard_error:
         deck.discard(mistakes)
         state.lesson = np.concatenate([first, random])
         return False
     state.lesson = np.concatenate([first, random, mistakes])
     return True
+
+
+def _score_lesson(
+    state: TeachingState, lesson: Rows, exam_rows: Rows, time_fraction: float
+) -> Subgenerator[Estimate | None]:
+    yield from state.teach_and_validate(lesson, time_fraction)
+    return (yield from examine(exam_rows, purpose="score")).score
 
 
 def _choose_trial_size(state: TeachingState, search: MistakeSearch) -> int:
@@ -160,6 +183,7 @@ def _choose_trial_size(state: TeachingState, search: MistakeSearch) -> int:
     n_rows = min(max(deck.size // _TRIAL_ONE_IN, min_rows), deck.left // 3)
     fit_limit = _TRIAL_LESSON_TIME / 2 * outlook.seconds_left
     search_limit = _TRIAL_SEARCH_TIME * outlook.seconds_left
+    n_rows = outlook.largest_lesson_rows(n_rows)
     while n_rows > _MIN_TRIAL_NEW_ROWS and not outlook.can_stop_early and outlook.fit_seconds(n_rows) > fit_limit:
         n_rows = int(0.8 * n_rows)
     n_new = n_rows - len(state.lesson)
@@ -177,19 +201,23 @@ _MIN_GROWTH = 1.25  # times the rows of the last lesson; a smaller lesson is not
 _FILL_TIME = 1.1  # for the largest lesson of a learner that can stop early
 _EMPHASIS_FILL_TIME = 0.95  # the same with emphasis: a booster that is cut short fits hard rows poorly
 _UNSTOPPABLE_FILL_TIME = 0.95  # for any other learner, where a safety margin would leave no lesson worth its time
+_SECOND_TRY_TIME = 0.1  # of the time limit; with more left, a second lesson is tried whatever the first one took
 _MUCH_TIME = 0.3  # of the time limit; with more left, a lesson that will be cut short is better than none
 
 
 def choose_next_size(state: TeachingState, search: MistakeSearch | None) -> int:
     """Return the rows of the next lesson: a step, or as many as fill the time; 0 if none is worth its time."""
     outlook, last_size = state.outlook, len(state.lesson)
+    if state.lacks_memory:
+        return 0
     largest = find_largest_size(state, search)
     if largest < _MIN_GROWTH * last_size and outlook.killable and not outlook.can_stop_early:
         largest = find_largest_size(state, search, _UNSTOPPABLE_FILL_TIME)
     if largest < min(_MIN_GROWTH * last_size, state.max_rows):
         # A lesson that cannot finish anyway may as well hold more rows.
         can_be_cut_short = outlook.can_stop_early and outlook.seconds_left > _MUCH_TIME * state.time_limit
-        return min(_MAX_STEP_GROWTH * last_size, state.max_rows) if can_be_cut_short else 0
+        is_worth_a_try = can_be_cut_short or _may_be_faster_now(state)
+        return min(_MAX_STEP_GROWTH * last_size, state.max_rows) if is_worth_a_try else 0
     if search is None and outlook.can_stop_early:
         return largest
     step = min(_MAX_STEP_GROWTH * last_size, largest // 2)
@@ -197,6 +225,16 @@ def choose_next_size(state: TeachingState, search: MistakeSearch | None) -> int:
     step_seconds = outlook.fit_seconds(step) + _seconds_besides_fit(state, search, step)
     is_worth_it = step > _MIN_STEP_GROWTH * last_size and step_seconds < step_time * outlook.seconds_left
     return step if is_worth_it else largest
+
+
+def _may_be_faster_now(state: TeachingState) -> bool:
+    """Whether the first lesson may have paid for what is paid once, such as a GPU's start, and a second is worth a try.
+
+    A learner that can stop early would end it with a poor model instead of being killed.
+    """
+    outlook = state.outlook
+    has_time = outlook.seconds_left > _SECOND_TRY_TIME * state.time_limit
+    return outlook.may_try_again and not outlook.can_stop_early and has_time
 
 
 def find_largest_size(state: TeachingState, search: MistakeSearch | None, fill_time: float | None = None) -> int:
@@ -314,7 +352,16 @@ class TeachingState:
 
     @property
     def max_rows(self) -> int:
-        """Rows of the largest possible lesson."""
+        """Rows of the largest lesson that the rows left and the memory allow."""
+        return self.outlook.largest_lesson_rows(self._n_usable)
+
+    @property
+    def lacks_memory(self) -> bool:
+        """Whether the memory limit allows no lesson that is larger than the last one by enough."""
+        return self.max_rows < min(_MIN_GROWTH * len(self.lesson), self._n_usable)
+
+    @property
+    def _n_usable(self) -> int:
         return len(self.lesson) + self.deck.left
 
     def enlarge_validation_set(self) -> Subgenerator[None]:

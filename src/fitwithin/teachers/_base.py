@@ -24,6 +24,7 @@ class Teacher(Protocol):
     to have the newest model predict rows, and is sent the `Answers`. It sees row numbers and answers,
     never data, models or a clock. ``deck.outlook`` tells what it can afford; it may also ignore the time,
     since the session stops it at the deadline. It returns a `StopReason` when no rows are left to teach.
+    A request that takes more than the memory limit raises `fitwithin.backends.OutOfMemory` at its yield.
 
     Attributes
     ----------

@@ -23,15 +23,19 @@ from fitwithin.backends import (
     FitSettings,
     LearnerDied,
     LearnerRaised,
+    OutOfMemory,
     OutOfTime,
     Runner,
     SavedModel,
 )
 from fitwithin.testing._clock import FakeClock
-from fitwithin.testing._learners import AwkwardClassifier
+from fitwithin.testing._learners import AwkwardClassifier, HungryClassifier
 
 LONG_SECONDS = 60.0
 """A time limit that no test reaches, a cold start on a busy machine included."""
+
+MEGABYTE = 1_000_000
+
 
 GATHER_LIMIT_BYTES = 20_000_000
 """Bytes that a backend may gather at a time: our own gather 16 MiB."""
@@ -78,11 +82,14 @@ def make_pool(n_rows: int = 200, *, dtype: Any = np.float32, order: Any = "C") -
     return TablePool(X, Labels.encode(np.array(["a", "b", "c"])[np.arange(n_rows) % 3]))
 
 
-def open_runner(backend: Backend, learner: Any, pool: TablePool, seconds: float = LONG_SECONDS) -> Runner:
+def open_runner(
+    backend: Backend, learner: Any, pool: TablePool, seconds: float = LONG_SECONDS, memory_limit: int | None = None
+) -> Runner:
     """Return a runner that is prepared for a learner and a pool, to be entered."""
     runner = backend.open(Budget(seconds, clock=backend.clock))
     try:
-        runner.prepare(learner, pool, FitSettings(seed=0, classes=getattr(pool.y, "classes", None)))
+        classes = getattr(pool.y, "classes", None)
+        runner.prepare(learner, pool, FitSettings(seed=0, classes=classes, memory_limit=memory_limit))
     except BaseException:
         runner.__exit__()
         raise
@@ -340,6 +347,40 @@ class KillableBackendContract(BackendContract):
             except (LearnerDied, OutOfTime) as error:
                 return saved, error
         raise AssertionError("the learner was not stopped")
+
+    def test_a_fit_reports_the_memory_that_the_learner_took(self) -> None:
+        """With the memory before it, whether there is a limit or not, and each fit its own."""
+        pool = make_pool()
+        for memory_limit in (None, 100_000 * MEGABYTE):
+            with open_runner(self.make(), HungryClassifier(100_000), pool, memory_limit=memory_limit) as runner:
+                # A row has 12 bytes.
+                small, large, again = (runner.fit(np.arange(rows)) for rows in (10, 200, 10))
+                examined = runner.examine(np.arange(10))
+            growth = [(report.peak_memory or 0) - (report.memory_before or 0) for report in (small, large, again)]
+            # The first fit may import the learner's library.
+            assert 8 * MEGABYTE <= growth[0] < 500 * MEGABYTE
+            assert 200 * MEGABYTE <= growth[1] < 340 * MEGABYTE
+            assert growth[2] < 100 * MEGABYTE
+            assert (examined.peak_memory or 0) >= (again.memory_before or 0) > 0
+
+    def test_a_learner_that_takes_more_than_the_memory_limit_is_stopped(self) -> None:
+        """Soon enough that little more is taken. The model before can be loaded, and the runner used again."""
+        pool, learner = make_pool(), HungryClassifier(1_000_000)
+        with open_runner(self.make(), learner, pool) as runner:
+            memory_limit = (runner.fit(np.arange(10)).peak_memory or 0) + 200 * MEGABYTE
+        with open_runner(self.make(), learner, pool, memory_limit=memory_limit) as runner:
+            runner.fit(np.arange(10))
+            saved = runner.save()
+            try:
+                runner.fit(np.arange(200))
+            except OutOfMemory as stopped:
+                assert stopped.limit == memory_limit < stopped.n_bytes < memory_limit + 200 * MEGABYTE
+            else:
+                raise AssertionError("the learner was not stopped")
+            runner.fit(np.arange(10))
+            assert runner.examine(np.arange(10)).wrong.shape == (10,)
+        assert saved.load().predict(pool.X[:1]).shape == (1,)
+        saved.discard()
 
     def test_the_end_of_the_learners_process_is_described_by_its_cause(self) -> None:
         """A signal by its name, an exit by its code."""

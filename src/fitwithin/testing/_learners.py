@@ -1,4 +1,4 @@
-"""A learner that misbehaves on purpose, in every known way to miss a deadline."""
+"""Learners that misbehave on purpose: in every known way to miss a deadline, or by the memory that they take."""
 
 from __future__ import annotations
 
@@ -107,6 +107,39 @@ TROUBLES: Mapping[str, Callable[[AwkwardClassifier], None]] = {
     "starts a session": _start_own_session,
 }
 """Values of `AwkwardClassifier.trouble`, and the function that each calls."""
+
+
+class HungryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """Naive Bayes that takes much memory while it fits, in proportion to its rows.
+
+    Parameters
+    ----------
+    bytes_per_byte : float, default=50
+        Bytes that it takes for each byte of its rows.
+
+    Examples
+    --------
+    >>> from fitwithin.testing import HungryClassifier
+    >>> HungryClassifier().fit([[0.0], [1.0]], [0, 1]).predict([[0.0]])
+    array([0])
+    """
+
+    def __init__(self, bytes_per_byte: float = 50) -> None:
+        self.bytes_per_byte = bytes_per_byte
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Take memory, fit, and give it back."""
+        # Ones, not zeros: the system gives out memory when it is written to.
+        ballast = np.ones(int(self.bytes_per_byte * np.asarray(X).nbytes), dtype=np.uint8)
+        self.model_ = GaussianNB().fit(X, y)
+        self.classes_ = self.model_.classes_
+        del ballast
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predict."""
+        labels: Array = self.model_.predict(X)
+        return labels
 
 
 class AwkwardClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types

@@ -19,6 +19,7 @@ class FittedEstimator(Protocol):
     stop_reason_: str
     time_limit_: float
     time_used_: float
+    memory_limit_: int | None
     n_rows_in_: int
     n_rows_taught_: int
     score_estimate_: tuple[float, float, float] | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
+from fitwithin._core.memory_limit import format_bytes
 from fitwithin._core.records import Round
 from fitwithin.viz._html import HtmlColumn, html_table
 
@@ -88,6 +89,7 @@ HISTORY_COLUMNS: tuple[HtmlColumn[Round], ...] = tuple(
         ("seconds_handover", "transfer", "seconds to bring rows to the learner", _format_seconds),
         ("seconds_choose", "choose rows", "seconds to choose the rows", _format_seconds),
         ("seconds_model", "save model", "seconds to save the model", _format_seconds),
+        ("peak_memory", "memory", "most memory of the learner's process and its children", format_bytes),
     )
 )
 """The columns of the table of rounds."""

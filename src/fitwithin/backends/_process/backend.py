@@ -15,13 +15,14 @@ import cloudpickle
 import numpy as np
 
 from fitwithin._core.budget import Budget, Clock
-from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfTime
+from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._model_runner import reissue_warnings
 from fitwithin.backends._process.fork_host import ForkHost
 from fitwithin.backends._process.learner_modules import find_modules
+from fitwithin.backends._process.memory_watch import MemoryWatch
 from fitwithin.backends._process.protocol import (
     ErrorReply,
     ExamRequest,
@@ -53,10 +54,12 @@ class WorkerConnection(Protocol):
 
     pid: int
 
-    def request(self, request: Request, files: Sequence[SharedFile] = ()) -> Reply | ErrorReply:
+    def request(
+        self, request: Request, files: Sequence[SharedFile] = (), watch: MemoryWatch | None = None
+    ) -> Reply | ErrorReply:
         """Send a request, with the files that it names no path for, and return the reply.
 
-        Raises TimeoutError at the deadline, or LearnerDied.
+        Raises TimeoutError at the deadline, OutOfMemory if the watch sees too much, or LearnerDied.
         """
         ...
 
@@ -136,6 +139,7 @@ class _PreparedProcess:
 
     rows: SharedRows
     setup: WorkerSetup
+    memory_limit: int | None
 
 
 class ProcessRunner:
@@ -149,6 +153,7 @@ class ProcessRunner:
         self._prepared_process: _PreparedProcess | None = None
         self._learner: WorkerConnection | None = None
         self._loader: WorkerConnection | None = None
+        self._watch: MemoryWatch | None = None
         self._resting_bytes: list[int] = []
         self._warnings: list[WarningMessage] = []
 
@@ -170,7 +175,7 @@ class ProcessRunner:
         surroundings = Surroundings.current()
         rows = share_rows(pool, self._budget, self._host.folder)
         setup = WorkerSetup(pickled_learner, rows.layout, surroundings, settings.seed)
-        self._prepared_process = _PreparedProcess(rows, setup)
+        self._prepared_process = _PreparedProcess(rows, setup, settings.memory_limit)
 
     def fit(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
         """Train a fresh copy of the learner, or continue with the newest model."""
@@ -182,8 +187,11 @@ class ProcessRunner:
                 self._end_learner()
             if self._learner is None:
                 self._learner = self._host.start_worker(self._prepared.setup, shared.files)
+                self._watch = MemoryWatch(self._learner.pid, self._prepared.memory_limit)
         if within is not None:
             within -= self._budget.elapsed() - start
+        if self._watch is not None:
+            self._watch.begin()
         reply = self._request(FitRequest(selection, batch, within))
         pickled_warnings, skipped_seconds, resting_bytes = reply.value
         self._resting_bytes.append(resting_bytes)
@@ -192,6 +200,8 @@ class ProcessRunner:
             handover_seconds=self._budget.elapsed() - start - reply.seconds,
             fit_seconds=reply.seconds,
             skipped_seconds=skipped_seconds,
+            peak_memory=None if self._watch is None else self._watch.peak,
+            memory_before=None if self._watch is None else self._watch.before,
         )
 
     @property
@@ -215,7 +225,13 @@ class ProcessRunner:
         reply = self._request(ExamRequest(selection, margins))
         wrong_bits, found_margins = reply.value
         wrong = np.unpackbits(np.frombuffer(wrong_bits, np.uint8), count=len(rows)).astype(np.bool_)
-        return ExamReport(wrong, self._budget.elapsed() - start - reply.seconds, reply.seconds, found_margins)
+        return ExamReport(
+            wrong=wrong,
+            handover_seconds=self._budget.elapsed() - start - reply.seconds,
+            exam_seconds=reply.seconds,
+            margins=found_margins,
+            peak_memory=None if self._watch is None else self._watch.peak,
+        )
 
     def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model in the process that examined it."""
@@ -264,14 +280,20 @@ class ProcessRunner:
         if self._learner is None:
             raise RuntimeError("fit() must be called before examine(), score() and save().")
         try:
-            return self._ask(self._learner, request, files)
-        except LearnerDied:
+            return self._ask(self._learner, request, files, self._watch)
+        except (LearnerDied, OutOfMemory):
             self._end_learner()
             raise
 
-    def _ask(self, worker: WorkerConnection, request: Request, files: Sequence[SharedFile]) -> Reply:
+    def _ask(
+        self,
+        worker: WorkerConnection,
+        request: Request,
+        files: Sequence[SharedFile],
+        watch: MemoryWatch | None = None,
+    ) -> Reply:
         with self._until_deadline():
-            reply = worker.request(request, files)
+            reply = worker.request(request, files, watch)
         if isinstance(reply, ErrorReply):
             raise LearnerRaised(_unpickle_error(reply), reply.traceback)
         return reply

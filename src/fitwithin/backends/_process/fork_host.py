@@ -17,6 +17,7 @@ import psutil
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
+from fitwithin.backends._process.memory_watch import MemoryWatch
 from fitwithin.backends._process.protocol import (
     MAX_CONTROL_BYTES,
     MIN_TIMEOUT_SECONDS,
@@ -123,14 +124,19 @@ class ForkedWorker:
         self._channel = channel
         self._budget = budget
 
-    def request(self, request: Request, files: Sequence[SharedFile] = ()) -> Reply | ErrorReply:
-        """Send a request and return the reply; raise TimeoutError, or LearnerDied."""
+    def request(
+        self, request: Request, files: Sequence[SharedFile] = (), watch: MemoryWatch | None = None
+    ) -> Reply | ErrorReply:
+        """Send a request and return the reply; raise TimeoutError, OutOfMemory, or LearnerDied."""
         channel, budget = self._channel, self._budget
         # If the process is gone already, waiting for its reply tells how it ended.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             channel.send(request, budget.remaining(), [file.fd for file in files])
         while not channel.has_message:
-            ready = wait_readable([channel.fileno(), self._server.control.fileno()], budget.remaining())
+            timeout = budget.remaining() if watch is None else min(budget.remaining(), watch.look_seconds)
+            ready = wait_readable([channel.fileno(), self._server.control.fileno()], timeout)
+            if watch is not None:
+                watch.look()
             if not ready:
                 # The deadline goes by the budget's clock, which a study pauses.
                 budget.raise_if_spent()

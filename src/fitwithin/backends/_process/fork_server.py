@@ -23,6 +23,7 @@ from collections.abc import Collection
 
 import psutil
 
+from fitwithin.backends._process.oom_priority import become_first_oom_choice
 from fitwithin.backends._process.parent_watch import ParentWatch
 from fitwithin.backends._process.protocol import (
     MAX_CONTROL_BYTES,
@@ -173,6 +174,7 @@ class ForkServer:
         """Turn this fork into a worker; never returns."""
         try:
             os.setpgid(0, 0)
+            become_first_oom_choice()
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             signal.set_wakeup_fd(-1)
             for name in (*_IGNORED_SIGNALS, signal.SIGCHLD):

@@ -16,6 +16,7 @@ import psutil
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
 from fitwithin.backends._process.local_port import LocalPort, Secret
+from fitwithin.backends._process.memory_watch import MemoryWatch
 from fitwithin.backends._process.protocol import (
     BeginSession,
     Channel,
@@ -113,18 +114,24 @@ class WorkerHandle:
             with contextlib.suppress(OSError):
                 self._channel.send(ImportModules(module_search_path(), modules), _IMPORT_ORDER_SECONDS)
 
-    def receive(self, channel: Channel, budget: Budget) -> Any:
-        """Return the worker's next message; raise TimeoutError, or EOFError if it has ended."""
+    def receive(self, channel: Channel, budget: Budget, watch: MemoryWatch | None = None) -> Any:
+        """Return the worker's next message; raise TimeoutError, OutOfMemory, or EOFError if it has ended."""
+        poll_seconds = _ALIVE_POLL_SECONDS
         while not channel.has_message:
             # A process that the learner started may hold the socket open after the end of the worker.
             alive = self.alive
+            if watch is not None:
+                watch.look()
+                poll_seconds = min(_ALIVE_POLL_SECONDS, watch.look_seconds)
             try:
-                channel.wait_and_read(min(budget.remaining(), _ALIVE_POLL_SECONDS))
+                channel.wait_and_read(min(budget.remaining(), poll_seconds))
             except TimeoutError:
                 # The deadline goes by the budget's clock, which a study pauses.
                 budget.raise_if_spent()
                 if not alive:
                     raise EOFError from None
+        if watch is not None:
+            watch.look()
         return channel.receive()
 
     @property
@@ -230,13 +237,15 @@ class SpawnedConnection:
         with self._describing_end():
             self._handle.connect(self._budget).send(message, self._budget.remaining())
 
-    def request(self, request: Request, files: Sequence[SharedFile] = ()) -> Reply | ErrorReply:
-        """Send a request and return the reply; raise TimeoutError, or LearnerDied."""
+    def request(
+        self, request: Request, files: Sequence[SharedFile] = (), watch: MemoryWatch | None = None
+    ) -> Reply | ErrorReply:
+        """Send a request and return the reply; raise TimeoutError, OutOfMemory, or LearnerDied."""
         budget = self._budget
         with self._describing_end():
             channel = self._handle.connect(budget)
             channel.send(request, budget.remaining())
-            reply: Reply | ErrorReply = self._handle.receive(channel, budget)
+            reply: Reply | ErrorReply = self._handle.receive(channel, budget, watch)
             return reply
 
     def stop(self) -> None:

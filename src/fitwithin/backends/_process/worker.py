@@ -26,8 +26,10 @@ import psutil
 
 from fitwithin.backends._base import FitSettings
 from fitwithin.backends._early_stopping import StopSignal
+from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process.local_port import SECRET_BYTES, Secret, connect_to_port
+from fitwithin.backends._process.oom_priority import become_first_oom_choice
 from fitwithin.backends._process.parent_watch import ParentWatch
 from fitwithin.backends._process.protocol import (
     BeginSession,
@@ -121,7 +123,7 @@ class Worker:
         """Train a fresh copy of the learner, or continue with the newest model."""
         if request.batch is None:
             self._forget_model()
-        resting_bytes = _anonymous_bytes()
+        memory = read_memory_use(os.getpid())
         # As in a new process: nothing that an earlier lesson changed is seen by this one.
         self._setup.surroundings.apply()
         _seed_global_state(self._setup.seed)
@@ -135,7 +137,9 @@ class Worker:
         else:
             self._newest.partial_fit(rows, request.batch, settings.classes)
         caught = cloudpickle.dumps([_to_portable(warning) for warning in self._newest.warnings])
-        return self._reply((caught, 0.0 if stop_signal is None else stop_signal.skipped_seconds, resting_bytes))
+        return self._reply(
+            (caught, 0.0 if stop_signal is None else stop_signal.skipped_seconds, 0 if memory is None else memory.now)
+        )
 
     def _forget_model(self) -> None:
         """Release the memory of the model before, and of the garbage that it leaves."""
@@ -205,12 +209,6 @@ class Worker:
         return Reply(value, seconds)
 
 
-def _anonymous_bytes() -> int:
-    """Return the memory that this process holds alone."""
-    memory = psutil.Process().memory_info()
-    return int(memory.rss - getattr(memory, "shared", 0))
-
-
 def _return_free_memory() -> None:
     """Give memory that was freed back to the system, where the C library can."""
     with contextlib.suppress(AttributeError, OSError):
@@ -255,6 +253,7 @@ def main(inherited: int | None, port: int | None, parent_pid: int, idle_seconds:
     idle_seconds : float
         Seconds without a session after which to end.
     """
+    become_first_oom_choice()
     worker = SpawnedWorker()
     threading.Thread(target=worker.end_with_parent, args=(parent_pid,), daemon=True).start()
     with contextlib.suppress(EOFError, OSError):

@@ -72,6 +72,8 @@ def _select_pictures(estimator: FittedEstimator) -> Iterator[ReportPicture]:
         yield _CLASSES_TAUGHT
     if any(finished.predicted_fit is not None for finished in rounds):
         yield _FIT_TIMES
+    if any(finished.peak_memory is not None for finished in rounds):
+        yield _MEMORY_USED
 
 
 def _learning_curve_picture(estimator: FittedEstimator) -> ReportPicture:
@@ -125,6 +127,15 @@ _FIT_TIMES = ReportPicture(
     "Predicted and actual fit time",
     "Below the line a fit was faster than predicted from the fits before it.",
     "Actual against predicted seconds of the fits",
+)
+
+
+_MEMORY_USED = ReportPicture(
+    viz.memory_used,
+    3.4,
+    "Memory of the learner",
+    "The most memory that the learner's process and its children took in each round.",
+    "Memory against training rows",
 )
 
 

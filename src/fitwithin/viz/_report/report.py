@@ -102,7 +102,7 @@ def _learner_name(model: Any) -> str:
 
 
 def _pictures_section(estimator: FittedEstimator) -> PageSection:
-    introduction = "How the score grew, where the time went, and what the models were trained on."
+    introduction = "How the score grew, where time and memory went, and what the models were trained on."
     return PageSection("Pictures", introduction, render_pictures(estimator))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fitwithin._core.environment import Environment, library_versions
+from fitwithin._core.memory_limit import format_bytes
 from fitwithin.viz._fitted_estimator import FittedEstimator, find_best_round, score_name
 from fitwithin.viz._html import escape_text, make_scrollable
 
@@ -16,12 +17,14 @@ _STOP_REASONS = {
     "on_round": "on_round returned True",
     "interrupted": "it was interrupted",
     "learner failed": "the learner failed in a later round",
+    "memory": "the memory limit allowed no larger fit",
 }
 
 
 def summarize_fit(estimator: FittedEstimator) -> list[str]:
-    """Return a paragraph each about the score, the time limit and the returned model."""
-    return [_describe_score(estimator), _describe_time(estimator), _describe_model(estimator)]
+    """Return a paragraph each about the score, the time limit, the memory if it is known, and the returned model."""
+    paragraphs = _describe_score, _describe_time, _describe_memory, _describe_model
+    return [text for describe in paragraphs if (text := describe(estimator))]
 
 
 def _describe_score(estimator: FittedEstimator) -> str:
@@ -43,6 +46,15 @@ def _describe_time(estimator: FittedEstimator) -> str:
     if used <= limit:
         return f"The time limit was kept: {used:.2f} s of {limit:g} s."
     return f"The time limit of {limit:g} s was missed by {used - limit:.2f} s: the fit took {used:.2f} s."
+
+
+def _describe_memory(estimator: FittedEstimator) -> str:
+    peaks = [finished.peak_memory for finished in estimator.history_ if finished.peak_memory is not None]
+    if not peaks:
+        return ""
+    taken = f"The learner took at most {format_bytes(max(peaks))} of memory"
+    limit = estimator.memory_limit_
+    return f"{taken}." if limit is None else f"{taken}, with a limit of {format_bytes(limit)}."
 
 
 def _describe_model(estimator: FittedEstimator) -> str:

@@ -1,0 +1,159 @@
+"""The memory limit: text to bytes, and the memory of the machine or of the memory group that we are in."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from collections.abc import Iterator
+from numbers import Real
+from pathlib import Path, PurePosixPath
+
+import psutil
+
+MemoryLimit = float | str
+"""Bytes, or text such as "8GB", "512MiB", "50%"."""
+
+
+_BYTES = {
+    "b": 1,
+    "kb": 1_000,
+    "mb": 1_000**2,
+    "gb": 1_000**3,
+    "tb": 1_000**4,
+    "kib": 1 << 10,
+    "mib": 1 << 20,
+    "gib": 1 << 30,
+    "tib": 1 << 40,
+}
+
+
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?i?b|%)")
+
+
+_ACCEPTED = 'bytes (8_000_000_000), text such as "8GB" or "512MiB", or "50%" of the memory'
+
+
+def parse_memory_limit(memory_limit: MemoryLimit) -> int:
+    """Return the bytes of a memory limit.
+
+    Parameters
+    ----------
+    memory_limit : int, float or str
+        For example 8_000_000_000, ``"8GB"``, ``"512MiB"``, or ``"50%"`` of `available_memory`.
+
+    Returns
+    -------
+    int
+        A positive number of bytes.
+
+    Raises
+    ------
+    ValueError
+        If the limit is not positive and finite, cannot be read, or is above 100 %.
+
+    Examples
+    --------
+    >>> parse_memory_limit("8GB"), parse_memory_limit("1.5 MiB")
+    (8000000000, 1572864)
+    """
+    n_bytes = _read_amount(memory_limit)
+    if n_bytes is None or not math.isfinite(n_bytes) or n_bytes < 1:
+        raise ValueError(f"memory_limit must be positive and finite: {_ACCEPTED}; got {memory_limit!r}.")
+    return int(n_bytes)
+
+
+def _read_amount(memory_limit: MemoryLimit) -> float | None:
+    if isinstance(memory_limit, str):
+        return _read_amount_text(memory_limit.strip().lower())
+    if isinstance(memory_limit, Real) and not isinstance(memory_limit, bool):
+        with contextlib.suppress(OverflowError):
+            return float(memory_limit)
+    return None
+
+
+def _read_amount_text(text: str) -> float | None:
+    match = _AMOUNT.fullmatch(text)
+    if match is None:
+        return None
+    number, unit = float(match[1]), match[2]
+    if unit != "%":
+        return number * _BYTES[unit] if unit in _BYTES else None
+    return available_memory() * number / 100 if number <= 100 else None
+
+
+def format_bytes(n_bytes: float) -> str:
+    """Write a number of bytes with two or three significant figures.
+
+    Examples
+    --------
+    >>> format_bytes(512), format_bytes(1_234_000), format_bytes(24e9)
+    ('512 B', '1.2 MB', '24 GB')
+    """
+    units = ["B", "kB", "MB", "GB", "TB"]
+    while n_bytes >= 999.5 and len(units) > 1:
+        n_bytes /= 1_000
+        del units[0]
+    unit = units[0]
+    return f"{n_bytes:.1f} {unit}" if n_bytes < 9.95 and unit != "B" else f"{n_bytes:.0f} {unit}"
+
+
+def available_memory(root: Path = Path("/")) -> int:
+    """Return the bytes of the machine's memory, or the limit of the memory group that we are in, if that is less.
+
+    Groups are nested: the smallest limit on the way up counts. Other systems than Linux have none.
+
+    Parameters
+    ----------
+    root : Path
+        Where to look for `proc` and for the files of the groups.
+    """
+    return min([int(psutil.virtual_memory().total), *_group_limits(root)])
+
+
+def _group_limits(root: Path) -> Iterator[int]:
+    """Yield the limits of the memory group of this process and of the groups above it, cgroup versions 1 and 2."""
+    mounts = dict(_memory_mounts(root))
+    for line in _read_lines(root / "proc/self/cgroup"):
+        hierarchy, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if hierarchy == "0":
+            kind, file = "cgroup2", "memory.max"
+        elif "memory" in controllers.split(","):
+            kind, file = "cgroup", "memory.limit_in_bytes"
+        else:
+            continue
+        if kind not in mounts:
+            continue
+        mounted_group, mount_point = mounts[kind]
+        folder = mount_point / _relative_group(path, mounted_group)
+        for group in (folder, *folder.parents):
+            # Without a limit the file says "max" (version 2) or a number beyond every memory (version 1).
+            yield from (int(text) for text in _read_lines(group / file) if text.isdigit())
+            if group == mount_point:
+                break
+
+
+def _memory_mounts(root: Path) -> Iterator[tuple[str, tuple[str, Path]]]:
+    """Yield the type of each mounted hierarchy of memory groups, the group that is mounted, and where."""
+    for line in _read_lines(root / "proc/self/mountinfo"):
+        fields, _, rest = line.partition(" - ")
+        kind, *_, options = rest.split(" ")
+        if kind == "cgroup2" or (kind == "cgroup" and "memory" in options.split(",")):
+            group, mount_point = fields.split(" ")[3:5]
+            yield kind, (group, root / mount_point.lstrip("/"))
+
+
+def _relative_group(path: str, mounted_group: str) -> str:
+    """Return the path of a group below the mounted one; a container may see only its own group, mounted as the top."""
+    try:
+        return str(PurePosixPath(path).relative_to(mounted_group))
+    except ValueError:
+        return path.lstrip("/")
+
+
+def _read_lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []

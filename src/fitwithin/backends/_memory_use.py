@@ -1,0 +1,119 @@
+"""Anonymous memory of a process: memory that no file backs, so that the system cannot take it back."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from dataclasses import dataclass
+
+import psutil
+
+_FIELD = re.compile(rb"^(VmHWM|VmRSS|RssAnon|RssFile|RssShmem|VmSwap):\s*(\d+) kB", re.MULTILINE)
+
+_EXACT_FIELD = re.compile(rb"^(?:Pss_Anon|SwapPss):\s*(\d+) kB", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """Bytes of anonymous memory of one process, swapped out or not.
+
+    Parameters
+    ----------
+    now : int
+        At present.
+    peak_resident : int
+        At most since the process started, or since `reset_peak`, memory with a file behind it included.
+    file_backed : int
+        Resident memory with a file behind it at present: programs, and rows that processes share.
+    """
+
+    now: int
+    peak_resident: int
+    file_backed: int
+
+
+def read_memory_use(pid: int) -> MemoryUse | None:
+    """Return the anonymous memory of a process, in about 50 microseconds on Linux; None if the process is gone."""
+    if sys.platform != "linux":
+        return _read_by_psutil(pid)
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            fields = {name: int(number) << 10 for name, number in _FIELD.findall(file.read())}
+    except OSError:
+        return None
+    if b"VmRSS" not in fields:
+        # A process that has ended, and was not waited for yet.
+        return None
+    # A sandbox such as gVisor does not tell anonymous memory from other memory.
+    now = fields.get(b"RssAnon", fields[b"VmRSS"]) + fields.get(b"VmSwap", 0)
+    return MemoryUse(now, fields.get(b"VmHWM", 0), fields.get(b"RssFile", 0) + fields.get(b"RssShmem", 0))
+
+
+def _read_by_psutil(pid: int) -> MemoryUse | None:
+    try:
+        process = psutil.Process(pid)
+        # Windows counts it as `private`; elsewhere it is the memory that no other process shares.
+        now = getattr(process.memory_info(), "private", None)
+        now = int(process.memory_full_info().uss if now is None else now)
+    except psutil.Error:
+        return None
+    return MemoryUse(now, now, 0)
+
+
+def read_exact_memory(pid: int) -> int:
+    """Return the anonymous memory of a process, pages that several processes share divided among them.
+
+    It takes a few milliseconds for each GB. Where the system cannot tell, it is the plain memory.
+    """
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+        return sum(int(number) << 10 for number in _EXACT_FIELD.findall(file.read()))
+    memory = read_memory_use(pid)
+    return 0 if memory is None else memory.now
+
+
+def reset_peak(pid: int) -> None:
+    """Let `MemoryUse.peak_resident` begin anew, on Linux; for a process of ours."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/clear_refs", "wb", buffering=0) as file:
+        file.write(b"5")
+
+
+def find_descendants(pid: int) -> list[int]:
+    """Return the processes that a process started, and those that they started."""
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        children = _children_by_thread(waiting.pop())
+        if children is None:
+            return _descendants_by_scan(pid)
+        found += children
+        waiting += children
+    return found
+
+
+def _children_by_thread(pid: int) -> list[int] | None:
+    """Return the children of a process, from its own files; None where the kernel does not list them."""
+    children: list[int] = []
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return [] if sys.platform == "linux" else None
+    for thread in threads:
+        try:
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                children += map(int, file.read().split())
+        except ProcessLookupError:
+            continue
+        except OSError:
+            if os.path.exists(f"/proc/{pid}/task/{thread}"):
+                return None
+    return children
+
+
+def _descendants_by_scan(pid: int) -> list[int]:
+    """Return the descendants of a process, from a look at every process of the system."""
+    try:
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    except psutil.Error:
+        return []

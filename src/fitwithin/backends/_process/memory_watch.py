@@ -1,0 +1,115 @@
+"""Watch the memory of a learner's process and of everything that it started."""
+
+from __future__ import annotations
+
+import time
+
+from fitwithin._core.exceptions import OutOfMemory
+from fitwithin.backends._memory_use import find_descendants, read_exact_memory, read_memory_use, reset_peak
+
+_LOOK_SECONDS = 0.1
+"""Seconds between two looks at a learner that is far from its limit, or has none."""
+
+_MIN_LOOK_SECONDS = 0.005
+"""Seconds between two looks at a learner that is close to its limit; a look takes 0.1 ms without children."""
+
+_MAX_BYTES_PER_SECOND = 10e9
+"""Fastest growth that is expected: one core fills 2 to 4 GB of new memory in a second, two fill 6."""
+
+_EFFORT_SHARE = 0.05
+"""Largest share of the time that goes into searches for children, and into exact measurements. Both take 0.1 ms or
+much more, by the number of threads, of processes and of pages."""
+
+
+class MemoryWatch:
+    """Measure a process and its descendants while they work, and say when they take too much.
+
+    Parameters
+    ----------
+    pid : int
+        The learner's process.
+    limit : int or None, default=None
+        Bytes that they may take together.
+
+    Attributes
+    ----------
+    peak : int or None
+        Most bytes since `begin`; None before the first look, or if the process could not be measured.
+    before : int or None
+        Bytes at `begin`.
+    """
+
+    def __init__(self, pid: int, limit: int | None = None) -> None:
+        self.pid = pid
+        self.limit = limit
+        self.peak: int | None = None
+        self.before: int | None = None
+        self._now = 0
+        self._file_backed = 0
+        self._children: list[int] = []
+        self._next_search = 0.0
+        self._next_exact = 0.0
+        # Share of the memory that remains if each page counts once.
+        self._counted_once = 1.0
+
+    def begin(self) -> None:
+        """Begin anew: what follows has a peak of its own."""
+        reset_peak(self.pid)
+        self.peak, self._file_backed = None, 0
+        self.measure()
+        self.before = self.peak
+
+    @property
+    def look_seconds(self) -> float:
+        """Seconds until the next look: fewer as the memory comes closer to the limit."""
+        if self.limit is None:
+            return _LOOK_SECONDS
+        return min(max((self.limit - self._now) / _MAX_BYTES_PER_SECOND, _MIN_LOOK_SECONDS), _LOOK_SECONDS)
+
+    def look(self) -> None:
+        """Measure once, and compare.
+
+        Raises
+        ------
+        OutOfMemory
+            If the processes take more than the limit.
+        """
+        self.measure()
+        if self.limit is not None and self._now > self.limit:
+            raise OutOfMemory(self._now, self.limit)
+
+    def measure(self) -> None:
+        """Measure once."""
+        own = read_memory_use(self.pid)
+        if own is None:
+            return
+        children = [memory.now for pid in self._find_children() if (memory := read_memory_use(pid)) is not None]
+        counted = own.now + sum(children)
+        if children and self.limit is not None and counted > self.limit:
+            # Children that were forked share pages with the process, and each counts them.
+            self._measure_sharing(counted)
+        self._now = int(self._counted_once * counted) if children else counted
+        self._file_backed = max(self._file_backed, own.file_backed)
+        # The kernel's peak shows what came and went between two looks.
+        self.peak = max(self.peak or 0, self._now, own.peak_resident - self._file_backed)
+
+    def _find_children(self) -> list[int]:
+        start = time.monotonic()
+        if start >= self._next_search:
+            self._children = find_descendants(self.pid)
+            self._next_search = _next_turn(start)
+        return self._children
+
+    def _measure_sharing(self, counted: int) -> None:
+        """Measure exactly how much of the counted memory is there, unless the last exact measurement was just now."""
+        start = time.monotonic()
+        if start < self._next_exact:
+            return
+        self._counted_once = min(1.0, sum(map(read_exact_memory, [self.pid, *self._children])) / counted)
+        self._next_exact = _next_turn(start)
+
+
+def _next_turn(start: float) -> float:
+    """Return when work that began at `start` and ends now may be done again."""
+    end = time.monotonic()
+    return end + (end - start) / _EFFORT_SHARE
