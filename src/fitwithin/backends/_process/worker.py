@@ -29,7 +29,6 @@ from fitwithin.backends._early_stopping import StopSignal
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process.local_port import SECRET_BYTES, Secret, connect_to_port
-from fitwithin.backends._process.oom_priority import become_first_oom_choice
 from fitwithin.backends._process.parent_watch import ParentWatch
 from fitwithin.backends._process.protocol import (
     BeginSession,
@@ -46,7 +45,7 @@ from fitwithin.backends._process.protocol import (
 )
 from fitwithin.backends._process.shared_memory import dump_pickle, load_pickle
 from fitwithin.backends._process.shared_rows import RowReader
-from fitwithin.backends._process.subprocesses import close_standard_input, kill_descendants
+from fitwithin.backends._process.subprocesses import become_first_oom_choice, close_standard_input, kill_descendants
 
 _MODEL_NOT_PICKLED = (
     "The fitted learner cannot be pickled, so it cannot be returned from the process that trained it: {error}. "
