@@ -51,7 +51,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.model_file import NotStorable, UntrustedTypes, dump_model, load_model
-from fitwithin._core.trusted_types import TRUSTED_TYPES
+from fitwithin._core.model_file.trusted_types import TRUSTED_TYPES
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.model_checks import validate_model
+from fitwithin._core.model_file.model_checks import validate_model
 from fitwithin._presets import LabelEncodedClassifier
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -11,10 +11,10 @@ from typing import Any
 
 import cloudpickle
 
-from fitwithin._core.archive_sizes import read_entry
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.model_checks import validate_model
 from fitwithin._core.model_file import UntrustedTypes, dump_model, load_model
+from fitwithin._core.model_file.archive_sizes import read_entry
+from fitwithin._core.model_file.model_checks import validate_model
 from fitwithin._presets import BOOSTERS
 from fitwithin._tabular.files import atomic_output
 from fitwithin._tabular.model_card import ModelCard

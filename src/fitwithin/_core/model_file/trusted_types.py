@@ -2,7 +2,7 @@
 
 skops trusts every estimator of scikit-learn and every universal function of NumPy and SciPy, with each of its loaders.
 fitwithin trusts the types below only: those whose methods stay within their arrays whatever the file says, either
-because they are written in Python and NumPy, or because `fitwithin._core.model_checks` checks them.
+because they are written in Python and NumPy, or because `fitwithin._core.model_file.model_checks` checks them.
 """
 
 from __future__ import annotations

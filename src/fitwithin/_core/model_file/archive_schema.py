@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fitwithin._core.archive_sizes import damaged, read_array_header, read_entry, validate_entries
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.trusted_types import SCALARS
+from fitwithin._core.model_file.archive_sizes import damaged, read_array_header, read_entry, validate_entries
+from fitwithin._core.model_file.trusted_types import SCALARS
 
 _FREE_BYTES = 1 << 28
 """Memory that any file may take: 256 MiB."""

@@ -1,7 +1,4 @@
-"""Models in skops files, and the types that such a file may hold.
-
-skops is an optional dependency: import this module only where a file is written or read.
-"""
+"""Write a model to a skops file, and load it again after every check."""
 
 from __future__ import annotations
 
@@ -13,10 +10,10 @@ from typing import Any
 import skops.io
 from skops.io.exceptions import UntrustedTypesFoundException
 
-from fitwithin._core.archive_schema import read_types
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.model_checks import find_invalid_types, validate_model
-from fitwithin._core.trusted_types import TRUSTED_TYPES, TYPES_BY_LOADER
+from fitwithin._core.model_file.archive_schema import read_types
+from fitwithin._core.model_file.model_checks import find_invalid_types, validate_model
+from fitwithin._core.model_file.trusted_types import TRUSTED_TYPES, TYPES_BY_LOADER
 
 _FAST_COMPRESSION = 1
 """zlib level. A model is written while the user waits."""

@@ -1,7 +1,7 @@
 """Checks for a model from a file, after it is loaded and before it is used.
 
 Some learners follow indices in compiled code without bounds checks. A forged file could make them read or write
-outside of their arrays, so everything that such code follows is checked here and in `fitwithin._core.tree_checks`.
+outside of their arrays, so everything that such code follows is checked here and in `tree_checks`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR
 
-from fitwithin._core.array_checks import are_within, is_count, is_plain_array
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.model_file.array_checks import are_within, is_count, is_plain_array
+from fitwithin._core.model_file.tree_checks import has_valid_trees
 from fitwithin._core.target import Array
-from fitwithin._core.tree_checks import has_valid_trees
 
 _METRICS = {"chebyshev", "cityblock", "cosine", "euclidean", "l1", "l2", "manhattan", "minkowski", "sqeuclidean"}
 """Metrics of nearest neighbours without arrays of their own, which would be read without bounds checks."""

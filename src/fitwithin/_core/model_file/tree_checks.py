@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import BaggingClassifier, BaggingRegressor
 
-from fitwithin._core.array_checks import are_within, is_count, is_plain_array
+from fitwithin._core.model_file.array_checks import are_within, is_count, is_plain_array
 from fitwithin._core.target import Array
 
 _LEAF = -1
