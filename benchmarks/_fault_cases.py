@@ -20,6 +20,9 @@ import pandas as pd
 import psutil
 import sklearn
 from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from _fault import FaultCases, FaultOutcome
 from _fault_learners import Dying, LookingAround, Mutating, Plain, ReadingInput, SlowFirstUse, SlowToLoad
@@ -80,6 +83,29 @@ def _mutate_frame(folder: Path) -> FaultOutcome:
 def _mutate_sparse(folder: Path) -> FaultOutcome:
     X, y = make_pool(8_000, 5)
     return _mutate(sparse.csr_matrix(X), y)
+
+
+@process.add("a second fit of the same learner", "its libraries are imported already")
+def _second_fit(folder: Path) -> FaultOutcome:
+    # LightGBM is imported by its module alone; the fork server does not need it for anything else.
+    from lightgbm import LGBMClassifier
+
+    fit(LGBMClassifier(n_estimators=2, verbosity=-1), rows=1_000)
+    imported = fit(LookingAround()).best_estimator_.has_lightgbm_
+    return FaultOutcome(imported, "imported" if imported else "not imported")
+
+
+@late.add("an exception is kept", "it does not hold the shared rows")
+def _kept_exception(folder: Path) -> FaultOutcome:
+    X, y = make_pool(400_000, 50)
+    before = psutil.Process().memory_info()
+    try:
+        TimeConstrainedClassifier(Dying(above=0), teacher="full", time_limit=60).fit(X, y)
+        kept: Exception | None = None
+    except FitwithinError as error:
+        kept = error
+    held = (psutil.Process().memory_info().rss - before.rss) / 1e6
+    return FaultOutcome(kept is not None and held < 40, f"{held:.0f} MB more; the rows have {X.nbytes / 1e6:.0f} MB")
 
 
 @late.add("a model that takes 4 s to load, time limit 2 s", "an earlier model, in time")
@@ -283,6 +309,34 @@ def _settings(folder: Path) -> FaultOutcome:
     seen.pop("oom")
     expected = {"routing": True, "divide": "raise", "recursion": 1_234, "umask": 0o027}
     return FaultOutcome(seen == expected, ", ".join(f"{name} {value}" for name, value in seen.items()))
+
+
+@surroundings.add("weights routed to the last step of a Pipeline", "they reach it")
+def _routed_weights(folder: Path) -> FaultOutcome:
+    X, y = make_pool(2_000, 5)
+    with sklearn.config_context(enable_metadata_routing=True):
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(scaler, LogisticRegression().set_fit_request(sample_weight=True))
+        weighted = TimeConstrainedClassifier(pipeline, time_limit=20, random_state=0)
+        share = weighted.fit(X, y, sample_weight=np.where(y == 1, 100.0, 1.0)).predict(X).mean()
+    return FaultOutcome(bool(share > y.mean() + 0.1), f"{share:.0%} predicted positive, {y.mean():.0%} are")
+
+
+@surroundings.add("a library in the user's site folder", "imported once, by the fork server")
+def _user_site(folder: Path) -> FaultOutcome:
+    script = (
+        "import os, site, sys; os.makedirs(site.getusersitepackages()); "
+        "open(os.path.join(site.getusersitepackages(), 'user_lib.py'), 'w').write("
+        '\'import os; from sklearn.naive_bayes import GaussianNB; open(os.environ["IMPORTS"], "a").write("x")\\n\''
+        "'class Mine(GaussianNB): pass'); sys.path.append(site.getusersitepackages()); "
+        "import user_lib; from _fault_cases import fit; [fit(user_lib.Mine()) for _ in range(3)]"
+    )
+    path = os.pathsep.join(filter(None, sys.path))
+    environment = os.environ | {"PYTHONPATH": path, "PYTHONUSERBASE": str(folder), "IMPORTS": str(folder / "imports")}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+    imports = len((folder / "imports").read_text()) if done.returncode == 0 else -1
+    # Once in the program, once in the fork server.
+    return FaultOutcome(imports == 2, f"{imports} imports in 3 fits" if imports >= 0 else done.stderr[-100:])
 
 
 @surroundings.add("a module of the script that makes its attributes lazily", "looking for modules touches none")

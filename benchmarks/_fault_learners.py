@@ -124,6 +124,7 @@ class LookingAround(GaussianNB):
             "umask": mask,
             "oom": _read("/proc/self/oom_score_adj"),
         }
+        self.has_lightgbm_ = "lightgbm" in sys.modules
         return super().fit(X, y)
 
 

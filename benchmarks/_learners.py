@@ -1,4 +1,4 @@
-"""Learners for benchmarks: one without cost, one that logs its working times, two that become slow.
+"""Learners for benchmarks: one without cost, one that logs its working times, three that become slow or large.
 
 The learner's process imports this file, so it imports little itself.
 """
@@ -108,15 +108,46 @@ class SlowWhenLarge(ClassifierMixin, BaseEstimator):
         The real learner.
     above : int
         Largest number of rows for naive Bayes.
+    quick : classifier, default=None
+        Used instead of naive Bayes.
     """
 
-    def __init__(self, slow: Any, *, above: int) -> None:
+    def __init__(self, slow: Any, *, above: int, quick: Any = None) -> None:
         self.slow = slow
+        self.above = above
+        self.quick = quick
+
+    def fit(self, X: Any, y: Any) -> Self:
+        quick = GaussianNB() if self.quick is None else self.quick
+        self.model_ = clone(self.slow if len(X) > self.above else quick).fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.model_.predict(X)
+
+
+class MemoryHog(ClassifierMixin, BaseEstimator):
+    """Naive Bayes on small subsets; on larger ones it fills memory, and holds it until it is killed.
+
+    Parameters
+    ----------
+    n_bytes : int
+        Bytes to fill.
+    above : int
+        Largest number of rows for naive Bayes.
+    """
+
+    def __init__(self, n_bytes: int, *, above: int) -> None:
+        self.n_bytes = n_bytes
         self.above = above
 
     def fit(self, X: Any, y: Any) -> Self:
-        self.model_ = (clone(self.slow) if len(X) > self.above else GaussianNB()).fit(X, y)
+        self.model_ = GaussianNB().fit(X, y)
         self.classes_ = self.model_.classes_
+        if len(X) > self.above:
+            self.ballast_ = np.ones(self.n_bytes, dtype=np.uint8)
+            time.sleep(3600)
         return self
 
     def predict(self, X: Any) -> Any:

@@ -27,8 +27,9 @@ def load_cases() -> list[FaultCase]:
     import _fault_cases as cases
     from _fault_kills import kills
     from _fault_memory import memory
+    from _fault_model_files import model_files
 
-    topics = (cases.process, cases.late, kills, cases.door, cases.surroundings, memory)
+    topics = (cases.process, cases.late, kills, cases.door, model_files, cases.surroundings, memory)
     return [case for topic in topics for case in topic.cases]
 
 

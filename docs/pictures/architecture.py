@@ -34,20 +34,23 @@ def draw_layers() -> plt.Figure:
 
 
 def draw_processes() -> plt.Figure:
-    """Draw the program, the fork server, the learner's process and the memory that they share."""
-    figure = plt.figure(figsize=(7.6, 4.2), layout="constrained")
-    ax = _empty_axes(figure, (0, 16), (0, 9.4))
+    """Draw the program, the fork server, its two workers and the memory that they share."""
+    figure = plt.figure(figsize=(8.4, 4.2), layout="constrained")
+    ax = _empty_axes(figure, (0, 19), (0, 9.4))
     _box(ax, (0.2, 5.2), (4.6, 3.6), "program\n\nestimator, session, teacher\nrunner (backend.py)\nfork_host.py", BLUE)
-    _box(ax, (10.4, 6.6), (5.4, 2.2), "fork server\nfork_server.py\nimports, never fits", GREY)
-    _box(ax, (10.4, 2.7), (5.4, 2.3), "learner's process\nworker.py, ModelRunner\nfits, predicts, scores", ORANGE)
-    _box(ax, (0.2, 0.3), (15.6, 1.3), "shared memory: rows that were used, the best model", GREEN)
+    _box(ax, (10.4, 6.6), (8.4, 2.2), "fork server\nfork_server.py\nimports, never fits", GREY)
+    _box(ax, (10.4, 2.7), (4.9, 2.3), "learner's process\nworker.py, ModelRunner\nfits, predicts, scores", ORANGE)
+    _box(ax, (15.6, 2.7), (3.2, 2.3), "loader\nworker.py\nloads models once", ORANGE)
+    _box(ax, (0.2, 0.3), (18.6, 1.3), "shared memory: rows that were used, the best models", GREEN)
     _arrow(ax, (4.8, 8.1), (10.4, 8.1), "fork, clean up")
     _arrow(ax, (13.1, 6.6), (13.1, 5.0), "fork", aside=True)
+    _arrow(ax, (17.2, 6.6), (17.2, 5.0), "fork", aside=True)
     _arrow(ax, (4.8, 6.1), (10.4, 4.4), "", both=True)
-    ax.text(8.0, 5.75, "fit, predict, score, save\n(protocol.py)", ha="left", va="bottom", fontsize=9)
+    ax.text(7.6, 5.75, "fit, predict, score,\nsave, load (protocol.py)", ha="left", va="bottom", fontsize=9)
     _arrow(ax, (2.4, 5.2), (2.4, 1.6), "appends rows,\nloads the best model", aside=True, both=True)
-    _arrow(ax, (11.0, 2.7), (11.0, 1.6), "reads rows, writes the model", aside=True, both=True)
-    ax.text(8.0, 3.4, "SIGKILL to its group\nat the deadline", ha="center", va="center", fontsize=9, color=ORANGE)
+    _arrow(ax, (11.0, 2.7), (11.0, 1.6), "rows, models", aside=True, both=True)
+    _arrow(ax, (17.2, 1.6), (17.2, 2.7), "models", aside=True)
+    ax.text(8.0, 3.4, "SIGKILL to both\ngroups at the deadline", ha="center", va="center", fontsize=9, color=ORANGE)
     return figure
 
 

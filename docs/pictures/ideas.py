@@ -158,37 +158,43 @@ def draw_auto() -> None:
 
 
 def draw_deadline() -> None:
-    """Draw the timelines of the program, the helper and the learner's processes."""
-    figure = plt.figure(figsize=(8, 3), layout="constrained")
+    """Draw the timelines of the program, the fork server, the learner's process and the loader."""
+    figure = plt.figure(figsize=(8, 3.6), layout="constrained")
     ax = figure.subplots()
     bars = [
         *(
-            (2, 0.0, 10.0, BLUE, "your program, in fit"),
-            (1, 0.4, 11.2, GREEN, "helper: has imported the libraries, never fits"),
+            (3, 0.0, 10.0, BLUE, "your program, in fit"),
+            (2, 0.4, 11.2, GREEN, "fork server: has imported the libraries, never fits"),
         ),
         *(
-            (0, 1.6, 0.5, ORANGE, "1"),
-            (0, 2.2, 0.8, ORANGE, "2"),
-            (0, 3.1, 1.6, ORANGE, "3"),
-            (0, 4.8, 5.2, ORANGE, "round 4 hangs"),
+            (1, 1.6, 0.5, ORANGE, "1"),
+            (1, 2.2, 0.8, ORANGE, "2"),
+            (1, 3.1, 1.6, ORANGE, "3"),
+            (1, 4.8, 5.2, ORANGE, "round 4 hangs"),
         ),
+        *((0, begun, 0.3, PINK, "") for begun in (2.1, 3.0, 4.7)),
     ]
     for lane, begun, width, colour, label in bars:
         hatch = "//" if "hangs" in label else None
         ax.barh(lane, width, left=begun, height=0.45, color=colour, edgecolor="white", hatch=hatch)
         box = {"facecolor": colour, "edgecolor": "none", "pad": 1.5}
         ax.text(begun + width / 2, lane, label, ha="center", va="center", color="white", fontsize=9, bbox=box)
-    for begun in (1.6, 2.2, 3.1, 4.8):
-        ax.annotate("", (begun, 0.26), (begun, 0.76), arrowprops={"arrowstyle": "->", "color": GREY})
-    ax.text(1.5, 0.5, "fork", ha="right", va="center", fontsize=9, color=GREY)
-    ax.annotate("", (10, 0.26), (10, 1.74), arrowprops={"arrowstyle": "->", "color": PINK, "linewidth": 2})
-    ax.text(10.15, 0.48, "SIGKILL to the\nwhole group", va="center", fontsize=9, color=PINK)
-    ax.annotate("", (4.7, 1.76), (4.7, 0.24), arrowprops={"arrowstyle": "->", "color": GREY, "linestyle": "--"})
-    ax.text(4.8, 1.5, "model 3 is safe", fontsize=9, color=GREY, va="center")
+    # The two processes live until the deadline, and are idle in between.
+    for lane, begun in ((1, 1.6), (0, 2.1)):
+        ax.hlines(lane, begun, 10, color=GREY, linewidth=1, zorder=0)
+        ax.annotate("", (begun, lane + 0.26), (begun, 1.76), arrowprops={"arrowstyle": "->", "color": GREY})
+    ax.text(1.5, 1.5, "fork", ha="right", va="center", fontsize=9, color=GREY)
+    ax.text(1.5, 1, "learner's\nprocess", ha="right", va="center", fontsize=9, color=ORANGE)
+    ax.text(2.0, 0, "loader", ha="right", va="center", fontsize=9, color=PINK)
+    ax.text(5.15, 0.06, "has loaded model 3 once", va="bottom", fontsize=9, color=PINK)
+    ax.annotate("", (10, -0.2), (10, 2.74), arrowprops={"arrowstyle": "->", "color": PINK, "linewidth": 2})
+    ax.text(10.15, 0.48, "SIGKILL to both\ngroups", va="center", fontsize=9, color=PINK)
+    ax.annotate("", (5.05, 2.76), (5.05, 0.1), arrowprops={"arrowstyle": "->", "color": GREY, "linestyle": "--"})
+    ax.text(5.15, 2.5, "model 3 is safe", fontsize=9, color=GREY, va="center")
     ax.axvline(10, color=GREY, linestyle="--", linewidth=1, zorder=0)
-    ax.text(10, 2.5, "deadline", ha="center", fontsize=9, color=GREY)
-    ax.text(10.15, 2, "returns model 3", va="center", fontsize=9, color=BLUE)
-    ax.set(xlim=(0, 12), ylim=(-0.4, 2.75), xticks=[], yticks=[], xlabel="time")
+    ax.text(10, 3.5, "deadline", ha="center", fontsize=9, color=GREY)
+    ax.text(10.15, 3, "returns model 3", va="center", fontsize=9, color=BLUE)
+    ax.set(xlim=(0, 12), ylim=(-0.4, 3.75), xticks=[], yticks=[], xlabel="time")
     ax.grid(visible=False)
     ax.spines["left"].set_visible(False)
     write_svg(figure, "deadline")

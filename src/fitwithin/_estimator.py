@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.cost import DEFAULT_GROWTH, CostModel, Outlook
 from fitwithin._core.exceptions import CheckpointWarning, LearnerFailedWarning
+from fitwithin._core.log import LOGGER
 from fitwithin._core.memory_cost import MemoryModel
 from fitwithin._core.memory_limit import MemoryLimit, parse_memory_limit
 from fitwithin._core.records import OnRound
@@ -35,6 +37,7 @@ from fitwithin._session.fingerprint import (
     learner_types,
 )
 from fitwithin._session.fit_state import FitState
+from fitwithin._session.log import SessionLog
 from fitwithin._session.progress import ProgressDisplay
 from fitwithin._session.result import SessionResult
 from fitwithin._session.session import Session
@@ -167,6 +170,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             if past is None or not past.is_over(budget):
                 runner.prepare(inputs.learner, inputs.pool, inputs.settings)
             outlook = _make_outlook(budget, inputs.settings, killable=runner.killable)
+            log = SessionLog(budget) if LOGGER.isEnabledFor(logging.INFO) else None
+            if log is not None:
+                log.on_start(inputs.learner, len(inputs.pool))
             session = Session(
                 teacher,
                 runner,
@@ -174,12 +180,14 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
                 budget,
                 outlook,
                 labels=inputs.labels,
-                listeners=() if display is None else (display,),
+                listeners=[listener for listener in (display, log) if listener is not None],
                 on_round=self.on_round,
                 past=past,
                 checkpoint=checkpoint,
             )
             result = session.run()
+            if log is not None:
+                log.on_end(result)
         self._set_fitted(result)
         self._keep_state(session.state(result.stop_reason), result, inputs)
         self.time_limit_, self.time_used_ = budget.seconds, budget.elapsed()

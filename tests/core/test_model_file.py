@@ -1,14 +1,198 @@
 """Models in skops files come back unchanged, and untrusted types are named."""
 
+import importlib
 import os
 
+import numpy as np
 import pytest
-from sklearn.preprocessing import FunctionTransformer
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    StackingClassifier,
+    VotingClassifier,
+)
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import (
+    HuberRegressor,
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+    PoissonRegressor,
+    RidgeClassifier,
+    SGDClassifier,
+)
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import CategoricalNB, GaussianNB, MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
+from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.model_file import NotStorable, UntrustedTypes, dump_model, load_model
+from fitwithin._core.model_file.trusted_types import TRUSTED_TYPES
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 X, Y = [[0], [1]], ["no", "yes"]
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.integers(0, 6, (120, 4)).astype(float)
+CLASSES = np.array(["low", "middle", "high"])[(ROWS[:, 0] // 2).astype(int)]
+VALUES = ROWS @ [1.0, 2.0, 0.0, -1.0]
+TEXTS = np.array(["red green", "green blue", "blue red red"] * 40)
+
+CLASSIFIERS = [
+    LogisticRegression(C=0.1),
+    RidgeClassifier(),
+    Perceptron(),
+    SGDClassifier(random_state=np.random.RandomState(0)),
+    LinearSVC(),
+    SVC(),
+    NuSVC(nu=0.1, kernel="poly"),
+    GaussianNB(),
+    CategoricalNB(),
+    LinearDiscriminantAnalysis(),
+    MLPClassifier(max_iter=5),
+    KNeighborsClassifier(algorithm="brute"),
+    DecisionTreeClassifier(),
+    ExtraTreesClassifier(5),
+    GradientBoostingClassifier(n_estimators=3),
+    AdaBoostClassifier(n_estimators=3),
+    BaggingClassifier(n_estimators=3, max_features=2),
+    CalibratedClassifierCV(LinearSVC(), cv=2),
+    OneVsRestClassifier(LogisticRegression()),
+    VotingClassifier([("tree", DecisionTreeClassifier()), ("linear", LogisticRegression())]),
+    StackingClassifier([("tree", DecisionTreeClassifier()), ("linear", LogisticRegression())], cv=2),
+    GridSearchCV(LogisticRegression(), {"C": [0.1, 1]}, cv=2),
+    make_pipeline(OneHotEncoder(drop="first", max_categories=3, handle_unknown="ignore"), LogisticRegression()),
+    make_pipeline(KBinsDiscretizer(3, strategy="uniform"), MultinomialNB()),
+    make_pipeline(StandardScaler(), PolynomialFeatures(), PCA(3), LogisticRegression()),
+    make_pipeline(FunctionTransformer(np.log1p), DummyClassifier()),
+]
+
+REGRESSORS = [
+    LinearRegression(),
+    Lasso(0.1),
+    HuberRegressor(),
+    PoissonRegressor(),
+    SVR(),
+    MLPRegressor(max_iter=5),
+    KNeighborsRegressor(algorithm="brute", weights="distance"),
+    GradientBoostingRegressor(n_estimators=3, loss="huber"),
+    HistGradientBoostingRegressor(max_iter=3, loss="poisson"),
+    TransformedTargetRegressor(Lasso(0.1), func=np.log1p, inverse_func=np.expm1),
+]
+
+
+def name(model):
+    return "-".join(type(step).__name__ for _, step in model.steps) if hasattr(model, "steps") else type(model).__name__
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # few steps are enough here
+@pytest.mark.filterwarnings("ignore:Found unknown categories")  # the rare ones
+@pytest.mark.parametrize("learner", CLASSIFIERS, ids=name)
+def test_a_usual_classifier_needs_no_trust_and_comes_back_unchanged(tmp_path, learner):
+    model = clone(learner).fit(ROWS, CLASSES)
+
+    assert dump_model(model, tmp_path / "model") == ()
+
+    assert load_model(tmp_path / "model").predict(ROWS).tolist() == model.predict(ROWS).tolist()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # few steps are enough here
+@pytest.mark.parametrize("learner", REGRESSORS, ids=name)
+def test_a_usual_regressor_needs_no_trust_and_comes_back_unchanged(tmp_path, learner):
+    model = clone(learner).fit(ROWS, VALUES - VALUES.min() + 1)
+
+    assert dump_model(model, tmp_path / "model") == ()
+
+    np.testing.assert_array_equal(load_model(tmp_path / "model").predict(ROWS), model.predict(ROWS))
+
+
+@pytest.mark.parametrize("vectorizer", [CountVectorizer(), TfidfVectorizer(max_features=2)], ids=name)
+def test_a_model_of_texts_comes_back_unchanged(tmp_path, vectorizer):
+    model = make_pipeline(vectorizer, SGDClassifier(random_state=0)).fit(TEXTS, CLASSES)
+
+    assert dump_model(model, tmp_path / "model") == ()
+
+    assert load_model(tmp_path / "model").predict(TEXTS).tolist() == model.predict(TEXTS).tolist()
+
+
+@pytest.mark.slow
+def test_a_model_that_packs_like_a_bomb_is_stored_unpacked_and_can_be_loaded(tmp_path):
+    model = LogisticRegression().fit(ROWS, CLASSES)
+    model.coef_, model.n_features_in_ = np.zeros((3, 10**7)), 10**7
+
+    assert dump_model(model, tmp_path / "model") == ()
+
+    assert (tmp_path / "model").stat().st_size > model.coef_.nbytes
+    assert load_model(tmp_path / "model").coef_.shape == model.coef_.shape
+
+
+def test_neighbors_in_a_tree_can_be_trusted_by_name(tmp_path):
+    model = KNeighborsClassifier(algorithm="kd_tree").fit(ROWS, CLASSES)
+    names = dump_model(model, tmp_path / "model")
+    assert "sklearn.neighbors._kd_tree.KDTree" in names
+
+    with pytest.raises(UntrustedTypes):
+        load_model(tmp_path / "model")
+
+    assert load_model(tmp_path / "model", names).predict(ROWS).tolist() == model.predict(ROWS).tolist()
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        SVC(),
+        KNeighborsClassifier(algorithm="brute", metric="seuclidean", metric_params={"V": np.ones(4)}),
+        GradientBoostingClassifier(n_estimators=2, init=GaussianNB()),
+    ],
+    ids=name,
+)
+def test_a_learner_that_can_not_be_checked_must_be_trusted_by_name(tmp_path, learner):
+    rows = sparse.csr_matrix(ROWS) if isinstance(learner, SVC) else ROWS
+    model = clone(learner).fit(rows, CLASSES)
+    names = dump_model(model, tmp_path / "model")
+    assert names == (f"{type(model).__module__}.{type(model).__name__}",)
+
+    with pytest.raises(UserInputError, match="do not exist"):
+        load_model(tmp_path / "model")
+
+    assert load_model(tmp_path / "model", names).predict(rows).tolist() == model.predict(rows).tolist()
+
+
+def test_the_trusted_types_of_scikit_learn_are_there():
+    """A name that was spelled wrong would be trusted in vain; some are of older or newer versions."""
+    found = [type_name for type_name in TRUSTED_TYPES if type_name.startswith("sklearn.") and find_type(type_name)]
+
+    assert len(found) > 130
+
+
+def find_type(type_name):
+    module, _, attribute = type_name.rpartition(".")
+    return hasattr(importlib.import_module(module), attribute)
 
 
 def test_a_model_comes_back_unchanged(tmp_path):

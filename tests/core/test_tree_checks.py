@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.tree_checks import validate_trees
+from fitwithin._core.model_file.model_checks import validate_model
 from fitwithin._presets import LabelEncodedClassifier
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -47,13 +47,13 @@ def with_nodes(model, field, value, at=0):
     ids=str,
 )
 def test_fitted_trees_are_valid(model):
-    validate_trees(model.fit(X, Y))
+    validate_model(model.fit(X, Y))
 
 
 @pytest.mark.parametrize("column", range(4))
 def test_category_sets_are_valid_in_every_column(column):
-    validate_trees(HistGradientBoostingClassifier(categorical_features=[column]).fit(X, BY_CATEGORY))
-    validate_trees(HistGradientBoostingClassifier(categorical_features=[column]).fit(X[:, ::-1], BY_CATEGORY))
+    validate_model(HistGradientBoostingClassifier(categorical_features=[column]).fit(X, BY_CATEGORY))
+    validate_model(HistGradientBoostingClassifier(categorical_features=[column]).fit(X[:, ::-1], BY_CATEGORY))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_tree_with_a_wrong_index_is_refused(field, value):
     model = with_nodes(DecisionTreeClassifier().fit(X, Y), field, value)
 
     with pytest.raises(UserInputError, match="do not exist"):
-        validate_trees([model])
+        validate_model([model])
 
 
 def test_an_invalid_tree_is_found_in_a_forest():
@@ -79,7 +79,7 @@ def test_an_invalid_tree_is_found_in_a_forest():
     with_nodes(forest.estimators_[2], "left_child", 10**6)
 
     with pytest.raises(UserInputError):
-        validate_trees(forest)
+        validate_model(forest)
 
 
 def test_a_tree_for_wider_rows_is_refused():
@@ -87,7 +87,7 @@ def test_a_tree_for_wider_rows_is_refused():
     tree.n_features_in_ = 2
 
     with pytest.raises(UserInputError):
-        validate_trees(tree)
+        validate_model(tree)
 
 
 def test_a_forest_of_trees_for_wider_rows_is_refused():
@@ -95,7 +95,7 @@ def test_a_forest_of_trees_for_wider_rows_is_refused():
     forest.n_features_in_ = 2
 
     with pytest.raises(UserInputError):
-        validate_trees(forest)
+        validate_model(forest)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_booster_with_a_wrong_index_is_refused(field, value):
     model._predictors[1][0].nodes[field][0] = value
 
     with pytest.raises(UserInputError):
-        validate_trees(model)
+        validate_model(model)
 
 
 def test_a_missing_category_set_is_refused():
@@ -114,7 +114,7 @@ def test_a_missing_category_set_is_refused():
     model._predictors[0][0].nodes["bitset_idx"][0] = 10**6
 
     with pytest.raises(UserInputError):
-        validate_trees(model)
+        validate_model(model)
 
 
 def hist(**changes):
@@ -179,4 +179,4 @@ def empty_category_sets():
 )
 def test_a_forged_model_that_reads_or_writes_out_of_bounds_is_refused(forge):
     with pytest.raises(UserInputError, match="do not exist"):
-        validate_trees(forge())
+        validate_model(forge())

@@ -19,6 +19,7 @@ from typing import Any
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import UserInputError, join_names
+from fitwithin._core.log import LOGGER
 from fitwithin._core.record_file import NewerVersion, OtherKind, Record, RecordPosition
 from fitwithin._session.checkpoint_content import (
     ATTACHMENTS,
@@ -179,7 +180,7 @@ class Checkpoint:
     def report_older_model(self, state: FitState) -> None:
         """Add the message that the best model is not in the file."""
         if state.best is not None and state.best.rows is not None:
-            self.messages.append(
+            self._report(
                 f"The checkpoint {self.path} holds an older model, or none, since there was no time to store the best "
                 f"one, of {state.best.n_rows:,} rows. With a longer time_limit, the same call fits it again on these "
                 f"rows, which took {state.best.fit_seconds:.1f} s."
@@ -218,7 +219,7 @@ class Checkpoint:
             reason = f"{type(error).__name__}: {error}"
         if reason:
             self._can_store = False
-            self.messages.append(
+            self._report(
                 f"The checkpoint {self.path} holds no model, since skops can't store it: {reason}. Its row numbers are "
                 "stored; the next call fits it again, which takes the time of that fit."
             )
@@ -257,10 +258,14 @@ class Checkpoint:
             # The last two: notes of a teacher that JSON cannot hold.
             if not self._has_failed:
                 self._has_failed = True
-                self.messages.append(
+                self._report(
                     f"The checkpoint {self.path} could not be written: {getattr(error, 'strerror', None) or error}. "
                     "The fit went on; a later call goes on from the last state that could be written, if there is one."
                 )
+
+    def _report(self, message: str) -> None:
+        LOGGER.warning("%s", message)
+        self.messages.append(message)
 
     def close(self) -> None:
         """Write no more."""

@@ -11,6 +11,7 @@ import numpy as np
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime
+from fitwithin._core.log import LOGGER
 from fitwithin._core.records import Answers, Estimate, Exam, Lesson, OnRound, Round, Rows, StopReason
 from fitwithin._core.target import Labels
 from fitwithin._session.checkpoint import Checkpoint
@@ -127,6 +128,9 @@ class Session:
                     raise
                 reason = "interrupted"
             return self._result(reason)
+        except Exception as error:
+            LOGGER.warning("There is no model. %s: %s", type(error).__name__, error)
+            raise
         finally:
             self._selector.close()
 
@@ -199,6 +203,7 @@ class Session:
         except OutOfMemory as error:
             if self._selector.best is None:
                 raise no_memory_error(error, len(self._tracker.history) + 1, self._activity) from None
+            LOGGER.warning("No further lesson fits the memory: %s.", error)
             reason = "memory"
         except KeyboardInterrupt:
             if self._selector.best is None:
@@ -206,6 +211,7 @@ class Session:
             reason = "interrupted"
         except (LearnerRaised, LearnerDied) as failure:
             self._failure = self._describe_or_raise(failure)
+            LOGGER.warning("%s", self._failure)
             reason = "learner failed"
         self._abandon_round()
         return reason
@@ -455,4 +461,5 @@ class Session:
             self._failure = (
                 f"The best model cannot be loaded in this process, so the one before it is returned: {error!r}"
             )
+            LOGGER.warning("%s", self._failure)
         raise LearnerFailed(f"The model cannot be loaded in this process: {error!r}.") from error

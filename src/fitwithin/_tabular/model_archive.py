@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import zipfile
-import zlib
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,8 @@ import cloudpickle
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.model_file import UntrustedTypes, dump_model, load_model
-from fitwithin._core.tree_checks import validate_trees
+from fitwithin._core.model_file.archive_sizes import read_entry
+from fitwithin._core.model_file.model_checks import validate_model
 from fitwithin._presets import BOOSTERS
 from fitwithin._tabular.checkpoint_file import is_checkpoint, read_checkpoint_card, read_checkpoint_pipeline
 from fitwithin._tabular.files import atomic_output
@@ -32,8 +32,12 @@ _PICKLE_ENTRY = "model.pickle"
 """Entry with the pipeline, if it is stored by pickle."""
 
 
-_MAX_CARD_BYTES = 1 << 26
-"""Larger cards are refused: a small archive can unpack to more than the memory."""
+_FREE_CARD_BYTES = 1 << 23
+"""Bytes that any model card may have: 8 MiB, which take at most 200 MiB of memory."""
+
+
+_MAX_CARD_GROWTH = 20
+"""Bytes that a card may have for each byte of its file, beyond `_FREE_CARD_BYTES`: a card packs about 10 to 1."""
 
 
 def write_archive(
@@ -88,17 +92,11 @@ def read_card(path: Path) -> ModelCard:
     if is_checkpoint(path):
         return read_checkpoint_card(path)
     with _open_archive(path) as archive:
-        if archive.getinfo(_CARD_ENTRY).file_size > _MAX_CARD_BYTES:
-            raise UserInputError(
-                f"The model card in {path} has more than {_MAX_CARD_BYTES:,} bytes.",
-                "Was it written by fitwithin train?",
-            )
+        max_bytes = _FREE_CARD_BYTES + _MAX_CARD_GROWTH * path.stat().st_size
         try:
-            return ModelCard.from_json(archive.read(_CARD_ENTRY))
+            return ModelCard.from_json(read_entry(archive, _CARD_ENTRY, max_bytes))
         except UserInputError as error:
             raise UserInputError(f"{path} is not a model file. {error.sentence}", error.hint) from error
-        except (zipfile.BadZipFile, zlib.error) as error:
-            raise UserInputError(f"{path} is damaged: {error}.", "Copy it again, or train the model again.") from error
 
 
 def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pickle: bool = False) -> Any:
@@ -146,7 +144,7 @@ def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pic
 def _unpickle(path: Path) -> Any:
     with zipfile.ZipFile(path) as archive:
         pipeline = pickle.loads(archive.read(_PICKLE_ENTRY))
-    validate_trees(pipeline)
+    validate_model(pipeline)
     return pipeline
 
 

@@ -98,7 +98,7 @@ class ModelCard:
             _validate_card(card)
         except UserInputError:
             raise
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise UserInputError("Its model card can't be read.", "Was it written by fitwithin train?") from error
         return card
 

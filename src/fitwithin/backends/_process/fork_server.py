@@ -23,7 +23,6 @@ from collections.abc import Collection
 
 import psutil
 
-from fitwithin.backends._process.oom_priority import become_first_oom_choice
 from fitwithin.backends._process.parent_watch import ParentWatch
 from fitwithin.backends._process.protocol import (
     MAX_CONTROL_BYTES,
@@ -39,6 +38,7 @@ from fitwithin.backends._process.protocol import (
     wait_readable,
 )
 from fitwithin.backends._process.subprocesses import (
+    become_first_oom_choice,
     close_standard_input,
     kill_descendants,
     make_temporary_folder,

@@ -26,9 +26,9 @@ import psutil
 
 from fitwithin.backends._base import FitSettings
 from fitwithin.backends._early_stopping import StopSignal
+from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process.local_port import SECRET_BYTES, Secret, connect_to_port
-from fitwithin.backends._process.oom_priority import become_first_oom_choice
 from fitwithin.backends._process.parent_watch import ParentWatch
 from fitwithin.backends._process.protocol import (
     BeginSession,
@@ -45,7 +45,7 @@ from fitwithin.backends._process.protocol import (
 )
 from fitwithin.backends._process.shared_memory import dump_pickle, load_pickle
 from fitwithin.backends._process.shared_rows import RowReader
-from fitwithin.backends._process.subprocesses import close_standard_input, kill_descendants
+from fitwithin.backends._process.subprocesses import become_first_oom_choice, close_standard_input, kill_descendants
 
 _MODEL_NOT_PICKLED = (
     "The fitted learner cannot be pickled, so it cannot be returned from the process that trained it: {error}. "
@@ -122,7 +122,7 @@ class Worker:
         """Train a fresh copy of the learner, or continue with the newest model."""
         if request.batch is None:
             self._forget_model()
-        resting_bytes = _anonymous_bytes()
+        memory = read_memory_use(os.getpid())
         # As in a new process: nothing that an earlier lesson changed is seen by this one.
         self._setup.surroundings.apply()
         _seed_global_state(self._setup.seed)
@@ -136,7 +136,9 @@ class Worker:
         else:
             self._newest.partial_fit(rows, request.batch, settings.classes)
         caught = cloudpickle.dumps([_to_portable(warning) for warning in self._newest.warnings])
-        return self._reply((caught, 0.0 if stop_signal is None else stop_signal.skipped_seconds, resting_bytes))
+        return self._reply(
+            (caught, 0.0 if stop_signal is None else stop_signal.skipped_seconds, 0 if memory is None else memory.now)
+        )
 
     def _forget_model(self) -> None:
         """Release the memory of the model before, and of the garbage that it leaves."""
@@ -204,12 +206,6 @@ class Worker:
     def _reply(self, value: Any) -> Reply:
         seconds, self._fitted.seconds = self._fitted.seconds, 0.0
         return Reply(value, seconds)
-
-
-def _anonymous_bytes() -> int:
-    """Return the memory that this process holds alone."""
-    memory = psutil.Process().memory_info()
-    return int(memory.rss - getattr(memory, "shared", 0))
 
 
 def _return_free_memory() -> None:
