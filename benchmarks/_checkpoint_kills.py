@@ -145,13 +145,22 @@ def _find_losses(state: FitState, rounds: list[dict]) -> list[str]:
     if len(state.history) < last["number"]:
         losses.append(f"round {last['number']} is missing; the checkpoint has {len(state.history)}")
     best = [entry for entry in rounds if entry["best"]]
-    if best and (state.best is None or state.best.number < best[-1]["number"]):
+    if best and not _is_kept(state, best[-1]):
         losses.append(f"the best model, of round {best[-1]['number']}, is missing")
     if best and state.best is not None and state.best.rows is None and state.model_record is None:
         losses.append("neither the best model nor its rows are stored")
     if state.seconds < last["elapsed"] - 1e-3:
         losses.append(f"{last['elapsed']:.2f} s had passed, the checkpoint counts {state.seconds:.2f}")
     return losses
+
+
+def _is_kept(state: FitState, best: dict) -> bool:
+    """Whether the checkpoint has this best model, or one with a higher score that is to be fitted again."""
+    if state.best is None:
+        return False
+    stored = state.best.estimate
+    has_higher_score = stored is not None and best["estimate"] is not None and stored.value > best["estimate"]
+    return state.best.number >= best["number"] or has_higher_score
 
 
 if __name__ == "__main__":

@@ -647,3 +647,35 @@ def test_a_best_model_is_written_before_a_fit_that_takes_much_longer(path, monke
     make_fit(checkpoint=path).fit(X, y)
 
     assert stored == [None, 1, 2, 3]
+
+
+def test_a_state_is_written_at_the_deadline_in_the_time_that_is_reserved_for_the_model(path, monkeypatch):
+    X, y = make_rows()
+    monkeypatch.setattr("fitwithin._session.write_plan._LAST_WRITE_FACTOR", 1e9)
+    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
+    with pytest.warns(CheckpointWarning, match="no time"):
+        fitted = make_fit(checkpoint=path, time_limit=6).fit(X, y)
+
+    state = read_state(path)
+
+    assert state.history == tuple(fitted.history_)
+    assert state.stop_reason == "time"
+    assert state.best.n_rows == fitted.n_rows_taught_
+    assert state.seconds == pytest.approx(fitted.time_used_, abs=0.1)
+
+
+def test_a_model_that_is_not_the_best_of_all_calls_is_stored_until_the_best_is_fitted_again(path, monkeypatch):
+    X, y = make_rows()
+    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
+    kill(path, 3)
+    lost = read_state(path).best
+    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 0)
+    monkeypatch.setattr("fitwithin._core.cost.Outlook.may_finish", lambda self, rows: rows < lost.n_rows)
+
+    with pytest.warns(CheckpointWarning, match="With a longer time_limit"):
+        make_fit(checkpoint=path, teacher="tct").fit(X, y)
+
+    state = read_state(path)
+    if state.best.number == lost.number:
+        assert state.best.estimate.value > state.model_record.estimate.value
+    assert state.model_record.number > 1

@@ -151,7 +151,7 @@ class Checkpoint:
         state : FitState
             The fit so far.
         model : SavedModel or None
-            The model of ``state.best``.
+            The model of ``state.model_record``.
         is_last : bool, default=False
             Whether the fit is over.
         """
@@ -159,27 +159,30 @@ class Checkpoint:
             if not self.path.exists():
                 # It was deleted meanwhile.
                 self._stored_number = None
-            is_new = state.best is not None and state.best.number != self._stored_number
-            if model is not None and is_new and self._may_write(model, is_last=is_last):
+            is_written = False
+            if model is not None and self._is_new(state) and self._may_write(model, is_last=is_last):
                 with self._reporting_errors():
                     self._write_model(state, model)
-                    return
-            if self._plan.is_state_due(is_last=is_last):
+                    is_written = True
+            if not is_written and self._plan.is_state_due(is_last=is_last):
                 with self._reporting_errors(), self._plan.timing_state():
                     self._write_state(state)
-            if is_last and is_new and self._can_store and not self._has_failed:
+            if is_last and self._can_store and not self._has_failed:
                 self.report_older_model(state)
 
     def write_model_within(self, seconds: float, state: FitState, model: SavedModel | None) -> None:
         """Write the best model if it is not in the file and that takes at most so long."""
         with self._mutex, self._reporting_errors():
-            is_new = state.best is not None and state.best.number != self._stored_number
-            if model is not None and is_new and self._may_write(model, worth_seconds=seconds):
+            if model is not None and self._is_new(state) and self._may_write(model, worth_seconds=seconds):
                 self._write_model(state, model)
 
+    def _is_new(self, state: FitState) -> bool:
+        return state.model_record is not None and state.model_record.number != self._stored_number
+
     def report_older_model(self, state: FitState) -> None:
-        """Add the message that the best model is not in the file."""
-        if state.best is not None and state.best.rows is not None:
+        """Report that the best model is not in the file, if that is so."""
+        is_stored = state.best is not None and state.best.number == self._stored_number
+        if state.best is not None and state.best.rows is not None and not is_stored:
             self._report(
                 f"The checkpoint {self.path} holds an older model, or none, since there was no time to store the best "
                 f"one, of {state.best.n_rows:,} rows. With a longer time_limit, the same call fits it again on these "
@@ -190,8 +193,8 @@ class Checkpoint:
         return self._can_store and self._plan.is_due(model.load_seconds, is_last=is_last, worth_seconds=worth_seconds)
 
     def _write_model(self, state: FitState, model: SavedModel) -> None:
-        best = state.best
-        assert best is not None
+        record = state.model_record
+        assert record is not None
         with tempfile.TemporaryDirectory(prefix=f".{self.path.name}.", suffix=".part", dir=self.path.parent) as folder:
             path = Path(folder) / "model.skops"
             with self._plan.timing_model(model.load_seconds):
@@ -199,8 +202,8 @@ class Checkpoint:
                 if trust is None:
                     self._write_state(state)
                     return
-                self._replace([make_model_record(best, path, trust, len(state.marks))], state)
-        self._stored_number = best.number
+                self._replace([make_model_record(record, path, trust, len(state.marks))], state)
+        self._stored_number = record.number
 
     def _dump(self, model: SavedModel, path: Path) -> tuple[str, ...] | None:
         """Write a model by skops and return the types that must be trusted; None if it would not be opened again."""

@@ -171,21 +171,18 @@ class Session:
 
     def _write_checkpoint(self, reason: StopReason | None = None) -> None:
         if self._checkpoint is not None:
-            state = self.state(reason)
-            self._checkpoint.write(state, self._find_model(state), is_last=reason is not None)
+            self._checkpoint.write(self.state(reason), self._best_model, is_last=reason is not None)
 
-    def _find_model(self, state: FitState) -> SavedModel | None:
-        """Return the model of ``state.best``; None if it is not fitted again yet."""
-        best = self._selector.best
-        is_there = best is not None and state.best is not None and best.number == state.best.number
-        return best.model if best is not None and is_there else None
+    @property
+    def _best_model(self) -> SavedModel | None:
+        return None if self._selector.best is None else self._selector.best.model
 
     def _write_before_fit(self, lesson: Lesson, seconds: float) -> Lesson:
         """Write a best model that is not stored yet before a long fit, and return the lesson with less time."""
         if self._checkpoint is None:
             return lesson
-        start, state = self.budget.elapsed(), self.state()
-        self._checkpoint.write_model_within(_WRITE_SHARE_OF_NEXT_FIT * seconds, state, self._find_model(state))
+        start = self.budget.elapsed()
+        self._checkpoint.write_model_within(_WRITE_SHARE_OF_NEXT_FIT * seconds, self.state(), self._best_model)
         within = None if lesson.within is None else max(0.0, lesson.within - (self.budget.elapsed() - start))
         return replace(lesson, within=within)
 
@@ -233,8 +230,7 @@ class Session:
         self._lost = None
         if self._checkpoint is not None:
             # Once more it would take as long as this fit.
-            state = self.state()
-            self._checkpoint.write_model_within(current.fit_seconds, state, self._find_model(state))
+            self._checkpoint.write_model_within(current.fit_seconds, self.state(), self._best_model)
         self._close_round(current, lost.estimate, lost.fresh_estimate)
 
     def _carry_out(self, requests: Requests) -> StopReason:

@@ -103,7 +103,7 @@ class WritePlan:
     def is_state_due(self, *, is_last: bool) -> bool:
         """Whether to write a state now."""
         now = self._budget.elapsed()
-        if self._state_seconds > self._budget.seconds - now - self._budget.reserved:
+        if _SLOWER * self._state_seconds > self._budget.seconds - now:
             return False
         is_first = self._state_written_at is None
         return is_first or is_last or now - self._state_written_at >= self._state_seconds / _STATE_SHARE  # type: ignore[operator]  # not None
