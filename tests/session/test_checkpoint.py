@@ -679,3 +679,13 @@ def test_a_model_that_is_not_the_best_of_all_calls_is_stored_until_the_best_is_f
     if state.best.number == lost.number:
         assert state.best.estimate.value > state.model_record.estimate.value
     assert state.model_record.number > 1
+
+
+def test_too_little_time_to_fit_the_only_model_again_is_said(path):
+    X, y = make_rows(4000)
+    with pytest.warns(CheckpointWarning):
+        first = make_fit(UnstorableTree(random_state=0), checkpoint=path, time_limit=60).fit(X, y)
+    assert first.stop_reason_ == "all rows"
+
+    with pytest.raises(NoModelInTime, match=r"still training on .* in earlier calls"):
+        make_fit(UnstorableTree(random_state=0), checkpoint=path, time_limit=first.time_used_ + 0.1).fit(X, y)

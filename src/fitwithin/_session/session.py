@@ -215,7 +215,8 @@ class Session:
 
     def _fit_again(self, lost: ModelRecord) -> None:
         """Fit the best model of an earlier call, which could not be stored, on the same rows."""
-        if lost.rows is None or not self.outlook.may_finish(len(lost.rows)):
+        has_other_model = self._selector.best is not None or not self.runner.killable
+        if lost.rows is None or (has_other_model and not self.outlook.may_finish(len(lost.rows))):
             return
         try:
             self._teach(lost.rows, Lesson(lost.rows, within=lost.fit_seconds if lost.was_cut_short else None))
