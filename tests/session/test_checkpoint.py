@@ -635,7 +635,7 @@ def test_a_model_that_learns_in_batches_gives_way_to_one_that_had_as_many_rows(p
 def test_a_best_model_is_written_before_a_fit_that_takes_much_longer(path, monkeypatch):
     X, y = make_rows()
     monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
-    monkeypatch.setattr("fitwithin._session.session._WRITE_SHARE_OF_NEXT_FIT", 0.5)
+    monkeypatch.setattr("fitwithin._session.continuation._WRITE_SHARE_OF_NEXT_FIT", 0.5)
     stored, fit = [], TimedTree.fit
 
     def note_and_fit(self, X, y, sample_weight=None):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.exceptions import UserInputError, join_names
+from fitwithin._core.exceptions import OutOfTime, UserInputError, join_names
 from fitwithin._core.log import LOGGER
 from fitwithin._core.record_file import NewerVersion, OtherKind, Record, RecordPosition
 from fitwithin._session.checkpoint_content import (
@@ -214,7 +214,7 @@ class Checkpoint:
             trust = model.dump(path)
             unknown = set(trust) - set(self._trusted_types)
             reason = f"it holds {', '.join(sorted(unknown))}, which the next call could not trust" if unknown else ""
-        except OSError:
+        except (OSError, OutOfTime):
             raise
         except NotStorable as error:
             reason = str(error)
@@ -257,6 +257,9 @@ class Checkpoint:
         """Turn a full disk or a lost folder into a message, once."""
         try:
             yield
+        except OutOfTime:
+            # The model of the last write is still there, and the session notices by itself.
+            return
         except (OSError, OtherKind, NewerVersion, TypeError, ValueError) as error:
             # The last two: notes of a teacher that JSON cannot hold.
             if not self._has_failed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,19 +14,17 @@ from fitwithin._core.log import LOGGER
 from fitwithin._core.records import Answers, Estimate, Exam, Lesson, OnRound, Round, Rows, StopReason
 from fitwithin._core.target import Labels
 from fitwithin._session.checkpoint import Checkpoint
+from fitwithin._session.continuation import Continuation
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.result import SessionResult, no_memory_error, no_model_error
 from fitwithin._session.round_tracker import OpenRound, RoundTracker
-from fitwithin._session.selection import Candidate, ModelSelector, find_stored_model, is_lower
-from fitwithin.backends import Runner, SavedModel
+from fitwithin._session.selection import Candidate, ModelSelector, find_stored_model
+from fitwithin.backends import Runner
 from fitwithin.teachers import Deck, Requests, Teacher
 
 # The new model is saved when less time is left than this many times the teacher's slowest choice so far: choices grow
 # with their lessons, which at most double or quadruple.
 _CHOICE_FACTOR = 3
-# Share of the next fit that writing the best model to the checkpoint before it may take, however short ago the last
-# one was written.
-_WRITE_SHARE_OF_NEXT_FIT = 0.02
 
 
 class Listener(Protocol):
@@ -91,15 +88,12 @@ class Session:
         self.listeners = listeners
         self.on_round = on_round
         self._tracker = RoundTracker(deck.size, budget.clock, labels)
-        self._past = past
-        self._lost = None if past is None else past.lost_best
-        self._checkpoint = checkpoint
         self._selector = ModelSelector(teacher.returns, None if past is None else find_stored_model(past))
+        self._continuation = Continuation(past, checkpoint, budget, self._selector, self.state)
+        self._continuation.restore(self._tracker, outlook, deck, teacher)
         self._activity = "getting ready"
         self._status = "the learner had not started"
         self._failure: str | None = None
-        if past is not None:
-            self._restore(past)
 
     def run(self) -> SessionResult:
         """Teach until the time is up or nothing is left to teach, and return the best model.
@@ -113,36 +107,24 @@ class Session:
         NoModelInMemory
             If the learner took more than the memory limit before the first model.
         """
-        past = self._past
         try:
-            if past is not None and past.is_over(self.budget):
-                if past.lost_best is not None and self._checkpoint is not None:
-                    self._checkpoint.report_older_model(past)
-                return self._result(past.stop_reason if past.is_finished and past.stop_reason else "time")
-            self._write_checkpoint()
-            reason = self._teach_until_stopped()
-            try:
-                self._write_checkpoint(reason)
-            except KeyboardInterrupt:
-                if reason == "interrupted":
-                    raise
-                reason = "interrupted"
-            return self._result(reason)
+            return self._result(self._continuation.reason_to_end_at_once() or self._teach_and_store())
         except Exception as error:
             LOGGER.warning("There is no model. %s: %s", type(error).__name__, error)
             raise
         finally:
             self._selector.close()
 
-    def _restore(self, past: FitState) -> None:
-        """Go on with rounds, costs and rows of an earlier fit."""
-        self._tracker.restore(past.marks, past.history)
-        self.outlook.cost.restore(past.cost, past.history[-1] if past.history else None)
-        if past.teacher == type(self.teacher).__name__:
-            # Another teacher may have taught the rows that this one keeps for validation.
-            self._tracker.last_exams.update({"validation": past.validation_rows, "holdout": past.holdout_rows})
-            self.deck.resume_point = past.resume_point
-            self.deck.notes.update(past.notes)
+    def _teach_and_store(self) -> StopReason:
+        self._continuation.write()
+        reason = self._teach_until_stopped()
+        try:
+            self._continuation.write(reason)
+        except KeyboardInterrupt:
+            if reason == "interrupted":
+                raise
+            reason = "interrupted"
+        return reason
 
     def state(self, reason: StopReason | None = None) -> FitState:
         """Return the fit so far, for a later one to go on from."""
@@ -154,7 +136,7 @@ class Session:
             cost=self.outlook.cost.observations(),
             marks=self._tracker.marks,
             was_cut_short=self._tracker.was_cut_short,
-            best=self._best_record(),
+            best=self._continuation.find_best(),
             validation_rows=exams.get("validation", none),
             holdout_rows=exams.get("holdout", none),
             teacher=type(self.teacher).__name__,
@@ -162,37 +144,13 @@ class Session:
             model_record=None if self._selector.best is None else self._selector.best.record,
         )
 
-    def _best_record(self) -> ModelRecord | None:
-        """Return the best model of all calls; it may be one that was not stored, and is not fitted again yet."""
-        best, lost = self._selector.best, self._lost
-        if lost is not None and (best is None or is_lower(best.estimate, lost.estimate)):
-            return lost
-        return None if best is None else best.record
-
-    def _write_checkpoint(self, reason: StopReason | None = None) -> None:
-        if self._checkpoint is not None:
-            self._checkpoint.write(self.state(reason), self._best_model, is_last=reason is not None)
-
-    @property
-    def _best_model(self) -> SavedModel | None:
-        return None if self._selector.best is None else self._selector.best.model
-
-    def _write_before_fit(self, lesson: Lesson, seconds: float) -> Lesson:
-        """Write a best model that is not stored yet before a long fit, and return the lesson with less time."""
-        if self._checkpoint is None:
-            return lesson
-        start = self.budget.elapsed()
-        self._checkpoint.write_model_within(_WRITE_SHARE_OF_NEXT_FIT * seconds, self.state(), self._best_model)
-        within = None if lesson.within is None else max(0.0, lesson.within - (self.budget.elapsed() - start))
-        return replace(lesson, within=within)
-
     def _teach_until_stopped(self) -> StopReason:
         reason: StopReason
         try:
-            if self._past is not None and self._past.lost_best is not None:
-                self._fit_again(self._past.lost_best)
-                if self._past.is_finished and self._past.stop_reason is not None:
-                    return self._past.stop_reason
+            if self._continuation.lost is not None:
+                self._fit_again(self._continuation.lost)
+                if self._continuation.reason_to_end is not None:
+                    return self._continuation.reason_to_end
             return self._carry_out(self.teacher.teach(self.deck))
         except OutOfTime as error:
             self._status = str(error) or self._status
@@ -228,10 +186,9 @@ class Session:
         current = self._current()
         if current.saved is None:
             self._save(current, lost.estimate, lost.fresh_estimate)
-        self._lost = None
-        if self._checkpoint is not None:
-            # Once more it would take as long as this fit.
-            self._checkpoint.write_model_within(current.fit_seconds, self.state(), self._best_model)
+        self._continuation.lost = None
+        # Once more it would take as long as this fit.
+        self._continuation.write_model(within=current.fit_seconds)
         self._close_round(current, lost.estimate, lost.fresh_estimate)
 
     def _carry_out(self, requests: Requests) -> StopReason:
@@ -291,7 +248,7 @@ class Session:
         prediction = self.outlook.cost.predict(len(rows))
         predicted = None if prediction is None else prediction.fit_seconds
         if predicted is not None:
-            lesson = self._write_before_fit(lesson, predicted)
+            lesson = self._continuation.write_before_fit(lesson, predicted)
         current = self._tracker.begin(rows, predicted, continues=lesson.batch is not None)
         report = self.runner.fit(rows, lesson.batch, lesson.within)
         current.add_fit(report)
@@ -334,14 +291,13 @@ class Session:
         """Choose between the new model and the best one, and save the winner at once."""
         current = self._current()
         current.validation_estimate = estimate
-        same_rows = self._past is not None and np.array_equal(rows, self._past.validation_rows)
         # A model that is validated again stays the best one, with its last score.
         if current.saved is None and self._selector.prefers(
             estimate,
             validated=True,
             has_every_row=current.has_every_row,
             n_rows=current.n_rows_trained,
-            same_rows=same_rows,
+            same_rows=self._continuation.has_validation_rows(rows),
         ):
             self._save(current, estimate)
 
@@ -376,9 +332,7 @@ class Session:
         if self.budget.seconds - self.budget.elapsed() < model.load_seconds:
             model.discard()
             raise OutOfTime
-        write_seconds = 0.0 if self._checkpoint is None else self._checkpoint.reserved_seconds(model)
-        self.budget.reserved = model.load_seconds + write_seconds
-        self.outlook.cost.observe_write(current.n_rows_trained, write_seconds)
+        self.outlook.cost.observe_write(current.n_rows_trained, self._continuation.reserve_seconds(model))
         candidate = Candidate(
             model,
             current.n_rows_trained,
@@ -400,7 +354,7 @@ class Session:
         finished = self._tracker.close(current, estimate, self.budget.elapsed())
         load_seconds = 0.0 if current.saved is None else current.saved.load_seconds
         self.outlook.cost.observe_round(finished, load_seconds)
-        self._write_checkpoint()
+        self._continuation.write()
         for listener in self.listeners:
             listener.on_round(finished)
         return self.on_round is not None and bool(self.on_round(finished))

@@ -137,6 +137,8 @@ class SavedModel(Protocol):
         ------
         NotStorable
             If skops cannot store the model.
+        OutOfTime, LearnerDied
+            See `Runner`; another process may write the file.
         """
         ...
 

@@ -12,7 +12,7 @@ def test_a_loaded_forest_predicts_the_same_after_its_file_is_closed():
     forest = RandomForestClassifier(5, random_state=0).fit(X, X[:, 0] > 0.5)
     file = SharedFile.create()
     dump_pickle(forest, file.fd)
-    saved = ProcessModel(file, save_seconds=0.0, load_seconds=0.0, warnings=[])
+    saved = ProcessModel(file, save_seconds=0.0, load_seconds=0.0, warnings=[], runner=None)
 
     model = saved.load()
     saved.discard()

@@ -25,6 +25,7 @@ from fitwithin.backends._process.fork_host import ForkHost
 from fitwithin.backends._process.learner_modules import find_modules
 from fitwithin.backends._process.memory_watch import MemoryWatch
 from fitwithin.backends._process.protocol import (
+    DumpRequest,
     ErrorReply,
     ExamRequest,
     FitRequest,
@@ -251,7 +252,7 @@ class ProcessRunner:
             file.close()
             raise
         save_seconds = self._budget.elapsed() - start
-        return ProcessModel(file, save_seconds, load_seconds, self._warnings)
+        return ProcessModel(file, save_seconds, load_seconds, self._warnings, self)
 
     def _create_model_file(self) -> SharedFile:
         with self._until_deadline():
@@ -259,16 +260,26 @@ class ProcessRunner:
 
     def _try_to_load(self, file: SharedFile) -> float:
         """Return the seconds that loading a model is expected to take."""
+        return predict_load_seconds(self._ask_loader(LoadRequest(file.path), file).seconds)
+
+    def dump_model(self, file: SharedFile, path: Path) -> tuple[str, ...]:
+        """Write a saved model to a skops file, in the clean process; raise `OutOfTime` at the deadline."""
+        reply = self._ask_loader(DumpRequest(str(path), file.path), file)
+        types: tuple[str, ...] = reply.value
+        return types
+
+    def _ask_loader(self, request: Request, file: SharedFile) -> Reply:
+        """Ask the process that never trained."""
         with self._until_deadline():
             if self._loader is None:
                 self._loader = self._host.start_worker(self._prepared.setup)
         try:
-            reply = self._ask(self._loader, LoadRequest(file.path), [file])
+            return self._ask(self._loader, request, [file])
         except LearnerDied as death:
-            self._loader.end()
-            self._loader = None
+            if self._loader is not None:
+                self._loader.end()
+                self._loader = None
             raise LearnerDied(f"its model cannot be loaded in a clean process: {death}") from None
-        return predict_load_seconds(reply.seconds)
 
     @property
     def _prepared(self) -> _PreparedProcess:
@@ -321,12 +332,25 @@ class ProcessRunner:
 
 @dataclass(frozen=True, eq=False)
 class ProcessModel:
-    """A model that a learner's process saved to a shared file."""
+    """A model that a learner's process saved to a shared file.
+
+    Parameters
+    ----------
+    file : SharedFile
+        The file.
+    save_seconds, load_seconds : float
+        Seconds that saving took, and those that loading is expected to take.
+    warnings : list of WarningMessage
+        Warnings of its fit.
+    runner : ProcessRunner
+        Writes it to a skops file, while its session lasts.
+    """
 
     file: SharedFile
     save_seconds: float
     load_seconds: float
     warnings: list[WarningMessage]
+    runner: ProcessRunner
 
     def load(self) -> Any:
         """Return the fitted learner in this process."""
@@ -335,10 +359,11 @@ class ProcessModel:
         return model
 
     def dump(self, path: Path) -> tuple[str, ...]:
-        """Write the model to a skops file."""
-        from fitwithin._core.model_file import dump_model
-
-        return dump_model(load_pickle(self.file.fd), path)
+        """Write the model to a skops file, in a process that can be killed at the deadline."""
+        try:
+            return self.runner.dump_model(self.file, path)
+        except LearnerRaised as failure:
+            raise failure.error from None
 
     def discard(self) -> None:
         """Close the file."""

@@ -104,7 +104,18 @@ class LoadRequest:
     path: str | None = None
 
 
-Request = FitRequest | ExamRequest | ScoreRequest | SaveRequest | LoadRequest
+@dataclass(frozen=True)
+class DumpRequest:
+    """Write a saved model to a skops file. Reply: the types in it that must be trusted by name.
+
+    Without a path of the saved model, its descriptor comes with the message.
+    """
+
+    skops_path: str
+    path: str | None = None
+
+
+Request = FitRequest | ExamRequest | ScoreRequest | SaveRequest | LoadRequest | DumpRequest
 """What the parent asks of a worker."""
 
 

@@ -18,6 +18,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -33,6 +34,7 @@ from fitwithin.backends._process.parent_watch import ParentWatch
 from fitwithin.backends._process.protocol import (
     BeginSession,
     Channel,
+    DumpRequest,
     ErrorReply,
     ExamRequest,
     FitRequest,
@@ -80,6 +82,7 @@ def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
         ScoreRequest: worker.score,
         SaveRequest: worker.save,
         LoadRequest: worker.load,
+        DumpRequest: worker.dump,
     }
     # What is there now stays for ever: collecting the garbage of later lessons need not look at it.
     gc.freeze()
@@ -181,6 +184,15 @@ class Worker:
         except Exception as error:
             raise TypeError(_MODEL_NOT_LOADED.format(kind=type(error).__name__, error=error)) from error
         return Reply(None, time.monotonic() - start)
+
+    def dump(self, request: DumpRequest) -> Reply:
+        """Write a saved model to a skops file."""
+        from fitwithin._core.model_file import dump_model
+
+        start = time.monotonic()
+        self._keep_file(self._open_model_file(request.path))
+        types = dump_model(load_pickle(self._loaded_files[-1]), Path(request.skops_path))
+        return Reply(types, time.monotonic() - start)
 
     def _keep_file(self, file: int) -> None:
         """Hold the newest model files open, so that the parent is not the last owner, for whom freeing takes long."""
