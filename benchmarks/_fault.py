@@ -40,12 +40,15 @@ class FaultCase:
         What should come of it.
     trial : callable
         Does it, in a fresh interpreter.
+    once : bool, default=False
+        Whether one trial is enough, because it takes minutes and does it many times.
     """
 
     topic: str
     name: str
     expected: str
     trial: Trial
+    once: bool = False
 
 
 class FaultCases:
@@ -55,11 +58,11 @@ class FaultCases:
         self.topic = topic
         self.cases: list[FaultCase] = []
 
-    def add(self, name: str, expected: str) -> Callable[[Trial], Trial]:
+    def add(self, name: str, expected: str, *, once: bool = False) -> Callable[[Trial], Trial]:
         """Add the decorated function as a case."""
 
         def add_trial(trial: Trial) -> Trial:
-            self.cases.append(FaultCase(self.topic, name, expected, trial))
+            self.cases.append(FaultCase(self.topic, name, expected, trial, once))
             return trial
 
         return add_trial

@@ -17,7 +17,7 @@ from _fault import FaultCase, FaultOutcome
 from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 
 # Seconds after which a trial has hung.
-_TRIAL_SECONDS = 180
+_TRIAL_SECONDS = 900
 
 _COLUMNS = ("what is done", "expected", "held", "seen")
 
@@ -25,11 +25,12 @@ _COLUMNS = ("what is done", "expected", "held", "seen")
 def load_cases() -> list[FaultCase]:
     """Return all cases, topic by topic."""
     import _fault_cases as cases
+    from _fault_checkpoints import checkpoints
     from _fault_kills import kills
     from _fault_memory import memory
     from _fault_model_files import model_files
 
-    topics = (cases.process, cases.late, kills, cases.door, model_files, cases.surroundings, memory)
+    topics = (cases.process, cases.late, kills, cases.door, model_files, cases.surroundings, memory, checkpoints)
     return [case for topic in topics for case in topic.cases]
 
 
@@ -94,7 +95,7 @@ def main() -> int:
         return 0
     environment = Environment.current()
     chosen = [case for case in load_cases() if arguments.only in f"{case.topic}: {case.name}"]
-    results = [(case, [run_trial(case) for _ in range(arguments.runs)]) for case in chosen]
+    results = [(case, [run_trial(case) for _ in range(1 if case.once else arguments.runs)]) for case in chosen]
     goals = [
         Goal(f"{case.topic}: {case.name}: {case.expected}", all(outcome.held for outcome in outcomes))
         for case, outcomes in results

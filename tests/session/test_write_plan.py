@@ -18,8 +18,9 @@ def plan(clock):
 
 
 def write_model(plan, clock, seconds, load_seconds=0.1):
-    with plan.timing_model(load_seconds):
-        clock.advance(seconds)
+    began = plan.begin_model()
+    clock.advance(seconds)
+    plan.observe_model(began, load_seconds)
 
 
 def test_the_first_model_is_written_at_once_unless_it_takes_a_quarter_of_the_time(plan):

@@ -120,6 +120,10 @@ class UserInputError(FitwithinError, ValueError):
         self.hint = hint
 
 
+class NotStorable(Exception):
+    """skops can't store a model; the text says why."""
+
+
 class OutOfTime(Exception):
     """The deadline came, and the learner was stopped.
 

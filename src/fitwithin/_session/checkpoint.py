@@ -7,6 +7,7 @@ that passes during a long fit.
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.exceptions import OutOfTime, UserInputError, join_names
+from fitwithin._core.exceptions import NotStorable, OutOfTime, UserInputError, join_names
 from fitwithin._core.log import LOGGER
 from fitwithin._core.record_file import NewerVersion, OtherKind, Record, RecordPosition
 from fitwithin._session.checkpoint_content import (
@@ -31,15 +32,18 @@ from fitwithin._session.checkpoint_content import (
 )
 from fitwithin._session.file_lock import FileLock
 from fitwithin._session.fingerprint import Fingerprint, find_differences
-from fitwithin._session.fit_state import FitState
+from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.write_plan import WritePlan
-from fitwithin.backends import SavedModel
+from fitwithin.backends import PendingDump, SavedModel
 
 _MAX_TAIL_BYTES = 1 << 24
 """Bytes of states, beyond those of the model, after which the file is written anew."""
 
 _HEARTBEAT_SECONDS = 2.0
 """Seconds after which the time spent is written during a long fit."""
+
+_REPLACE_SECONDS = 0.03
+"""Seconds that putting a written model into the file takes, for one of a few MB."""
 
 _MAX_DIFFERENCES = 5
 """Differences that an error lists."""
@@ -62,6 +66,31 @@ class CheckpointPath(os.PathLike[str]):
 
     def __fspath__(self) -> str:
         return os.fspath(self.path)
+
+
+@dataclass(frozen=True, eq=False)
+class _PendingModel:
+    """A model on its way into the file.
+
+    Parameters
+    ----------
+    record : ModelRecord
+        What is known about it.
+    path : Path
+        The file that it is written to first.
+    model : SavedModel
+        The model.
+    dump : PendingDump
+        Tells when it is written.
+    began : float
+        When that began, in seconds of the budget.
+    """
+
+    record: ModelRecord
+    path: Path
+    model: SavedModel
+    dump: PendingDump
+    began: float
 
 
 class Checkpoint:
@@ -99,6 +128,8 @@ class Checkpoint:
         self._has_failed = False
         self._base_bytes = 0
         self._stopped = threading.Event()
+        self._pending: _PendingModel | None = None
+        self._last_state: FitState | None = None
 
     def begin(
         self, fingerprint: Fingerprint, facts: Mapping[str, Any], trusted_types: Sequence[str]
@@ -156,14 +187,14 @@ class Checkpoint:
             Whether the fit is over.
         """
         with self._mutex:
+            self._last_state = state
             if not self.path.exists():
                 # It was deleted meanwhile.
                 self._stored_number = None
-            is_written = False
+            is_written = self._finish_model(self._budget.remaining() / 2 if is_last else 0.0)
             if model is not None and self._is_new(state) and self._may_write(model, is_last=is_last):
-                with self._reporting_errors():
-                    self._write_model(state, model)
-                    is_written = True
+                self._begin_model(state, model)
+                is_written = self._finish_model(self._budget.remaining() if is_last else 0.0)
             if not is_written and self._plan.is_state_due(is_last=is_last):
                 with self._reporting_errors(), self._plan.timing_state():
                     self._write_state(state)
@@ -172,12 +203,17 @@ class Checkpoint:
 
     def write_model_within(self, seconds: float, state: FitState, model: SavedModel | None) -> None:
         """Write the best model if it is not in the file and that takes at most so long."""
-        with self._mutex, self._reporting_errors():
+        with self._mutex:
+            self._last_state = state
+            self._finish_model()
             if model is not None and self._is_new(state) and self._may_write(model, worth_seconds=seconds):
-                self._write_model(state, model)
+                self._begin_model(state, model)
+                self._finish_model()
 
     def _is_new(self, state: FitState) -> bool:
-        return state.model_record is not None and state.model_record.number != self._stored_number
+        """Whether the model of a state is neither in the file nor on its way there."""
+        begun = None if self._pending is None else self._pending.record.number
+        return state.model_record is not None and state.model_record.number not in (self._stored_number, begun)
 
     def report_older_model(self, state: FitState) -> None:
         """Report that the best model is not in the file, if that is so."""
@@ -190,43 +226,66 @@ class Checkpoint:
             )
 
     def _may_write(self, model: SavedModel, *, is_last: bool = False, worth_seconds: float = 0.0) -> bool:
-        return self._can_store and self._plan.is_due(model.load_seconds, is_last=is_last, worth_seconds=worth_seconds)
+        is_possible = self._can_store and self._pending is None
+        return is_possible and self._plan.is_due(
+            model.load_seconds,
+            is_last=is_last,
+            worth_seconds=worth_seconds,
+            in_background=model.dumps_in_background,
+        )
 
-    def _write_model(self, state: FitState, model: SavedModel) -> None:
-        record = state.model_record
-        assert record is not None
-        with tempfile.TemporaryDirectory(prefix=f".{self.path.name}.", suffix=".part", dir=self.path.parent) as folder:
-            path = Path(folder) / "model.skops"
-            with self._plan.timing_model(model.load_seconds):
-                trust = self._dump(model, path)
-                if trust is None:
-                    self._write_state(state)
-                    return
-                self._replace([make_model_record(record, path, trust, len(state.marks))], state)
-        self._stored_number = record.number
+    def _begin_model(self, state: FitState, model: SavedModel) -> None:
+        """Begin to write the model of a state to a file beside the checkpoint."""
+        assert state.model_record is not None
+        with self._reporting_errors():
+            folder = tempfile.mkdtemp(prefix=f".{self.path.name}.", suffix=".part", dir=self.path.parent)
+            path, began = Path(folder) / "model.skops", self._plan.begin_model()
+            try:
+                with self._noting_refusals():
+                    self._pending = _PendingModel(state.model_record, path, model, model.dump(path), began)
+            finally:
+                if self._pending is None:
+                    shutil.rmtree(folder, ignore_errors=True)
 
-    def _dump(self, model: SavedModel, path: Path) -> tuple[str, ...] | None:
-        """Write a model by skops and return the types that must be trusted; None if it would not be opened again."""
-        from fitwithin._core.model_file import NotStorable
+    def _finish_model(self, wait_seconds: float = 0.0) -> bool:
+        """Put the model that was begun into the file, if it is written; return whether it was."""
+        pending, state = self._pending, self._last_state
+        if pending is None or state is None or not pending.dump.wait(max(0.0, wait_seconds - _REPLACE_SECONDS)):
+            return False
+        self._pending, is_written = None, False
+        with self._reporting_errors():
+            trust = self._read_types(pending)
+            if trust is not None:
+                self._replace([make_model_record(pending.record, pending.path, trust, len(state.marks))], state)
+                self._stored_number, is_written = pending.record.number, True
+        self._plan.observe_model(pending.began, pending.model.load_seconds)
+        shutil.rmtree(pending.path.parent, ignore_errors=True)
+        return is_written
 
-        trust: tuple[str, ...] = ()
+    def _read_types(self, pending: _PendingModel) -> tuple[str, ...] | None:
+        """Return the types that must be trusted to open a written model; None if it would not be opened again."""
+        with self._noting_refusals():
+            types = pending.dump.result()
+            unknown = set(types) - set(self._trusted_types)
+            if unknown:
+                raise NotStorable(f"it holds {', '.join(sorted(unknown))}, which the next call could not trust")
+            return types
+        return None
+
+    @contextmanager
+    def _noting_refusals(self) -> Iterator[None]:
+        """Turn a model that skops can't store into a message, and try no other one."""
         try:
-            trust = model.dump(path)
-            unknown = set(trust) - set(self._trusted_types)
-            reason = f"it holds {', '.join(sorted(unknown))}, which the next call could not trust" if unknown else ""
+            yield
         except (OSError, OutOfTime):
             raise
-        except NotStorable as error:
-            reason = str(error)
         except Exception as error:  # A model of the user's own may raise anything.
-            reason = f"{type(error).__name__}: {error}"
-        if reason:
+            reason = str(error) if isinstance(error, NotStorable) else f"{type(error).__name__}: {error}"
             self._can_store = False
             self._report(
                 f"The checkpoint {self.path} holds no model, since skops can't store it: {reason}. Its row numbers are "
                 "stored; the next call fits it again, which takes the time of that fit."
             )
-        return None if reason else trust
 
     def _write_state(self, state: FitState) -> None:
         tail = os.path.getsize(self.path) - self._base_bytes if self.path.exists() else None
@@ -250,6 +309,7 @@ class Checkpoint:
         while not self._stopped.wait(_HEARTBEAT_SECONDS):
             with self._mutex, suppress(OSError):
                 if not self._stopped.is_set():
+                    self._finish_model()
                     self._file.write_slot(self._budget.elapsed())
 
     @contextmanager
@@ -277,8 +337,8 @@ class Checkpoint:
         """Write no more."""
         self._stopped.set()
         with self._mutex:
-            # A write of the other thread is over.
-            return
+            if self._pending is not None:
+                shutil.rmtree(self._pending.path.parent, ignore_errors=True)
 
 
 @contextmanager

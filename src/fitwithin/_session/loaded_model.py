@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+
+from fitwithin.backends._inline import FinishedDump
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,6 +19,8 @@ class LoadedModel:
         Fitted.
     """
 
+    dumps_in_background: ClassVar[bool] = False
+
     model: Any
     save_seconds: float = 0.0
     load_seconds: float = 0.0
@@ -25,11 +29,9 @@ class LoadedModel:
         """Return the model."""
         return self.model
 
-    def dump(self, path: Path) -> tuple[str, ...]:
+    def dump(self, path: Path) -> FinishedDump:
         """Write the model to a skops file."""
-        from fitwithin._core.model_file import dump_model
-
-        return dump_model(self.model, path)
+        return FinishedDump.of(self.model, path)
 
     def discard(self) -> None:
         """Do nothing: there is nothing to release."""

@@ -88,8 +88,16 @@ class WritePlan:
         seconds = self.predict_seconds(load_seconds)
         return seconds if seconds <= _MAX_RESERVED_SHARE * self._budget.seconds else 0.0
 
-    def is_due(self, load_seconds: float, *, is_last: bool, worth_seconds: float = 0.0) -> bool:
-        """Whether to write a new model now: it was the last one, takes little, or some time has passed."""
+    def is_due(
+        self, load_seconds: float, *, is_last: bool, worth_seconds: float = 0.0, in_background: bool = False
+    ) -> bool:
+        """Whether to write a new model now: it was the last one, takes little, or some time has passed.
+
+        What another process writes meanwhile takes no time from the learner, and can be given up at the deadline.
+        """
+        if in_background:
+            since = self._budget.elapsed() - (self._model_written_at or 0.0)
+            return is_last or self._model_written_at is None or since >= _MIN_SECONDS_BETWEEN_MODELS
         seconds, now = self.predict_seconds(load_seconds), self._budget.elapsed()
         left = self._budget.seconds - now - load_seconds
         if (_LAST_WRITE_FACTOR if is_last else 1.0) * seconds > left + _ROUNDING_SECONDS:
@@ -108,16 +116,16 @@ class WritePlan:
         is_first = self._state_written_at is None
         return is_first or is_last or now - self._state_written_at >= self._state_seconds / _STATE_SHARE  # type: ignore[operator]  # not None
 
-    @contextmanager
-    def timing_model(self, load_seconds: float) -> Iterator[None]:
-        """Learn from a write of a model, also of one that failed."""
-        start = self._budget.elapsed()
-        try:
-            yield
-        finally:
-            self._model_written_at = self._budget.elapsed()
-            self._model_seconds = self._model_written_at - start
-            self._model_load_seconds = load_seconds
+    def begin_model(self) -> float:
+        """Note that a model begins to be written; return when."""
+        self._model_written_at = self._budget.elapsed()
+        return self._model_written_at
+
+    def observe_model(self, began: float, load_seconds: float) -> None:
+        """Learn from a model that was written just now."""
+        self._model_written_at = self._budget.elapsed()
+        self._model_seconds = self._model_written_at - began
+        self._model_load_seconds = load_seconds
 
     @contextmanager
     def timing_state(self) -> Iterator[None]:

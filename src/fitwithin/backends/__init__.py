@@ -2,7 +2,16 @@
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._pools import LabeledRows, Pool
-from fitwithin.backends._base import Backend, ExamReport, FitReport, FitSettings, Runner, SavedModel, ScoreReport
+from fitwithin.backends._base import (
+    Backend,
+    ExamReport,
+    FitReport,
+    FitSettings,
+    PendingDump,
+    Runner,
+    SavedModel,
+    ScoreReport,
+)
 from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal, register_early_stopping
 from fitwithin.backends._inline import Inline
 from fitwithin.backends._process.backend import Process
@@ -19,6 +28,7 @@ __all__ = [
     "LearnerRaised",
     "OutOfMemory",
     "OutOfTime",
+    "PendingDump",
     "Pool",
     "Process",
     "Runner",

@@ -105,6 +105,26 @@ class FitSettings:
     memory_limit: int | None = None
 
 
+class PendingDump(Protocol):
+    """A model that is being written to a skops file."""
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the file is written, at most so long; return whether that is over, well or not."""
+        ...
+
+    def result(self) -> tuple[str, ...]:
+        """Return the types in the file that are not on fitwithin's own list, once `wait` has returned True.
+
+        Raises
+        ------
+        NotStorable
+            If skops cannot store the model.
+        LearnerDied
+            If the process that wrote it has ended.
+        """
+        ...
+
+
 class SavedModel(Protocol):
     """A model that outlives the learner's process, and the runner.
 
@@ -114,7 +134,14 @@ class SavedModel(Protocol):
         Seconds that saving took.
     load_seconds : float
         Seconds that `load` is expected to take.
+    dumps_in_background : bool
+        Whether `dump` returns before the file is written.
     """
+
+    @property
+    def dumps_in_background(self) -> bool:
+        """Whether `dump` returns before the file is written."""
+        ...
 
     @property
     def save_seconds(self) -> float:
@@ -130,15 +157,15 @@ class SavedModel(Protocol):
         """Return the fitted learner in this process, and issue the warnings of its fit again."""
         ...
 
-    def dump(self, path: Path) -> tuple[str, ...]:
-        """Write the model to a skops file, and return the types in it that are not on fitwithin's own list.
+    def dump(self, path: Path) -> PendingDump:
+        """Begin to write the model to a skops file; another process may do it while this one goes on.
 
         Raises
         ------
         NotStorable
             If skops cannot store the model.
         OutOfTime, LearnerDied
-            See `Runner`; another process may write the file.
+            See `Runner`.
         """
         ...
 

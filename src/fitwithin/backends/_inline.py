@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
 
@@ -60,9 +60,39 @@ class Inline:
         return InlineRunner(budget)
 
 
+@dataclass(frozen=True)
+class FinishedDump:
+    """A model that this process has written to a skops file.
+
+    Parameters
+    ----------
+    types : tuple of str
+        The types in the file that are not on fitwithin's own list.
+    """
+
+    types: tuple[str, ...]
+
+    @classmethod
+    def of(cls, model: Any, path: Path) -> FinishedDump:
+        """Write a model."""
+        from fitwithin._core.model_file import dump_model
+
+        return cls(dump_model(model, path))
+
+    def wait(self, seconds: float) -> bool:
+        """Return True at once."""
+        return True
+
+    def result(self) -> tuple[str, ...]:
+        """Return the types."""
+        return self.types
+
+
 @dataclass(frozen=True, eq=False)
 class InlineModel:
     """A saved model that never left this process."""
+
+    dumps_in_background: ClassVar[bool] = False
 
     model_runner: ModelRunner
     save_seconds: float = 0.0
@@ -73,11 +103,9 @@ class InlineModel:
         reissue_warnings(self.model_runner.warnings)
         return self.model_runner.model
 
-    def dump(self, path: Path) -> tuple[str, ...]:
+    def dump(self, path: Path) -> FinishedDump:
         """Write the model to a skops file."""
-        from fitwithin._core.model_file import dump_model
-
-        return dump_model(self.model_runner.model, path)
+        return FinishedDump.of(self.model_runner.model, path)
 
     def discard(self) -> None:
         """Do nothing: there is nothing to release."""

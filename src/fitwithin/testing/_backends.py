@@ -201,7 +201,9 @@ class BackendContract:
         with open_runner(self.make(), RecordingClassifier(), pool) as runner, tempfile.TemporaryDirectory() as folder:
             runner.fit(np.arange(10))
             saved = runner.save()
-            names = saved.dump(Path(folder) / "model.skops")
+            dump = saved.dump(Path(folder) / "model.skops")
+            assert dump.wait(LONG_SECONDS)
+            names = dump.result()
             assert (Path(folder) / "model.skops").stat().st_size
         assert names == (f"{RecordingClassifier.__module__}.RecordingClassifier",)
         assert len(saved.load().X_) == 10

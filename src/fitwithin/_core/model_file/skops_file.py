@@ -10,7 +10,7 @@ from typing import Any
 import skops.io
 from skops.io.exceptions import UntrustedTypesFoundException
 
-from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.exceptions import NotStorable, UserInputError
 from fitwithin._core.model_file.archive_schema import read_types
 from fitwithin._core.model_file.model_checks import find_invalid_types, validate_model
 from fitwithin._core.model_file.trusted_types import TRUSTED_TYPES, TYPES_BY_LOADER
@@ -21,10 +21,6 @@ _FAST_COMPRESSION = 1
 
 _MAX_REASON_LENGTH = 200
 """Characters of an error of skops that are shown."""
-
-
-class NotStorable(Exception):
-    """skops can't store a model; the text says why."""
 
 
 class UntrustedTypes(Exception):

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 from warnings import WarningMessage
 
 import cloudpickle
@@ -25,6 +25,7 @@ from fitwithin.backends._process.fork_host import ForkHost
 from fitwithin.backends._process.learner_modules import find_modules
 from fitwithin.backends._process.memory_watch import MemoryWatch
 from fitwithin.backends._process.protocol import (
+    Channel,
     DumpRequest,
     ErrorReply,
     ExamRequest,
@@ -63,6 +64,10 @@ class WorkerConnection(Protocol):
 
         Raises TimeoutError at the deadline, OutOfMemory if the watch sees too much, or LearnerDied.
         """
+        ...
+
+    def post(self, request: Request, files: Sequence[SharedFile] = ()) -> Channel:
+        """Send a request, and return the channel that the reply comes from; raise as `request` does."""
         ...
 
     def stop(self) -> None:
@@ -155,6 +160,7 @@ class ProcessRunner:
         self._prepared_process: _PreparedProcess | None = None
         self._learner: WorkerConnection | None = None
         self._loader: WorkerConnection | None = None
+        self._writer: WorkerConnection | None = None
         self._watch: MemoryWatch | None = None
         self._resting_bytes: list[int] = []
         self._warnings: list[WarningMessage] = []
@@ -164,6 +170,8 @@ class ProcessRunner:
 
     def __exit__(self, *exc_info: object) -> None:
         self._stop_workers()
+        if self._writer is not None:
+            self._writer.stop()
         # An exception that the user keeps holds this runner, but not the rows.
         prepared, self._prepared_process = self._prepared_process, None
         if prepared is not None:
@@ -260,26 +268,23 @@ class ProcessRunner:
 
     def _try_to_load(self, file: SharedFile) -> float:
         """Return the seconds that loading a model is expected to take."""
-        return predict_load_seconds(self._ask_loader(LoadRequest(file.path), file).seconds)
-
-    def dump_model(self, file: SharedFile, path: Path) -> tuple[str, ...]:
-        """Write a saved model to a skops file, in the clean process; raise `OutOfTime` at the deadline."""
-        reply = self._ask_loader(DumpRequest(str(path), file.path), file)
-        types: tuple[str, ...] = reply.value
-        return types
-
-    def _ask_loader(self, request: Request, file: SharedFile) -> Reply:
-        """Ask the process that never trained."""
         with self._until_deadline():
             if self._loader is None:
                 self._loader = self._host.start_worker(self._prepared.setup)
         try:
-            return self._ask(self._loader, request, [file])
+            reply = self._ask(self._loader, LoadRequest(file.path), [file])
         except LearnerDied as death:
-            if self._loader is not None:
-                self._loader.end()
-                self._loader = None
+            self._loader.end()
+            self._loader = None
             raise LearnerDied(f"its model cannot be loaded in a clean process: {death}") from None
+        return predict_load_seconds(reply.seconds)
+
+    def begin_dump(self, file: SharedFile, path: Path) -> ProcessDump:
+        """Have a process that never trained write a saved model to a skops file, while the learner goes on."""
+        with self._until_deadline():
+            if self._writer is None:
+                self._writer = self._host.start_worker(self._prepared.setup)
+            return ProcessDump(self._writer.post(DumpRequest(str(path), file.path), [file]))
 
     @property
     def _prepared(self) -> _PreparedProcess:
@@ -323,11 +328,43 @@ class ProcessRunner:
             raise LearnerDied(f"the operating system refused a resource: {error}") from error
 
     def _stop_workers(self) -> None:
-        """Kill both workers at once."""
+        """Kill the learner and the loader at once; what is written goes on until the session ends."""
         workers, self._learner, self._loader = (self._learner, self._loader), None, None
         for worker in workers:
             if worker is not None:
                 worker.stop()
+
+
+class ProcessDump:
+    """A saved model that another process writes to a skops file.
+
+    Parameters
+    ----------
+    channel : Channel
+        The reply comes from here.
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._failure: LearnerDied | None = None
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the file is written, at most so long; return whether that is over, well or not."""
+        try:
+            return self._channel.poll(seconds)
+        except (EOFError, OSError):
+            self._failure = LearnerDied("the process that wrote the model has ended")
+            return True
+
+    def result(self) -> tuple[str, ...]:
+        """Return the types in the file that are not on fitwithin's own list."""
+        if self._failure is not None:
+            raise self._failure
+        reply: Reply | ErrorReply = self._channel.receive()
+        if isinstance(reply, ErrorReply):
+            raise _unpickle_error(reply)
+        types: tuple[str, ...] = reply.value
+        return types
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,6 +383,8 @@ class ProcessModel:
         Writes it to a skops file, while its session lasts.
     """
 
+    dumps_in_background: ClassVar[bool] = True
+
     file: SharedFile
     save_seconds: float
     load_seconds: float
@@ -358,12 +397,9 @@ class ProcessModel:
         reissue_warnings(self.warnings)
         return model
 
-    def dump(self, path: Path) -> tuple[str, ...]:
-        """Write the model to a skops file, in a process that can be killed at the deadline."""
-        try:
-            return self.runner.dump_model(self.file, path)
-        except LearnerRaised as failure:
-            raise failure.error from None
+    def dump(self, path: Path) -> ProcessDump:
+        """Have the model written to a skops file by another process."""
+        return self.runner.begin_dump(self.file, path)
 
     def discard(self) -> None:
         """Close the file."""

@@ -147,6 +147,12 @@ class ForkedWorker:
         reply: Reply | ErrorReply = channel.receive()
         return reply
 
+    def post(self, request: Request, files: Sequence[SharedFile] = ()) -> Channel:
+        """Send a request, and return the channel that the reply comes from."""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._channel.send(request, self._budget.remaining(), [file.fd for file in files])
+        return self._channel
+
     def stop(self) -> None:
         """Kill its process group at once; processes that left the group end when the session closes."""
         self._channel.close()

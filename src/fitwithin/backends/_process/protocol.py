@@ -297,6 +297,15 @@ class Channel:
         del self._received[:size]
         return pickle.loads(body)
 
+    def poll(self, seconds: float) -> bool:
+        """Read what comes within so many seconds; return whether a whole message has been read, or raise EOFError."""
+        try:
+            while not self.has_message:
+                self.wait_and_read(seconds)
+        except TimeoutError:
+            return False
+        return True
+
     def take_descriptor(self) -> int:
         """Return the next descriptor that came with a message; the caller owns it."""
         return self._descriptors.pop(0)

@@ -248,6 +248,13 @@ class SpawnedConnection:
             reply: Reply | ErrorReply = self._handle.receive(channel, budget, watch)
             return reply
 
+    def post(self, request: Request, files: Sequence[SharedFile] = ()) -> Channel:
+        """Send a request, and return the channel that the reply comes from."""
+        with self._describing_end():
+            channel = self._handle.connect(self._budget)
+            channel.send(request, self._budget.remaining())
+        return channel
+
     def stop(self) -> None:
         """Kill the worker, with everything that it started."""
         self._handle.close()
