@@ -155,6 +155,7 @@ class ProcessRunner:
         self._loader: WorkerConnection | None = None
         self._watch: MemoryWatch | None = None
         self._resting_bytes: list[int] = []
+        self._import_seconds = 0.0
         self._warnings: list[WarningMessage] = []
 
     def __enter__(self) -> Self:
@@ -267,7 +268,11 @@ class ProcessRunner:
             self._loader.end()
             self._loader = None
             raise LearnerDied(f"its model cannot be loaded in a clean process: {death}") from None
-        return predict_load_seconds(reply.seconds)
+        if reply.seconds > self._import_seconds and not reply.value <= sys.modules.keys():
+            # The loader has imported these modules by now; this process will do so when it loads a model at last.
+            self._import_seconds = reply.seconds
+            return predict_load_seconds(reply.seconds)
+        return predict_load_seconds(self._import_seconds + reply.seconds)
 
     @property
     def _prepared(self) -> _PreparedProcess:

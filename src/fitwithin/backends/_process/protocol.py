@@ -96,7 +96,7 @@ class SaveRequest:
 
 @dataclass(frozen=True)
 class LoadRequest:
-    """Load a saved model, and forget it, to see that it can be loaded. Reply: None, and the seconds that it took.
+    """Load a saved model, and forget it, to see that it can be loaded. Reply: the modules that this imported.
 
     Without a path, the file's descriptor comes with the message.
     """

@@ -171,16 +171,18 @@ class Worker:
         return Reply(None, time.monotonic() - start)
 
     def load(self, request: LoadRequest) -> Reply:
-        """Load a saved model, and forget it."""
+        """Load a saved model, forget it, and tell which modules that imported."""
         self._keep_file(self._open_model_file(request.path))
         # The parent has the learner's modules, so they are no part of the time.
         self._unpickle_learner()
+        known = set(sys.modules)
         start = time.monotonic()
         try:
             load_pickle(self._loaded_files[-1])
         except Exception as error:
             raise TypeError(_MODEL_NOT_LOADED.format(kind=type(error).__name__, error=error)) from error
-        return Reply(None, time.monotonic() - start)
+        seconds = time.monotonic() - start
+        return Reply(sys.modules.keys() - known, seconds)
 
     def _keep_file(self, file: int) -> None:
         """Hold the newest model files open, so that the parent is not the last owner, for whom freeing takes long."""
