@@ -216,8 +216,10 @@ class SpawnHost:
         for handle in self._started:
             handle.close()
         if self._started and not self._waiting:
-            self._waiting.append(WorkerHandle())
-            self._waiting[0].import_modules(self._modules)
+            # If no further process can be started, the next session says so.
+            with contextlib.suppress(OSError):
+                self._waiting.append(WorkerHandle())
+                self._waiting[0].import_modules(self._modules)
         for handle in self._waiting:
             spawned_workers.give_back(handle)
         if self.folder is not None:

@@ -42,7 +42,7 @@ class Surroundings:
     sklearn_config : dict
         `sklearn.get_config()`.
     numpy_errors : dict
-        `numpy.geterr()`.
+        `numpy.geterr()`; the program's callback stays behind, and the learner warns instead of calling it.
     recursion_limit : int
         `sys.getrecursionlimit()`.
     umask : int or None
@@ -75,7 +75,7 @@ class Surroundings:
             environment=dict(os.environ),
             pickled_filters=_pickle_warning_filters(),
             sklearn_config=sklearn.get_config(),
-            numpy_errors=dict(np.geterr()),
+            numpy_errors={kind: _without_callback(mode) for kind, mode in np.geterr().items()},
             recursion_limit=sys.getrecursionlimit(),
             umask=_read_umask(),
         )
@@ -101,6 +101,10 @@ class Surroundings:
         except OSError:
             # The parent's folder was deleted during the fit.
             os.chdir(tempfile.gettempdir())
+
+
+def _without_callback(mode: Any) -> Any:
+    return "warn" if mode in ("call", "log") else mode
 
 
 def _find_working_folder() -> str | None:
