@@ -340,3 +340,25 @@ def test_a_fit_is_not_lost_if_no_worker_can_be_started_for_the_next(monkeypatch)
 
 def refuse(*arguments, **options):
     raise BlockingIOError("no more processes")
+
+
+class LazyWarner(RecordingClassifier):
+    """Warn by a class of a module that the program has not imported."""
+
+    def fit(self, X, y):
+        warnings.warn("careful", importlib.import_module("has_a_warning").Careful, stacklevel=1)
+        return super().fit(X, y)
+
+
+def test_a_warning_of_a_module_that_the_program_has_not_imported_does_not_import_it(tmp_path, monkeypatch):
+    (tmp_path / "has_a_warning.py").write_text("class Careful(FutureWarning): pass\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with open_runner(Process(start="fork"), LazyWarner(), make_pool()) as runner:
+            runner.fit(np.arange(9))
+            save_and_load(runner)
+
+    assert [(warning.category, str(warning.message)) for warning in caught] == [(FutureWarning, "careful")]
+
+    assert "has_a_warning" not in sys.modules

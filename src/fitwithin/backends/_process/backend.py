@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
-from warnings import WarningMessage
 
 import cloudpickle
 import numpy as np
@@ -28,6 +27,7 @@ from fitwithin.backends._process.protocol import (
     ExamRequest,
     FitRequest,
     LoadRequest,
+    PortableWarning,
     Reply,
     Request,
     SaveRequest,
@@ -156,7 +156,7 @@ class ProcessRunner:
         self._watch: MemoryWatch | None = None
         self._resting_bytes: list[int] = []
         self._import_seconds = 0.0
-        self._warnings: list[WarningMessage] = []
+        self._warnings: list[PortableWarning] = []
 
     def __enter__(self) -> Self:
         return self
@@ -194,9 +194,8 @@ class ProcessRunner:
         if self._watch is not None:
             self._watch.begin()
         reply = self._request(FitRequest(selection, batch, within))
-        pickled_warnings, skipped_seconds, resting_bytes = reply.value
+        self._warnings, skipped_seconds, resting_bytes = reply.value
         self._resting_bytes.append(resting_bytes)
-        self._warnings = pickle.loads(pickled_warnings)
         return FitReport(
             handover_seconds=self._budget.elapsed() - start - reply.seconds,
             fit_seconds=reply.seconds,
@@ -330,12 +329,12 @@ class ProcessModel:
     file: SharedFile
     save_seconds: float
     load_seconds: float
-    warnings: list[WarningMessage]
+    warnings: list[PortableWarning]
 
     def load(self) -> Any:
         """Return the fitted learner in this process."""
         model = load_pickle(self.file.fd)
-        reissue_warnings(self.warnings)
+        reissue_warnings([warning.to_message() for warning in self.warnings])
         return model
 
     def discard(self) -> None:

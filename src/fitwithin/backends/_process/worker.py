@@ -16,7 +16,6 @@ import tempfile
 import threading
 import time
 import traceback
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +37,7 @@ from fitwithin.backends._process.protocol import (
     FitRequest,
     ImportModules,
     LoadRequest,
+    PortableWarning,
     Reply,
     SaveRequest,
     ScoreRequest,
@@ -135,7 +135,7 @@ class Worker:
             self._newest.fit(rows, settings.fit_params, stop_signal, settings.early_stopping)
         else:
             self._newest.partial_fit(rows, request.batch, settings.classes)
-        caught = cloudpickle.dumps([_to_portable(warning) for warning in self._newest.warnings])
+        caught = [PortableWarning.from_message(warning) for warning in self._newest.warnings]
         return self._reply(
             (caught, 0.0 if stop_signal is None else stop_signal.skipped_seconds, 0 if memory is None else memory.now)
         )
@@ -223,11 +223,6 @@ def _seed_global_state(seed: int | None) -> None:
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.seed() if seed is None else torch.manual_seed(seed)
-
-
-def _to_portable(warning: warnings.WarningMessage) -> warnings.WarningMessage:
-    """Return the warning with its text alone, without objects that may not pickle."""
-    return warnings.WarningMessage(str(warning.message), warning.category, warning.filename, warning.lineno)
 
 
 def _pickle_error(error: Exception) -> bytes:
