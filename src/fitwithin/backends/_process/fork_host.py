@@ -217,12 +217,13 @@ class ForkServerHandle:
         self._last_answer: Answer | None = None
         self._owing_since = time.monotonic()
         self._folder = ""
+        self._takes_commands = True
         self._has_ended = False
 
     @property
     def alive(self) -> bool:
         """Whether the server can still be used."""
-        if self._has_ended or self._process.poll() is not None or self.control.fileno() < 0:
+        if self._has_ended or not self._takes_commands or self._process.poll() is not None or self.control.fileno() < 0:
             return False
         try:
             while self.owes_answer:
@@ -240,8 +241,9 @@ class ForkServerHandle:
 
     @property
     def _is_stuck(self) -> bool:
-        """Whether the server owes an answer for too long, or cannot answer because it was stopped by a signal."""
-        return time.monotonic() - self._owing_since > _PATIENCE_SECONDS or self._is_stopped
+        """Whether the server owes an answer for too long, takes no commands, or was stopped by a signal."""
+        is_late = self.owes_answer and time.monotonic() - self._owing_since > _PATIENCE_SECONDS
+        return is_late or not self._takes_commands or self._is_stopped
 
     @property
     def _is_stopped(self) -> bool:
@@ -283,6 +285,7 @@ class ForkServerHandle:
             self.control.setblocking(False)
             socket.send_fds(self.control, [pickle.dumps(command)], list(descriptors))
         except OSError as error:
+            self._takes_commands = False
             raise ForkServerGone from error
         self._n_sent += 1
 
@@ -305,7 +308,7 @@ class ForkServerHandle:
     def close(self) -> None:
         """End the server; it takes every descendant with it, or else this process kills them."""
         # A stopped one would stay for ever, and hold this program's standard output open.
-        if self._process.poll() is None and (self._is_stopped or (self.owes_answer and self._is_stuck)):
+        if self._process.poll() is None and self._is_stuck:
             with contextlib.suppress(psutil.NoSuchProcess):
                 kill_descendants(psutil.Process(self._process.pid))
             self._process.kill()
