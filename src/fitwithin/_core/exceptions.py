@@ -22,7 +22,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from fitwithin._core.memory_limit import format_bytes
 
@@ -165,16 +165,25 @@ class LearnerRaised(Exception):
 
     Parameters
     ----------
-    error : BaseException
-        The learner's exception.
+    error : BaseException or callable
+        The learner's exception, or a function that returns it.
     traceback : str
         Its traceback as text; frames do not travel between processes.
+    text : str, optional
+        What it says, instead of its own text.
     """
 
-    def __init__(self, error: BaseException, traceback: str) -> None:
-        super().__init__(str(error))
-        self.error = error
+    def __init__(
+        self, error: BaseException | Callable[[], BaseException], traceback: str, text: str | None = None
+    ) -> None:
+        super().__init__(str(error) if text is None else text)
+        self._error = error
         self.traceback = traceback
+
+    @property
+    def error(self) -> BaseException:
+        """The learner's exception."""
+        return self._error if isinstance(self._error, BaseException) else self._error()
 
 
 class LearnerDied(Exception):

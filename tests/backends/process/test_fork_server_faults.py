@@ -17,6 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from fitwithin import LearnerFailedWarning, NoModelInTime, TimeConstrainedClassifier
 from fitwithin.backends import LearnerDied, LearnerRaised, Process
+from fitwithin.backends._process import fork_host
 from fitwithin.backends._process.fork_host import ForkServerGone, ForkServerHandle, fork_servers
 from fitwithin.backends._process.protocol import EndSession
 from fitwithin.teachers import TCT
@@ -57,6 +58,47 @@ def test_a_stopped_server_is_replaced_within_the_fit(server):
 
     assert classifier.stop_reason_ == "all rows"
     assert eventually(lambda: has_ended(server))
+
+
+@pytest.mark.slow
+def test_a_stopped_server_does_not_outlive_the_program(server):
+    server.suspend()
+    assert eventually(lambda: server.status() == psutil.STATUS_STOPPED)
+
+    fork_servers.clear()
+
+    assert eventually(lambda: has_ended(server))
+
+
+def test_a_server_whose_imports_take_long_is_waited_for(monkeypatch):
+    monkeypatch.setattr(fork_host, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(fork_host, "_LIVENESS_SECONDS", 0.01)
+    fork_servers.clear()
+
+    with open_runner(Process(start="fork"), GaussianNB(), make_pool()) as runner:
+        runner.fit(np.arange(9))
+
+
+def test_a_pid_of_an_earlier_session_does_not_end_a_new_worker(server):
+    del server
+    with open_runner(Process(start="fork"), GaussianNB(), make_pool()) as runner:
+        handle = runner._host._server
+        handle.ended_workers = EndedBefore()
+        runner.fit(np.arange(9))
+
+        assert runner._learner.pid in handle.ended_workers.forgotten
+
+
+class EndedBefore(dict):
+    """Workers that ended, among them some with any pid."""
+
+    def __init__(self):
+        super().__init__()
+        self.forgotten = set()
+
+    def pop(self, pid, default=None):
+        self.forgotten.add(pid)
+        return super().pop(pid, default)
 
 
 @pytest.mark.slow

@@ -1,7 +1,9 @@
 """The learner's process: one a session, and clean before each lesson."""
 
+import importlib
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -21,6 +23,8 @@ from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.target import Labels
 from fitwithin._pools import TablePool
 from fitwithin.backends import Inline, LearnerDied, LearnerRaised, Process
+from fitwithin.backends._process.subprocesses import describe_exit
+from fitwithin.backends._process.surroundings import Surroundings
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner, save_and_load
 
 STARTS = ["fork", pytest.param("spawn", marks=pytest.mark.slow)]
@@ -287,3 +291,74 @@ print(type(module).__name__)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == ["_LazyModule"]
+
+
+def test_a_signal_without_a_name_is_described_by_its_number():
+    assert describe_exit(False, signal.SIGRTMIN + 1) == f"it was killed by signal {signal.SIGRTMIN + 1}"
+
+
+def test_modes_of_numpy_that_need_a_callback_become_warnings():
+    with np.errstate(all="call"):
+        surroundings = Surroundings.current()
+
+    assert set(surroundings.numpy_errors.values()) == {"warn"}
+
+
+class LazyClassifier(RecordingClassifier):
+    """Hold an object of a module that only the learner's process has imported, and that is slow to import."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.part_ = importlib.import_module("slow_to_import").Part()
+        return self
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", STARTS)
+def test_importing_what_a_model_needs_is_reserved_for_every_model(start, tmp_path, monkeypatch):
+    (tmp_path / "slow_to_import.py").write_text("import time\ntime.sleep(0.5)\nclass Part: pass\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with open_runner(Process(start=start), LazyClassifier(), make_pool(), 60) as runner:
+        seconds = []
+        for n_rows in (5, 6, 7):
+            runner.fit(np.arange(n_rows))
+            model = runner.save()
+            seconds.append(model.load_seconds)
+            model.discard()
+
+    assert min(seconds) > 0.5
+    assert "slow_to_import" not in sys.modules
+
+
+@pytest.mark.slow
+def test_a_fit_is_not_lost_if_no_worker_can_be_started_for_the_next(monkeypatch):
+    with open_runner(Process(start="spawn"), RecordingClassifier(), make_pool(), 60) as runner:
+        runner.fit(np.arange(9))
+        save_and_load(runner)
+        monkeypatch.setattr(subprocess, "Popen", refuse)
+
+
+def refuse(*arguments, **options):
+    raise BlockingIOError("no more processes")
+
+
+class LazyWarner(RecordingClassifier):
+    """Warn by a class of a module that the program has not imported."""
+
+    def fit(self, X, y):
+        warnings.warn("careful", importlib.import_module("has_a_warning").Careful, stacklevel=1)
+        return super().fit(X, y)
+
+
+def test_a_warning_of_a_module_that_the_program_has_not_imported_does_not_import_it(tmp_path, monkeypatch):
+    (tmp_path / "has_a_warning.py").write_text("class Careful(FutureWarning): pass\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with open_runner(Process(start="fork"), LazyWarner(), make_pool()) as runner:
+            runner.fit(np.arange(9))
+            save_and_load(runner)
+
+    assert [(warning.category, str(warning.message)) for warning in caught] == [(FutureWarning, "careful")]
+
+    assert "has_a_warning" not in sys.modules

@@ -8,15 +8,15 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
-from warnings import WarningMessage
 
 import cloudpickle
 import numpy as np
 
 from fitwithin._core.budget import Budget, Clock
-from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
+from fitwithin._core.exceptions import FitwithinError, LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
@@ -31,6 +31,7 @@ from fitwithin.backends._process.protocol import (
     ExamRequest,
     FitRequest,
     LoadRequest,
+    PortableWarning,
     Reply,
     Request,
     SaveRequest,
@@ -137,7 +138,8 @@ class Process:
         if self.start not in ("auto", "fork", "spawn"):
             raise ValueError(f'Got start={self.start!r}; expected "auto", "fork" or "spawn".')
         fork = self.start == "fork" or (self.start == "auto" and sys.platform == "linux")
-        return ProcessRunner(ForkHost(budget) if fork else SpawnHost(budget), budget)
+        with _naming_refusals():
+            return ProcessRunner(ForkHost(budget) if fork else SpawnHost(budget), budget)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +165,8 @@ class ProcessRunner:
         self._writer: WorkerConnection | None = None
         self._watch: MemoryWatch | None = None
         self._resting_bytes: list[int] = []
-        self._warnings: list[WarningMessage] = []
+        self._import_seconds = 0.0
+        self._warnings: list[PortableWarning] = []
 
     def __enter__(self) -> Self:
         return self
@@ -181,9 +184,10 @@ class ProcessRunner:
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Pickle the learner, have its modules imported, and open the shared files."""
         pickled_learner = _pickle_learner(learner, settings)
-        self._host.import_modules(find_modules(pickled_learner))
         surroundings = Surroundings.current()
-        rows = share_rows(pool, self._budget, self._host.folder)
+        with _naming_refusals():
+            self._host.import_modules(find_modules(pickled_learner))
+            rows = share_rows(pool, self._budget, self._host.folder)
         setup = WorkerSetup(pickled_learner, rows.layout, surroundings, settings.seed)
         self._prepared_process = _PreparedProcess(rows, setup, settings.memory_limit)
 
@@ -203,9 +207,8 @@ class ProcessRunner:
         if self._watch is not None:
             self._watch.begin()
         reply = self._request(FitRequest(selection, batch, within))
-        pickled_warnings, skipped_seconds, resting_bytes = reply.value
+        self._warnings, skipped_seconds, resting_bytes = reply.value
         self._resting_bytes.append(resting_bytes)
-        self._warnings = pickle.loads(pickled_warnings)
         return FitReport(
             handover_seconds=self._budget.elapsed() - start - reply.seconds,
             fit_seconds=reply.seconds,
@@ -277,7 +280,11 @@ class ProcessRunner:
             self._loader.end()
             self._loader = None
             raise LearnerDied(f"its model cannot be loaded in a clean process: {death}") from None
-        return predict_load_seconds(reply.seconds)
+        if reply.seconds > self._import_seconds and not reply.value <= sys.modules.keys():
+            # The loader has imported these modules by now; this process will do so when it loads a model at last.
+            self._import_seconds = reply.seconds
+            return predict_load_seconds(reply.seconds)
+        return predict_load_seconds(self._import_seconds + reply.seconds)
 
     def begin_dump(self, file: SharedFile, path: Path) -> ProcessDump:
         """Have a process that never trained write a saved model to a skops file, while the learner goes on."""
@@ -312,7 +319,8 @@ class ProcessRunner:
         with self._until_deadline():
             reply = worker.request(request, files, watch)
         if isinstance(reply, ErrorReply):
-            raise LearnerRaised(_unpickle_error(reply), reply.traceback)
+            # Unpickling it may import a library, so that waits until somebody wants it.
+            raise LearnerRaised(partial(_unpickle_error, reply), reply.traceback, reply.text)
         return reply
 
     @contextlib.contextmanager
@@ -377,7 +385,7 @@ class ProcessModel:
         The file.
     save_seconds, load_seconds : float
         Seconds that saving took, and those that loading is expected to take.
-    warnings : list of WarningMessage
+    warnings : list of PortableWarning
         Warnings of its fit.
     runner : ProcessRunner
         Writes it to a skops file, while its session lasts.
@@ -388,13 +396,13 @@ class ProcessModel:
     file: SharedFile
     save_seconds: float
     load_seconds: float
-    warnings: list[WarningMessage]
+    warnings: list[PortableWarning]
     runner: ProcessRunner
 
     def load(self) -> Any:
         """Return the fitted learner in this process."""
         model = load_pickle(self.file.fd)
-        reissue_warnings(self.warnings)
+        reissue_warnings([warning.to_message() for warning in self.warnings])
         return model
 
     def dump(self, path: Path) -> ProcessDump:
@@ -404,6 +412,20 @@ class ProcessModel:
     def discard(self) -> None:
         """Close the file."""
         self.file.close()
+
+
+@contextlib.contextmanager
+def _naming_refusals() -> Iterator[None]:
+    """Turn what the operating system refuses at the start into an error that says what to do."""
+    try:
+        yield
+    except (FitwithinError, TimeoutError):
+        raise
+    except OSError as error:
+        raise LearnerFailed(
+            f"No process could be started for the learner: {error}. Raise the limit of the system that this names "
+            "(ulimit -a shows them), or use backend='inline'."
+        ) from error
 
 
 def predict_load_seconds(seconds: float) -> float:

@@ -48,7 +48,7 @@ from fitwithin.backends._process.subprocesses import (
 )
 
 _PATIENCE_SECONDS = 10.0
-"""Seconds that a fork server may owe an answer before it is given up: importing a large library takes that long."""
+"""Seconds that a fork server may owe an answer before the next session takes another one."""
 
 _LIVENESS_SECONDS = 1.0
 """Seconds between two checks of whether a fork server that owes an answer was stopped by a signal."""
@@ -223,12 +223,13 @@ class ForkServerHandle:
         self._last_answer: Answer | None = None
         self._owing_since = time.monotonic()
         self._folder = ""
+        self._takes_commands = True
         self._has_ended = False
 
     @property
     def alive(self) -> bool:
         """Whether the server can still be used."""
-        if self._has_ended or self._process.poll() is not None or self.control.fileno() < 0:
+        if self._has_ended or not self._takes_commands or self._process.poll() is not None or self.control.fileno() < 0:
             return False
         try:
             while self.owes_answer:
@@ -246,22 +247,27 @@ class ForkServerHandle:
 
     @property
     def _is_stuck(self) -> bool:
-        """Whether the server owes an answer for too long, or cannot answer because it was stopped by a signal."""
-        if time.monotonic() - self._owing_since > _PATIENCE_SECONDS:
-            return True
+        """Whether the server owes an answer for too long, takes no commands, or was stopped by a signal."""
+        is_late = self.owes_answer and time.monotonic() - self._owing_since > _PATIENCE_SECONDS
+        return is_late or not self._takes_commands or self._is_stopped
+
+    @property
+    def _is_stopped(self) -> bool:
+        """Whether the server was stopped by a signal, or has ended."""
         try:
             return psutil.Process(self._process.pid).status() == psutil.STATUS_STOPPED
         except psutil.NoSuchProcess:
             return True
 
     def wait_for_answers(self, budget: Budget) -> None:
-        """Wait until nothing is owed; raise TimeoutError at the deadline, or ForkServerGone if the server is stuck."""
+        """Wait until nothing is owed; raise TimeoutError, or ForkServerGone if the server was stopped."""
         while self.owes_answer:
             budget.raise_if_spent()
             try:
                 self.receive(min(budget.remaining(), _LIVENESS_SECONDS))
             except TimeoutError:
-                if self._is_stuck:
+                # Importing a large library may take long, and would take as long in another server.
+                if self._is_stopped:
                     raise ForkServerGone from None
 
     def fork(self, descriptors: list[int], budget: Budget) -> int:
@@ -272,6 +278,8 @@ class ForkServerHandle:
         if answer is None or answer.pid is None:
             reason = "" if answer is None else answer.error
             raise LearnerDied(f"no process could be started for it: {reason}")
+        # A worker of an earlier session may have had the same pid.
+        self.ended_workers.pop(answer.pid, None)
         return answer.pid
 
     def send(self, command: Command, descriptors: Sequence[int] = ()) -> None:
@@ -283,6 +291,7 @@ class ForkServerHandle:
             self.control.setblocking(False)
             socket.send_fds(self.control, [pickle.dumps(command)], list(descriptors))
         except OSError as error:
+            self._takes_commands = False
             raise ForkServerGone from error
         self._n_sent += 1
 
@@ -304,7 +313,8 @@ class ForkServerHandle:
 
     def close(self) -> None:
         """End the server; it takes every descendant with it, or else this process kills them."""
-        if self.owes_answer and self._process.poll() is None and self._is_stuck:
+        # A stopped one would stay for ever, and hold this program's standard output open.
+        if self._process.poll() is None and self._is_stuck:
             with contextlib.suppress(psutil.NoSuchProcess):
                 kill_descendants(psutil.Process(self._process.pid))
             self._process.kill()

@@ -55,7 +55,7 @@ class MemoryWatch:
     def begin(self) -> None:
         """Begin anew: what follows has a peak of its own."""
         reset_peak(self.pid)
-        self.peak, self._file_backed = None, 0
+        self.peak, self._file_backed, self._counted_once = None, 0, 1.0
         self.measure()
         self.before = self.peak
 

@@ -125,9 +125,16 @@ class SharedFile:
         os.lseek(self.fd, offset, os.SEEK_SET)
         return os.write(self.fd, body)
 
+    def __del__(self) -> None:
+        # An interrupt may come before an owner knows it.
+        self.close()
+
     def close(self) -> None:
         """Close the file, and remove it if it has a name."""
-        os.close(self.fd)
+        descriptor, self.fd = self.fd, -1
+        if descriptor < 0:
+            return
+        os.close(descriptor)
         if self.path is not None:
             # Windows does not remove a file that another process has open; it goes with its folder.
             with contextlib.suppress(PermissionError):

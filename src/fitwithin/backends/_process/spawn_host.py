@@ -155,8 +155,9 @@ class WorkerHandle:
 
     def close(self) -> None:
         """Kill the worker and everything that it started."""
-        with contextlib.suppress(psutil.NoSuchProcess):
-            kill_descendants(psutil.Process(self._process.pid))
+        if self.alive:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                kill_descendants(psutil.Process(self._process.pid))
         remove_loky_semaphores(self._process.pid)
         self._process.kill()
         if self._port is not None:
@@ -216,8 +217,10 @@ class SpawnHost:
         for handle in self._started:
             handle.close()
         if self._started and not self._waiting:
-            self._waiting.append(WorkerHandle())
-            self._waiting[0].import_modules(self._modules)
+            # If no further process can be started, the next session says so.
+            with contextlib.suppress(OSError):
+                self._waiting.append(WorkerHandle())
+                self._waiting[0].import_modules(self._modules)
         for handle in self._waiting:
             spawned_workers.give_back(handle)
         if self.folder is not None:

@@ -189,7 +189,14 @@ def describe_exit(exited: bool, status: int) -> str:
     if exited:
         return f"it ended itself with exit code {status}"
     hint = "; the operating system does this when memory runs out" if status == signal.SIGKILL else ""
-    return f"it was killed by {signal.Signals(status).name}{hint}"
+    return f"it was killed by {_name_signal(status)}{hint}"
+
+
+def _name_signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # real-time signals between the first and the last have no names
+        return f"signal {number}"
 
 
 def kill_descendants(process: psutil.Process) -> None:

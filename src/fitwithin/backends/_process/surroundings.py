@@ -8,6 +8,7 @@ import re
 import sys
 import tempfile
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -42,7 +43,7 @@ class Surroundings:
     sklearn_config : dict
         `sklearn.get_config()`.
     numpy_errors : dict
-        `numpy.geterr()`.
+        `numpy.geterr()`; the program's callback stays behind, and the learner warns instead of calling it.
     recursion_limit : int
         `sys.getrecursionlimit()`.
     umask : int or None
@@ -75,18 +76,17 @@ class Surroundings:
             environment=dict(os.environ),
             pickled_filters=_pickle_warning_filters(),
             sklearn_config=sklearn.get_config(),
-            numpy_errors=dict(np.geterr()),
+            numpy_errors={kind: _without_callback(mode) for kind, mode in np.geterr().items()},
             recursion_limit=sys.getrecursionlimit(),
             umask=_read_umask(),
         )
 
-    def apply(self) -> None:
-        """Make them those of this process."""
+    def apply(self, own_variables: Mapping[str, str]) -> None:
+        """Make them those of this process, except for some variables of its own; see `find_own_variables`."""
         sys.path[:] = self.search_path
         self._change_folder()
-        own = {name: os.environ[name] for name in _OWN_VARIABLES if name in os.environ}
         os.environ.clear()
-        os.environ.update(self.environment | own)
+        os.environ.update({**self.environment, **own_variables})
         warnings.resetwarnings()
         cast(list[Any], warnings.filters)[:] = pickle.loads(self.pickled_filters)
         sklearn.set_config(**self.sklearn_config)
@@ -101,6 +101,15 @@ class Surroundings:
         except OSError:
             # The parent's folder was deleted during the fit.
             os.chdir(tempfile.gettempdir())
+
+
+def find_own_variables() -> dict[str, str]:
+    """Return the variables that a worker keeps, as they are before the learner can change them."""
+    return {name: os.environ[name] for name in _OWN_VARIABLES if name in os.environ}
+
+
+def _without_callback(mode: Any) -> Any:
+    return "warn" if mode in ("call", "log") else mode
 
 
 def _find_working_folder() -> str | None:

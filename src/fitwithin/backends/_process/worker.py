@@ -16,7 +16,6 @@ import tempfile
 import threading
 import time
 import traceback
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,6 +39,7 @@ from fitwithin.backends._process.protocol import (
     FitRequest,
     ImportModules,
     LoadRequest,
+    PortableWarning,
     Reply,
     SaveRequest,
     ScoreRequest,
@@ -48,6 +48,7 @@ from fitwithin.backends._process.protocol import (
 from fitwithin.backends._process.shared_memory import dump_pickle, load_pickle
 from fitwithin.backends._process.shared_rows import RowReader
 from fitwithin.backends._process.subprocesses import become_first_oom_choice, close_standard_input, kill_descendants
+from fitwithin.backends._process.surroundings import find_own_variables
 
 _MODEL_NOT_PICKLED = (
     "The fitted learner cannot be pickled, so it cannot be returned from the process that trained it: {error}. "
@@ -92,7 +93,7 @@ def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
             reply: Reply | ErrorReply = actions[type(request)](request)
         except Exception as error:
             text = traceback.format_exc()
-            reply = ErrorReply(_pickle_error(error), repr(error), text)
+            reply = ErrorReply(_pickle_error(error), _describe(error), text)
         channel.send(reply)
 
 
@@ -115,7 +116,8 @@ class Worker:
         self._files = files
         self._newest: ModelRunner | None = None
         self._loaded_files: list[int] = []
-        setup.surroundings.apply()
+        self._own_variables = find_own_variables()
+        setup.surroundings.apply(self._own_variables)
 
     @functools.cached_property
     def _rows(self) -> RowReader:
@@ -127,7 +129,7 @@ class Worker:
             self._forget_model()
         memory = read_memory_use(os.getpid())
         # As in a new process: nothing that an earlier lesson changed is seen by this one.
-        self._setup.surroundings.apply()
+        self._setup.surroundings.apply(self._own_variables)
         _seed_global_state(self._setup.seed)
         learner, settings = self._unpickle_learner()
         if self._newest is None:
@@ -138,7 +140,7 @@ class Worker:
             self._newest.fit(rows, settings.fit_params, stop_signal, settings.early_stopping)
         else:
             self._newest.partial_fit(rows, request.batch, settings.classes)
-        caught = cloudpickle.dumps([_to_portable(warning) for warning in self._newest.warnings])
+        caught = [PortableWarning.from_message(warning) for warning in self._newest.warnings]
         return self._reply(
             (caught, 0.0 if stop_signal is None else stop_signal.skipped_seconds, 0 if memory is None else memory.now)
         )
@@ -174,16 +176,18 @@ class Worker:
         return Reply(None, time.monotonic() - start)
 
     def load(self, request: LoadRequest) -> Reply:
-        """Load a saved model, and forget it."""
+        """Load a saved model, forget it, and tell which modules that imported."""
         self._keep_file(self._open_model_file(request.path))
         # The parent has the learner's modules, so they are no part of the time.
         self._unpickle_learner()
+        known = set(sys.modules)
         start = time.monotonic()
         try:
             load_pickle(self._loaded_files[-1])
         except Exception as error:
             raise TypeError(_MODEL_NOT_LOADED.format(kind=type(error).__name__, error=error)) from error
-        return Reply(None, time.monotonic() - start)
+        seconds = time.monotonic() - start
+        return Reply(sys.modules.keys() - known, seconds)
 
     def dump(self, request: DumpRequest) -> Reply:
         """Write a saved model to a skops file."""
@@ -235,9 +239,11 @@ def _seed_global_state(seed: int | None) -> None:
         torch.seed() if seed is None else torch.manual_seed(seed)
 
 
-def _to_portable(warning: warnings.WarningMessage) -> warnings.WarningMessage:
-    """Return the warning with its text alone, without objects that may not pickle."""
-    return warnings.WarningMessage(str(warning.message), warning.category, warning.filename, warning.lineno)
+def _describe(error: Exception) -> str:
+    try:
+        return repr(error)
+    except Exception:  # of the learner's own making
+        return type(error).__name__
 
 
 def _pickle_error(error: Exception) -> bytes:
