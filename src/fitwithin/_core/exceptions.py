@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 from fitwithin._core.memory_limit import format_bytes
 
@@ -180,7 +181,7 @@ class LearnerRaised(Exception):
         self._error = error
         self.traceback = traceback
 
-    @property
+    @cached_property
     def error(self) -> BaseException:
         """The learner's exception."""
         return self._error if isinstance(self._error, BaseException) else self._error()
