@@ -32,7 +32,7 @@ _HOG_BYTES = 4e9
 # A pool of 3.8 GB, and a limit that allows for sharing all of it.
 _WIDE_ROWS = 229_142
 _WIDE_COLUMNS = 4_167
-_WIDE_SECONDS = 10.0
+_WIDE_SECONDS = 6.0
 
 # Bytes of a pool from which on its size is named.
 _LARGE_BYTES = 1e9

@@ -1,5 +1,6 @@
 """Shared by all tests: rows to learn from, pages that are slow, and a look at what a fit leaves behind."""
 
+import contextlib
 import glob
 import os
 import re
@@ -28,10 +29,35 @@ CLEANUP_SECONDS = 5.0
 """How long a fit may take to clean up after it returned: 0.06 s when measured, and room for a busy machine."""
 
 
+CLOCKLESS_FILES = {
+    "test_accuracy_benchmark.py",
+    "test_backend_contract.py",
+    "test_docs.py",
+    "test_examples.py",
+    "test_fitted_estimators.py",
+    "test_forged_files.py",
+    "test_learner_process.py",
+    "test_missing_surroundings.py",
+    "test_model_file.py",
+    "test_scoring.py",
+    "test_spawn_host.py",
+    "test_study.py",
+    "test_study_evaluation_backend.py",
+    "test_study_resume.py",
+    "test_study_run.py",
+    "test_surroundings.py",
+    "test_teacher_comparison.py",
+    "test_without_memfd.py",
+}
+"""Files whose slow tests do not measure the time, so that they can run side by side."""
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.relative_to(item.config.rootpath).as_posix() in SLOW_PAGES:
             item.add_marker(pytest.mark.slow)
+        if item.path.name in CLOCKLESS_FILES and item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.clockless)
 
 
 @pytest.fixture(scope="session")
@@ -43,11 +69,15 @@ def rows():
     return X, y
 
 
-def _is_helper(process):
-    try:
-        return "fork_server" in " ".join(process.cmdline())
-    except psutil.Error:
-        return False
+def _find_idle_helpers():
+    """Return one fork server and one spawned worker, which wait for the next fit."""
+    idle = {}
+    for process in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):
+            for kind in ("_process.fork_server import", "_process.worker import"):
+                if kind in " ".join(process.cmdline()):
+                    idle.setdefault(kind, process.pid)
+    return set(idle.values())
 
 
 def _is_abandoned(name):
@@ -56,10 +86,8 @@ def _is_abandoned(name):
 
 
 def _find_leftovers():
-    helpers = [process for process in psutil.Process().children() if _is_helper(process)]
     return {
-        "processes": {process.pid for process in psutil.Process().children(recursive=True)}
-        - {process.pid for process in helpers[:1]},
+        "processes": {process.pid for process in psutil.Process().children(recursive=True)} - _find_idle_helpers(),
         "shared memory": set(filter(_is_abandoned, os.listdir("/dev/shm"))),
         "folders": set(glob.glob(os.path.join(tempfile.gettempdir(), f"fitwithin-{os.getpid()}-*"))),
     }

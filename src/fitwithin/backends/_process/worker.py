@@ -94,6 +94,8 @@ def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
         except Exception as error:
             text = traceback.format_exc()
             reply = ErrorReply(_pickle_error(error), _describe(error), text)
+        # The process may be killed at any time after its reply.
+        _flush_output()
         channel.send(reply)
 
 
@@ -222,6 +224,15 @@ class Worker:
     def _reply(self, value: Any) -> Reply:
         seconds, self._fitted.seconds = self._fitted.seconds, 0.0
         return Reply(value, seconds)
+
+
+def _flush_output() -> None:
+    """Write what the learner has printed, in Python and in C."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).fflush(None)
 
 
 def _return_free_memory() -> None:
