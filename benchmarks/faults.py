@@ -80,6 +80,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=3, help="trials of each case")
     parser.add_argument("--only", default="", help="only cases whose topic or name contains this text")
+    parser.add_argument("--skip", default="", help="leave out cases whose name contains this text")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
     parser.add_argument("--trial", default="", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
@@ -95,6 +96,7 @@ def main() -> int:
         return 0
     environment = Environment.current()
     chosen = [case for case in load_cases() if arguments.only in f"{case.topic}: {case.name}"]
+    chosen = [case for case in chosen if not arguments.skip or arguments.skip not in case.name]
     results = [(case, [run_trial(case) for _ in range(1 if case.once else arguments.runs)]) for case in chosen]
     goals = [
         Goal(f"{case.topic}: {case.name}: {case.expected}", all(outcome.held for outcome in outcomes))

@@ -22,8 +22,8 @@ from fitwithin._session.selection import Candidate, ModelSelector, find_stored_m
 from fitwithin.backends import Runner
 from fitwithin.teachers import Deck, Requests, Teacher
 
-# The new model is saved when less time is left than this many times the teacher's slowest choice so far: choices grow
-# with their lessons, which at most double or quadruple.
+# The session ends when less time is left than this many times the teacher's slowest choice so far: choices grow with
+# their lessons, which at most double or quadruple.
 _CHOICE_FACTOR = 3
 
 
@@ -195,13 +195,16 @@ class Session:
         answers: Answers | None = None
         refusal: OutOfMemory | None = None
         while True:
-            if self._must_save_now():
+            if self._has_no_time_to_choose():
                 return "on_round" if self._finish_round() else "time"
             try:
                 with self._tracker.timing_choice():
                     request = requests.send(answers) if refusal is None else requests.throw(refusal)
             except StopIteration as end:
                 return "on_round" if self._finish_round() else end.value or "all rows"
+            except OutOfTime:
+                # The deck has no time to deal so many rows.
+                return "on_round" if self._finish_round() else "time"
             answers = refusal = None
             rows = self._tracker.check_request(request)
             try:
@@ -229,14 +232,14 @@ class Session:
             self._close_round(current, current.validation_estimate or overall, fresh_estimate)
         self._tracker.current = None
 
-    def _must_save_now(self) -> bool:
-        """Whether the teacher's next choice might outlast the budget, with the new model not saved yet.
+    def _has_no_time_to_choose(self) -> bool:
+        """Whether the teacher's next choice might outlast the budget; in a very large pool choosing rows takes long.
 
-        In a very large pool choosing rows takes seconds.
+        A model that was not examined yet would be lost, so its first exam is chosen in any case.
         """
         current = self._tracker.current
-        is_examined = current is not None and current.is_examined
-        return is_examined and self.budget.remaining() < _CHOICE_FACTOR * self._tracker.slowest_choice
+        is_waiting_for_exam = current is not None and not current.is_examined and current.saved is None
+        return not is_waiting_for_exam and self.budget.remaining() < _CHOICE_FACTOR * self._tracker.slowest_choice
 
     def _may_begin(self, lesson: Lesson, n_rows: int) -> bool:
         stops_itself = self.outlook.can_stop_early and lesson.within is not None
@@ -249,7 +252,9 @@ class Session:
         predicted = None if prediction is None else prediction.fit_seconds
         if predicted is not None:
             lesson = self._continuation.write_before_fit(lesson, predicted)
-        current = self._tracker.begin(rows, predicted, continues=lesson.batch is not None)
+        with self._tracker.timing_choice():
+            # Counting the rows of a large lesson takes long too.
+            current = self._tracker.begin(rows, predicted, continues=lesson.batch is not None)
         report = self.runner.fit(rows, lesson.batch, lesson.within)
         current.add_fit(report)
         self.outlook.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)

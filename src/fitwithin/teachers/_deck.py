@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.cost import Outlook
+from fitwithin._core.exceptions import OutOfTime
 from fitwithin._core.records import ResumePoint, Rows
 
 FirstSize = int | float
@@ -19,6 +20,10 @@ SMALL_POOL_ROWS = 500
 
 # Rows of a pool that is shuffled whole on the first deal, which takes about 50 ms at this size.
 _SHUFFLED_POOL_ROWS = 2_000_000
+
+# Seconds that listing and shuffling take for each row of a large pool, with room: 0.6 s for 10 million rows. It cannot
+# be interrupted.
+_SHUFFLE_SECONDS_PER_ROW = 9e-8
 
 # Class codes that are counted at a time: `bincount` converts its input to 8 bytes a row.
 _COUNTED_CODES = 1 << 18
@@ -162,6 +167,9 @@ class Deck:
         # rejection, and its undealt rows are listed only once an eighth of them was used.
         n_used = self.size - self._n_undealt + count
         if self._shuffled is None and (self.size <= _SHUFFLED_POOL_ROWS or 8 * n_used > self.size):
+            is_large = self.size > _SHUFFLED_POOL_ROWS
+            if is_large and self.outlook.seconds_left < _SHUFFLE_SECONDS_PER_ROW * self.size:
+                raise OutOfTime("the teacher was still choosing rows")
             self._shuffled = np.flatnonzero(~self._was_dealt).astype(self._row_dtype)
             self.rng.shuffle(self._shuffled)
         if self._shuffled is not None:
