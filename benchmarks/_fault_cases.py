@@ -273,7 +273,7 @@ def _strangers(folder: Path) -> FaultOutcome:
     return FaultOutcome(not entered and seconds < 1 + MAX_LATE_SECONDS, f"time-out of 1 s after {seconds:.2f} s")
 
 
-@door.add("the spawned worker, seen by another user", "no port, no secret in its arguments and environment")
+@door.add("the spawned worker, seen by another user", "no port, nothing secret in its arguments")
 def _seen_by_others(folder: Path) -> FaultOutcome:
     worker = WorkerHandle()
     arguments = Path(f"/proc/{worker.pid}/cmdline").read_bytes()

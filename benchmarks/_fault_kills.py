@@ -99,7 +99,7 @@ def _wait_until(condition: Callable[[], object], seconds: float = _CLEANUP_SECON
         time.sleep(0.01)
 
 
-@kills.add("SIGKILL to the program", "helper, learner, its processes and folder go too")
+@kills.add("SIGKILL to the program", "the helper, the learner, its children and folder are gone")
 def _kill_program(folder: Path) -> FaultOutcome:
     return _Program(folder, "fork").kill()
 
@@ -109,12 +109,15 @@ def _kill_program_spawn(folder: Path) -> FaultOutcome:
     return _Program(folder, "spawn").kill()
 
 
-@kills.add("SIGKILL to the program, a fork of which lives on", "helper, learner, its processes and folder go too")
+@kills.add(
+    "SIGKILL to the program while a fork of it lives on",
+    "the helper, the learner, its children and folder are gone",
+)
 def _kill_forked(folder: Path) -> FaultOutcome:
     return _Program(folder, "fork", forks=True).kill()
 
 
-@kills.add("SIGKILL to the program, a fork of which lives on (spawned worker)", "worker and folder go too")
+@kills.add("SIGKILL to the program while a fork of it lives on (spawned worker)", "the worker and its folder are gone")
 def _kill_forked_spawn(folder: Path) -> FaultOutcome:
     return _Program(folder, "spawn", forks=True).kill()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import multiprocessing
 import resource
 import zipfile
 from collections.abc import Callable
@@ -83,8 +84,6 @@ def _bomb(folder: Path) -> FaultOutcome:
         entries[attributes["coef_"]["file"]] = header.getvalue() + bytes(_BOMB_BYTES)
 
     # The forger needs the memory, and it must not count.
-    import multiprocessing
-
     forger = multiprocessing.get_context("fork").Process(target=_forge, args=(path, change))
     forger.start()
     forger.join()

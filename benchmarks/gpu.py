@@ -30,7 +30,7 @@ _HARMLESS_ROWS = 20_000
 
 _TEST_ROWS = 100_000
 
-# MiB by which two readings of a card's memory may differ while nobody uses it.
+# Largest difference, in MiB, between two readings of an idle card's memory.
 _READING_NOISE_MIB = 50
 
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from fitwithin import LearnerFailed, LearnerFailedWarning, NoModelInTime, Round, TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import Outlook
-from fitwithin._core.exceptions import LearnerDied
+from fitwithin._core.exceptions import LearnerDied, OutOfTime
 from fitwithin._core.target import Labels
 from fitwithin._pools import TablePool
 from fitwithin._session.session import Session
@@ -551,6 +551,39 @@ def test_models_that_cannot_be_loaded_at_all_are_an_error_that_says_why():
 
     with pytest.raises(LearnerFailed, match="elsewhere"):
         fitted(Oracle(skill=lambda rows: rows / 20), Scripted(*rounds), backend=Ledger(broken={0, 1}))
+
+
+class Hurried(Scripted):
+    """Has no time to choose after its last round."""
+
+    def teach(self, deck):
+        yield from super().teach(deck)
+        raise OutOfTime
+
+
+def test_a_model_that_was_examined_is_kept_when_there_is_no_time_to_choose_the_next_rows():
+    classifier = fitted(Oracle(), Hurried((range(10), EXAM)))
+
+    assert classifier.stop_reason_ == "time"
+    assert classifier.n_rows_taught_ == 10
+
+
+def test_no_rows_are_chosen_when_choosing_might_outlast_the_limit():
+    clock, asked = FakeClock(), []
+
+    class Slow(Scripted):
+        def teach(self, deck):
+            for request in super().teach(deck):
+                asked.append(request)
+                clock.advance(21)
+                yield request
+
+    classifier = fitted(Oracle(), Slow((range(10), EXAM), (range(20), EXAM), (range(30), EXAM)), clock=clock)
+
+    assert classifier.stop_reason_ == "time"
+    # Three more choices would not fit after the second one.
+    assert len(asked) == 2
+    assert classifier.time_used_ <= 100
 
 
 def test_time_to_load_the_best_model_is_kept_free():

@@ -7,7 +7,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from fitwithin._core.budget import Budget
+from fitwithin._core.cost import Outlook
+from fitwithin._core.exceptions import OutOfTime
 from fitwithin.teachers import Deck
+from fitwithin.testing import FakeClock
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -348,3 +352,19 @@ def test_rows_that_are_taken_are_not_dealt():
     assert deck.left == 69
     dealt = deck.deal(1000)
     assert sorted([*taken.tolist(), 40, *dealt.tolist()]) == list(range(100))
+
+
+def test_a_large_pool_is_not_shuffled_without_the_time_for_it():
+    clock = FakeClock()
+    deck = Deck(3_000_000, np.random.default_rng(0), outlook=Outlook(Budget(10, clock=clock)))
+    clock.advance(9.9)
+
+    assert len(deck.deal(1000)) == 1000
+    with pytest.raises(OutOfTime):
+        deck.deal(1_000_000)
+
+
+def test_a_large_pool_is_dealt_whole_with_time():
+    deck = Deck(3_000_000, np.random.default_rng(0), outlook=Outlook(Budget(10, clock=FakeClock())))
+
+    assert len(np.unique(deck.deal(3_000_000))) == 3_000_000

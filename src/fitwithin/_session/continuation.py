@@ -93,7 +93,7 @@ class Continuation:
     def find_best(self) -> ModelRecord | None:
         """Return the best model of all calls; it may be one that was not stored, and is not fitted again yet."""
         best = self._selector.best
-        if self.lost is not None and (best is None or is_lower(best.estimate, self.lost.estimate)):
+        if self.lost is not None and (best is None or is_lower(best.record.estimate, self.lost.estimate)):
             return self.lost
         return None if best is None else best.record
 

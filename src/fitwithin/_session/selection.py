@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from fitwithin._core.records import ClassCounts, Estimate, Returns, Rows
+from fitwithin._core.records import Estimate, Returns
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.loaded_model import LoadedModel
 from fitwithin.backends import SavedModel
@@ -19,62 +19,12 @@ class Candidate:
     ----------
     model : SavedModel
         The model.
-    n_rows : int
-        Rows that it was trained on.
-    class_counts : array of int or None
-        The same by class; None without classes.
-    estimate : Estimate or None
-        The score that it is compared by.
-    fresh_estimate : Estimate or None
-        The score over rows that had no part in training or choosing.
-    number : int
-        Its round.
-    lesson : array of int or None
-        The numbers of these rows; None if it continued with the model before.
-    fit_seconds : float
-        Seconds of its fit.
-    was_cut_short : bool
-        Whether its fit was stopped early.
+    record : ModelRecord
+        Its rows and scores.
     """
 
     model: SavedModel
-    n_rows: int
-    class_counts: ClassCounts | None = None
-    estimate: Estimate | None = None
-    fresh_estimate: Estimate | None = None
-    number: int = 0
-    lesson: Rows | None = None
-    fit_seconds: float = 0.0
-    was_cut_short: bool = False
-
-    @property
-    def record(self) -> ModelRecord:
-        """Everything but the model."""
-        return ModelRecord(
-            number=self.number,
-            n_rows=self.n_rows,
-            rows=self.lesson,
-            class_counts=self.class_counts,
-            estimate=self.estimate,
-            fresh_estimate=self.fresh_estimate,
-            fit_seconds=self.fit_seconds,
-            was_cut_short=self.was_cut_short,
-        )
-
-    @classmethod
-    def from_record(cls, model: SavedModel, record: ModelRecord) -> Candidate:
-        """Return a model of an earlier fit."""
-        return cls(
-            model=model,
-            n_rows=record.n_rows,
-            class_counts=record.class_counts,
-            estimate=record.estimate,
-            fresh_estimate=record.fresh_estimate,
-            number=record.number,
-            lesson=record.rows,
-            fit_seconds=record.fit_seconds,
-            was_cut_short=record.was_cut_short,
-        )
+    record: ModelRecord
 
 
 class ModelSelector:
@@ -109,7 +59,7 @@ class ModelSelector:
 
     def accepts_unseen(self, n_rows: int) -> bool:
         """Whether a new model on this number of rows replaces the one before without an exam."""
-        return self.accepts_every_model and (self._stored is None or n_rows >= self._stored.n_rows)
+        return self.accepts_every_model and (self._stored is None or n_rows >= self._stored.record.n_rows)
 
     def prefers(
         self,
@@ -139,7 +89,7 @@ class ModelSelector:
         """
         if self.accepts_every_model:
             return n_rows is None or self.accepts_unseen(n_rows)
-        best = None if self.best is None or not _is_finite(self.best.estimate) else self.best.estimate
+        best = None if self.best is None or not _is_finite(self.best.record.estimate) else self.best.record.estimate
         if estimate is not None and not _is_finite(estimate) and self.best is not None:
             # A metric that is not defined on the rows, or a model that predicts NaN.
             return False
@@ -158,7 +108,7 @@ class ModelSelector:
 
     def _beats_stored(self, estimate: Estimate, n_rows: int, *, same_rows: bool) -> bool:
         """Whether a new model is at least as good as the stored one, if there is one."""
-        stored = self._stored
+        stored = None if self._stored is None else self._stored.record
         if stored is None or stored.estimate is None or not _is_finite(stored.estimate):
             return True
         if estimate.value >= stored.estimate.value:
@@ -181,7 +131,8 @@ class ModelSelector:
     def update_best(self, estimate: Estimate | None, fresh_estimate: Estimate | None) -> None:
         """Set the scores of the best model, once its round is over."""
         if self.best is not None:
-            self.best = replace(self.best, estimate=estimate, fresh_estimate=fresh_estimate)
+            record = replace(self.best.record, estimate=estimate, fresh_estimate=fresh_estimate)
+            self.best = replace(self.best, record=record)
 
     def close(self) -> None:
         """Discard the models; one was loaded, or none is wanted."""
@@ -194,7 +145,7 @@ def find_stored_model(past: FitState) -> Candidate | None:
     """Return the model of an earlier fit; None if it was not stored."""
     if past.model is None or past.model_record is None:
         return None
-    return Candidate.from_record(LoadedModel(past.model), past.model_record)
+    return Candidate(LoadedModel(past.model), past.model_record)
 
 
 def is_lower(estimate: Estimate | None, other: Estimate | None) -> bool:

@@ -158,7 +158,7 @@ class Session:
         except OutOfMemory as error:
             if self._selector.best is None:
                 raise no_memory_error(error, len(self._tracker.history) + 1, self._activity) from None
-            LOGGER.warning("No further lesson fits the memory: %s.", error)
+            LOGGER.warning("No further fit stays within the memory limit: %s.", error)
             reason = "memory"
         except KeyboardInterrupt:
             if self._selector.best is None:
@@ -338,18 +338,17 @@ class Session:
             model.discard()
             raise OutOfTime
         self.outlook.cost.observe_write(current.n_rows_trained, self._continuation.reserve_seconds(model))
-        candidate = Candidate(
-            model,
-            current.n_rows_trained,
-            current.class_counts,
-            estimate,
-            fresh_estimate,
-            current.number,
-            current.lesson,
-            current.fit_seconds,
-            current.was_cut_short,
+        record = ModelRecord(
+            number=current.number,
+            n_rows=current.n_rows_trained,
+            rows=current.lesson,
+            class_counts=current.class_counts,
+            estimate=estimate,
+            fresh_estimate=fresh_estimate,
+            fit_seconds=current.fit_seconds,
+            was_cut_short=current.was_cut_short,
         )
-        self._selector.replace_best(candidate)
+        self._selector.replace_best(Candidate(model, record))
         current.saved, current.saved_at = model, self.budget.elapsed()
 
     def _close_round(self, current: OpenRound, estimate: Estimate | None, fresh_estimate: Estimate | None) -> bool:
@@ -399,7 +398,7 @@ class Session:
             if reason == "interrupted":
                 raise
             reason, model = "interrupted", self._load_best()
-        best, history = self._selector.best, self._tracker.history
+        best, history = self._selector.best.record, self._tracker.history
         if self._failure is not None:
             reason = "learner failed"
         return SessionResult(model, history, reason, best.n_rows, best.fresh_estimate, best.class_counts, self._failure)

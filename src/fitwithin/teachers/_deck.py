@@ -132,7 +132,13 @@ class Deck:
         return rows
 
     def deal(self, count: int) -> Rows:
-        """Deal `count` random rows, or all that are left if these are fewer."""
+        """Deal `count` random rows, or all that are left if these are fewer.
+
+        Raises
+        ------
+        OutOfTime
+            If the pool is so large that there is no time to shuffle it.
+        """
         rows = self._draw_undealt(min(count, self._n_undealt))
         self._mark_dealt(rows)
         if len(rows) == count or not self._discarded:

@@ -65,7 +65,7 @@ def validate_model(model: Any, trusted_types: Collection[str] = ()) -> None:
 
 
 def find_invalid_types(model: Any) -> set[str]:
-    """Return the full names of types of which an object in a model fails its checks.
+    """Return the full names of the types that have an invalid object in a model.
 
     A model that was just trained may fail too, with settings that fitwithin can't check: a support vector machine of
     sparse rows, neighbours by a metric with weights, gradient boosting that starts with another learner.
