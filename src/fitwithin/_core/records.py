@@ -18,6 +18,9 @@ Mask = npt.NDArray[np.bool_]
 Margins = npt.NDArray[np.float32]
 """For each row, the gap between the probabilities of its two likeliest classes."""
 
+Influence = npt.NDArray[np.float32]
+"""What each row, or each resample of the rows, adds to the error of a score; see `difference_error`."""
+
 ClassCounts = npt.NDArray[np.integer[Any]]
 """A number of rows for each class."""
 
@@ -54,6 +57,31 @@ class Estimate:
         return (self.high - self.low) / (2 * Z_95)
 
 
+def difference_error(first: Influence, second: Influence) -> float | None:
+    """Return the standard error of the difference between the scores of two models on the same rows.
+
+    Rows on which both models are right, or both wrong, say nothing about which is better, so it is smaller than the
+    errors of the two scores suggest.
+
+    Parameters
+    ----------
+    first, second : array of float
+        `Answers.influence` of the two models.
+
+    Returns
+    -------
+    float or None
+        None if the two do not belong to the same rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> difference_error(np.array([0.3, 0.1], np.float32), np.array([0.3, 0.2], np.float32)).__round__(3)
+    0.1
+    """
+    return float(np.linalg.norm(first - second)) if len(first) == len(second) else None
+
+
 @dataclass(frozen=True, eq=False)
 class Lesson:
     """A teacher's request: fit a new model on exactly these rows, or continue with the last one.
@@ -68,6 +96,11 @@ class Lesson:
     within : float or None, default=None
         Seconds after which a learner that can stop early is told to stop with what it has. Other
         learners ignore it.
+    refit : bool, default=False
+        Whether this is the best model's lesson again, together with validation and holdout rows. Its model
+        replaces the best one without an exam, and keeps the scores of the best one.
+    expected_score : float or None, default=None
+        The score on the validation rows that the teacher expects of the model, for the history.
 
     Examples
     --------
@@ -80,6 +113,8 @@ class Lesson:
     rows: Rows
     batch: int | None = None
     within: float | None = None
+    refit: bool = False
+    expected_score: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +164,10 @@ class Answers:
         The margin of each row, between 0 and 1, if the exam asked for it.
     score : Estimate or None
         The user's score over these rows, for the purposes "score" and "validation".
+    influence : array of float or None
+        What each row, or each resample of the rows, adds to the error of the score. The root of the sum of
+        squares is its standard error; for the difference of two models on the same rows, see
+        `difference_error`. For the purposes "score" and "validation".
 
     Examples
     --------
@@ -143,6 +182,7 @@ class Answers:
     wrong: Mask
     margins: Margins | None = None
     score: Estimate | None = None
+    influence: Influence | None = None
 
     @property
     def mistakes(self) -> int:
@@ -219,6 +259,11 @@ class Round:
     peak_memory : int or None, default=None
         Most bytes that the learner's process and its children took, without the rows that they share with this
         process; None if they are unknown.
+    seconds_setup, predicted_setup : float or None, default=None
+        Seconds of training until its first step, part of `seconds_fit`, and those that were expected; None for a
+        learner whose steps are unknown.
+    predicted_estimate : float or None, default=None
+        The expected `estimate`; None if the teacher does not plan by it.
     """
 
     number: int
@@ -240,6 +285,9 @@ class Round:
     elapsed: float
     validation_rows: int = 0
     peak_memory: int | None = None
+    seconds_setup: float | None = None
+    predicted_setup: float | None = None
+    predicted_estimate: float | None = None
 
     @property
     def is_flattered(self) -> bool:

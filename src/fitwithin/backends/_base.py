@@ -28,6 +28,9 @@ class FitReport:
     peak_memory, memory_before : int or None, default=None
         Most bytes of anonymous memory that the learner and its children took during the fit, and those right
         before it; None if they are unknown.
+    setup_seconds : float or None, default=None
+        Seconds of `fit_seconds` until the first step, which no signal can stop; None for a learner whose steps are
+        unknown.
     """
 
     handover_seconds: float
@@ -35,6 +38,7 @@ class FitReport:
     skipped_seconds: float = 0.0
     peak_memory: int | None = None
     memory_before: int | None = None
+    setup_seconds: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

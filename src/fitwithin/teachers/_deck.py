@@ -55,6 +55,9 @@ class Deck:
         Where an earlier fit on the same rows ended; a teacher may go on from there, or begin again.
     notes : dict
         Small facts that a teacher wants back in the resume point of a later fit: text, numbers and booleans.
+    validation_rows, holdout_rows : array of int or None
+        Rows that the user chose for validation and holdout, which the deck never deals; None if a teacher may choose
+        some itself.
 
     Examples
     --------
@@ -83,6 +86,8 @@ class Deck:
         self.rng = rng
         self.resume_point: ResumePoint | None = None
         self.notes: dict[str, Any] = {}
+        self.validation_rows: Rows | None = None
+        self.holdout_rows: Rows | None = None
         self._strata = strata
         self._min_class_rows = min_class_rows
         self._row_dtype: type[np.integer[Any]] = np.int32 if size < 2**31 else np.int64
