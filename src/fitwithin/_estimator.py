@@ -19,8 +19,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
-from fitwithin._core.cost import DEFAULT_GROWTH, CostModel, Outlook
+from fitwithin._core.cost import CostModel, Outlook
 from fitwithin._core.exceptions import CheckpointWarning, LearnerFailedWarning
+from fitwithin._core.fit_cost import DEFAULT_GROWTH
 from fitwithin._core.log import LOGGER
 from fitwithin._core.memory_cost import MemoryModel
 from fitwithin._core.memory_limit import MemoryLimit, parse_memory_limit

@@ -55,6 +55,8 @@ class OpenRound:
         The row numbers of its lesson; None if its model continued with the one before.
     was_cut_short : bool
         Whether the fit was stopped early.
+    is_refit : bool
+        Whether the best model is fitted again with more rows, without an exam.
     """
 
     number: int
@@ -71,6 +73,7 @@ class OpenRound:
     saved_at: float | None = None
     lesson: Rows | None = None
     was_cut_short: bool = False
+    is_refit: bool = False
     validation_rows: int = 0
     handover_seconds: float = 0.0
     fit_seconds: float = 0.0

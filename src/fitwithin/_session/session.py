@@ -258,10 +258,22 @@ class Session:
         report = self.runner.fit(rows, lesson.batch, lesson.within)
         current.add_fit(report)
         self.outlook.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
-        self.outlook.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds)
-        if self._selector.accepts_unseen(current.n_rows_trained):
+        self.outlook.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds, report.setup_seconds)
+        if lesson.refit:
+            self._replace_by_refit(current)
+        elif self._selector.accepts_unseen(current.n_rows_trained):
             # Save it before its exams, which may take long.
             self._save(current)
+
+    def _replace_by_refit(self, current: OpenRound) -> None:
+        """Make the best model that was fitted again with more rows the best one; its scores stay those of the former.
+
+        One that was stopped early may be worse than the former.
+        """
+        current.is_refit = True
+        best = self._selector.best
+        if best is not None and not current.was_cut_short:
+            self._save(current, best.record.estimate, best.record.fresh_estimate)
 
     def _check_memory(self, n_rows: int) -> None:
         """Raise `OutOfMemory` if a lesson of this size is expected to take more than the limit."""
@@ -274,7 +286,9 @@ class Session:
         report = self.runner.examine(rows, exam.margins)
         self.outlook.memory.observe_exam(self._current().rows, report.peak_memory)
         self._tracker.add_exam(rows, report, exam.purpose)
-        self.outlook.cost.observe_exam(len(rows), report.handover_seconds + report.exam_seconds)
+        self.outlook.cost.observe_exam(
+            len(rows), report.handover_seconds + report.exam_seconds, self._current().n_rows_trained
+        )
         score = self._score(len(rows)) if exam.purpose in ("score", "validation") else None
         if exam.purpose == "validation" and score is not None:
             self._compare_by_validation(score, rows)
@@ -314,8 +328,10 @@ class Session:
         estimate, fresh_estimate = self._estimates(current)
         if current.validation_estimate is not None:
             estimate = current.validation_estimate
-        elif current.saved is None and self._selector.prefers(
-            estimate, has_every_row=current.has_every_row, n_rows=current.n_rows_trained
+        elif (
+            current.saved is None
+            and not current.is_refit
+            and self._selector.prefers(estimate, has_every_row=current.has_every_row, n_rows=current.n_rows_trained)
         ):
             self._save(current, estimate, fresh_estimate)
         return self._close_round(current, estimate, fresh_estimate)
@@ -353,7 +369,7 @@ class Session:
 
     def _close_round(self, current: OpenRound, estimate: Estimate | None, fresh_estimate: Estimate | None) -> bool:
         """Note the round, and tell everyone; True if the user says stop."""
-        if current.saved is not None:
+        if current.saved is not None and not current.is_refit:
             self._selector.update_best(estimate, fresh_estimate)
         finished = self._tracker.close(current, estimate, self.budget.elapsed())
         load_seconds = 0.0 if current.saved is None else current.saved.load_seconds

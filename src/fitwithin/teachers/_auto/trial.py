@@ -1,0 +1,94 @@
+"""The trial: two lessons of the same size, one of them with mistakes among its rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fitwithin._core.exceptions import OutOfMemory
+from fitwithin._core.records import Answers, Rows, difference_error, examine
+from fitwithin.teachers._auto.mistake_search import MistakeSearch
+from fitwithin.teachers._auto.state import TeachingState
+from fitwithin.teachers._base import Subgenerator
+
+# Times are fractions of the time left.
+_ONE_IN = 20  # rows of the pool for each row of a lesson: a trial on 0.5 % could not tell the two apart
+_MIN_ROWS = 2_000  # of a lesson: with fewer rows, chance decides
+_SMALL_POOL_ONE_IN = 6  # rows of the pool for each row of a lesson, where `_MIN_ROWS` would be more
+_MIN_NEW_ROWS = 1_000  # beyond the first lesson: fewer are not worth a trial, unless they are a tenth of the pool
+_LESSON_TIME = 0.08  # for each of the two lessons
+_SEARCH_TIME = 0.05  # for the mistakes
+_EXAM_TIME = 0.02  # for each of the two exams
+_MAX_EXAM_ROWS = 20_000  # the standard error of a difference is then 0.2 % if the models differ on a tenth of the rows
+_SLOW_LESSON_TIME = 0.05  # a learner that takes longer for the first lesson has no time for a trial
+_TOLERANCE = 1.0  # standard errors of the difference that emphasis may be behind: its benefit grows with the lesson
+
+
+def run_trial(state: TeachingState, search: MistakeSearch) -> Subgenerator[bool]:
+    """Teach random rows, then the same number with mistakes among them; return whether mistakes may help.
+
+    Both models are compared by the user's score on the same rows, which neither was taught. The next lesson starts from
+    the rows of the winner. Without time for a meaningful trial there is none, and no emphasis.
+    """
+    n_new = _choose_size(state, search)
+    if n_new < min(_MIN_NEW_ROWS, state.deck.size // 10):
+        return False
+    first, deck = state.lesson, state.deck
+    mistakes = yield from search.find_mistakes(state, n_new)
+    random = deck.deal(n_new)
+    n_exam_rows = state.outlook.affordable_exam_rows(_EXAM_TIME, min(_MAX_EXAM_ROWS, deck.left // 2))
+    exam_rows = deck.deal(n_exam_rows)
+    try:
+        reference = yield from _score_lesson(state, np.concatenate([first, random]), exam_rows, _LESSON_TIME)
+        # If the first model was cut short, the second one gets the same time; otherwise it may finish too.
+        second_time = _LESSON_TIME if state.was_cut_short else 2 * _LESSON_TIME
+        with_mistakes = np.concatenate([first, mistakes, random[len(mistakes) :]])
+        emphasized = yield from _score_lesson(state, with_mistakes, exam_rows, second_time, emphasis=True)
+    except OutOfMemory:
+        deck.discard(np.setdiff1d(np.concatenate([random, mistakes, exam_rows]), state.lesson))
+        return False
+    deck.discard(exam_rows)
+    if _is_clearly_lower(emphasized, reference):
+        deck.discard(mistakes)
+        state.lesson = np.concatenate([first, random])
+        return False
+    state.lesson = np.concatenate([first, random, mistakes])
+    return True
+
+
+def _score_lesson(
+    state: TeachingState, lesson: Rows, exam_rows: Rows, time_fraction: float, *, emphasis: bool = False
+) -> Subgenerator[Answers]:
+    yield from state.teach_and_validate(lesson, time_fraction, emphasis=emphasis)
+    return (yield from examine(exam_rows, purpose="score"))
+
+
+def _is_clearly_lower(emphasized: Answers, reference: Answers) -> bool:
+    """Whether mistakes lower the score, by the paired standard error where there is one."""
+    score, other = emphasized.score, reference.score
+    if score is None or other is None:
+        return True
+    error = None
+    if emphasized.influence is not None and reference.influence is not None:
+        error = difference_error(emphasized.influence, reference.influence)
+    if error is None:
+        error = math.hypot(score.standard_error, other.standard_error)
+    return not score.value >= other.value - _TOLERANCE * error
+
+
+def _choose_size(state: TeachingState, search: MistakeSearch) -> int:
+    """Return the new rows of a lesson of the trial, as many as the time allows."""
+    deck, outlook = state.deck, state.outlook
+    if outlook.fit_seconds(len(state.lesson)) > _SLOW_LESSON_TIME * outlook.seconds_left:
+        return 0
+    min_rows = min(_MIN_ROWS, deck.size // _SMALL_POOL_ONE_IN)
+    n_rows = min(max(deck.size // _ONE_IN, min_rows), deck.left // 3)
+    fit_limit, search_limit = (share * outlook.seconds_left for share in (_LESSON_TIME, _SEARCH_TIME))
+    n_rows = outlook.largest_lesson_rows(n_rows)
+    while n_rows > _MIN_NEW_ROWS and outlook.fit_seconds(n_rows) > fit_limit:
+        n_rows = int(0.8 * n_rows)
+    n_new = n_rows - len(state.lesson)
+    while n_new > _MIN_NEW_ROWS and outlook.exam_seconds(search.rows_to_examine(state, n_new)) > search_limit:
+        n_new = max(_MIN_NEW_ROWS, int(0.8 * n_new))
+    return n_new
