@@ -196,6 +196,10 @@ class CostModel:
             growth = max(growth, min(observed, _MAX_GROWTH))
         return seconds - per_row * size + per_row * rows * _extrapolation(rows / size, growth)
 
+    def setup_seconds(self, rows: int) -> float | None:
+        """Predict the seconds of a fit until its first step; None if they are unknown."""
+        return None
+
     def exam_seconds(self, rows: int) -> float:
         """Predict the seconds of an exam from the last one."""
         return self._exam_seconds_per_row * rows
