@@ -75,6 +75,9 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
         The memory limit in bytes.
     time_used_ : float
         Seconds from the first line of `fit` to its return; with `checkpoint` or `warm_start`, of all calls together.
+    lost_seconds_ : float
+        Seconds of fits that left no model, because the deadline or the memory limit ended them, or an error or an
+        interrupt; of this call alone.
     n_rows_taught_ : int
         Rows that `best_estimator_` was trained on.
     n_rows_in_ : int

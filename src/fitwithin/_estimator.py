@@ -294,6 +294,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         self.history_ = History(result.history)
         self.stop_reason_ = result.stop_reason
         self.n_rows_taught_ = result.n_rows
+        self.lost_seconds_ = result.seconds_lost
         if result.class_counts is not None:
             self.class_count_taught_ = result.class_counts
         self.score_estimate_ = None if estimate is None else (estimate.value, estimate.low, estimate.high)

@@ -33,6 +33,8 @@ class SessionResult:
         Its score on rows that had no part in training or choosing; None without such rows.
     class_counts : array of int or None
         The rows that the model was trained on, by class; None without classes.
+    seconds_lost : float
+        Seconds of the fits that left no model, because the deadline, the memory limit, an error or the user ended them.
     failure : str or None
         How the learner failed in a later round, for a warning.
     """
@@ -43,6 +45,7 @@ class SessionResult:
     n_rows: int
     estimate: Estimate | None
     class_counts: ClassCounts | None
+    seconds_lost: float = 0.0
     failure: str | None = None
 
 

@@ -23,6 +23,23 @@ _MISTAKE = np.uint8(4)
 _TRAINED_NOW = np.uint8(8)
 
 
+@dataclass(frozen=True)
+class RoundPlan:
+    """What is expected of a round before it begins; None where nothing is.
+
+    Parameters
+    ----------
+    fit_seconds, setup_seconds : float or None
+        Seconds of the fit, and those of it until its first step.
+    score : float or None
+        The score on the validation rows.
+    """
+
+    fit_seconds: float | None = None
+    setup_seconds: float | None = None
+    score: float | None = None
+
+
 @dataclass(eq=False)
 class OpenRound:
     """The round under way.
@@ -39,8 +56,10 @@ class OpenRound:
         The same by class; None without classes.
     has_every_row : bool
         Whether these are all rows of the pool.
-    predicted_fit : float or None
-        Expected seconds of the fit.
+    plan : RoundPlan
+        What is expected of the round.
+    began_at : float
+        The clock's time when it began.
     validation_estimate : Estimate or None
         The score over the validation rows, once they were examined.
     estimates : tuple of Estimate or None
@@ -51,6 +70,8 @@ class OpenRound:
         Seconds since the start of `fit` when it was.
     peak_memory : int or None
         Most bytes of the learner's process and its children so far, if they are known.
+    setup_seconds : float or None
+        Seconds of the fit until its first step, if they are known.
     lesson : array of int or None
         The row numbers of its lesson; None if its model continued with the one before.
     was_cut_short : bool
@@ -66,7 +87,8 @@ class OpenRound:
     n_rows_trained: int
     class_counts: ClassCounts | None
     has_every_row: bool
-    predicted_fit: float | None
+    plan: RoundPlan
+    began_at: float
     validation_estimate: Estimate | None = None
     estimates: tuple[Estimate | None, Estimate | None] | None = None
     saved: SavedModel | None = None
@@ -77,6 +99,7 @@ class OpenRound:
     validation_rows: int = 0
     handover_seconds: float = 0.0
     fit_seconds: float = 0.0
+    setup_seconds: float | None = None
     exam_seconds: float = 0.0
     peak_memory: int | None = None
     _fresh: list[Mask] = field(default_factory=list)
@@ -85,6 +108,7 @@ class OpenRound:
         """Note the fit."""
         self.handover_seconds += report.handover_seconds
         self.fit_seconds = report.fit_seconds
+        self.setup_seconds = report.setup_seconds
         self._add_peak(report.peak_memory)
         self.was_cut_short = report.skipped_seconds > 0
 
@@ -115,6 +139,11 @@ class OpenRound:
         """Whether the model was examined."""
         return bool(self._fresh)
 
+    @property
+    def may_count(self) -> bool:
+        """Whether its model was saved, or compared with the best one."""
+        return self.saved is not None or self.validation_estimate is not None
+
     def finish(self, estimate: Estimate | None, choose_seconds: float, elapsed: float) -> Round:
         """Return the round as a record."""
         return Round(
@@ -129,7 +158,7 @@ class OpenRound:
             seconds_exam=self.exam_seconds,
             seconds_model=0.0 if self.saved is None else self.saved.save_seconds,
             seconds_choose=choose_seconds,
-            predicted_fit=self.predicted_fit,
+            predicted_fit=self.plan.fit_seconds,
             estimate=None if estimate is None else estimate.value,
             low=None if estimate is None else estimate.low,
             high=None if estimate is None else estimate.high,
@@ -137,6 +166,9 @@ class OpenRound:
             elapsed=elapsed if self.saved_at is None else self.saved_at,
             validation_rows=self.validation_rows,
             peak_memory=self.peak_memory,
+            seconds_setup=self.setup_seconds,
+            predicted_setup=self.plan.setup_seconds,
+            predicted_estimate=self.plan.score,
         )
 
 
@@ -162,6 +194,8 @@ class RoundTracker:
         Seconds of the teacher's slowest choice so far.
     last_exams : dict of array of int
         The rows of the last exam for each purpose.
+    lost_seconds : float
+        Seconds of the rounds that left no model which could be compared.
     """
 
     def __init__(self, n_rows: int, clock: Clock, labels: Labels | None = None) -> None:
@@ -175,6 +209,7 @@ class RoundTracker:
         self.current: OpenRound | None = None
         self.history: list[Round] = []
         self.last_exams: dict[Purpose, Rows] = {}
+        self.lost_seconds = 0.0
 
     @property
     def was_cut_short(self) -> bool:
@@ -230,7 +265,7 @@ class RoundTracker:
             raise ValueError(f"Lesson has batch={request.batch!r}; expected None or a positive number of rows.")
         return rows if rows.dtype in (np.int32, np.int64) else rows.astype(np.intp)
 
-    def begin(self, rows: Rows, predicted_fit: float | None, *, continues: bool = False) -> OpenRound:
+    def begin(self, rows: Rows, plan: RoundPlan, *, continues: bool = False) -> OpenRound:
         """Begin a round with a lesson for a new model, or for the last one, which continues."""
         new = rows[self._marks[rows] & _TRAINED == 0]
         if continues:
@@ -247,7 +282,8 @@ class RoundTracker:
             n_rows_trained=n_rows_trained,
             class_counts=self._count_classes(added, before),
             has_every_row=n_rows_trained >= len(self._marks) and (continues or self._covers_pool(rows)),
-            predicted_fit=predicted_fit,
+            plan=plan,
+            began_at=self._clock(),
             lesson=None if continues else rows,
         )
         self._marks[rows] |= _TRAINED | _SEEN | _TRAINED_NOW
@@ -289,8 +325,16 @@ class RoundTracker:
         """End a round, and add it to the history."""
         seconds, self._choose_seconds = self._choose_seconds, 0.0
         self.current = None
+        if not finished.may_count and not finished.is_examined:
+            self.lost_seconds += self._clock() - finished.began_at
         self.history.append(finished.finish(estimate, seconds, elapsed))
         return self.history[-1]
+
+    def abandon(self) -> None:
+        """Forget the round under way, if there is one, because it cannot be finished."""
+        if self.current is not None and not self.current.may_count:
+            self.lost_seconds += self._clock() - self.current.began_at
+        self.current = None
 
     def withdraw_best(self) -> None:
         """Note that the model of the last best round is not the best one after all."""

@@ -17,7 +17,7 @@ from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.continuation import Continuation
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.result import SessionResult, no_memory_error, no_model_error
-from fitwithin._session.round_tracker import OpenRound, RoundTracker
+from fitwithin._session.round_tracker import OpenRound, RoundPlan, RoundTracker
 from fitwithin._session.selection import Candidate, ModelSelector, find_stored_model
 from fitwithin.backends import Runner
 from fitwithin.teachers import Deck, Requests, Teacher
@@ -230,7 +230,7 @@ class Session:
         if current is not None and current.saved is not None:
             overall, fresh_estimate = current.estimates or (None, None)
             self._close_round(current, current.validation_estimate or overall, fresh_estimate)
-        self._tracker.current = None
+        self._tracker.abandon()
 
     def _has_no_time_to_choose(self) -> bool:
         """Whether the teacher's next choice might outlast the budget; in a very large pool choosing rows takes long.
@@ -254,7 +254,8 @@ class Session:
             lesson = self._continuation.write_before_fit(lesson, predicted)
         with self._tracker.timing_choice():
             # Counting the rows of a large lesson takes long too.
-            current = self._tracker.begin(rows, predicted, continues=lesson.batch is not None)
+            plan = RoundPlan(predicted, self.outlook.cost.setup_seconds(len(rows)), lesson.expected_score)
+            current = self._tracker.begin(rows, plan, continues=lesson.batch is not None)
         report = self.runner.fit(rows, lesson.batch, lesson.within)
         current.add_fit(report)
         self.outlook.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
@@ -417,7 +418,16 @@ class Session:
         best, history = self._selector.best.record, self._tracker.history
         if self._failure is not None:
             reason = "learner failed"
-        return SessionResult(model, history, reason, best.n_rows, best.fresh_estimate, best.class_counts, self._failure)
+        return SessionResult(
+            model,
+            history,
+            reason,
+            best.n_rows,
+            best.fresh_estimate,
+            best.class_counts,
+            seconds_lost=self._tracker.lost_seconds,
+            failure=self._failure,
+        )
 
     def _load_best(self) -> Any:
         """Return the best model, or the one before it if the best one cannot be loaded here."""

@@ -186,6 +186,7 @@ class InlineRunner:
             skipped_seconds=0.0 if stop_signal is None else stop_signal.skipped_seconds,
             peak_memory=None if self._memory is None else self._memory.read_peak(),
             memory_before=0,
+            setup_seconds=None if stop_signal is None else stop_signal.setup_seconds,
         )
 
     def examine(self, rows: Rows, margins: bool = False) -> ExamReport:

@@ -101,6 +101,7 @@ class ModelRunner:
             if stop_signal is None or early_stopping is None:
                 self.model.fit(rows.X, rows.y, **params)
             else:
+                stop_signal.begin_fit()
                 early_stopping(self.model, rows.X, rows.y, stop_signal, params)
             self.seconds += time.monotonic() - start
         self.warnings = caught

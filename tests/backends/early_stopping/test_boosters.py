@@ -110,7 +110,7 @@ def test_callbacks_of_xgboost_are_called_and_kept():
     count = Count()
     learner = clone(XGBOOST).set_params(callbacks=[count])
 
-    find_early_stopping(learner)(learner, X, Y, questions(9), {})
+    find_early_stopping(learner)(learner, X, Y, questions(10), {})
 
     assert learner.callbacks == [count]
     assert count.iterations == learner.get_booster().num_boosted_rounds() == 8

@@ -30,7 +30,7 @@ def fit(learner, stop_signal, **params):
 
 @needs_callbacks
 def test_lbfgs_checks_the_time_in_every_iteration():
-    model = fit(clone(LBFGS), questions(6))
+    model = fit(clone(LBFGS), questions(7))
 
     assert model.n_iter_ == [5]
     with pytest.warns(ConvergenceWarning):

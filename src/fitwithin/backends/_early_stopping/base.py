@@ -31,6 +31,9 @@ class StopSignal:
     skipped_seconds : float
         Estimated time of the steps that the fit skipped; 0 for a complete fit. `steps` sets it. A fit that does not use
         `steps` sets it itself. It is used to predict the time of a complete fit.
+    setup_seconds : float or None
+        Seconds from the start of the fit until its first step: the part that nothing can stop, such as binning. `steps`
+        sets it. A fit that does not use `steps` calls `finish_setup`, or sets it itself; None if it does neither.
 
     See Also
     --------
@@ -51,8 +54,10 @@ class StopSignal:
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.skipped_seconds = 0.0
+        self.setup_seconds: float | None = None
         self._clock = clock
-        self._end = clock() + min(float(seconds), _MAX_SECONDS)
+        self._start = clock()
+        self._end = self._start + min(float(seconds), _MAX_SECONDS)
 
     def seconds_left(self) -> float:
         """Return the seconds until the fit should stop; negative if it is late."""
@@ -62,8 +67,35 @@ class StopSignal:
         """Return whether the fit should stop now; cheap enough to be called after every step."""
         return self.seconds_left() <= 0.0
 
+    def begin_fit(self) -> None:
+        """Count `setup_seconds` from now on, because the rows are read; without this call, from the beginning."""
+        self._start = self._clock()
+
+    def finish_setup(self, seconds_left: float | None = None) -> None:
+        """Set `setup_seconds`; call it when the first step begins.
+
+        Parameters
+        ----------
+        seconds_left : float, optional
+            What `seconds_left` returned, or would have returned, when the first step began; by default now.
+
+        Examples
+        --------
+        >>> from fitwithin.testing import FakeClock
+        >>> clock = FakeClock()
+        >>> stop_signal = StopSignal(10, clock=clock)
+        >>> clock.advance(4)
+        >>> stop_signal.finish_setup()
+        >>> stop_signal.setup_seconds
+        4.0
+        """
+        began = self._clock() if seconds_left is None else self._end - seconds_left
+        self.setup_seconds = max(0.0, began - self._start)
+
     def steps(self, max_steps: int) -> Iterator[int]:
         """Yield step numbers until the time is up, and set `skipped_seconds` for the remaining steps.
+
+        The time before the first step becomes `setup_seconds`.
 
         Parameters
         ----------
@@ -86,6 +118,7 @@ class StopSignal:
         (2, 388.0)
         """
         start = self.seconds_left()
+        self.finish_setup(start)
         for number in range(max_steps):
             if number and self.is_set():
                 self.skipped_seconds = (max_steps - number) * (start - self.seconds_left()) / number

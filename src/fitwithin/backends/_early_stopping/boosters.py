@@ -88,6 +88,8 @@ def fit_xgboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: M
 
         def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             had_started, self.has_started = self.has_started, True
+            if not had_started:
+                stop_signal.finish_setup()
             return had_started and not timer.finish_step()
 
     with preserve_attributes(learner, "callbacks"):
@@ -146,6 +148,9 @@ def fit_hist_gradient_boosting(
     own_should_stop = learner._should_stop
 
     def should_stop(scores: Any) -> bool:
+        if len(scores) == 1:
+            # The score before the first iteration.
+            stop_signal.finish_setup()
         learner_stops = uses_early_stopping and bool(own_should_stop(scores))
         return learner_stops or not timer.finish_step()
 

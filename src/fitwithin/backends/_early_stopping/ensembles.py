@@ -27,6 +27,7 @@ def fit_forest(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Ma
     """
     if must_fit_in_one_call(learner, learner.n_estimators):
         learner.fit(X, y, **params)
+        stop_signal.finish_setup()
         return
     with preserve_attributes(learner, "n_estimators", "warm_start"):
         _add_members(learner, stop_signal, lambda: learner.fit(X, y, **params))
@@ -39,6 +40,7 @@ def fit_bagging(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: M
     """
     if must_fit_in_one_call(learner, learner.n_estimators):
         learner.fit(X, y, **params)
+        stop_signal.finish_setup()
         return
     seeds: list[int] = []
 

@@ -82,6 +82,7 @@ def fit_sgd(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mappi
     if "coef_init" in params or "intercept_init" in params:
         # The learner changes these arrays in place, so that only one call can start from them.
         learner.fit(X, y, **params)
+        stop_signal.finish_setup()
         return
     weights = {name: value for name, value in params.items() if name == "sample_weight"}
 
@@ -137,6 +138,7 @@ def fit_in_several_calls(
     """
     if must_fit_in_one_call(learner, learner.max_iter):
         fit()
+        stop_signal.finish_setup()
         return
     iterative_fit = _IterativeFit(learner, fit, continue_fit, n_fresh_calls)
     time_share = _TIME_SHARE if continue_fit is not None else _LAST_CALL_TIME_SHARE
@@ -205,6 +207,7 @@ class _StopLbfgs:
     """A scikit-learn callback that ends L-BFGS between two iterations."""
 
     def __init__(self, stop_signal: StopSignal, max_iterations: int) -> None:
+        self._stop_signal = stop_signal
         self._timer = StepTimer(stop_signal, max_iterations)
         self.was_stopped = False
 
@@ -217,6 +220,8 @@ class _StopLbfgs:
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """Stop before any iteration but the first; scikit-learn 1.9 passes `StopIteration` on to scipy."""
         is_iteration = context.max_subtasks == 0
+        if is_iteration and context.task_id == 0:
+            self._stop_signal.finish_setup()
         if is_iteration and context.task_id > 0 and not self._timer.finish_step():
             self.was_stopped = True
             raise StopIteration

@@ -44,6 +44,8 @@ def _fit_by_batches(learner: Any, fit: FitCall, stop_signal: StopSignal) -> None
 
     def check_time_and_backprop(*batch: Any, **others: Any) -> Any:
         nonlocal was_stopped
+        if stop_signal.setup_seconds is None:
+            stop_signal.finish_setup()
         if learner.n_iter_ >= 1 and not timer.finish_step():
             was_stopped = True
             raise _StopTraining

@@ -23,12 +23,13 @@ UNLIMITED = 1 << 62
 class StepTimer:
     """Decides after each step whether there is time for another one, as long as the last.
 
-    The first step is not timed, because the setup of the fit counts towards it.
+    The first step is not timed, because the setup of the fit counts towards it. The setup is what the first step took
+    longer than the mean of the later ones, unless the fit called `StopSignal.finish_setup` itself.
 
     Parameters
     ----------
     stop_signal : StopSignal
-        Time left. Its `skipped_seconds` are set when there is no time for another step.
+        Time left. Its `setup_seconds` are set at each step, its `skipped_seconds` when there is no time for another.
     max_steps : int, default=0
         Steps of a complete fit; 0 if the number is unknown.
 
@@ -49,6 +50,7 @@ class StepTimer:
         self._stop_signal = stop_signal
         self._max_steps = max_steps
         self._n_steps = 0
+        self._estimates_setup = True
         self._left_after_first = 0.0
         self._left_before = 0.0
 
@@ -57,13 +59,16 @@ class StepTimer:
         left = self._stop_signal.seconds_left()
         if self._n_steps == 0:
             last_step_seconds, self._left_after_first = 0.0, left
+            self._estimates_setup = self._stop_signal.setup_seconds is None
         else:
             last_step_seconds = self._left_before - left
         self._left_before = left
         self._n_steps += 1
+        mean_step_seconds = (self._left_after_first - left) / max(1, self._n_steps - 1)
+        if self._estimates_setup:
+            self._stop_signal.finish_setup(self._left_after_first + mean_step_seconds)
         has_time = left > last_step_seconds
         if not has_time and self._n_steps > 1:
-            mean_step_seconds = (self._left_after_first - left) / (self._n_steps - 1)
             self._stop_signal.skipped_seconds = max(0, self._max_steps - self._n_steps) * mean_step_seconds
         return has_time
 
@@ -114,7 +119,8 @@ def advance_until(
     Parameters
     ----------
     stop_signal : StopSignal
-        Time left. Its `skipped_seconds` are set if the time ends before the steps do.
+        Time left. Its `setup_seconds` become those of the first call. Its `skipped_seconds` are set if the time ends
+        before the steps do.
     max_steps : int
         Steps of a complete fit.
     advance_to : callable
@@ -149,7 +155,7 @@ def advance_until(
     [1]
     """
     done, n_steps = 0, min(first_steps, max_steps)
-    left = stop_signal.seconds_left()
+    left = start = stop_signal.seconds_left()
     cost: _CallCost | None = None
     while True:
         is_improving = advance_to(done + n_steps)
@@ -158,6 +164,7 @@ def advance_until(
             cost = _CallCost(n_steps, before - left)
         else:
             cost.update(n_steps, before - left)
+        stop_signal.finish_setup(start - cost.setup_seconds)
         done += n_steps
         if not is_improving or done >= max_steps:
             return cost.step_seconds

@@ -207,7 +207,7 @@ class ProcessRunner:
         if self._watch is not None:
             self._watch.begin()
         reply = self._request(FitRequest(selection, batch, within))
-        self._warnings, skipped_seconds, resting_bytes = reply.value
+        self._warnings, skipped_seconds, setup_seconds, resting_bytes = reply.value
         self._resting_bytes.append(resting_bytes)
         return FitReport(
             handover_seconds=self._budget.elapsed() - start - reply.seconds,
@@ -215,6 +215,7 @@ class ProcessRunner:
             skipped_seconds=skipped_seconds,
             peak_memory=None if self._watch is None else self._watch.peak,
             memory_before=None if self._watch is None else self._watch.before,
+            setup_seconds=setup_seconds,
         )
 
     @property

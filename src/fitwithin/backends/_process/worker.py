@@ -144,7 +144,12 @@ class Worker:
             self._newest.partial_fit(rows, request.batch, settings.classes)
         caught = [PortableWarning.from_message(warning) for warning in self._newest.warnings]
         return self._reply(
-            (caught, 0.0 if stop_signal is None else stop_signal.skipped_seconds, 0 if memory is None else memory.now)
+            (
+                caught,
+                0.0 if stop_signal is None else stop_signal.skipped_seconds,
+                None if stop_signal is None else stop_signal.setup_seconds,
+                0 if memory is None else memory.now,
+            )
         )
 
     def _forget_model(self) -> None:
