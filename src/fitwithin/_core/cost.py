@@ -49,8 +49,8 @@ class CostModel:
 
     Parameters
     ----------
-    growth : float, default=1.1
-        Least exponent of fit time in rows when extrapolating.
+    growth, first_growing_share : float
+        See `FitCost`.
 
     Attributes
     ----------
@@ -67,13 +67,13 @@ class CostModel:
     2.0
     """
 
-    def __init__(self, growth: float = DEFAULT_GROWTH) -> None:
-        self.fits = FitCost(growth)
+    def __init__(self, growth: float = DEFAULT_GROWTH, first_growing_share: float = 1.0) -> None:
+        self.fits = FitCost(growth, first_growing_share)
         self._last_round: Round | None = None
         self._save_and_load_seconds_per_row = 0.0
         self._least_overhead = math.inf
         # Seconds for each row by the rows that the model was trained on: neighbours are searched among them.
-        self._exam_seconds_per_row = SecondsByRows(1.0, least_growing_share=0.0)
+        self._exam_seconds_per_row = SecondsByRows(1.0, first_growing_share=0.0, least_growing_share=0.0)
         self._first_number = 1
         self._write_seconds: dict[int, float] = {}
 
@@ -238,6 +238,11 @@ class Outlook:
         """Predict the seconds of a fit on this number of rows; 0 before the first fit."""
         return self.cost.fit_seconds(rows)
 
+    def setup_seconds(self, rows: int) -> float:
+        """Predict the seconds of a fit that nothing can end: before its first step, or all of them."""
+        seconds = self.cost.setup_seconds(rows)
+        return self.fit_seconds(rows) if seconds is None else seconds
+
     def overhead_seconds(self, rows: int) -> float:
         """Predict the seconds that a lesson takes besides its fit: hand-over, saving and loading the model."""
         return self.cost.overhead_seconds(rows)
@@ -278,6 +283,11 @@ class Outlook:
         if self.can_stop_early:
             return self.cost.fits.chance_of_nearly_all_steps(rows, within, after=after)
         return self.cost.fits.chance_to_end(rows, within, after=after)
+
+    @property
+    def largest_known_rows(self) -> int:
+        """Rows of the largest fit so far whose seconds are known; 1 before the first."""
+        return self.cost.fits.largest_known_rows
 
     def largest_lesson_rows(self, most: int) -> int:
         """Return the rows of the largest lesson, up to `most`, whose predicted memory is within the memory limit."""

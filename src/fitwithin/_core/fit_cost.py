@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any
 
 DEFAULT_GROWTH = 1.1
@@ -16,11 +18,16 @@ _LEAST_GROWING_SHARE = 0.2
 # A fit that is shorter than this many seconds says nothing about growth: a pause of the machine takes as long.
 _MIN_TELLING_SECONDS = 0.03
 
-# Prior standard deviation of log(real / predicted) for a fit of a size that was seen, and what is added to it for each
-# unit of log(rows / most rows so far). With one size only, the part that does not grow is unknown: both are doubled.
-_PRIOR_DEVIATION = 0.15
-_PRIOR_DEVIATION_OF_GROWTH = 0.2
+# Prior standard deviation of log(real / predicted): for a size that was seen, and what is added for each unit of
+# log(rows / most rows so far) by steps, by a set-up, and by a learner whose steps are unknown.
+_PRIOR_DEVIATION = 0.1
+_PRIOR_DEVIATION_OF_STEPS = 0.1
+_PRIOR_DEVIATION_OF_SETUP = 0.25
+_PRIOR_DEVIATION_OF_OTHERS = 0.15
+# All of them are doubled while only one size took long enough to tell how the seconds grow.
 _ONE_SIZE_FACTOR = 2.0
+# Weight of a fit that was faster than predicted: it says less about the chance of a slow one.
+_FAST_WEIGHT = 0.5
 # Number of observations that the prior counts for.
 _PRIOR_WEIGHT = 2.0
 # Share of a learner's steps after which it is as good as at its end.
@@ -30,16 +37,18 @@ _NEARLY_ALL_STEPS = 0.85
 class SecondsByRows:
     """Seconds of one part of a fit: some that every fit takes, and some that grow with the rows.
 
-    The two are drawn through the newest fit and a smaller one. With one size only, the fit is scaled. Beyond the
-    observed sizes, the growing part grows a little faster than the rows, or as fast as it was seen to grow.
+    Between two observed sizes, seconds are interpolated. Beyond them, the two parts are drawn through the largest two
+    sizes, and the growing part grows a little faster than the rows, or as fast as it was seen to grow. With one size
+    only, the fit is scaled.
 
     Parameters
     ----------
     growth : float, default=1.1
         Least exponent of the growing part beyond the observed sizes.
+    first_growing_share : float, default=1.0
+        Share of the seconds of the first fit that is taken to grow with the rows.
     least_growing_share : float, default=0.2
-        Least share of the seconds that grows with the rows, whatever two sizes show. With 0, a single size is not
-        scaled either.
+        Least share of the seconds that grows with the rows, whatever two sizes show.
 
     Examples
     --------
@@ -52,8 +61,14 @@ class SecondsByRows:
     5.0
     """
 
-    def __init__(self, growth: float = DEFAULT_GROWTH, least_growing_share: float = _LEAST_GROWING_SHARE) -> None:
+    def __init__(
+        self,
+        growth: float = DEFAULT_GROWTH,
+        first_growing_share: float = 1.0,
+        least_growing_share: float = _LEAST_GROWING_SHARE,
+    ) -> None:
         self._growth = growth
+        self._first_growing_share = first_growing_share
         self._least_growing_share = least_growing_share
         self._observed: dict[int, float] = {}
 
@@ -69,22 +84,36 @@ class SecondsByRows:
 
     def predict(self, rows: int) -> float:
         """Predict the seconds of a fit; 0 before the first one."""
-        if not self._observed:
+        sizes, seconds = self._monotone
+        if not sizes:
             return 0.0
-        (size, seconds), *others = reversed(self._observed.items())
-        smaller = [(other, took) for other, took in others if other < size]
-        if not smaller and not self._least_growing_share:
-            return seconds
-        if not smaller:
-            return seconds * rows / size * _extrapolation(rows / size, self._growth)
-        other, took = smaller[0]
-        slope = (seconds - took) / (size - other)
-        per_row = min(max(self._least_growing_share * seconds / size, slope), seconds / size)
+        if len(sizes) == 1:
+            return self._scale(rows / sizes[0], seconds[0], self._first_growing_share, self._growth)
+        place = min(max(bisect_left(sizes, rows), 1), len(sizes) - 1)
+        (small, large), (less, more) = sizes[place - 1 : place + 1], seconds[place - 1 : place + 1]
+        if small <= rows <= large:
+            return less + (more - less) * (rows - small) / (large - small)
+        # The part that grows is at most all of it, and that share is not believed to be tiny.
+        growing = (more - less) / (large - small) * large / more if more else 0.0
+        share = min(max(self._least_growing_share, growing), 1.0)
         growth = self._growth
-        if took >= _MIN_TELLING_SECONDS and seconds > took:
-            observed = math.log(seconds / took) / math.log(size / other)
-            growth = max(growth, min(observed, _MAX_GROWTH))
-        return seconds - per_row * size + per_row * rows * _extrapolation(rows / size, growth)
+        if less >= _MIN_TELLING_SECONDS and more > less:
+            growth = max(growth, min(math.log(more / less) / math.log(large / small), _MAX_GROWTH))
+        if rows > large:
+            return self._scale(rows / large, more, share, growth)
+        return min(less, self._scale(rows / large, more, share, growth))
+
+    @property
+    def _monotone(self) -> tuple[list[int], list[float]]:
+        """The observed sizes and their seconds; a larger fit that was faster corrects the smaller ones."""
+        sizes = sorted(self._observed)
+        seconds = list(accumulate((self._observed[size] for size in reversed(sizes)), min))[::-1]
+        return sizes, seconds
+
+    @staticmethod
+    def _scale(ratio: float, seconds: float, share: float, growth: float) -> float:
+        """Return the seconds of a fit with `ratio` times the rows, of which a share grows with them."""
+        return seconds * (1 - share + share * ratio * math.pow(max(1.0, ratio), growth - 1))
 
 
 class FitCost:
@@ -98,6 +127,8 @@ class FitCost:
     ----------
     growth : float, default=1.1
         Least exponent of fit time in rows when extrapolating.
+    first_growing_share : float, default=1.0
+        Share of the steps' seconds that is taken to grow with the rows while a single size is known.
 
     Examples
     --------
@@ -109,18 +140,18 @@ class FitCost:
     0.5
     """
 
-    def __init__(self, growth: float = DEFAULT_GROWTH) -> None:
+    def __init__(self, growth: float = DEFAULT_GROWTH, first_growing_share: float = 1.0) -> None:
         self._setup = SecondsByRows(growth)
-        self._steps = SecondsByRows(growth)
-        # log(rows / most rows before) and log(real / predicted) of every fit after the first.
-        self._residuals: list[tuple[float, float]] = []
+        self._steps = SecondsByRows(growth, first_growing_share)
+        # log(real / predicted) of every fit after the first, divided by its prior standard deviation.
+        self._residuals: list[float] = []
 
     def observe(self, rows: int, seconds: float, setup_seconds: float | None = None) -> None:
         """Learn from a fit: the seconds it took, or would have taken to its end, and those of its set-up."""
-        if self.n_sizes and seconds > 0:
-            predicted = max(self.seconds(rows), _MIN_TELLING_SECONDS)
-            residual = math.log(max(seconds, _MIN_TELLING_SECONDS) / predicted)
-            self._residuals.append((self._distance(rows), residual))
+        predicted = self.seconds(rows)
+        if self.n_sizes and max(seconds, predicted) > _MIN_TELLING_SECONDS:
+            residual = math.log(max(seconds, _MIN_TELLING_SECONDS) / max(predicted, _MIN_TELLING_SECONDS))
+            self._residuals.append(residual / self._prior_deviation(rows))
         if setup_seconds is not None:
             self._setup.observe(rows, min(setup_seconds, seconds))
         setup = self._setup.observed.get(rows, self._setup.predict(rows))
@@ -130,6 +161,11 @@ class FitCost:
     def n_sizes(self) -> int:
         """Number of sizes that were seen."""
         return len(self._steps.observed)
+
+    @property
+    def largest_known_rows(self) -> int:
+        """Rows of the largest observed fit; 1 before the first."""
+        return max(self._steps.observed, default=1)
 
     @property
     def knows_first_fit_only(self) -> bool:
@@ -173,15 +209,19 @@ class FitCost:
 
     def deviation(self, rows: int, *, after: int | None = None) -> float:
         """Return the standard deviation of log(real / predicted) for a fit on this number of rows."""
-        squares = _PRIOR_WEIGHT + sum((residual / _prior_deviation(far)) ** 2 for far, residual in self._residuals)
+        squares = _PRIOR_WEIGHT + sum((max(z, -_FAST_WEIGHT * z)) ** 2 for z in self._residuals)
         scale = math.sqrt(squares / (_PRIOR_WEIGHT + len(self._residuals)))
-        knows_one_size = self.n_sizes + (after is not None) < 2
-        factor = _ONE_SIZE_FACTOR if knows_one_size else 1.0
-        return factor * scale * _prior_deviation(self._distance(rows, after))
+        return scale * self._prior_deviation(rows, after)
 
-    def _distance(self, rows: int, after: int | None = None) -> float:
-        most = max([*self._steps.observed, after or 1])
-        return math.log(max(1.0, rows / most))
+    def _prior_deviation(self, rows: int, after: int | None = None) -> float:
+        distance = math.log(max(1.0, rows / max(self.largest_known_rows, after or 1)))
+        growth = _PRIOR_DEVIATION_OF_OTHERS
+        if self._setup.observed:
+            share = self._setup.predict(rows) / max(self.seconds(rows), _MIN_TELLING_SECONDS)
+            growth = share * _PRIOR_DEVIATION_OF_SETUP + (1 - share) * _PRIOR_DEVIATION_OF_STEPS
+        telling = sum(self.seconds(size) >= _MIN_TELLING_SECONDS for size in self._steps.observed)
+        factor = _ONE_SIZE_FACTOR if telling + (after is not None) < 2 else 1.0
+        return factor * math.hypot(_PRIOR_DEVIATION, growth * distance)
 
     def observations(self) -> dict[str, Any]:
         """Return everything that was learned, as values for JSON."""
@@ -191,7 +231,7 @@ class FitCost:
                 [int(rows), float(seconds + setup.get(rows, 0.0))] for rows, seconds in self._steps.observed.items()
             ],
             "setup_seconds": [[int(rows), float(seconds)] for rows, seconds in setup.items()],
-            "residuals": [[float(far), float(residual)] for far, residual in self._residuals],
+            "residuals": [float(residual) for residual in self._residuals],
         }
 
     def restore(self, observations: Mapping[str, Any]) -> None:
@@ -207,17 +247,8 @@ class FitCost:
             if int(rows) in setup:
                 self._setup.observe(int(rows), setup[int(rows)])
             self._steps.observe(int(rows), max(0.0, float(seconds) - setup.get(int(rows), 0.0)))
-        self._residuals = [(float(far), float(residual)) for far, residual in observations["residuals"]]
-
-
-def _prior_deviation(distance: float) -> float:
-    return math.hypot(_PRIOR_DEVIATION, _PRIOR_DEVIATION_OF_GROWTH * distance)
+        self._residuals = [float(residual) for residual in observations["residuals"]]
 
 
 def _normal_cdf(z: float) -> float:
     return 0.5 * math.erfc(-z / math.sqrt(2))
-
-
-def _extrapolation(ratio: float, growth: float) -> float:
-    """Return the factor by which a row costs more in a fit `ratio` times as large as the largest so far."""
-    return math.pow(max(1.0, ratio), growth - 1)

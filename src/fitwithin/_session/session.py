@@ -259,7 +259,9 @@ class Session:
         report = self.runner.fit(rows, lesson.batch, lesson.within)
         current.add_fit(report)
         self.outlook.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
-        self.outlook.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds, report.setup_seconds)
+        if lesson.within != 0 or report.skipped_seconds:
+            # A learner that takes a few steps and does not know how many are left says nothing about its cost.
+            self.outlook.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds, report.setup_seconds)
         if lesson.refit:
             self._replace_by_refit(current)
         elif self._selector.accepts_unseen(current.n_rows_trained):

@@ -11,9 +11,10 @@ import numpy.typing as npt
 # Scores approach their limit like rows to the power of minus one of these; which one fits best is not known before.
 _EXPONENTS = (0.2, 0.5, 1.0)
 
-# Prior standard deviations, as fractions of the distance between the first score and a perfect one: of what all rows
-# add to the first lesson, and of what mistakes among the rows add.
-_PRIOR_GAIN = 0.5
+# As fractions of the distance between the first score and a perfect one: what all rows are expected to add to the first
+# lesson, the prior standard deviation of that, and the one of what mistakes among the rows add.
+_PRIOR_GAIN = 0.3
+_PRIOR_GAIN_DEVIATION = 0.3
 _PRIOR_EMPHASIS = 0.1
 # Standard deviation of the score of two models of the same size, as the same fraction.
 _PRIOR_NOISE = 0.02
@@ -103,13 +104,16 @@ class LearningCurve:
         )
         first = sizes[0]
         features = _features(sizes, kinds, first, exponent)
-        precision = np.diag([_NO_PRECISION, (_PRIOR_GAIN * self.scale) ** -2, (_PRIOR_EMPHASIS * self.scale) ** -2])
+        precision = np.diag(
+            [_NO_PRECISION, (_PRIOR_GAIN_DEVIATION * self.scale) ** -2, (_PRIOR_EMPHASIS * self.scale) ** -2]
+        )
+        prior = np.array([0.0, _PRIOR_GAIN * self.scale, 0.0])
         noise = (_OWN_ERROR * errors) ** 2 + (_PRIOR_NOISE * self.scale) ** 2
-        coefficients, _ = _solve(features, scores, noise, precision)
+        coefficients, _ = _solve(features, scores, noise, prior, precision)
         # The points may scatter more, or less, than expected.
         chi = float(((scores - features @ coefficients) ** 2 / noise).sum())
         excess = (_PRIOR_WEIGHT + chi) / (_PRIOR_WEIGHT + max(0, len(scores) - 1))
-        coefficients, covariance = _solve(features, scores, excess * noise, precision)
+        coefficients, covariance = _solve(features, scores, excess * noise, prior, precision)
         new = _features(np.array([rows], dtype=np.float64), np.array([emphasis], dtype=np.float64), first, exponent)[0]
         variance = float(new @ covariance @ new) + excess * float(noise.min())
         return float(new @ coefficients), variance, -0.5 * chi
@@ -125,9 +129,10 @@ def _solve(
     features: npt.NDArray[np.float64],
     scores: npt.NDArray[np.float64],
     noise: npt.NDArray[np.float64],
+    prior: npt.NDArray[np.float64],
     precision: npt.NDArray[np.float64],
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the coefficients of a regression with a Gaussian prior, and their covariance."""
     weighted = features / noise[:, None]
     covariance: npt.NDArray[np.float64] = np.linalg.inv(features.T @ weighted + precision).astype(np.float64)
-    return covariance @ (weighted.T @ scores), covariance
+    return covariance @ (weighted.T @ scores + precision @ prior), covariance

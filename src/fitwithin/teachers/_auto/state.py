@@ -19,7 +19,7 @@ _VALIDATION_ONE_IN = 25  # rows of the pool for each validation row
 _MAX_VALIDATION_ROWS = 10_000  # the standard error of an accuracy is 0.5 % at most
 _MIN_VALIDATION_ROWS = 200  # also the rows of the first exam, when the cost of exams is unknown
 _SMALL_POOL_VALIDATION_ONE_IN = 10  # rows of the pool for each one, where `_MIN_VALIDATION_ROWS` would be more
-_VALIDATION_TIME = 0.015  # for one exam, of the time left
+_VALIDATION_TIME = 0.01  # for one exam, of the time left
 
 # Time that a lesson leaves for what follows its training
 _EXAM_SAFETY_FACTOR = 1.3  # on the predicted seconds of exams
@@ -30,6 +30,13 @@ _MAX_DELAY_SECONDS = 0.3  # that this fraction amounts to
 
 # Least chance to end with which the best lesson is taught again with the rows kept back: its model is there already.
 _REFIT_CHANCE = 0.95
+
+# Measurements of a few steps, of a learner that can stop early
+_MEASURING_TIME = 0.05  # for one measurement, of the time left
+_MEASURED_STEPS = 0.02  # of all steps
+_MIN_MEASURED_GROWTH = 3  # times the rows of the largest lesson so far
+_MAX_MEASURED_GROWTH = 16  # times the same; the set-up is hard to predict for more
+_MAX_MEASURED_OVERSIZE = 8  # times the rows that should end in time: a lesson takes less than in proportion to its rows
 
 # Share of the time that is left at the end for a better estimate, and the rows that are enough for it.
 _FINAL_EXAM_TIME = 0.3
@@ -111,6 +118,7 @@ class TeachingState:
         self.has_model = False
         self.curve = LearningCurve()
         self.best: BestLesson | None = None
+        self._can_measure = deck.outlook.can_stop_early
         self.retries = 0
 
     @classmethod
@@ -163,6 +171,33 @@ class TeachingState:
         exams = _EXAM_SAFETY_FACTOR * self.outlook.exam_seconds(2 * len(self.validation_set), n_rows)
         overhead = _OVERHEAD_SAFETY_FACTOR * self.outlook.overhead_seconds(n_rows)
         return exams + overhead + _DELAY_SECONDS + min(_DELAY_FRACTION * self.time_limit, _MAX_DELAY_SECONDS)
+
+    def measure_steps(self) -> Subgenerator[None]:
+        """Let a learner that can stop early take a few steps on many rows, to learn what all of them would take.
+
+        It costs the set-up on these rows and little more. The last model is lost.
+        """
+        while self._can_measure:
+            n_rows = self._choose_measured_size()
+            if n_rows <= _MIN_MEASURED_GROWTH * self.outlook.largest_known_rows:
+                return
+            new = self.deck.deal(n_rows - len(self.lesson))
+            yield Lesson(np.concatenate([self.lesson, new]), within=0.0)
+            self.deck.put_back(new)
+            self.has_model = False
+            # A learner that does not know how many steps are left tells nothing.
+            self._can_measure = self.outlook.largest_known_rows >= n_rows
+
+    def _choose_measured_size(self) -> int:
+        """Return the most rows whose set-up is cheap, and no more than could be taught."""
+        outlook, limit = self.outlook, _MEASURING_TIME * self.outlook.seconds_left
+        n_rows = min(self.max_rows, _MAX_MEASURED_GROWTH * outlook.largest_known_rows)
+        while n_rows > 1 and (
+            outlook.setup_seconds(n_rows) + _MEASURED_STEPS * outlook.fit_seconds(n_rows) > limit
+            or outlook.fit_seconds(n_rows // _MAX_MEASURED_OVERSIZE) > outlook.seconds_left
+        ):
+            n_rows //= 2
+        return n_rows
 
     def teach_and_validate(
         self,

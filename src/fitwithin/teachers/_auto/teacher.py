@@ -91,6 +91,8 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
             if not state.has_model:
                 yield from state.teach_and_validate(state.lesson, _FIRST_TIME)
             deck.notes[_NOTE_EMPHASIS] = yield from run_trial(state, search)
+        if not deck.notes[_NOTE_EMPHASIS]:
+            yield from state.measure_steps()
         reason = yield from _teach_planned_lessons(state, search if deck.notes[_NOTE_EMPHASIS] else None)
         yield from state.examine_unused_rows()
         yield from state.refit_with_every_row()
