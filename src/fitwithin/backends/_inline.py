@@ -202,13 +202,13 @@ class InlineRunner:
         for start in range(0, len(rows), size):
             yield pool.read(rows[start : start + size])
 
-    def score(self, selected: Mask) -> ScoreReport:
+    def score(self, selected: Mask, paired: bool = False) -> ScoreReport:
         """Score the newest model on the rows that it was examined on."""
         model_runner = self._fitted
         start = self._budget.elapsed()
         with self._at_work():
-            overall, over_selected = model_runner.score(selected)
-        return ScoreReport(overall, over_selected, self._budget.elapsed() - start)
+            overall, over_selected, influence = model_runner.score(selected, paired)
+        return ScoreReport(overall, over_selected, self._budget.elapsed() - start, influence)
 
     def save(self) -> InlineModel:
         """Return the newest model. A later `fit` that continues training works on a copy."""

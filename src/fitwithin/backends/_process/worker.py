@@ -163,7 +163,7 @@ class Worker:
         start = time.monotonic()
         bits = np.frombuffer(request.selected_bits, np.uint8)
         selected = np.unpackbits(bits, count=request.n_rows).astype(np.bool_)
-        return Reply(self._fitted.score(selected), time.monotonic() - start)
+        return Reply(self._fitted.score(selected, request.paired), time.monotonic() - start)
 
     def save(self, request: SaveRequest) -> Reply:
         """Write the newest model to a file."""
