@@ -14,6 +14,7 @@ import numpy.typing as npt
 from fitwithin._core.budget import Clock
 from fitwithin._core.records import ClassCounts, Estimate, Exam, Lesson, Mask, Purpose, Round, Rows
 from fitwithin._core.target import Labels
+from fitwithin._session.selection import ValidationExam
 from fitwithin.backends import ExamReport, FitReport, SavedModel, ScoreReport
 
 # Bits of the mark that each row has.
@@ -43,6 +44,8 @@ class OpenRound:
         Expected seconds of the fit.
     validation_estimate : Estimate or None
         The score over the validation rows, once they were examined.
+    validation_exam : ValidationExam or None
+        The last exam on them.
     estimates : tuple of Estimate or None
         The scores over all examined rows and over the fresh ones, once they were computed.
     saved : SavedModel or None
@@ -55,6 +58,8 @@ class OpenRound:
         The row numbers of its lesson; None if its model continued with the one before.
     was_cut_short : bool
         Whether the fit was stopped early.
+    is_comparable : bool
+        Whether the model was examined on rows that may choose between models, which holdout rows may not.
     """
 
     number: int
@@ -66,12 +71,14 @@ class OpenRound:
     has_every_row: bool
     predicted_fit: float | None
     validation_estimate: Estimate | None = None
+    validation_exam: ValidationExam | None = None
     estimates: tuple[Estimate | None, Estimate | None] | None = None
     saved: SavedModel | None = None
     saved_at: float | None = None
     lesson: Rows | None = None
     was_cut_short: bool = False
     validation_rows: int = 0
+    is_comparable: bool = False
     handover_seconds: float = 0.0
     fit_seconds: float = 0.0
     exam_seconds: float = 0.0
@@ -91,6 +98,7 @@ class OpenRound:
         self.exam_seconds += report.exam_seconds
         self._add_peak(report.peak_memory)
         self.validation_rows += len(fresh) if purpose == "validation" else 0
+        self.is_comparable |= purpose != "holdout"
         self._fresh.append(fresh)
         self.estimates = None
 

@@ -180,6 +180,26 @@ class BackendContract:
                 np.testing.assert_array_equal(examined.wrong, pool.read(rows).y != "a")
                 assert examined.exam_seconds >= 0
 
+    def test_a_paired_score_reports_the_influence_of_the_selected_rows(self) -> None:
+        """Of these alone; any other score reports none."""
+        pool, rows = make_pool(), np.arange(50, 61)
+        with open_runner(self.make(), RecordingClassifier(), pool) as runner:
+            runner.fit(np.arange(12))
+            runner.examine(np.arange(30))
+            runner.examine(rows)
+            selected = np.arange(30 + len(rows)) >= 30
+            plain, paired = runner.score(selected), runner.score(selected, paired=True)
+        is_correct = pool.read(rows).y == "a"
+        assert plain.overall is not None
+        assert plain.influence is None
+        assert paired.overall is None
+        assert paired.selected == plain.selected
+        assert paired.selected is not None
+        assert paired.influence is not None
+        assert paired.influence.dtype == np.float32
+        np.testing.assert_allclose(paired.influence, (is_correct - is_correct.mean()) / len(rows), rtol=1e-5)
+        np.testing.assert_allclose(np.linalg.norm(paired.influence), paired.selected.standard_error, rtol=1e-5)
+
     def test_a_saved_model_outlives_the_next_fit_and_the_runner(self) -> None:
         """It can be loaded after the runner is closed."""
         pool = make_pool()
