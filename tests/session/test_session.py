@@ -851,6 +851,44 @@ def test_the_record_of_a_saved_model_has_its_score_before_the_round_is_over():
     assert teacher.record.estimate == accuracy_interval(int((X[JUDGES, 1] < 0.8).sum()), 400)
 
 
+@pytest.mark.parametrize("later", ["mistakes", "validation"])
+def test_the_score_of_an_audit_is_not_lost_when_the_deadline_comes_exams_later(later):
+    clock = FakeClock()
+
+    class JudgedAgain(Panel):
+        def teach(self, deck):
+            yield Lesson(np.arange(10))
+            yield Exam(np.array(JUDGES)[:100], "validation")
+            yield Exam(np.array(AUDITORS), "holdout")
+            if later == "validation":
+                yield Exam(np.array(JUDGES), "validation")
+            yield Exam(np.arange(50, 90))
+            return "all rows"
+
+    n_exams = 3 if later == "validation" else 2
+    classifier = fitted(Oracle(predicting=overrun(clock, n_exams)), JudgedAgain(), clock=clock)
+
+    audited = accuracy_interval(int((a_pool(1000)[0][AUDITORS, 1] < 0.8).sum()), 400)
+    assert classifier.stop_reason_ == "time"
+    assert classifier.score_estimate_ == (audited.value, audited.low, audited.high)
+
+
+def test_a_model_that_was_only_audited_is_judged_although_choosing_takes_long():
+    clock = FakeClock()
+
+    class Slow(Panel):
+        def teach(self, deck):
+            yield Lesson(np.arange(10))
+            clock.advance(30)
+            yield Exam(np.array(AUDITORS), "holdout")
+            yield Exam(np.array(JUDGES), "validation")
+            return "all rows"
+
+    (finished,) = fitted(Oracle(), Slow(), clock=clock, time_limit=100).history_
+
+    assert finished.validation_rows == 400
+
+
 def test_auditors_alone_do_not_choose_between_models():
     skill = {10: 0.5, 20: 0.9}.__getitem__
 
