@@ -153,7 +153,7 @@ class TeachingState:
     @property
     def has_best_model(self) -> bool:
         """Whether the last model is the best one."""
-        return self.best is not None and self.best.rows is self.lesson
+        return self.has_model and self.best is not None and self.best.rows is self.lesson
 
     def enlarge_validation_set(self) -> Subgenerator[None]:
         """Use as many validation rows as the time allows, and examine the first model on all of them too."""
