@@ -13,8 +13,9 @@ from typing import Any, Protocol
 _MAX_SECONDS = 1e9
 
 
-# Steps of a fit that only measures: the first one is special, and one of the others may be slow by chance.
+# Steps and seconds of a fit that only measures: the first step is special, and short ones may be slow by chance.
 _MEASURED_STEPS = 4
+_MEASURING_SECONDS = 0.05
 
 
 class StopSignal:
@@ -65,6 +66,11 @@ class StopSignal:
         self._clock = clock
         self._start = clock()
         self._end = self._start + min(float(seconds), _MAX_SECONDS)
+
+    @property
+    def is_measurement(self) -> bool:
+        """Whether the fit only takes some steps, to tell what all of them would take."""
+        return self.min_steps > 1
 
     def seconds_left(self) -> float:
         """Return the seconds until the fit should stop; negative if it is late."""
@@ -145,7 +151,9 @@ def make_stop_signal(within: float | None, clock: Callable[[], float] = time.mon
     """
     if within is None:
         return None
-    return StopSignal(within, clock, min_steps=_MEASURED_STEPS if within == 0 else 1)
+    if within == 0:
+        return StopSignal(_MEASURING_SECONDS, clock, min_steps=_MEASURED_STEPS)
+    return StopSignal(within, clock)
 
 
 class EarlyStoppingFit(Protocol):

@@ -146,8 +146,10 @@ def fit_in_several_calls(
         iteration_seconds = advance_until(
             stop_signal, learner.max_iter, iterative_fit.advance_to, time_share=time_share, max_growth=max_growth
         )
-    # `advance_until` takes a fit that cannot be continued for a complete one.
-    stop_signal.skipped_seconds = iterative_fit.finish() * iteration_seconds
+    # `advance_until` takes a fit that cannot be continued for a complete one. In a measurement, nobody knows how many
+    # iterations a solver that converges would need.
+    n_skipped = iterative_fit.finish()
+    stop_signal.skipped_seconds = 0.0 if stop_signal.is_measurement else n_skipped * iteration_seconds
 
 
 class _IterativeFit:
@@ -208,7 +210,7 @@ class _StopLbfgs:
 
     def __init__(self, stop_signal: StopSignal, max_iterations: int) -> None:
         self._stop_signal = stop_signal
-        self._timer = StepTimer(stop_signal, max_iterations)
+        self._timer = StepTimer(stop_signal, 0 if stop_signal.is_measurement else max_iterations)
         self.was_stopped = False
 
     def setup(self, estimator: Any, context: Any) -> None:

@@ -108,7 +108,7 @@ class Planner:
         for plans in (larger, list(self._consider_retries())):
             gain = max((plan.gain for plan in plans), default=0.0)
             if gain > self._least_gain:
-                # Expected scores are rough. Of lessons with about the same gain, the one that leads to more rows is safer.
+                # Expected scores are rough. Of lessons with about the same gain, take the one that leads to more rows.
                 close = [plan for plan in plans if plan.gain >= _CLOSE_GAIN * gain]
                 return max(close, key=lambda plan: (plan.final_rows, plan.gain))
         return None if larger else _plan_exception(self._state)
