@@ -319,6 +319,9 @@ class Session:
             estimate, has_every_row=current.has_every_row, n_rows=current.n_rows_trained
         ):
             self._save(current, estimate, fresh_estimate)
+        elif current.saved is None and not (current.is_examined or self._selector.accepts_every_model):
+            # There was no time for its exam.
+            self._tracker.add_lost_round(current)
         return self._close_round(current, estimate, fresh_estimate)
 
     def _estimates(self, current: OpenRound) -> tuple[Estimate | None, Estimate | None]:

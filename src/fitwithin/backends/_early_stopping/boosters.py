@@ -143,7 +143,8 @@ def fit_hist_gradient_boosting(
     again: a third of a complete fit on 100,000 rows of 50 numbers. Callbacks of scikit-learn 1.9 do not cover this
     learner yet.
     """
-    timer = StepTimer(stop_signal, learner.max_iter)
+    # The timer is also asked after the score before the first iteration.
+    timer = StepTimer(stop_signal, learner.max_iter + 1)
     uses_early_stopping = _uses_own_early_stopping(learner, X, params)
     own_should_stop = learner._should_stop
 
