@@ -136,7 +136,18 @@ def test_setup_and_steps_add_up_to_the_fit(make_learner, seconds):
     assert (stop_signal.skipped_seconds > 0) is (n_steps < STEPS)
 
 
-@pytest.mark.parametrize("make_learner", [lightgbm, catboost, gradient_boosting, bagging])
+@pytest.mark.parametrize("make_learner", [lightgbm, xgboost, histogram_boosting])
+def test_a_fit_that_is_stopped_after_one_step_tells_it_from_its_setup(make_learner):
+    clock = FakeClock()
+
+    stop_signal = fit_on(clock, make_learner, 0)
+
+    assert clock() == SETUP_SECONDS + 1
+    assert stop_signal.setup_seconds == SETUP_SECONDS
+    assert stop_signal.skipped_seconds == STEPS - 1
+
+
+@pytest.mark.parametrize("make_learner", [catboost, gradient_boosting, bagging])
 def test_a_single_step_counts_as_setup(make_learner):
     clock = FakeClock()
 

@@ -184,6 +184,25 @@ def test_the_timer_tells_the_setup_from_the_steps(setup, step, n_steps):
     assert stop_signal.setup_seconds == pytest.approx(setup + (step if n_steps == 1 else 0), abs=1e-6)
 
 
+@pytest.mark.parametrize(("seconds", "n_steps"), [(5, 1), (8.5, 1), (12, 2), (1000, 9)])
+def test_a_timer_that_knows_the_beginning_times_the_first_step_too(seconds, n_steps):
+    clock = FakeClock()
+    stop_signal = StopSignal(seconds, clock=clock)
+    timer = StepTimer(stop_signal, 9)
+    clock.advance(4)
+    timer.begin_steps()
+    done = 0
+    while done < 9:
+        clock.advance(3)
+        done += 1
+        if not timer.finish_step():
+            break
+
+    assert done == n_steps
+    assert stop_signal.setup_seconds == 4
+    assert stop_signal.skipped_seconds == 3 * (9 - n_steps)
+
+
 def test_a_first_step_shorter_than_the_others_leaves_no_setup():
     clock = FakeClock()
     stop_signal = StopSignal(100, clock=clock)
