@@ -3,13 +3,14 @@
 import math
 from statistics import NormalDist
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin._core.records import Estimate
 from fitwithin._session.fit_state import ModelRecord
-from fitwithin._session.selection import Candidate, ModelSelector, is_worse
+from fitwithin._session.selection import Candidate, ModelSelector, ValidationExam, is_worse
 from fitwithin.backends._scoring import accuracy_interval
 
 
@@ -79,10 +80,10 @@ class Model:
         self.discarded += 1
 
 
-def a_selector(best=None, returns="best"):
+def a_selector(best=None, returns="best", exam=None):
     selector = ModelSelector(returns)
     if best is not None:
-        selector.replace_best(Candidate(Model(), ModelRecord(1, 10, estimate=best)))
+        selector.replace_best(Candidate(Model(), ModelRecord(1, 10, estimate=best), exam))
     return selector
 
 
@@ -118,23 +119,75 @@ def test_a_teacher_that_returns_its_last_model_takes_every_model(candidate, best
     assert a_selector(best, "last").prefers(candidate, has_every_row=whole) is True
 
 
-@pytest.mark.parametrize(("high", "worse"), [(0.79, True), (0.80, False), (0.81, False), (math.nan, True)])
-def test_a_model_is_worse_if_its_whole_interval_is_below_the_best_value(high, worse):
-    assert is_worse(Estimate(high - 0.02, high - 0.04, high), Estimate(0.80, 0.78, 0.82)) is worse
+@pytest.mark.parametrize(("value", "worse"), [(0.77, True), (0.80, False), (0.81, False), (math.nan, True)])
+def test_without_a_paired_error_a_model_is_worse_by_the_errors_of_both_scores(value, worse):
+    # Each has a standard error of 0.0102, their difference one of 0.0144.
+    assert is_worse(Estimate(value, value - 0.02, value + 0.02), Estimate(0.80, 0.78, 0.82)) is worse
 
 
-@given(st.floats(0, 1), st.floats(0, 0.5))
-def test_a_model_is_never_worse_than_one_that_is_just_as_good(value, reach):
+@given(st.floats(0, 1), st.floats(0, 0.5), st.none() | st.floats(0, 0.5))
+def test_a_model_is_never_worse_than_one_that_is_just_as_good(value, reach, error):
     estimate = Estimate(value, value - reach, value + reach)
 
-    assert not is_worse(estimate, estimate)
+    assert not is_worse(estimate, estimate, error)
 
 
-@pytest.mark.parametrize(("value", "wins"), [(0.80, True), (0.79, True), (0.77, False), (0.90, True)])
-def test_on_the_same_validation_rows_a_new_model_wins_unless_it_is_clearly_worse(value, wins):
-    selector = a_selector(Estimate(0.80, 0.78, 0.82))
+def test_a_score_with_an_unknown_error_is_not_clearly_worse():
+    assert not is_worse(Estimate(0.1, -math.inf, math.inf), Estimate(0.8, 0.78, 0.82))
 
-    assert selector.prefers(Estimate(value, value - 0.02, value + 0.02), validated=True) is wins
+
+def an_exam(influence, rows=range(4)):
+    return ValidationExam(np.array(rows), None if influence is None else np.array(influence, np.float32))
+
+
+BEST, BEST_EXAM = Estimate(0.80, 0.78, 0.82), an_exam([0.006, -0.006, 0.006, -0.006])
+# The scores of two such models differ with a standard error of 0.004.
+CLOSE_EXAM = an_exam([0.004, -0.004, 0.004, -0.004])
+
+
+@pytest.mark.parametrize(("value", "wins"), [(0.80, True), (0.797, True), (0.795, False), (0.79, False), (0.90, True)])
+def test_a_model_with_more_rows_wins_unless_its_paired_score_is_clearly_lower(value, wins):
+    selector = a_selector(BEST, exam=BEST_EXAM)
+    estimate = Estimate(value, value - 0.02, value + 0.02)
+
+    assert selector.prefers(estimate, validated=True, exam=CLOSE_EXAM, n_rows=11) is wins
+
+
+@pytest.mark.parametrize("n_rows", [5, 10])
+@pytest.mark.parametrize(("value", "wins"), [(0.80, False), (0.799, False), (0.801, True)])
+def test_a_model_with_no_more_rows_wins_only_if_its_score_is_higher(n_rows, value, wins):
+    selector = a_selector(BEST, exam=BEST_EXAM)
+    estimate = Estimate(value, value - 0.02, value + 0.02)
+
+    assert selector.prefers(estimate, validated=True, exam=CLOSE_EXAM, n_rows=n_rows) is wins
+
+
+@pytest.mark.parametrize("exam", [None, an_exam(None), an_exam(CLOSE_EXAM.influence, range(4, 8)), an_exam([0.1], [0])])
+@pytest.mark.parametrize(("value", "wins"), [(0.79, True), (0.77, False)])
+def test_without_an_exam_on_the_same_rows_the_errors_of_both_scores_count(exam, value, wins):
+    estimate = Estimate(value, value - 0.02, value + 0.02)
+
+    for new, old in ((exam, BEST_EXAM), (CLOSE_EXAM, exam)):
+        assert a_selector(BEST, exam=old).prefers(estimate, validated=True, exam=new, n_rows=11) is wins
+
+
+@pytest.mark.parametrize(("only_best_is_right", "wins"), [(1, True), (2, False)])
+@pytest.mark.parametrize("n_rows", [20, 200, 5000])
+def test_a_single_row_does_not_decide_against_a_model_with_more_rows(n_rows, only_best_is_right, wins):
+    def validated(n_correct):
+        by_row = (np.arange(n_rows) < n_correct) - n_correct / n_rows
+        return accuracy_interval(n_correct, n_rows), an_exam(by_row / n_rows, range(n_rows))
+
+    (best, best_exam), (estimate, exam) = validated(n_rows - 3), validated(n_rows - 3 - only_best_is_right)
+
+    assert a_selector(best, exam=best_exam).prefers(estimate, validated=True, exam=exam, n_rows=11) is wins
+
+
+def test_the_last_validation_exam_of_the_best_model_counts():
+    selector = a_selector(BEST, exam=an_exam([0.1, 0.1]))
+    selector.update_best(BEST, None, BEST_EXAM)
+
+    assert not selector.prefers(Estimate(0.79, 0.77, 0.81), validated=True, exam=CLOSE_EXAM, n_rows=11)
 
 
 def test_a_model_without_an_estimate_is_replaced_by_any_that_has_one():

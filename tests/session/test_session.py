@@ -710,7 +710,9 @@ class Panel:
 JUDGES, AUDITORS = range(200, 600), range(600, 1000)
 
 
-@pytest.mark.parametrize(("skills", "kept"), [((0.8, 0.8), 20), ((0.8, 0.78), 20), ((0.8, 0.7), 10), ((0.8, 0.9), 20)])
+@pytest.mark.parametrize(
+    ("skills", "kept"), [((0.8, 0.8), 20), ((0.8, 0.799), 20), ((0.8, 0.78), 10), ((0.8, 0.9), 20)]
+)
 def test_by_the_same_judges_a_new_model_wins_unless_it_is_clearly_worse(skills, kept):
     skill = dict(zip((10, 20), skills, strict=True)).__getitem__
 
@@ -744,6 +746,170 @@ def test_auditors_do_not_tell_which_of_their_answers_are_wrong():
     assert judged.mistakes > 0
     assert judged.score == accuracy_interval(400 - judged.mistakes, 400)
     assert scored.score == accuracy_interval(100 - scored.mistakes, 100)
+
+
+def test_scored_exams_tell_what_each_row_adds_to_the_error_and_audits_do_not():
+    teacher = Panel(range(10), holdout=AUDITORS, validation=JUDGES, score=range(100, 200), mistakes=range(50, 90))
+
+    fitted(Oracle(), teacher)
+
+    audit, judged, scored, examined = teacher.answers
+    assert audit.influence is examined.influence is None
+    for answers in (judged, scored):
+        share = answers.wrong.mean()
+        np.testing.assert_allclose(answers.influence, (share - answers.wrong) / len(answers.rows), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("lessons", "kept"), [((10, 20), 20), ((20, 10), 20)], ids=["more rows", "fewer rows"])
+def test_of_two_models_that_judges_cannot_tell_apart_the_one_with_more_rows_is_returned(lessons, kept):
+    classifier = fitted(Oracle(), Panel(*map(range, lessons), validation=JUDGES))
+
+    assert classifier.n_rows_taught_ == kept
+
+
+def overrun(clock, after):
+    """Return what moves a clock by a second for each prediction, and far beyond the deadline after some of them."""
+    exams = []
+
+    def predicting(rows):
+        exams.append(rows)
+        clock.advance(1 if len(exams) <= after else 1000)
+
+    return predicting
+
+
+AUDIT_FIRST = {"holdout": AUDITORS, "validation": JUDGES}
+
+
+@pytest.mark.parametrize("later", [{}, {"mistakes": range(50, 90)}, {"score": range(50, 90)}], ids=str)
+def test_the_score_of_a_model_that_was_audited_first_is_known_as_soon_as_it_is_judged(later):
+    clock, X = FakeClock(), a_pool(1000)[0]
+    # The deadline comes in the next exam, or where there is none in the next lesson.
+    learner = Oracle(fitting=lambda rows: clock.advance(1000 if rows == 20 else 1), predicting=overrun(clock, 2))
+
+    classifier = fitted(learner, Panel(range(10), range(20), **AUDIT_FIRST, **later), clock=clock, backend=Stoppable)
+
+    audited = accuracy_interval(int((X[AUDITORS, 1] < 0.8).sum()), 400)
+    judged = accuracy_interval(int((X[JUDGES, 1] < 0.8).sum()), 400)
+    assert classifier.stop_reason_ == "time"
+    assert classifier.n_rows_taught_ == 10
+    assert classifier.score_estimate_ == (audited.value, audited.low, audited.high)
+    assert [finished.estimate for finished in classifier.history_] == [judged.value]
+
+
+class SlowToScore(Inline):
+    """A backend that lets the deadline pass in a call of `score`."""
+
+    calls = 0
+
+    def open(self, budget):
+        runner = super().open(budget)
+        score = runner.score
+
+        def slow_score(selected, paired=False):
+            SlowToScore.calls -= 1
+            if SlowToScore.calls == 0:
+                self.clock.advance(1000)
+            return score(selected, paired)
+
+        runner.score = slow_score
+        return runner
+
+
+@pytest.mark.parametrize("later", [{"mistakes": range(50, 90)}, {"score": range(50, 90)}], ids=str)
+def test_the_score_of_a_saved_model_is_not_lost_when_the_deadline_comes_in_the_score_of_a_later_exam(later):
+    SlowToScore.calls = 3
+
+    classifier = fitted(Oracle(), Panel(range(10), range(20), **AUDIT_FIRST, **later), backend=SlowToScore)
+
+    assert SlowToScore.calls == 0
+    assert classifier.stop_reason_ == "time"
+    assert classifier.score_estimate_ is not None
+    assert classifier.history_[-1].estimate is not None
+
+
+def test_the_record_of_a_saved_model_has_its_score_before_the_round_is_over():
+    class Curious(Panel):
+        def teach(self, deck):
+            yield Lesson(np.arange(10))
+            for purpose, rows in AUDIT_FIRST.items():
+                yield Exam(np.array(rows), purpose)
+            self.record = session.state().model_record
+            return "all rows"
+
+    teacher, clock = Curious(), FakeClock()
+    X, y = a_pool(1000)
+    labels = Labels.encode(y)
+    budget = Budget(100, clock=clock)
+    with Inline(clock=clock).open(budget) as runner:
+        runner.prepare(Oracle(), TablePool(X, labels), FitSettings())
+        deck = Deck(1000, np.random.default_rng(0))
+        session = Session(teacher, runner, deck, budget, Outlook(budget), labels=labels)
+        result = session.run()
+
+    assert teacher.record.fresh_estimate == result.estimate == accuracy_interval(int((X[AUDITORS, 1] < 0.8).sum()), 400)
+    assert teacher.record.estimate == accuracy_interval(int((X[JUDGES, 1] < 0.8).sum()), 400)
+
+
+@pytest.mark.parametrize("later", ["mistakes", "validation"])
+def test_the_score_of_an_audit_is_not_lost_when_the_deadline_comes_exams_later(later):
+    clock = FakeClock()
+
+    class JudgedAgain(Panel):
+        def teach(self, deck):
+            yield Lesson(np.arange(10))
+            yield Exam(np.array(JUDGES)[:100], "validation")
+            yield Exam(np.array(AUDITORS), "holdout")
+            if later == "validation":
+                yield Exam(np.array(JUDGES), "validation")
+            yield Exam(np.arange(50, 90))
+            return "all rows"
+
+    n_exams = 3 if later == "validation" else 2
+    classifier = fitted(Oracle(predicting=overrun(clock, n_exams)), JudgedAgain(), clock=clock)
+
+    audited = accuracy_interval(int((a_pool(1000)[0][AUDITORS, 1] < 0.8).sum()), 400)
+    assert classifier.stop_reason_ == "time"
+    assert classifier.score_estimate_ == (audited.value, audited.low, audited.high)
+
+
+def test_a_model_that_was_only_audited_is_judged_although_choosing_takes_long():
+    clock = FakeClock()
+
+    class Slow(Panel):
+        def teach(self, deck):
+            yield Lesson(np.arange(10))
+            clock.advance(30)
+            yield Exam(np.array(AUDITORS), "holdout")
+            yield Exam(np.array(JUDGES), "validation")
+            return "all rows"
+
+    (finished,) = fitted(Oracle(), Slow(), clock=clock, time_limit=100).history_
+
+    assert finished.validation_rows == 400
+
+
+def test_auditors_alone_do_not_choose_between_models():
+    skill = {10: 0.5, 20: 0.9}.__getitem__
+
+    class AuditOnly(Panel):
+        def teach(self, deck):
+            yield Lesson(np.arange(10))
+            yield Exam(np.array(JUDGES), "validation")
+            yield Lesson(np.arange(20))
+            yield Exam(np.array(AUDITORS), "holdout")
+            return "all rows"
+
+    classifier = fitted(Oracle(skill=skill), AuditOnly())
+
+    assert classifier.n_rows_taught_ == 10
+
+
+def test_a_first_model_that_was_only_audited_is_better_than_none():
+    classifier = fitted(Oracle(), Panel(range(10), holdout=AUDITORS))
+
+    assert classifier.n_rows_taught_ == 10
+    assert classifier.score_estimate_ is not None
 
 
 def test_a_model_is_safe_once_it_was_judged_whatever_its_audit_takes():

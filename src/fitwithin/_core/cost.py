@@ -8,28 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from fitwithin._core.budget import Budget
+from fitwithin._core.fit_cost import DEFAULT_GROWTH, FitCost, SecondsByRows
 from fitwithin._core.memory_cost import MemoryModel
 from fitwithin._core.records import Round
 
-DEFAULT_GROWTH = 1.1
-"""Default exponent of fit time in rows when extrapolating (benchmarks/accuracy.py: others did no better)."""
-
 # Seconds that every round costs beyond its fit, however small: a process, a file, a message (benchmarks/overhead.py).
 _ROUND_SECONDS = 0.03
-# Extrapolate at most quadratically, whatever growth two fits showed.
-_MAX_GROWTH = 2.0
-# Least share of a fit's time that is taken to grow with its rows. A first fit that paid for imports would hide it.
-_MIN_GROWING_SHARE = 0.2
 # Largest share of a fit's time that the growing part of the overhead may reach. Without it, a delay of 50 ms
 # in a small round, scaled by rows, kept lessons at a tenth of their size (benchmarks/accuracy.py).
 _MAX_OVERHEAD_SHARE = 0.25
-# Prior standard deviation of log(real / predicted). Twice it is a factor of 2, which kept misses near 2 % when
-# lessons double.
-_PRIOR_DEVIATION = math.log(2) / 2
-# Number of observations that the prior counts for.
-_PRIOR_WEIGHT = 2
-# Extra factor where a fit cannot be killed: a fit that overruns makes the session late.
-_UNKILLABLE_FACTOR = 1.1
+# Least chance to end in time with which a round is begun: a fit that can be killed costs nothing but time that is left
+# over, and one that cannot be killed makes the session late.
+_MIN_CHANCE = 0.02
+_MIN_CHANCE_UNKILLABLE = 0.995
 
 
 @dataclass(frozen=True)
@@ -42,41 +33,29 @@ class Prediction:
         Seconds of training.
     other_seconds : float
         Seconds of hand-over, exams, saving the model and loading it.
-    headroom : float
-        The factor, at least 1, within which the real time is expected to lie.
     """
 
     fit_seconds: float
     other_seconds: float
-    headroom: float
 
     @property
     def expected(self) -> float:
         """Seconds of the whole round."""
         return self.fit_seconds + self.other_seconds
 
-    @property
-    def soonest(self) -> float:
-        """Seconds if the round is fast."""
-        return self.expected / self.headroom
-
-    @property
-    def latest(self) -> float:
-        """Seconds if the round is slow."""
-        return self.expected * self.headroom
-
 
 class CostModel:
     """Predict the seconds of lessons and exams of one learner from those it has finished.
 
-    A fit costs a fixed part and a part that grows with the rows, drawn through the last fits of two sizes; with one
-    size only, the last fit is scaled. Beyond the largest fit, the growing part grows a little faster than the rows.
-    Head-room comes from the errors of earlier predictions.
-
     Parameters
     ----------
-    growth : float, default=1.1
-        Exponent of fit time in rows when extrapolating.
+    growth, first_growing_share : float
+        See `FitCost`.
+
+    Attributes
+    ----------
+    fits : FitCost
+        The seconds of training.
 
     Examples
     --------
@@ -88,35 +67,23 @@ class CostModel:
     2.0
     """
 
-    def __init__(self, growth: float = DEFAULT_GROWTH) -> None:
-        self._growth = growth
+    def __init__(self, growth: float = DEFAULT_GROWTH, first_growing_share: float = 1.0) -> None:
+        self.fits = FitCost(growth, first_growing_share)
         self._last_round: Round | None = None
-        self._fit_seconds: dict[int, float] = {}
         self._save_and_load_seconds_per_row = 0.0
         self._least_overhead = math.inf
-        self._exam_seconds_per_row = 0.0
-        self._residuals: list[float] = []
+        # Seconds for each row by the rows that the model was trained on: neighbours are searched among them.
+        self._exam_seconds_per_row = SecondsByRows(1.0, first_growing_share=0.0, least_growing_share=0.0)
         self._first_number = 1
         self._write_seconds: dict[int, float] = {}
 
-    def observe_fit(self, rows: int, seconds: float) -> None:
-        """Learn from a fit: the seconds it took, or would have taken to its end."""
-        if self._fit_seconds and seconds > 0:
-            # A pause of the machine during a fit of a millisecond says nothing about the learner.
-            predicted = max(self.fit_seconds(rows), _ROUND_SECONDS)
-            self._residuals.append(math.log(max(seconds, _ROUND_SECONDS) / predicted))
-        # The newest fit of a size replaces the older one, and stands last.
-        self._fit_seconds.pop(rows, None)
-        self._fit_seconds[rows] = seconds
+    def observe_fit(self, rows: int, seconds: float, setup_seconds: float | None = None) -> None:
+        """Learn from a fit: the seconds it took, or would have taken to its end, and those of its set-up."""
+        self.fits.observe(rows, seconds, setup_seconds)
 
-    @property
-    def knows_first_fit_only(self) -> bool:
-        """Whether one fit was observed, which may have paid for what is paid once, such as a GPU's start."""
-        return len(self._fit_seconds) == 1 and not self._residuals
-
-    def observe_exam(self, rows: int, seconds: float) -> None:
-        """Learn from an exam."""
-        self._exam_seconds_per_row = seconds / rows
+    def observe_exam(self, rows: int, seconds: float, model_rows: int = 1) -> None:
+        """Learn from an exam of a model that was trained on `model_rows`."""
+        self._exam_seconds_per_row.observe(model_rows, seconds / rows)
 
     def observe_round(self, finished: Round, load_seconds: float = 0.0) -> None:
         """Learn what a finished round took besides its fit.
@@ -146,10 +113,11 @@ class CostModel:
     def observations(self) -> dict[str, Any]:
         """Return everything that was learned but the last round, as values for JSON."""
         return {
-            "fit_seconds": [[int(rows), float(seconds)] for rows, seconds in self._fit_seconds.items()],
-            "residuals": [float(residual) for residual in self._residuals],
+            **self.fits.observations(),
             "save_and_load_seconds_per_row": float(self._save_and_load_seconds_per_row),
-            "exam_seconds_per_row": float(self._exam_seconds_per_row),
+            "exam_seconds_per_row": [
+                [int(rows), float(seconds)] for rows, seconds in self._exam_seconds_per_row.observed.items()
+            ],
             "least_overhead": float(self._least_overhead) if math.isfinite(self._least_overhead) else None,
         }
 
@@ -161,10 +129,10 @@ class CostModel:
         KeyError, TypeError, ValueError
             If they are not what `observations` returns.
         """
-        self._fit_seconds = {int(rows): float(seconds) for rows, seconds in observations["fit_seconds"]}
-        self._residuals = [float(residual) for residual in observations["residuals"]]
+        self.fits.restore(observations)
         self._save_and_load_seconds_per_row = float(observations["save_and_load_seconds_per_row"])
-        self._exam_seconds_per_row = float(observations["exam_seconds_per_row"])
+        for rows, seconds in observations["exam_seconds_per_row"]:
+            self._exam_seconds_per_row.observe(int(rows), float(seconds))
         least = observations["least_overhead"]
         self._least_overhead = math.inf if least is None else float(least)
         self._last_round = last_round
@@ -177,32 +145,23 @@ class CostModel:
             return None
         # Exams of the teachers that do not ask for a price grow with their lessons.
         exams = self._last_round.seconds_exam * rows / self._last_round.rows
-        return Prediction(self.fit_seconds(rows), self.overhead_seconds(rows) + exams, self.headroom)
+        return Prediction(self.fit_seconds(rows), self.overhead_seconds(rows) + exams)
 
     def fit_seconds(self, rows: int) -> float:
         """Predict the seconds of a fit; 0 before the first fit."""
-        if not self._fit_seconds:
-            return 0.0
-        (size, seconds), *others = reversed(self._fit_seconds.items())
-        smaller = [(other, took) for other, took in others if other < size]
-        if not smaller:
-            return seconds * rows / size * _extrapolation(rows / size, self._growth)
-        other, took = smaller[0]
-        slope = (seconds - took) / (size - other)
-        per_row = min(max(_MIN_GROWING_SHARE * seconds / size, slope), seconds / size)
-        growth = self._growth
-        if took >= _ROUND_SECONDS and seconds > took:
-            observed = math.log(seconds / took) / math.log(size / other)
-            growth = max(growth, min(observed, _MAX_GROWTH))
-        return seconds - per_row * size + per_row * rows * _extrapolation(rows / size, growth)
+        return self.fits.seconds(rows)
 
     def setup_seconds(self, rows: int) -> float | None:
-        """Predict the seconds of a fit until its first step; None if they are unknown."""
-        return None
+        """Predict the seconds of a fit before its first step; None for a learner whose steps are unknown."""
+        return self.fits.setup_seconds(rows)
 
-    def exam_seconds(self, rows: int) -> float:
-        """Predict the seconds of an exam from the last one."""
-        return self._exam_seconds_per_row * rows
+    def exam_seconds(self, rows: int, model_rows: int | None = None) -> float:
+        """Predict the seconds of an exam of a model that was trained on `model_rows`; by default, of the last one."""
+        observed = list(self._exam_seconds_per_row.observed)
+        if not observed:
+            return 0.0
+        last_size = observed[-1]
+        return rows * self._exam_seconds_per_row.predict(last_size if model_rows is None else model_rows)
 
     def overhead_seconds(self, rows: int) -> float:
         """Predict the seconds of handing rows over, and of saving and loading the model."""
@@ -227,12 +186,6 @@ class CostModel:
         # The first hand-over waits for a process to start, which happens once and does not grow with the rows.
         handover = finished.seconds_handover if finished.number > self._first_number else 0.0
         return handover + self._save_and_load_seconds_per_row * finished.rows
-
-    @property
-    def headroom(self) -> float:
-        """The factor within which nearly all fits of this learner stayed."""
-        squares = _PRIOR_WEIGHT * _PRIOR_DEVIATION**2 + sum(residual**2 for residual in self._residuals)
-        return math.exp(2 * math.sqrt(squares / (_PRIOR_WEIGHT + len(self._residuals))))
 
 
 class Outlook:
@@ -285,13 +238,18 @@ class Outlook:
         """Predict the seconds of a fit on this number of rows; 0 before the first fit."""
         return self.cost.fit_seconds(rows)
 
+    def setup_seconds(self, rows: int) -> float:
+        """Predict the seconds of a fit that nothing can end: before its first step, or all of them."""
+        seconds = self.cost.setup_seconds(rows)
+        return self.fit_seconds(rows) if seconds is None else seconds
+
     def overhead_seconds(self, rows: int) -> float:
         """Predict the seconds that a lesson takes besides its fit: hand-over, saving and loading the model."""
         return self.cost.overhead_seconds(rows)
 
-    def exam_seconds(self, rows: int) -> float:
-        """Predict the seconds of an exam on this number of rows."""
-        return self.cost.exam_seconds(rows)
+    def exam_seconds(self, rows: int, model_rows: int | None = None) -> float:
+        """Predict the seconds of an exam of a model that was trained on `model_rows`; by default, of the last one."""
+        return self.cost.exam_seconds(rows, model_rows)
 
     def affordable_exam_rows(self, share: float, most: int) -> int:
         """Return how many rows, up to `most`, can be examined in a share of the time that is left."""
@@ -301,13 +259,35 @@ class Outlook:
     def may_finish(self, rows: int) -> bool:
         """Whether a round with a lesson of this size has a chance to end in time.
 
-        A fit that can be killed costs nothing but time that is left over, so a chance is enough, and a second fit
-        always has one. One that cannot be killed must be nearly sure to end.
+        A fit that can be killed costs nothing but time that is left over, so a small chance is enough, and a second
+        fit always has one. One that cannot be killed must be nearly sure to end.
         """
         prediction = self.cost.predict(rows)
         if prediction is None or self.may_try_again:
             return True
-        return (prediction.soonest if self.killable else prediction.latest) <= self.seconds_left
+        chance = self.chance_to_end(rows, self.seconds_left - prediction.other_seconds)
+        return chance >= (_MIN_CHANCE if self.killable else _MIN_CHANCE_UNKILLABLE)
+
+    def chance_to_end(self, rows: int, within: float, *, after: int | None = None) -> float:
+        """Return the chance that a fit ends within some seconds, or nearly so if it can stop early.
+
+        Parameters
+        ----------
+        rows : int
+            Rows of the fit.
+        within : float
+            The seconds.
+        after : int, optional
+            The chance as it will be after a fit on this number of rows.
+        """
+        if self.can_stop_early:
+            return self.cost.fits.chance_of_nearly_all_steps(rows, within, after=after)
+        return self.cost.fits.chance_to_end(rows, within, after=after)
+
+    @property
+    def largest_known_rows(self) -> int:
+        """Rows of the largest fit so far whose seconds are known; 1 before the first."""
+        return self.cost.fits.largest_known_rows
 
     def largest_lesson_rows(self, most: int) -> int:
         """Return the rows of the largest lesson, up to `most`, whose predicted memory is within the memory limit."""
@@ -316,14 +296,4 @@ class Outlook:
     @property
     def may_try_again(self) -> bool:
         """Whether a second lesson is worth a try whatever the first one took, because it can be killed."""
-        return self.killable and self.cost.knows_first_fit_only
-
-    @property
-    def safety_factor(self) -> float:
-        """The factor, at least 1, by which a fit may well take longer than predicted."""
-        return math.sqrt(self.cost.headroom) if self.killable else _UNKILLABLE_FACTOR * self.cost.headroom
-
-
-def _extrapolation(ratio: float, growth: float) -> float:
-    """Return the factor by which a row costs more in a lesson `ratio` times as large as the largest so far."""
-    return math.pow(max(1.0, ratio), growth - 1)
+        return self.killable and self.cost.fits.knows_first_fit_only

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from fitwithin._core.budget import Clock
 from fitwithin._core.records import ClassCounts, Estimate, Exam, Lesson, Mask, Purpose, Round, Rows
 from fitwithin._core.target import Labels
+from fitwithin._session.selection import ValidationExam
 from fitwithin.backends import ExamReport, FitReport, SavedModel, ScoreReport
 
 # Bits of the mark that each row has.
@@ -62,6 +63,8 @@ class OpenRound:
         The clock's time when it began.
     validation_estimate : Estimate or None
         The score over the validation rows, once they were examined.
+    validation_exam : ValidationExam or None
+        The last exam on them.
     estimates : tuple of Estimate or None
         The scores over all examined rows and over the fresh ones, once they were computed.
     saved : SavedModel or None
@@ -76,6 +79,10 @@ class OpenRound:
         The row numbers of its lesson; None if its model continued with the one before.
     was_cut_short : bool
         Whether the fit was stopped early.
+    is_refit : bool
+        Whether the best model is fitted again with more rows, without an exam.
+    is_comparable : bool
+        Whether the model was examined on rows that may choose between models, which holdout rows may not.
     """
 
     number: int
@@ -88,12 +95,15 @@ class OpenRound:
     plan: RoundPlan
     began_at: float
     validation_estimate: Estimate | None = None
+    validation_exam: ValidationExam | None = None
     estimates: tuple[Estimate | None, Estimate | None] | None = None
     saved: SavedModel | None = None
     saved_at: float | None = None
     lesson: Rows | None = None
     was_cut_short: bool = False
+    is_refit: bool = False
     validation_rows: int = 0
+    is_comparable: bool = False
     handover_seconds: float = 0.0
     fit_seconds: float = 0.0
     setup_seconds: float | None = None
@@ -115,6 +125,7 @@ class OpenRound:
         self.exam_seconds += report.exam_seconds
         self._add_peak(report.peak_memory)
         self.validation_rows += len(fresh) if purpose == "validation" else 0
+        self.is_comparable |= purpose != "holdout"
         self._fresh.append(fresh)
         self.estimates = None
 

@@ -5,10 +5,39 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from fitwithin._core.records import Estimate, Returns
+import numpy as np
+
+from fitwithin._core.records import Estimate, Influence, Returns, Rows, difference_error
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.loaded_model import LoadedModel
 from fitwithin.backends import SavedModel
+
+# Standard errors by which a model with more rows may score lower than the best one, and still replaces it. Of two
+# equally good models the new one is lower by more in one case of seven; then the best one stays, which costs little.
+# It is not exactly 1: one row that only the best model gets right is a difference of just over one standard error.
+_TOLERATED_ERRORS = 1.05
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationExam:
+    """The exam that decided on a model.
+
+    Parameters
+    ----------
+    rows : array of int
+        Its rows.
+    influence : array of float or None
+        See `Answers.influence`.
+    """
+
+    rows: Rows
+    influence: Influence | None
+
+    def difference_error(self, other: ValidationExam) -> float | None:
+        """Return the standard error of the difference between two models' scores; None if it is unknown."""
+        if self.influence is None or other.influence is None or not np.array_equal(self.rows, other.rows):
+            return None
+        return difference_error(self.influence, other.influence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,10 +50,13 @@ class Candidate:
         The model.
     record : ModelRecord
         Its rows and scores.
+    exam : ValidationExam or None, default=None
+        Its last validation exam in this session, if it had any.
     """
 
     model: SavedModel
     record: ModelRecord
+    exam: ValidationExam | None = None
 
 
 class ModelSelector:
@@ -66,6 +98,7 @@ class ModelSelector:
         estimate: Estimate | None,
         *,
         validated: bool = False,
+        exam: ValidationExam | None = None,
         has_every_row: bool = False,
         n_rows: int | None = None,
         same_rows: bool = True,
@@ -77,19 +110,22 @@ class ModelSelector:
         estimate : Estimate or None
             Its score; None if it was not examined.
         validated : bool, default=False
-            Whether the score is by validation rows, the same for all models. The new model then wins unless it is
-            clearly worse: it was trained on more rows, and a tie on a few validation rows is a gain on many.
-            Otherwise its lower bound must be higher, as in the paper.
+            Whether the score is by validation rows, the same for all models. A new model with more rows than the
+            best one then wins unless its score is clearly lower: a tie on a few validation rows is a gain on many.
+            Any other wins if its score is higher. Without validation rows its lower bound must be higher, as in
+            the paper.
+        exam : ValidationExam, optional
+            The exam that the score is from, if it is by validation rows.
         has_every_row : bool, default=False
             Whether it was trained on every row of the pool, which needs no exam.
         n_rows : int, optional
-            Rows that it was trained on, to be compared with those of a stored model.
+            Rows that it was trained on; by default more than the best model.
         same_rows : bool, default=True
             Whether a stored model was examined on the same validation rows.
         """
         if self.accepts_every_model:
             return n_rows is None or self.accepts_unseen(n_rows)
-        best = None if self.best is None or not _is_finite(self.best.record.estimate) else self.best.record.estimate
+        best = None if self.best is None else self.best.record.estimate
         if estimate is not None and not _is_finite(estimate) and self.best is not None:
             # A metric that is not defined on the rows, or a model that predicts NaN.
             return False
@@ -99,12 +135,16 @@ class ModelSelector:
             return True
         if estimate is None:
             return False
-        if best is None:
+        if self.best is None or best is None or not _is_finite(best):
             return True
         if validated and self.best is self._stored:
             # It was compared above.
             return True
-        return not is_worse(estimate, best) if validated else estimate.low > best.low
+        if not validated:
+            return estimate.low > best.low
+        if n_rows is not None and n_rows <= self.best.record.n_rows:
+            return estimate.value > best.value
+        return not is_worse(estimate, best, _paired_error(exam, self.best.exam))
 
     def _beats_stored(self, estimate: Estimate, n_rows: int, *, same_rows: bool) -> bool:
         """Whether a new model is at least as good as the stored one, if there is one."""
@@ -128,11 +168,13 @@ class ModelSelector:
         if withdrawn is not None:
             withdrawn.model.discard()
 
-    def update_best(self, estimate: Estimate | None, fresh_estimate: Estimate | None) -> None:
-        """Set the scores of the best model, once its round is over."""
+    def update_best(
+        self, estimate: Estimate | None, fresh_estimate: Estimate | None, exam: ValidationExam | None = None
+    ) -> None:
+        """Set the scores of the best model, and its last validation exam, after further exams."""
         if self.best is not None:
             record = replace(self.best.record, estimate=estimate, fresh_estimate=fresh_estimate)
-            self.best = replace(self.best, record=record)
+            self.best = replace(self.best, record=record, exam=exam)
 
     def close(self) -> None:
         """Discard the models; one was loaded, or none is wanted."""
@@ -163,14 +205,28 @@ def _is_finite(estimate: Estimate | None) -> bool:
     return estimate is not None and math.isfinite(estimate.value)
 
 
-def is_worse(candidate: Estimate, best: Estimate) -> bool:
-    """Whether a new model's whole interval lies below the best score, on the same validation rows.
+def _paired_error(exam: ValidationExam | None, other: ValidationExam | None) -> float | None:
+    return None if exam is None or other is None else exam.difference_error(other)
+
+
+def is_worse(candidate: Estimate, best: Estimate, error: float | None = None) -> bool:
+    """Whether a new model's score on validation rows is clearly below the best one.
+
+    Parameters
+    ----------
+    candidate, best : Estimate
+        The two scores.
+    error : float, optional
+        The standard error of their difference on the same rows; by default that of independent scores.
 
     Examples
     --------
-    >>> is_worse(Estimate(0.76, 0.74, 0.78), Estimate(0.80, 0.78, 0.82))
-    True
-    >>> is_worse(Estimate(0.79, 0.77, 0.81), Estimate(0.80, 0.78, 0.82))
+    >>> best, candidate = Estimate(0.80, 0.78, 0.82), Estimate(0.79, 0.77, 0.81)
+    >>> is_worse(candidate, best)
     False
+    >>> is_worse(candidate, best, error=0.004)
+    True
     """
-    return not candidate.high >= best.value
+    if error is None:
+        error = math.hypot(candidate.standard_error, best.standard_error)
+    return not candidate.value - best.value >= -_TOLERATED_ERRORS * error

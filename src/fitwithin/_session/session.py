@@ -18,8 +18,8 @@ from fitwithin._session.continuation import Continuation
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.result import SessionResult, no_memory_error, no_model_error
 from fitwithin._session.round_tracker import OpenRound, RoundPlan, RoundTracker
-from fitwithin._session.selection import Candidate, ModelSelector, find_stored_model
-from fitwithin.backends import Runner
+from fitwithin._session.selection import Candidate, ModelSelector, ValidationExam, find_stored_model
+from fitwithin.backends import Runner, ScoreReport
 from fitwithin.teachers import Deck, Requests, Teacher
 
 # The session ends when less time is left than this many times the teacher's slowest choice so far: choices grow with
@@ -226,19 +226,19 @@ class Session:
 
     def _abandon_round(self) -> None:
         """Forget the round under way, which cannot be finished; if its model is saved, note it."""
-        current = self._tracker.current
-        if current is not None and current.saved is not None:
-            overall, fresh_estimate = current.estimates or (None, None)
-            self._close_round(current, current.validation_estimate or overall, fresh_estimate)
+        current, best = self._tracker.current, self._selector.best
+        if current is not None and current.saved is not None and best is not None:
+            # The exam that was cut off adds nothing, but the scores of those before it stay.
+            self._close_round(current, best.record.estimate, best.record.fresh_estimate)
         self._tracker.abandon()
 
     def _has_no_time_to_choose(self) -> bool:
         """Whether the teacher's next choice might outlast the budget; in a very large pool choosing rows takes long.
 
-        A model that was not examined yet would be lost, so its first exam is chosen in any case.
+        A model that cannot be compared yet would be lost, so its next exam is chosen in any case.
         """
         current = self._tracker.current
-        is_waiting_for_exam = current is not None and not current.is_examined and current.saved is None
+        is_waiting_for_exam = current is not None and not current.is_comparable and current.saved is None
         return not is_waiting_for_exam and self.budget.remaining() < _CHOICE_FACTOR * self._tracker.slowest_choice
 
     def _may_begin(self, lesson: Lesson, n_rows: int) -> bool:
@@ -259,10 +259,25 @@ class Session:
         report = self.runner.fit(rows, lesson.batch, lesson.within)
         current.add_fit(report)
         self.outlook.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
-        self.outlook.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds)
-        if self._selector.accepts_unseen(current.n_rows_trained):
+        if lesson.within != 0 or report.skipped_seconds:
+            # A learner that takes a few steps and does not know how many are left says nothing about its cost.
+            self.outlook.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds, report.setup_seconds)
+        if lesson.refit:
+            self._replace_by_refit(current)
+        elif self._selector.accepts_unseen(current.n_rows_trained):
             # Save it before its exams, which may take long.
             self._save(current)
+
+    def _replace_by_refit(self, current: OpenRound) -> None:
+        """Make the best model that was fitted again with more rows the best one; its scores stay those of the former.
+
+        One that was stopped early may be worse than the former.
+        """
+        current.is_refit = True
+        best = self._selector.best
+        if best is not None and not current.was_cut_short:
+            current.validation_exam = best.exam
+            self._save(current, best.record.estimate, best.record.fresh_estimate)
 
     def _check_memory(self, n_rows: int) -> None:
         """Raise `OutOfMemory` if a lesson of this size is expected to take more than the limit."""
@@ -275,37 +290,46 @@ class Session:
         report = self.runner.examine(rows, exam.margins)
         self.outlook.memory.observe_exam(self._current().rows, report.peak_memory)
         self._tracker.add_exam(rows, report, exam.purpose)
-        self.outlook.cost.observe_exam(len(rows), report.handover_seconds + report.exam_seconds)
-        score = self._score(len(rows)) if exam.purpose in ("score", "validation") else None
-        if exam.purpose == "validation" and score is not None:
-            self._compare_by_validation(score, rows)
+        self.outlook.cost.observe_exam(
+            len(rows), report.handover_seconds + report.exam_seconds, self._current().n_rows_trained
+        )
+        scored = self._score(len(rows)) if exam.purpose in ("score", "validation") else None
+        if exam.purpose == "validation" and scored is not None and scored.selected is not None:
+            self._compare_by_validation(scored.selected, ValidationExam(rows, scored.influence))
         elif self._current().saved is not None:
             # The deadline may come before the end of the round, and the model's score must not be lost.
             self._estimates(self._current())
         wrong = np.zeros_like(report.wrong) if exam.purpose == "holdout" else report.wrong
-        return Answers(rows, wrong, report.margins, score)
+        if scored is None:
+            return Answers(rows, wrong, report.margins)
+        return Answers(rows, wrong, report.margins, scored.selected, scored.influence)
 
-    def _score(self, n_rows: int) -> Estimate | None:
+    def _score(self, n_rows: int) -> ScoreReport:
         """Return the user's score over the rows of the last exam."""
         current = self._current()
         n_examined = len(current.fresh)
-        report = self.runner.score(np.arange(n_examined) >= n_examined - n_rows)
+        report = self.runner.score(np.arange(n_examined) >= n_examined - n_rows, paired=True)
         current.add_score(report)
-        return report.selected
+        return report
 
-    def _compare_by_validation(self, estimate: Estimate, rows: Rows) -> None:
+    def _compare_by_validation(self, estimate: Estimate, exam: ValidationExam) -> None:
         """Choose between the new model and the best one, and save the winner at once."""
         current = self._current()
-        current.validation_estimate = estimate
-        # A model that is validated again stays the best one, with its last score.
-        if current.saved is None and self._selector.prefers(
+        current.validation_estimate, current.validation_exam = estimate, exam
+        if current.saved is not None:
+            # A model that is validated again stays the best one, with its last score.
+            self._update_best(current)
+        elif self._selector.prefers(
             estimate,
             validated=True,
+            exam=exam,
             has_every_row=current.has_every_row,
             n_rows=current.n_rows_trained,
-            same_rows=self._continuation.has_validation_rows(rows),
+            same_rows=self._continuation.has_validation_rows(exam.rows),
         ):
-            self._save(current, estimate)
+            # The deadline may come right after the model is saved, and its score on holdout rows is known.
+            _, fresh_estimate = self._estimates(current) if current.fresh.any() else (None, None)
+            self._save(current, estimate, fresh_estimate)
 
     def _finish_round(self) -> bool:
         """Choose between the new model and the best one, and note the round; True if the user says stop."""
@@ -315,8 +339,15 @@ class Session:
         estimate, fresh_estimate = self._estimates(current)
         if current.validation_estimate is not None:
             estimate = current.validation_estimate
-        elif current.saved is None and self._selector.prefers(
-            estimate, has_every_row=current.has_every_row, n_rows=current.n_rows_trained
+        elif (
+            current.saved is None
+            and not current.is_refit
+            and self._selector.prefers(
+                # A first model has no other to be compared with.
+                estimate if current.is_comparable or self._selector.best is None else None,
+                has_every_row=current.has_every_row,
+                n_rows=current.n_rows_trained,
+            )
         ):
             self._save(current, estimate, fresh_estimate)
         elif current.saved is None and not (current.is_examined or self._selector.accepts_every_model):
@@ -330,7 +361,16 @@ class Session:
             report = self.runner.score(current.fresh)
             current.add_score(report)
             current.estimates = report.overall, report.selected
+            self._update_best(current)
         return current.estimates or (None, None)
+
+    def _update_best(self, current: OpenRound) -> None:
+        """Set the scores of the new model as far as they are known, if it is the best one."""
+        best = self._selector.best
+        if current.saved is None or best is None:
+            return
+        overall, fresh_estimate = current.estimates or (None, best.record.fresh_estimate)
+        self._selector.update_best(current.validation_estimate or overall, fresh_estimate, current.validation_exam)
 
     def _save(
         self, current: OpenRound, estimate: Estimate | None = None, fresh_estimate: Estimate | None = None
@@ -352,13 +392,13 @@ class Session:
             fit_seconds=current.fit_seconds,
             was_cut_short=current.was_cut_short,
         )
-        self._selector.replace_best(Candidate(model, record))
+        self._selector.replace_best(Candidate(model, record, current.validation_exam))
         current.saved, current.saved_at = model, self.budget.elapsed()
 
     def _close_round(self, current: OpenRound, estimate: Estimate | None, fresh_estimate: Estimate | None) -> bool:
         """Note the round, and tell everyone; True if the user says stop."""
-        if current.saved is not None:
-            self._selector.update_best(estimate, fresh_estimate)
+        if current.saved is not None and not current.is_refit:
+            self._selector.update_best(estimate, fresh_estimate, current.validation_exam)
         finished = self._tracker.close(current, estimate, self.budget.elapsed())
         load_seconds = 0.0 if current.saved is None else current.saved.load_seconds
         self.outlook.cost.observe_round(finished, load_seconds)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from fitwithin._core.budget import Budget, Clock
-from fitwithin._core.records import Estimate, Margins, Mask, Rows
+from fitwithin._core.records import Estimate, Influence, Margins, Mask, Rows
 from fitwithin._core.target import Array
 from fitwithin._pools import Pool
 from fitwithin.backends._early_stopping import EarlyStoppingFit
@@ -64,21 +64,25 @@ class ExamReport:
     peak_memory: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ScoreReport:
     """Result of `Runner.score`.
 
     Parameters
     ----------
     overall, selected : Estimate or None
-        Score over all examined rows, and over the selected ones; None if there are none.
+        Score over all examined rows, and over the selected ones; None if there are none or if it was not requested.
     seconds : float
         Seconds that scoring took.
+    influence : array of float or None, default=None
+        What each selected row, or each resample of them, adds to the error of `selected`, if requested; see
+        `Answers`. None if the metric cannot tell.
     """
 
     overall: Estimate | None
     selected: Estimate | None
     seconds: float
+    influence: Influence | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,13 +263,16 @@ class Runner(Protocol):
         """
         ...
 
-    def score(self, selected: Mask) -> ScoreReport:
-        """Score the newest model on all rows that it was examined on.
+    def score(self, selected: Mask, paired: bool = False) -> ScoreReport:
+        """Score the newest model on all rows that it was examined on, and on the selected ones among them.
 
         Parameters
         ----------
         selected : array of bool
-            Which of these rows count for the unbiased estimate, in the order of the exams.
+            Which of these rows are selected, in the order of the exams.
+        paired : bool, default=False
+            Whether the score is for a comparison with other models on the same rows: report the selected rows
+            alone, and their influence.
 
         Raises
         ------

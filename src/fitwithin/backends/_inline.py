@@ -19,7 +19,7 @@ from fitwithin._core.exceptions import LearnerRaised, OutOfTime
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import LabeledRows, Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
-from fitwithin.backends._early_stopping import StopSignal
+from fitwithin.backends._early_stopping import make_stop_signal
 from fitwithin.backends._memory_use import read_memory_use, reset_peak
 from fitwithin.backends._model_runner import ModelRunner, reissue_warnings, rows_per_piece
 
@@ -166,7 +166,7 @@ class InlineRunner:
         """Train a fresh copy of the learner, or continue with the newest model."""
         settings = self._prepared.settings
         start = self._budget.elapsed()
-        stop_signal = None if within is None else StopSignal(within, clock=self._budget.clock)
+        stop_signal = make_stop_signal(within, self._budget.clock)
         if self._memory is not None:
             self._memory.begin_fit()
         training_rows = self._prepared.pool.read(rows)
@@ -203,13 +203,13 @@ class InlineRunner:
         for start in range(0, len(rows), size):
             yield pool.read(rows[start : start + size])
 
-    def score(self, selected: Mask) -> ScoreReport:
+    def score(self, selected: Mask, paired: bool = False) -> ScoreReport:
         """Score the newest model on the rows that it was examined on."""
         model_runner = self._fitted
         start = self._budget.elapsed()
         with self._at_work():
-            overall, over_selected = model_runner.score(selected)
-        return ScoreReport(overall, over_selected, self._budget.elapsed() - start)
+            overall, over_selected, influence = model_runner.score(selected, paired)
+        return ScoreReport(overall, over_selected, self._budget.elapsed() - start, influence)
 
     def save(self) -> InlineModel:
         """Return the newest model. A later `fit` that continues training works on a copy."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fitwithin._core.records import Estimate, Margins, Mask
+from fitwithin._core.records import Estimate, Influence, Margins, Mask
 from fitwithin._core.target import Array
 from fitwithin._pools import LabeledRows
 from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal
@@ -163,12 +163,17 @@ class ModelRunner:
         origin = (getattr(predict, "__module__", "").split(".")[0], getattr(predict, "__qualname__", ""))
         return origin in _PREDICT_BY_PROBABILITY
 
-    def score(self, selected: Mask) -> tuple[Estimate | None, Estimate | None]:
-        """Return the score over all examined rows, and over the selected ones among them."""
+    def score(self, selected: Mask, paired: bool = False) -> tuple[Estimate | None, Estimate | None, Influence | None]:
+        """Return the score over all examined rows, over the selected ones among them, and no influence.
+
+        For a paired comparison, return the score over the selected rows and its influence, and no overall score.
+        """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            if paired:
+                return None, *self._scoring.estimate_with_influence(self._exams, selected)
             overall = self._scoring.estimate(self._exams)
-            return overall, overall if selected.all() else self._scoring.estimate(self._exams, selected)
+            return overall, overall if selected.all() else self._scoring.estimate(self._exams, selected), None
 
 
 def _top_two_margins(probabilities: Array) -> Margins:

@@ -1,4 +1,4 @@
-"""Metrics that are means over rows: what each row adds, for an interval without resamples."""
+"""What each row adds to a metric, for standard errors without resamples."""
 
 from __future__ import annotations
 
@@ -36,10 +36,39 @@ def _squared_error(predicted: Array, y: Array) -> Array:
     return np.asarray(-((predicted.ravel() - y) ** 2))
 
 
+def mean_influence(values: Array, weights: Array) -> Array:
+    """Return what each row adds to the error of a weighted mean.
+
+    Examples
+    --------
+    >>> mean_influence(np.array([1.0, 0.0]), np.ones(2)).tolist()
+    [0.25, -0.25]
+    """
+    total = weights.sum()
+    return np.asarray(weights * (values - (weights * values).sum() / total) / total)
+
+
+def _r2_influence(predicted: Array, y: Array, weights: Array) -> Array:
+    # R2 is 1 - e / v, the means of squared errors and of squared distances from the mean of y. To first order, a row
+    # moves it by its own parts of both.
+    squared_error = (predicted.ravel() - y) ** 2
+    squared_distance = (y - np.average(y, weights=weights)) ** 2
+    variance = np.average(squared_distance, weights=weights)
+    unexplained = np.average(squared_error, weights=weights) / variance
+    return mean_influence((unexplained * squared_distance - squared_error) / variance, weights)
+
+
 ROW_METRICS: tuple[tuple[Any, str, RowMetric], ...] = (
     (get_scorer("neg_log_loss"), "predict_proba", _log_probability),
     (get_scorer("neg_brier_score"), "predict_proba", _brier),
     (get_scorer("neg_mean_absolute_error"), "predict", _absolute_error),
     (get_scorer("neg_mean_squared_error"), "predict", _squared_error),
 )
-"""scikit-learn's scorer, the method that it asks a model for, and the metric by row."""
+"""scikit-learn's scorer, the method that it asks a model for, and the metric by row, if it is a mean over rows."""
+
+RowInfluence = Callable[[Array, Array, Array], Array]
+"""Takes a model's predictions, the truth and the weights of rows; returns what each row adds to the error."""
+
+# Balanced accuracy is left to resamples: by its formula a class with one row would have no error.
+ROW_INFLUENCES: tuple[tuple[Any, str, RowInfluence], ...] = ((get_scorer("r2"), "predict", _r2_influence),)
+"""The same for metrics that are no means over rows. On few rows resamples give better intervals of the score itself."""

@@ -14,10 +14,10 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer
 from sklearn.utils import Tags, get_tags
 
-from fitwithin._core.records import Z_95, Estimate, Mask
+from fitwithin._core.records import Z_95, Estimate, Influence, Mask
 from fitwithin._core.target import Array
 from fitwithin._pools import concatenate, take_rows
-from fitwithin.backends._row_metrics import ROW_METRICS
+from fitwithin.backends._row_metrics import ROW_INFLUENCES, ROW_METRICS, mean_influence
 
 Scorer = Callable[..., float]
 """A scikit-learn scorer, or any callable(estimator, X, y)."""
@@ -160,28 +160,63 @@ class Scoring:
         """
         answers = exams.answers()
         rows = np.arange(len(answers)) if chosen is None else np.flatnonzero(chosen)
+        estimate, _ = self._estimate(answers, rows)
+        is_unknown = chosen is not None and estimate is not None and not np.isfinite(estimate.value)
+        return None if is_unknown else estimate
+
+    def estimate_with_influence(self, exams: ExamLog, chosen: Mask) -> tuple[Estimate | None, Influence | None]:
+        """Return the score over the chosen rows, and its influence, for a comparison with other models.
+
+        Parameters
+        ----------
+        exams : ExamLog
+            The answers of one model.
+        chosen : array of bool
+            Which of the examined rows count.
+
+        Returns
+        -------
+        tuple
+            The score with its 95 % interval, without ends where the metric is not defined; None without rows. Then
+            its `Influence`, by row or by resample; None if the metric is not defined on the rows or on a resample.
+        """
+        answers, rows = exams.answers(), np.flatnonzero(chosen)
+        estimate, resampled = self._estimate(answers, rows)
+        if estimate is None or not np.isfinite(estimate.value):
+            return estimate, None
+        by_row = _row_influence(self.scorer, answers, rows)
+        return estimate, _to_influence(resampled if by_row is None else by_row)
+
+    def _estimate(self, answers: ExamPredictions, rows: Array) -> tuple[Estimate | None, Array | None]:
+        """Return the score over these rows, and what each resample adds to its error if there are resamples."""
         if not len(rows):
-            return None
+            return None, None
         value = answers.score(self.scorer, rows)
         if not np.isfinite(value):
-            return Estimate(value, -np.inf, np.inf) if chosen is None else None
+            return Estimate(value, -np.inf, np.inf), None
         by_row = _row_scores(self.scorer, answers, rows)
         if by_row is None:
-            return _symmetric_estimate(value, self._resampled_error(answers, rows), len(rows))
+            resampled = self._resample(answers, rows)
+            return _symmetric_estimate(value, _standard_error(resampled), len(rows)), resampled
         if by_row.dtype == np.bool_ and answers.weights is None:
-            return accuracy_interval(int(np.count_nonzero(by_row)), len(rows))
-        return _symmetric_estimate(value, _standard_error(by_row, answers.weights_of(rows)), len(rows))
+            return accuracy_interval(int(np.count_nonzero(by_row)), len(rows)), None
+        error = _standard_error(mean_influence(by_row, answers.weights_of(rows)))
+        return _symmetric_estimate(value, error, len(rows)), None
 
-    def _resampled_error(self, answers: ExamPredictions, rows: Array) -> float:
-        """Return the standard error of a score from resamples.
+    def _resample(self, answers: ExamPredictions, rows: Array) -> Array:
+        """Return what each resample of the rows adds to the error of a score, NaN where the metric is not defined.
 
-        A large exam is resampled by fewer rows than it has, and the spread is scaled to its size.
+        A large exam is resampled by fewer rows than it has, and the spread is scaled to its size. The seed makes the
+        resamples of two models the same, so that the two can be compared.
         """
         rng = np.random.default_rng(self.seed)
         size = min(len(rows), _MAX_RESAMPLED_ROWS)
         scores = np.array([answers.score(self.scorer, rng.choice(rows, size)) for _ in range(_N_RESAMPLES)])
-        known = scores[np.isfinite(scores)]
-        return float(known.std(ddof=1) * np.sqrt(size / len(rows))) if len(known) > 1 else float("inf")
+        is_known = np.isfinite(scores)
+        if np.count_nonzero(is_known) < 2:
+            return np.full(len(scores), np.nan)
+        scale = np.sqrt(size / len(rows) / (np.count_nonzero(is_known) - 1))
+        return np.where(is_known, scale * (scores - scores[is_known].mean()), np.nan)
 
 
 class ExamLog:
@@ -369,13 +404,34 @@ def _row_scores(scorer: Scorer, answers: ExamPredictions, rows: Array) -> Array 
     return None
 
 
+def _row_influence(scorer: Scorer, answers: ExamPredictions, rows: Array) -> Array | None:
+    """Return what each row adds to the error of a score; None for a metric that only resamples can tell it of."""
+    by_row = _row_scores(scorer, answers, rows)
+    if by_row is not None:
+        return mean_influence(by_row, answers.weights_of(rows))
+    for known, method, row_influence in ROW_INFLUENCES:
+        if answers.y is not None and _is_same_scorer(scorer, known):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return row_influence(answers.by_method[method][rows], answers.y[rows], answers.weights_of(rows))
+    return None
+
+
 def _symmetric_estimate(value: float, error: float, rows: int) -> Estimate:
     # A handful of perfect answers has no spread, and is no proof: give it the width of Wilson's interval.
     reach = Z_95 * (error or Z_95 / rows)
     return Estimate(value, value - reach, value + reach)
 
 
-def _standard_error(values: Array, weights: Array) -> float:
-    total = weights.sum()
-    mean = (weights * values).sum() / total
-    return float(np.sqrt((weights**2 * (values - mean) ** 2).sum()) / total)
+def _standard_error(influence: Array) -> float:
+    """Return the standard error that rows or resamples add up to; infinite if all are unknown."""
+    known = influence[np.isfinite(influence)]
+    return float(np.linalg.norm(known)) if len(known) else float("inf")
+
+
+def _to_influence(parts: Array | None) -> Influence | None:
+    """Return what rows or resamples add to an error in the type that is passed on; None if some are unknown."""
+    if parts is None:
+        return None
+    with np.errstate(over="ignore"):
+        influence = parts.astype(np.float32)
+    return influence if np.isfinite(influence).all() else None

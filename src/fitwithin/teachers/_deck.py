@@ -95,11 +95,12 @@ class Deck:
         self._n_undealt = size
         self._shuffled: Rows | None = None
         self._discarded: list[Rows] = []
+        self._top: Rows = np.zeros(0, dtype=self._row_dtype)
 
     @property
     def left(self) -> int:
         """Number of rows that can still be dealt, including discarded ones."""
-        return self._n_undealt + sum(map(len, self._discarded))
+        return len(self._top) + self._n_undealt + sum(map(len, self._discarded))
 
     def opening(self, first: FirstSize) -> Rows:
         """Deal the rows of a first lesson.
@@ -144,6 +145,9 @@ class Deck:
         OutOfTime
             If the pool is so large that there is no time to shuffle it.
         """
+        if len(self._top):
+            rows, self._top = self._top[:count], self._top[count:]
+            return np.concatenate([rows, self.deal(count - len(rows))]) if len(rows) < count else rows
         rows = self._draw_undealt(min(count, self._n_undealt))
         self._mark_dealt(rows)
         if len(rows) == count or not self._discarded:
@@ -156,6 +160,10 @@ class Deck:
         self._was_dealt[rows] = True
         self._n_undealt = self.size - int(np.count_nonzero(self._was_dealt))
         return rows
+
+    def put_back(self, rows: Rows) -> None:
+        """Put rows that were just dealt back on top: they are the next to be dealt."""
+        self._top = np.concatenate([rows, self._top])
 
     def discard(self, rows: Rows) -> None:
         """Put dealt rows aside; they come back when all rows were dealt."""

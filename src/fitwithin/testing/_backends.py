@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import get_scorer
 from sklearn.naive_bayes import GaussianNB
 
 from fitwithin._core.budget import Budget
@@ -31,6 +32,8 @@ from fitwithin.backends import (
     Runner,
     SavedModel,
 )
+from fitwithin.backends._model_runner import ModelRunner
+from fitwithin.backends._scoring import Scoring
 from fitwithin.testing._clock import FakeClock
 from fitwithin.testing._learners import AwkwardClassifier, HungryClassifier
 
@@ -179,6 +182,47 @@ class BackendContract:
                 examined = runner.examine(rows)
                 np.testing.assert_array_equal(examined.wrong, pool.read(rows).y != "a")
                 assert examined.exam_seconds >= 0
+
+    def test_a_paired_score_reports_the_influence_of_the_selected_rows(self) -> None:
+        """Of these alone; any other score reports none."""
+        pool, rows = make_pool(), np.arange(50, 61)
+        with open_runner(self.make(), RecordingClassifier(), pool) as runner:
+            runner.fit(np.arange(12))
+            runner.examine(np.arange(30))
+            runner.examine(rows)
+            selected = np.arange(30 + len(rows)) >= 30
+            plain, paired = runner.score(selected), runner.score(selected, paired=True)
+        is_correct = pool.read(rows).y == "a"
+        assert plain.overall is not None
+        assert plain.influence is None
+        assert paired.overall is None
+        assert paired.selected == plain.selected
+        assert paired.selected is not None
+        assert paired.influence is not None
+        assert paired.influence.dtype == np.float32
+        np.testing.assert_allclose(paired.influence, (is_correct - is_correct.mean()) / len(rows), rtol=1e-5)
+        np.testing.assert_allclose(np.linalg.norm(paired.influence), paired.selected.standard_error, rtol=1e-5)
+
+    def test_influence_is_the_same_in_every_backend(self) -> None:
+        """By row, with weights and without, and by resample; two scores of one model do not differ."""
+        weights = np.arange(1, 201) / 100
+        for name, row_params in (("accuracy", {"sample_weight": weights}), ("neg_log_loss", {}), ("f1_macro", {})):
+            pool, scoring = make_pool(), Scoring(get_scorer(name), seed=0)
+            pool.row_params = row_params
+            direct = ModelRunner(GaussianNB(), scoring)
+            direct.fit(pool.read(np.arange(0, 200, 2)), {})
+            rows, selected = np.arange(1, 200, 2), np.arange(100) >= 20
+            direct.examine([pool.read(rows)])
+            _, estimate, influence = direct.score(selected, paired=True)
+            with self.make().open(Budget(LONG_SECONDS)) as runner:
+                runner.prepare(GaussianNB(), pool, FitSettings(scoring))
+                runner.fit(np.arange(0, 200, 2))
+                runner.examine(rows)
+                first, second = (runner.score(selected, paired=True) for _ in range(2))
+            assert influence is not None
+            assert first.selected == second.selected == estimate
+            np.testing.assert_array_equal(first.influence, influence)
+            np.testing.assert_array_equal(second.influence, influence)
 
     def test_a_saved_model_outlives_the_next_fit_and_the_runner(self) -> None:
         """It can be loaded after the runner is closed."""

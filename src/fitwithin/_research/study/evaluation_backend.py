@@ -139,12 +139,14 @@ class _EvaluationRunner:
         """Predict rows of the session's pool."""
         return self._runner.examine(rows, margins)
 
-    def score(self, selected: Mask) -> ScoreReport:
+    def score(self, selected: Mask, paired: bool = False) -> ScoreReport:
         """Score the session's exams, without the test rows, which the runner examined before them."""
         test_rows = np.zeros(self._n_evaluated, dtype=np.bool_)
         with self._backend.paused():
+            chosen = self._runner.score(np.concatenate([test_rows, selected]), paired)
+            if paired:
+                return chosen
             overall = self._runner.score(np.concatenate([test_rows, np.ones_like(selected)]))
-            chosen = self._runner.score(np.concatenate([test_rows, selected]))
         return ScoreReport(overall.selected, chosen.selected, overall.seconds + chosen.seconds)
 
     def save(self) -> SavedModel:

@@ -4,7 +4,8 @@ from fitwithin.backends._early_stopping.base import (
     EarlyStoppingFit,
     StopSignal,
     find_early_stopping,
+    make_stop_signal,
     register_early_stopping,
 )
 
-__all__ = ["EarlyStoppingFit", "StopSignal", "find_early_stopping", "register_early_stopping"]
+__all__ = ["EarlyStoppingFit", "StopSignal", "find_early_stopping", "make_stop_signal", "register_early_stopping"]

@@ -13,6 +13,10 @@ from typing import Any, Protocol
 _MAX_SECONDS = 1e9
 
 
+# Steps of a fit that only measures: the first one is special, and one of the others may be slow by chance.
+_MEASURED_STEPS = 4
+
+
 class StopSignal:
     """Tells a running fit when to stop.
 
@@ -25,6 +29,8 @@ class StopSignal:
         Time for the fit, counted from now.
     clock : callable, default=time.monotonic
         Returns the current time in seconds. Pass a fake clock in tests.
+    min_steps : int, default=1
+        Steps to take even if the time is up.
 
     Attributes
     ----------
@@ -52,8 +58,9 @@ class StopSignal:
     True
     """
 
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic, *, min_steps: int = 1) -> None:
         self.skipped_seconds = 0.0
+        self.min_steps = min_steps
         self.setup_seconds: float | None = None
         self._clock = clock
         self._start = clock()
@@ -105,7 +112,7 @@ class StopSignal:
         Yields
         ------
         int
-            Number of the next step, starting at 0. Step 0 is yielded even if the time is up.
+            Number of the next step, starting at 0. The first `min_steps` are yielded even if the time is up.
 
         Examples
         --------
@@ -120,10 +127,25 @@ class StopSignal:
         start = self.seconds_left()
         self.finish_setup(start)
         for number in range(max_steps):
-            if number and self.is_set():
+            if number >= self.min_steps and self.is_set():
                 self.skipped_seconds = (max_steps - number) * (start - self.seconds_left()) / number
                 return
             yield number
+
+
+def make_stop_signal(within: float | None, clock: Callable[[], float] = time.monotonic) -> StopSignal | None:
+    """Return the signal for a fit; None without a time.
+
+    A fit without any time is a measurement: its few steps tell what all of them would take.
+
+    Examples
+    --------
+    >>> make_stop_signal(None) is None, make_stop_signal(10).min_steps, make_stop_signal(0).min_steps
+    (True, 1, 4)
+    """
+    if within is None:
+        return None
+    return StopSignal(within, clock, min_steps=_MEASURED_STEPS if within == 0 else 1)
 
 
 class EarlyStoppingFit(Protocol):

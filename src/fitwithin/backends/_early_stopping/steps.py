@@ -74,7 +74,7 @@ class StepTimer:
         mean_step_seconds = (self._left_at_start - left) / max(1, self._n_timed_steps)
         if self._estimates_setup:
             self._stop_signal.finish_setup(self._left_at_start + mean_step_seconds)
-        has_time = left > last_step_seconds
+        has_time = left > last_step_seconds or self._n_steps < self._stop_signal.min_steps
         if not has_time:
             self._stop_signal.skipped_seconds = max(0, self._max_steps - self._n_steps) * mean_step_seconds
         return has_time
@@ -175,7 +175,8 @@ def advance_until(
         done += n_steps
         if not is_improving or done >= max_steps:
             return cost.step_seconds
-        affordable = cost.affordable_steps(left, time_share, first_steps)
+        missing = max(0, stop_signal.min_steps - done)
+        affordable = max(missing, cost.affordable_steps(left, time_share, first_steps))
         n_steps = min(affordable, max(first_steps, max_growth * done), max_steps - done)
         if n_steps == 0:
             stop_signal.skipped_seconds = (max_steps - done) * cost.step_seconds

@@ -247,11 +247,11 @@ class ProcessRunner:
             peak_memory=None if self._watch is None else self._watch.peak,
         )
 
-    def score(self, selected: Mask) -> ScoreReport:
+    def score(self, selected: Mask, paired: bool = False) -> ScoreReport:
         """Score the newest model in the process that examined it."""
-        reply = self._request(ScoreRequest(len(selected), np.packbits(selected).tobytes()))
-        overall, over_selected = reply.value
-        return ScoreReport(overall, over_selected, reply.seconds)
+        reply = self._request(ScoreRequest(len(selected), np.packbits(selected).tobytes(), paired))
+        overall, over_selected, influence = reply.value
+        return ScoreReport(overall, over_selected, reply.seconds, influence)
 
     def save(self) -> ProcessModel:
         """Save the newest model, and load it once in a clean process that can be killed, to be sure that it can be."""

@@ -84,10 +84,15 @@ class ExamRequest:
 
 @dataclass(frozen=True, eq=False)
 class ScoreRequest:
-    """Score the examined rows. Reply: two estimates, over all rows and over the selected ones (packed bits)."""
+    """Score the examined rows.
+
+    Reply: two estimates, over all rows and over the selected ones (packed bits), and the influence or None. For a
+    paired comparison, the first is None.
+    """
 
     n_rows: int
     selected_bits: bytes
+    paired: bool = False
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ import numpy as np
 import psutil
 
 from fitwithin.backends._base import FitSettings
-from fitwithin.backends._early_stopping import StopSignal
+from fitwithin.backends._early_stopping import make_stop_signal
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process.local_port import SECRET_BYTES, Secret, connect_to_port
@@ -136,7 +136,7 @@ class Worker:
         learner, settings = self._unpickle_learner()
         if self._newest is None:
             self._newest = ModelRunner(learner, settings.scoring)
-        stop_signal = None if request.within is None else StopSignal(request.within)
+        stop_signal = make_stop_signal(request.within)
         rows = self._rows.read(request.selection)
         if request.batch is None:
             self._newest.fit(rows, settings.fit_params, stop_signal, settings.early_stopping)
@@ -168,7 +168,7 @@ class Worker:
         start = time.monotonic()
         bits = np.frombuffer(request.selected_bits, np.uint8)
         selected = np.unpackbits(bits, count=request.n_rows).astype(np.bool_)
-        return Reply(self._fitted.score(selected), time.monotonic() - start)
+        return Reply(self._fitted.score(selected, request.paired), time.monotonic() - start)
 
     def save(self, request: SaveRequest) -> Reply:
         """Write the newest model to a file."""

@@ -1,0 +1,264 @@
+"""What Auto knows while it teaches: the last lesson, the best one, and the rows kept back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fitwithin._core.records import Answers, Estimate, Lesson, ResumePoint, Rows, examine
+from fitwithin.teachers._auto.learning_curve import LearningCurve
+from fitwithin.teachers._base import Subgenerator
+from fitwithin.teachers._deck import Deck, FirstSize
+
+NOTE_ERROR_RATE = "error rate"
+"""Name of a note for a later fit: the fraction of validation rows that the last model gets wrong."""
+
+# Validation rows, which are not taught before the end. There are as many holdout rows.
+_VALIDATION_ONE_IN = 25  # rows of the pool for each validation row
+_MAX_VALIDATION_ROWS = 10_000  # the standard error of an accuracy is 0.5 % at most
+_MIN_VALIDATION_ROWS = 200  # also the rows of the first exam, when the cost of exams is unknown
+_SMALL_POOL_VALIDATION_ONE_IN = 10  # rows of the pool for each one, where `_MIN_VALIDATION_ROWS` would be more
+_VALIDATION_TIME = 0.01  # for one exam, of the time left
+
+# Time that a lesson leaves for what follows its training
+_EXAM_SAFETY_FACTOR = 1.3  # on the predicted seconds of exams
+_OVERHEAD_SAFETY_FACTOR = 1.2  # on the predicted seconds of the overhead
+_DELAY_SECONDS = 0.05  # for unexpected delays, such as a pause of the machine
+_DELAY_FRACTION = 0.02  # of the time limit, for the same
+_MAX_DELAY_SECONDS = 0.3  # that this fraction amounts to
+
+# Least chance to end with which the best lesson is taught again with the rows kept back: its model is there already.
+_REFIT_CHANCE = 0.95
+
+# Measurements of a few steps, of a learner that can stop early
+_MEASURING_TIME = 0.05  # for one measurement, of the time left
+_MEASURED_STEPS = 0.02  # of all steps
+_MIN_MEASURED_GROWTH = 3  # times the rows of the largest lesson so far
+_MAX_MEASURED_GROWTH = 16  # times the same; the set-up is hard to predict for more
+_MAX_MEASURED_OVERSIZE = 8  # times the rows that should end in time: a lesson takes less than in proportion to its rows
+
+# Share of the time that is left at the end for a better estimate, and the rows that are enough for it.
+_FINAL_EXAM_TIME = 0.3
+_MAX_FINAL_EXAM_ROWS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class BestLesson:
+    """The lesson with the best score so far.
+
+    Parameters
+    ----------
+    rows : array of int
+        Its rows.
+    score : Estimate
+        Its score on the validation rows.
+    was_cut_short : bool
+        Whether its fit was stopped early.
+    """
+
+    rows: Rows
+    score: Estimate
+    was_cut_short: bool = False
+
+
+class TeachingState:
+    """The last lesson, the score of its model, and the rows kept back for validation and holdout.
+
+    Parameters
+    ----------
+    deck : Deck
+        Source of rows.
+    first : int or float
+        Rows of the first lesson, or their fraction of the pool.
+
+    Attributes
+    ----------
+    lesson : array of int
+        The rows of the last lesson, from which the next one grows; at first those of the first lesson.
+    validation_set : array of int
+        The rows of each validation exam.
+    time_limit : float
+        Seconds until the deadline at the start.
+    score : Estimate or None
+        Score of the last model on the validation set.
+    error_rate : float
+        Fraction of the validation set that the last model gets wrong.
+    was_cut_short : bool
+        Whether the last lesson was stopped before its end.
+    has_model : bool
+        Whether there is a model to examine.
+    curve : LearningCurve
+        The scores so far.
+    best : BestLesson or None
+        The lesson with the best score.
+    retries : int
+        Lessons in a row that were no larger than an earlier one and did not improve on the best score.
+    """
+
+    def __init__(self, deck: Deck, first: FirstSize) -> None:
+        self._begin(deck, deck.opening(first))
+        if deck.validation_rows is not None and deck.holdout_rows is not None:
+            self._validation_pool = deck.rng.permutation(deck.validation_rows)
+            self._holdout_pool = deck.rng.permutation(deck.holdout_rows)
+        else:
+            min_rows = min(_MIN_VALIDATION_ROWS, deck.size // _SMALL_POOL_VALIDATION_ONE_IN)
+            n_rows = min(_MAX_VALIDATION_ROWS, max(deck.size // _VALIDATION_ONE_IN, min_rows))
+            self._validation_pool, self._holdout_pool = deck.deal(n_rows), deck.deal(n_rows)
+        self.validation_set = self._validation_pool[:_MIN_VALIDATION_ROWS]
+
+    def _begin(self, deck: Deck, lesson: Rows) -> None:
+        self.deck = deck
+        self.outlook = deck.outlook
+        self.time_limit = deck.outlook.seconds_left
+        self.lesson = lesson
+        self.score: Estimate | None = None
+        self.error_rate = 0.5
+        self.was_cut_short = False
+        self.has_model = False
+        self.curve = LearningCurve()
+        self.best: BestLesson | None = None
+        self._can_measure = deck.outlook.can_stop_early
+        self.retries = 0
+
+    @classmethod
+    def resume(cls, deck: Deck, past: ResumePoint) -> TeachingState:
+        """Return the state in which an earlier fit ended, with the lesson of its best model."""
+        state = cls.__new__(cls)
+        # The best model may have been fitted again with these rows.
+        kept_back = np.concatenate([past.validation_rows, past.holdout_rows])
+        state._begin(deck, deck.take(np.setdiff1d(past.lesson, kept_back)))
+        deck.take(kept_back)
+        state.validation_set = state._validation_pool = past.validation_rows
+        state._holdout_pool = past.holdout_rows
+        state.score, state.was_cut_short = past.score, past.was_cut_short
+        if past.score is not None:
+            state.best = BestLesson(state.lesson, past.score, past.was_cut_short)
+            state.curve.observe(len(state.lesson), past.score.value, past.score.standard_error)
+        deck.notes.update(past.notes)
+        error_rate = past.notes.get(NOTE_ERROR_RATE)
+        state.error_rate = error_rate if isinstance(error_rate, float) else state.error_rate
+        return state
+
+    @property
+    def n_usable(self) -> int:
+        """Rows of the last lesson and all that are left."""
+        return len(self.lesson) + self.deck.left
+
+    @property
+    def max_rows(self) -> int:
+        """Rows of the largest lesson that the rows left and the memory allow."""
+        return self.outlook.largest_lesson_rows(self.n_usable)
+
+    @property
+    def has_best_model(self) -> bool:
+        """Whether the last model is the best one."""
+        return self.has_model and self.best is not None and self.best.rows is self.lesson
+
+    def enlarge_validation_set(self) -> Subgenerator[None]:
+        """Use as many validation rows as the time allows, and examine the first model on all of them too."""
+        n_before = len(self.validation_set)
+        n_affordable = self.outlook.affordable_exam_rows(_VALIDATION_TIME, len(self._validation_pool))
+        self.validation_set = self._validation_pool[: max(n_affordable, n_before)]
+        if n_affordable > n_before:
+            # On few rows the first model may look better than it is, and no later model would have the same luck.
+            yield from examine(self._holdout_pool[n_before:n_affordable], purpose="holdout")
+            self.best, self.curve = None, LearningCurve()
+            yield from self._validate()
+
+    def reserved_seconds(self, n_rows: int) -> float:
+        """Return the seconds that a lesson of `n_rows` needs after its training, for its model to count."""
+        exams = _EXAM_SAFETY_FACTOR * self.outlook.exam_seconds(2 * len(self.validation_set), n_rows)
+        overhead = _OVERHEAD_SAFETY_FACTOR * self.outlook.overhead_seconds(n_rows)
+        return exams + overhead + _DELAY_SECONDS + min(_DELAY_FRACTION * self.time_limit, _MAX_DELAY_SECONDS)
+
+    def measure_steps(self) -> Subgenerator[None]:
+        """Let a learner that can stop early take a few steps on many rows, to learn what all of them would take.
+
+        It costs the set-up on these rows and little more. The last model is lost.
+        """
+        while self._can_measure:
+            n_rows = self._choose_measured_size()
+            if n_rows <= _MIN_MEASURED_GROWTH * self.outlook.largest_known_rows:
+                return
+            new = self.deck.deal(n_rows - len(self.lesson))
+            yield Lesson(np.concatenate([self.lesson, new]), within=0.0)
+            self.deck.put_back(new)
+            self.has_model = False
+            # A learner that does not know how many steps are left tells nothing.
+            self._can_measure = self.outlook.largest_known_rows >= n_rows
+
+    def _choose_measured_size(self) -> int:
+        """Return the most rows whose set-up is cheap, and no more than could be taught."""
+        outlook, limit = self.outlook, _MEASURING_TIME * self.outlook.seconds_left
+        n_rows = min(self.max_rows, _MAX_MEASURED_GROWTH * outlook.largest_known_rows)
+        while n_rows > 1 and (
+            outlook.setup_seconds(n_rows) + _MEASURED_STEPS * outlook.fit_seconds(n_rows) > limit
+            or outlook.fit_seconds(n_rows // _MAX_MEASURED_OVERSIZE) > outlook.seconds_left
+        ):
+            n_rows //= 2
+        return n_rows
+
+    def teach_and_validate(
+        self,
+        lesson: Rows,
+        time_fraction: float = 1.0,
+        *,
+        emphasis: bool = False,
+        expected_score: float | None = None,
+    ) -> Subgenerator[None]:
+        """Teach these rows in at most a fraction of the time left, then examine holdout and validation rows."""
+        within = self._seconds_within(len(lesson), time_fraction)
+        yield Lesson(lesson, within=within if np.isfinite(within) else None, expected_score=expected_score)
+        self.lesson, self.has_model = lesson, True
+        self.was_cut_short = self.outlook.fit_seconds(len(lesson)) > within
+        # Holdout rows come first: once a model is chosen, it should have its estimate.
+        yield from examine(self._holdout_pool[: len(self.validation_set)], purpose="holdout")
+        yield from self._validate(emphasis=emphasis)
+
+    def _seconds_within(self, n_rows: int, time_fraction: float = 1.0) -> float:
+        seconds_left = self.outlook.seconds_left
+        return max(0.0, min(time_fraction * seconds_left, seconds_left - self.reserved_seconds(n_rows)))
+
+    def _validate(self, *, emphasis: bool = False) -> Subgenerator[None]:
+        answers = yield from examine(self.validation_set, purpose="validation")
+        self.score = answers.score
+        if len(answers.rows):
+            # Without validation rows the error rate stays unknown.
+            self.error_rate = answers.mistakes / len(answers.rows)
+            self.deck.notes[NOTE_ERROR_RATE] = self.error_rate
+        self._note_score(answers, emphasis=emphasis)
+
+    def _note_score(self, answers: Answers, *, emphasis: bool) -> None:
+        score = answers.score
+        if score is None:
+            return
+        if not self.was_cut_short:
+            self.curve.observe(len(self.lesson), score.value, score.standard_error, emphasis=emphasis)
+        if self.best is None or score.value >= self.best.score.value:
+            self.best, self.retries = BestLesson(self.lesson, score, self.was_cut_short), 0
+        elif len(self.lesson) <= len(self.best.rows):
+            self.retries += 1
+
+    def refit_with_every_row(self) -> Subgenerator[None]:
+        """Teach the best lesson again together with validation and holdout rows, if that is sure to end in time."""
+        best = self.best
+        if (
+            best is None
+            or best.was_cut_short
+            or len(best.rows) < self.n_usable
+            or self.deck.validation_rows is not None
+        ):
+            return
+        rows = np.concatenate([best.rows, self._validation_pool, self._holdout_pool])
+        within = self._seconds_within(len(rows))
+        if self.outlook.largest_lesson_rows(len(rows)) < len(rows):
+            return
+        if self.outlook.chance_to_end(len(rows), within) >= _REFIT_CHANCE:
+            yield Lesson(rows, within=within if np.isfinite(within) else None, refit=True)
+
+    def examine_unused_rows(self) -> Subgenerator[None]:
+        """Examine more rows for the estimate, if the last model is the best one and there are rows and time left."""
+        if self.has_best_model and self.deck.left:
+            n_rows = self.outlook.affordable_exam_rows(_FINAL_EXAM_TIME, min(_MAX_FINAL_EXAM_ROWS, self.deck.left))
+            yield from examine(self.deck.deal(n_rows), purpose="holdout")

@@ -1,0 +1,151 @@
+"""Auto, the default teacher: a first lesson, a trial of emphasis on mistakes, and planned lessons until the deadline.
+
+The constants were set on the tuning pairs of `benchmarks/accuracy.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from fitwithin._core.exceptions import OutOfMemory
+from fitwithin._core.records import Returns, Rows, StopReason
+from fitwithin.teachers._auto.mistake_search import MistakeSearch
+from fitwithin.teachers._auto.plan import LessonPlan, plan_next_lesson
+from fitwithin.teachers._auto.state import TeachingState
+from fitwithin.teachers._auto.trial import run_trial
+from fitwithin.teachers._base import Requests, Subgenerator
+from fitwithin.teachers._deck import SMALL_POOL_ROWS, Deck, check_fraction
+
+# The first lesson
+_FIRST_FRACTION = 0.005  # of the pool: the paper's m0
+_MIN_FIRST_ROWS = 250  # the cost of fewer rows says little about the cost of many
+_MAX_FIRST_FRACTION = 0.1  # of the pool, which `_MIN_FIRST_ROWS` may take of a small one
+_FIRST_TIME = 0.25  # of the time left; then the learner is asked to stop
+_SMALL_POOL_FIRST_FRACTION = 0.8  # of a small pool, whose other rows give the estimate
+_MIN_SPLIT_ROWS = 20  # a pool with fewer rows is taught whole, without an estimate
+
+# Notes for a later fit that goes on from this one
+_NOTE_VALIDATED = "validation rows chosen"
+_NOTE_EMPHASIS = "emphasis"
+
+
+class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """Default teacher: measure the cost of lessons, try emphasis on mistakes, then plan by the expected score.
+
+    A small first lesson measures the time of training and exams. A trial compares two lessons of the same
+    size, one of them with mistakes of the first model. It shows whether emphasis on hard rows may help this
+    learner on this data. Each later lesson is the one with the best score that can be expected at the deadline: a
+    learning curve tells what it would score, the cost of earlier lessons what it takes, and only lessons that end in
+    time with nine chances in ten are considered. With a memory limit, lessons are no larger than it allows.
+
+    The best model is chosen on validation rows, which are the same for all models. The estimate for the user comes
+    from separate holdout rows. If the best model has every other row, and there is time, a last fit takes those rows
+    too; the estimate is then that of the model without them.
+
+    Parameters
+    ----------
+    alpha : float, default=0.2
+        With emphasis, the fraction of new rows that are mistakes of the last model, in [0, 1].
+    emphasis : {"trial"} or bool, default="trial"
+        Whether to emphasize mistakes; "trial" decides by the trial.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fitwithin.teachers import Auto, Deck
+    >>> requests = Auto().teach(Deck(100_000, np.random.default_rng(0)))
+    >>> len(next(requests).rows)
+    500
+    >>> requests.send(None).purpose
+    'holdout'
+    """
+
+    returns: Returns = "best"
+    validates = True
+
+    def __init__(self, *, alpha: float = 0.2, emphasis: Literal["trial"] | bool = "trial") -> None:
+        self.alpha = alpha
+        self.emphasis = emphasis
+
+    def teach(self, deck: Deck) -> Requests:
+        """Yield a first lesson, the trial, and planned lessons until the deadline."""
+        check_fraction(self.alpha)
+        if self.emphasis not in ("trial", True, False):
+            raise ValueError(f"emphasis must be 'trial', True or False; got {self.emphasis!r}.")
+        past = deck.resume_point
+        if past is not None and _NOTE_VALIDATED in past.notes:
+            state = TeachingState.resume(deck, past)
+        else:
+            deck.notes.clear()
+            state = TeachingState(deck, _choose_first_size(deck.size))
+            yield from state.teach_and_validate(state.lesson, _FIRST_TIME)
+            yield from state.enlarge_validation_set()
+        deck.notes[_NOTE_VALIDATED] = True
+        search = MistakeSearch(self.alpha)
+        if self.emphasis != "trial":
+            deck.notes[_NOTE_EMPHASIS] = self.emphasis
+        elif _NOTE_EMPHASIS not in deck.notes:
+            if not state.has_model:
+                yield from state.teach_and_validate(state.lesson, _FIRST_TIME)
+            deck.notes[_NOTE_EMPHASIS] = yield from run_trial(state, search)
+        if not deck.notes[_NOTE_EMPHASIS]:
+            yield from state.measure_steps()
+        reason = yield from _teach_planned_lessons(state, search if deck.notes[_NOTE_EMPHASIS] else None)
+        yield from state.examine_unused_rows()
+        yield from state.refit_with_every_row()
+        return reason
+
+
+def _choose_first_size(pool_size: int) -> int:
+    """Return the rows of the first lesson."""
+    if pool_size < _MIN_SPLIT_ROWS:
+        return pool_size
+    if pool_size <= SMALL_POOL_ROWS:
+        return round(_SMALL_POOL_FIRST_FRACTION * pool_size)
+    return round(max(_FIRST_FRACTION * pool_size, min(_MIN_FIRST_ROWS, _MAX_FIRST_FRACTION * pool_size)))
+
+
+def _teach_planned_lessons(state: TeachingState, search: MistakeSearch | None) -> Subgenerator[StopReason]:
+    """Teach the lesson with the best expected score again and again, until none is worth its time."""
+    while True:
+        # Without a model of this call there are no mistakes to search for.
+        plan = plan_next_lesson(state, search if state.has_model else None)
+        if plan is None:
+            return _find_stop_reason(state)
+        try:
+            lesson = yield from _choose_rows(state, search if plan.emphasis else None, plan)
+            yield from _teach(state, lesson, plan)
+        except OutOfMemory:
+            # The next size follows from what is known now. The model went with its process.
+            state.has_model = False
+
+
+def _find_stop_reason(state: TeachingState) -> StopReason:
+    if not state.deck.left:
+        return "all rows"
+    return "memory" if state.max_rows < state.n_usable else "time"
+
+
+def _teach(state: TeachingState, lesson: Rows, plan: LessonPlan) -> Subgenerator[None]:
+    before = state.lesson
+    try:
+        yield from state.teach_and_validate(lesson, emphasis=plan.emphasis, expected_score=plan.expected_score)
+    except OutOfMemory:
+        state.deck.discard(np.setdiff1d(lesson, before))
+        raise
+
+
+def _choose_rows(state: TeachingState, search: MistakeSearch | None, plan: LessonPlan) -> Subgenerator[Rows]:
+    """Return the rows of the last lesson, mistakes of its model if there is a search for them, and random rows."""
+    base = state.lesson
+    if plan.is_retry:
+        state.deck.discard(base)
+        base = base[:0]
+    n_new = plan.n_rows - len(base)
+    if search is None:
+        return np.concatenate([base, state.deck.deal(n_new)])
+    mistakes = yield from search.find_mistakes(state, n_new)
+    return np.concatenate([base, mistakes, state.deck.deal(n_new - len(mistakes))])

@@ -1,0 +1,113 @@
+"""The trial: two lessons of the same size, one of them with mistakes among its rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fitwithin._core.exceptions import OutOfMemory
+from fitwithin._core.records import Answers, Rows, difference_error, examine
+from fitwithin.teachers._auto.mistake_search import MistakeSearch
+from fitwithin.teachers._auto.state import TeachingState
+from fitwithin.teachers._base import Subgenerator
+from fitwithin.teachers._deck import Deck
+
+# Times are fractions of the time left.
+_ONE_IN = 20  # rows of the pool for each row of a lesson: a trial on 0.5 % could not tell the two apart
+_MIN_ROWS = 2_000  # of a lesson: with fewer rows, chance decides
+_SMALL_POOL_ONE_IN = 6  # rows of the pool for each row of a lesson, where `_MIN_ROWS` would be more
+_MIN_NEW_ROWS = 1_000  # beyond the first lesson: fewer are not worth a trial, unless they are a tenth of the pool
+_LESSON_TIME = 0.08  # for each of the two lessons
+_MAX_LESSON_TIME = 0.2  # for each of them, if it takes longer than expected
+_SEARCH_TIME = 0.05  # for the mistakes
+_EXAM_TIME = 0.02  # for each of the two exams
+_MAX_EXAM_ROWS = 20_000  # the standard error of a difference is then 0.2 % if the models differ on a tenth of the rows
+_SLOW_LESSON_TIME = 0.05  # a learner that takes longer for the first lesson has no time for a trial
+_TOLERANCE = 1.0  # standard errors of the difference that emphasis may be behind: its benefit grows with the lesson
+
+
+def run_trial(state: TeachingState, search: MistakeSearch) -> Subgenerator[bool]:
+    """Teach random rows, then the same number with mistakes among them; return whether mistakes may help.
+
+    Both models are compared by the user's score on the same rows, which neither was taught. The next lesson starts from
+    the rows of the winner. Without time for a meaningful trial there is none, and no emphasis.
+    """
+    n_new, min_new = _choose_size(state, search), min(_MIN_NEW_ROWS, state.deck.size // 10)
+    if n_new < min_new:
+        return False
+    first, deck = state.lesson, state.deck
+    mistakes = yield from search.find_mistakes(state, n_new)
+    random = deck.deal(n_new)
+    yield from state.measure_steps()
+    n_new = min(n_new, _find_affordable_size(state, len(first) + n_new) - len(first))
+    if n_new < min_new:
+        deck.discard(np.concatenate([mistakes, random]))
+        return False
+    mistakes, random = _shrink(deck, mistakes, round(search.alpha * n_new)), _shrink(deck, random, n_new)
+    n_exam_rows = state.outlook.affordable_exam_rows(_EXAM_TIME, min(_MAX_EXAM_ROWS, deck.left // 2))
+    exam_rows = deck.deal(n_exam_rows)
+    try:
+        reference = yield from _score_lesson(state, np.concatenate([first, random]), exam_rows)
+        with_mistakes = np.concatenate([first, mistakes, random[len(mistakes) :]])
+        emphasized = yield from _score_lesson(state, with_mistakes, exam_rows, emphasis=True)
+    except OutOfMemory:
+        deck.discard(np.setdiff1d(np.concatenate([random, mistakes, exam_rows]), state.lesson))
+        return False
+    deck.discard(exam_rows)
+    if _is_clearly_lower(emphasized, reference):
+        deck.discard(mistakes)
+        state.lesson = np.concatenate([first, random])
+        return False
+    state.lesson = np.concatenate([first, random, mistakes])
+    return True
+
+
+def _shrink(deck: Deck, rows: Rows, n_rows: int) -> Rows:
+    deck.discard(rows[n_rows:])
+    return rows[:n_rows]
+
+
+def _score_lesson(
+    state: TeachingState, lesson: Rows, exam_rows: Rows, *, emphasis: bool = False
+) -> Subgenerator[Answers]:
+    yield from state.teach_and_validate(lesson, _MAX_LESSON_TIME, emphasis=emphasis)
+    return (yield from examine(exam_rows, purpose="score"))
+
+
+def _is_clearly_lower(emphasized: Answers, reference: Answers) -> bool:
+    """Whether mistakes lower the score, by the paired standard error where there is one."""
+    score, other = emphasized.score, reference.score
+    if score is None or other is None:
+        return True
+    error = None
+    if emphasized.influence is not None and reference.influence is not None:
+        error = difference_error(emphasized.influence, reference.influence)
+    if error is None:
+        error = math.hypot(score.standard_error, other.standard_error)
+    return not score.value >= other.value - _TOLERANCE * error
+
+
+def _choose_size(state: TeachingState, search: MistakeSearch) -> int:
+    """Return the new rows of a lesson of the trial, as many as the time allows."""
+    deck, outlook = state.deck, state.outlook
+    if outlook.fit_seconds(len(state.lesson)) > _SLOW_LESSON_TIME * outlook.seconds_left:
+        return 0
+    min_rows = min(_MIN_ROWS, deck.size // _SMALL_POOL_ONE_IN)
+    n_rows = min(max(deck.size // _ONE_IN, min_rows), deck.left // 3)
+    search_limit = _SEARCH_TIME * outlook.seconds_left
+    n_rows = outlook.largest_lesson_rows(n_rows)
+    if not outlook.can_stop_early:
+        n_rows = _find_affordable_size(state, n_rows)
+    n_new = n_rows - len(state.lesson)
+    while n_new > _MIN_NEW_ROWS and outlook.exam_seconds(search.rows_to_examine(state, n_new)) > search_limit:
+        n_new = max(_MIN_NEW_ROWS, int(0.8 * n_new))
+    return n_new
+
+
+def _find_affordable_size(state: TeachingState, n_rows: int) -> int:
+    """Return the rows of the largest lesson, up to `n_rows`, that should take no more than its time."""
+    limit = _LESSON_TIME * state.outlook.seconds_left
+    while n_rows > _MIN_NEW_ROWS and state.outlook.fit_seconds(n_rows) > limit:
+        n_rows = int(0.8 * n_rows)
+    return n_rows
