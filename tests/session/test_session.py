@@ -1130,7 +1130,19 @@ def test_a_last_model_whose_exam_the_deadline_ended_is_not_lost():
     assert classifier.lost_seconds_ == 0
 
 
-def test_a_model_that_was_never_examined_is_lost():
+def test_a_model_that_the_teacher_did_not_want_to_examine_is_not_lost():
+    """A teacher may fit a model to measure the time."""
+    clock = FakeClock()
+    learner = Oracle(fitting=lambda rows: clock.advance(7))
+    rounds = [(range(10), range(500, 510)), (range(20),), (range(30), range(510, 530))]
+
+    classifier = fitted(learner, Scripted(*rounds), clock=clock)
+
+    assert [finished.estimate is None for finished in classifier.history_] == [False, True, False]
+    assert classifier.lost_seconds_ == 0
+
+
+def test_a_last_model_that_was_never_examined_is_lost():
     clock = FakeClock()
     learner = Oracle(fitting=lambda rows: clock.advance(7))
 
