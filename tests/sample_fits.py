@@ -45,6 +45,7 @@ def a_fit(
     taught=(300, 100),
     estimate=(0.75, 0.7, 0.8),
     used=9.0,
+    lost=0.0,
     regressor=False,
     **parameters,
 ):
@@ -55,6 +56,7 @@ def a_fit(
     fit.history_ = History([a_round(number) for number in (1, 2, 3)] if rounds is None else rounds)
     fit.stop_reason_, fit.score_estimate_ = "time", estimate
     fit.time_limit_, fit.time_used_ = parse_time_limit(fit.time_limit), used
+    fit.lost_seconds_ = lost
     fit.memory_limit_ = fit.memory_limit
     fit.n_rows_in_, fit.n_rows_taught_ = sum(pool), sum(taught)
     if not regressor:

@@ -84,6 +84,7 @@ def test_a_hanging_learner_is_stopped_and_the_model_of_an_earlier_round_returned
 
     assert classifier.stop_reason_ == "time"
     assert [finished.rows for finished in classifier.history_] == [500, 1000, 2000]
+    assert 0 < classifier.lost_seconds_ <= 0.2 + TOLERANCE_SECONDS
     assert classifier.score(*rows) > 0.5
 
 
@@ -172,6 +173,7 @@ def test_double_keeps_its_last_model_when_the_next_one_hangs(rows):
     assert seconds < LIMIT_SECONDS + TOLERANCE_SECONDS
     assert classifier.n_rows_taught_ == 2000
     assert classifier.score_estimate_ is None
+    assert 0 < classifier.lost_seconds_ <= seconds
 
 
 @pytest.mark.slow

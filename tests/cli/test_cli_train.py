@@ -76,6 +76,7 @@ def test_the_memory_and_its_limit_are_shown_and_stored(run):
     assert shown.exit_code == 0, shown.output
     assert "for at most 60 s in at most 4.0 GB;" in shown.stdout
     assert re.search(r"memory used\W+\d+ MB of 4\.0 GB", shown.stdout)
+    assert printed["lost_seconds"] == 0
     assert printed["memory_limit"] == 4_000_000_000
     assert printed["peak_memory"] == max(finished["peak_memory"] for finished in printed["rounds"]) > 10_000_000
 

@@ -30,6 +30,9 @@ FIELDS = [
     "elapsed",
     "validation_rows",
     "peak_memory",
+    "seconds_setup",
+    "predicted_setup",
+    "predicted_estimate",
 ]
 
 

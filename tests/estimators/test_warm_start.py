@@ -30,6 +30,17 @@ def test_the_next_fit_goes_on_with_a_new_limit():
     assert elapsed == sorted(elapsed)
 
 
+def test_lost_seconds_are_those_of_the_last_call():
+    X, y = make_rows()
+    clf = make_fit(warm_start=True, time_limit=5, teacher="double").fit(X, y)
+    clf.lost_seconds_ = 77.0
+
+    refit(clf, X, y, time_limit=1000)
+
+    assert clf.stop_reason_ == "all rows"
+    assert clf.lost_seconds_ == 0
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("teacher", ["auto", "tct"])
 def test_the_next_fit_never_returns_a_worse_model_by_its_validation_rows(teacher, seed):

@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 import warnings
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -23,7 +24,9 @@ from fitwithin import CheckpointWarning, NoModelInTime, TimeConstrainedClassifie
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.record_file import Record, RecordFile
 from fitwithin._session.checkpoint_content import CheckpointReader
-from fitwithin.teachers import Auto
+from fitwithin._session.fit_state import round_from_values
+from fitwithin.teachers import Auto, Exam, Lesson
+from sample_fits import a_round
 
 
 @pytest.fixture
@@ -689,3 +692,31 @@ def test_too_little_time_to_fit_the_only_model_again_is_said(path):
 
     with pytest.raises(NoModelInTime, match=r"still training on .* in earlier calls"):
         make_fit(UnstorableTree(random_state=0), checkpoint=path, time_limit=first.time_used_ + 0.1).fit(X, y)
+
+
+class Planning:
+    """Fits and examines a few rows, and says what it expects."""
+
+    returns = "best"
+
+    def teach(self, deck):
+        yield Lesson(np.arange(100), within=1000.0, expected_score=0.75)
+        yield Exam(np.arange(100, 200))
+        return "all rows"
+
+
+def test_plans_and_setups_are_stored(path):
+    fitted = make_fit(ExtraTreesClassifier(5), teacher=Planning(), checkpoint=path).fit(*make_rows())
+
+    (finished,) = fitted.history_
+    assert finished.seconds_setup == 0.0
+    assert finished.predicted_estimate == 0.75
+    assert read_state(path).history == (finished,)
+
+
+def test_a_round_of_an_older_version_is_read():
+    values = asdict(a_round(1, peak_memory=7))
+    for name in ("seconds_setup", "predicted_setup", "predicted_estimate"):
+        assert values.pop(name) is None
+
+    assert round_from_values(values) == a_round(1, peak_memory=7)

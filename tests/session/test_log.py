@@ -58,6 +58,24 @@ def test_the_learner_of_a_pipeline_is_named(lines):
     assert lines()[0][1].startswith("Fitting GaussianNB on")
 
 
+@pytest.mark.filterwarnings("ignore::fitwithin.LearnerFailedWarning")
+def test_the_last_line_has_the_seconds_of_fits_that_left_no_model(lines):
+    clock = FakeClock()
+    learner = AwkwardClassifier("raises", above=200)
+
+    class Slow(Inline):
+        def open(self, budget):
+            runner = super().open(budget)
+            fit_rows = runner.fit
+            runner.fit = lambda *args: (clock.advance(2.5), fit_rows(*args))[1]
+            return runner
+
+    classifier = fit(learner, backend=Slow(clock=clock))
+
+    assert classifier.lost_seconds_ == 2.5
+    assert lines()[-1][1].endswith("no score; 2.5 s went into fits that left no model.")
+
+
 def test_a_learner_that_fails_later_is_a_warning(lines):
     with pytest.warns(LearnerFailedWarning):
         fit(AwkwardClassifier("raises", above=200))

@@ -29,6 +29,7 @@ class WatchedRunner(InlineRunner):
 
     def fit(self, rows, batch=None, within=None):
         self.backend.fits.append(len(rows))
+        self._budget.clock.advance(1)
         peak = self._stop_above(BASE + self.backend.fit_bytes(len(rows)))
         return replace(super().fit(rows, batch, within), peak_memory=peak, memory_before=BASE)
 
@@ -103,6 +104,7 @@ def test_a_teacher_that_cannot_plan_ends_before_the_lesson_that_is_too_large(tea
     assert backend.fits == [1000, 2000, 4000, 8000]
     assert clf.n_rows_taught_ in backend.fits
     assert clf.history_[-1].peak_memory == 260 * MB
+    assert clf.lost_seconds_ == 0
 
 
 @pytest.mark.parametrize("teacher", [TCT(first=1000), Double(first=1000)])
@@ -115,6 +117,7 @@ def test_a_learner_that_is_stopped_leaves_the_best_model_before(teacher):
     assert backend.fits == [1000, 2000, 4000]
     assert clf.n_rows_taught_ in (1000, 2000)
     assert [finished.rows for finished in clf.history_] == [1000, 2000]
+    assert (clf.time_used_, clf.lost_seconds_) == (3, 1)
 
 
 @pytest.mark.parametrize("teacher", [Auto(), TCT(first=1000), Full()])

@@ -1074,3 +1074,94 @@ def test_warnings_of_the_winner_are_repeated_and_those_of_others_are_not():
         fitted(Oracle(complain, skill=lambda rows: rows / 40), Scripted((range(10), EXAM), (range(20), EXAM)))
 
     assert [str(warning.message) for warning in caught] == ["20 rows"]
+
+
+# Plans and lost time
+
+
+class Planning(Scripted):
+    """Expects a score of its lessons."""
+
+    def teach(self, deck):
+        for lesson, *exams in self.rounds:
+            yield Lesson(np.array(lesson), expected_score=0.75)
+            for exam in exams:
+                yield Exam(np.array(exam))
+        return "all rows"
+
+
+def test_the_score_that_a_teacher_expects_is_in_the_history():
+    classifier = fitted(Oracle(), Planning((range(10), range(500, 510))))
+
+    assert [finished.predicted_estimate for finished in classifier.history_] == [0.75]
+
+
+def test_finished_rounds_lose_no_time():
+    clock = FakeClock()
+    learner = Oracle(fitting=lambda rows: clock.advance(5), skill=lambda rows: 1 - rows / 25)
+    rounds = [(range(10), range(500, 510)), (range(20), range(510, 530))]
+
+    classifier = fitted(learner, Scripted(*rounds), clock=clock)
+
+    assert [finished.best for finished in classifier.history_] == [True, False]
+    assert classifier.lost_seconds_ == 0
+
+
+@pytest.mark.parametrize("slow", ["fitting", "predicting"])
+def test_the_seconds_of_a_round_that_the_deadline_ended_are_lost(slow):
+    clock = FakeClock()
+    learner = Oracle()
+    setattr(learner, slow, lambda rows: clock.advance(1 if rows < 20 else 1000))
+    rounds = [(range(10), range(500, 510)), (range(20), range(510, 530))]
+
+    classifier = fitted(learner, Scripted(*rounds), clock=clock)
+
+    assert classifier.stop_reason_ == "time"
+    assert classifier.lost_seconds_ == 1000
+
+
+def test_a_last_model_whose_exam_the_deadline_ended_is_not_lost():
+    clock = FakeClock()
+    learner = Oracle(predicting=lambda rows: clock.advance(1000))
+
+    classifier = fitted(learner, Scripted((range(10), range(500, 510)), returns="last"), clock=clock)
+
+    assert classifier.n_rows_taught_ == 10
+    assert classifier.lost_seconds_ == 0
+
+
+def test_a_model_that_the_teacher_did_not_want_to_examine_is_not_lost():
+    """A teacher may fit a model to measure the time."""
+    clock = FakeClock()
+    learner = Oracle(fitting=lambda rows: clock.advance(7))
+    rounds = [(range(10), range(500, 510)), (range(20),), (range(30), range(510, 530))]
+
+    classifier = fitted(learner, Scripted(*rounds), clock=clock)
+
+    assert [finished.estimate is None for finished in classifier.history_] == [False, True, False]
+    assert classifier.lost_seconds_ == 0
+
+
+def test_a_last_model_that_was_never_examined_is_lost():
+    clock = FakeClock()
+    learner = Oracle(fitting=lambda rows: clock.advance(7))
+
+    classifier = fitted(learner, Scripted((range(10), range(500, 510)), (range(20),)), clock=clock)
+
+    assert [finished.estimate is None for finished in classifier.history_] == [False, True]
+    assert classifier.lost_seconds_ == 7
+
+
+def test_an_interrupt_loses_the_round_under_way():
+    clock = FakeClock()
+
+    def interrupt(rows):
+        clock.advance(3)
+        if rows > 10:
+            raise KeyboardInterrupt
+
+    rounds = [(range(10), range(500, 510)), (range(20), range(510, 530))]
+
+    classifier = fitted(Oracle(fitting=interrupt), Scripted(*rounds), clock=clock)
+
+    assert classifier.lost_seconds_ == 3

@@ -246,7 +246,13 @@ def test_files_of_other_formats_are_refused(path, tmp_path):
     ]
     + [
         json.dumps({**json.loads(CARD.to_json()), "training": {**json.loads(CARD.to_json())["training"], **wrong}})
-        for wrong in ({"rows_taught": "1"}, {"estimate": "good"}, {"estimate": {"value": 1}}, {"rounds": None})
+        for wrong in (
+            {"rows_taught": "1"},
+            {"lost_seconds": "1"},
+            {"estimate": "good"},
+            {"estimate": {"value": 1}},
+            {"rounds": None},
+        )
     ]
     + [json.dumps({**json.loads(CARD.to_json()), "classes": [["a"]], "features": "3"})],
 )

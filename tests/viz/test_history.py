@@ -72,6 +72,16 @@ def test_the_memory_of_each_round_is_in_the_table_if_it_is_known():
     assert (one[head.index("memory")], other[head.index("memory")]) == ("", "123 MB")
 
 
+def test_plans_are_in_the_table_if_there_are_any():
+    planned = a_round(2, predicted_estimate=0.71, predicted_setup=0.25, seconds_setup=0.375)
+
+    head, _, row = TableCells(History([a_round(1), planned])._repr_html_()).rows
+
+    columns = ("expected score", "set-up", "predicted set-up")
+    assert [row[head.index(name)] for name in columns] == ["0.7100", "0.38", "0.25"]
+    assert not set(columns) & set(TableCells(a_history()._repr_html_()).rows[0])
+
+
 @pytest.mark.parametrize(
     ("rounds", "caption"),
     [

@@ -44,6 +44,8 @@ def page_of(fit, folder):
         ({"estimate": None, "taught": (900, 100)}, "Accuracy not known: the model was trained on every row"),
         ({"used": 9.0}, "The time limit was kept: 9.00 s of 10 s."),
         ({"used": 10.5}, "The time limit of 10 s was missed by 0.50 s: the fit took 10.50 s."),
+        ({"lost": 2.5}, "9.00 s of 10 s. Fits that left no model took 2.50 s."),
+        ({"used": 10.5, "lost": 2.5}, "the fit took 10.50 s. Fits that left no model took 2.50 s."),
         ({"time_limit": "1m"}, "The time limit was kept: 9.00 s of 60 s."),
         ({}, "The returned model, from round 3, was trained on 400 of 1,000 rows. There were 3 rounds;"),
         ({"rounds": [a_round(1)]}, "There was 1 round; the fit ended because the time was up"),
@@ -251,6 +253,29 @@ def test_pyplot_and_the_users_matplotlib_settings_are_neither_used_nor_changed(t
 
     date = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC")
     assert date.sub("", usual) == date.sub("", changed)
+
+
+def test_plans_and_fits_without_a_model_are_explained(tmp_path):
+    plan = {"predicted_estimate": 0.7, "predicted_setup": 0.2, "seconds_setup": 0.3}
+    planned = page_of(a_fit([a_round(1), a_round(2, **plan)], lost=1.0), tmp_path)
+    plain = page_of(a_fit(), tmp_path)
+
+    texts = (
+        "A square is the score that was expected before the fit.",
+        "A square is the set-up of a fit, the time until its first step.",
+        "The set-up of a fit is the time until its first step.",
+        "A fit without a model was ended by the deadline or the memory limit.",
+        "expected score",
+    )
+    assert [text in planned.text for text in texts] == [True] * 5
+    assert [text in plain.text for text in texts] == [False] * 5
+
+
+def test_an_estimator_that_was_pickled_before_lost_seconds_were_counted_has_a_report(tmp_path):
+    fit = a_fit(used=9.0)
+    del fit.lost_seconds_
+
+    assert "The time limit was kept: 9.00 s of 10 s." in summary_of(page_of(fit, tmp_path))
 
 
 def test_parameters_changed_after_fit_do_not_change_the_report(tmp_path):

@@ -9,6 +9,7 @@ from sklearn.metrics import fbeta_score, make_scorer
 from sklearn.naive_bayes import GaussianNB
 
 from fitwithin import TimeConstrainedClassifier, viz
+from fitwithin.viz._time_spent import seconds_by_activity
 from sample_fits import a_fit, a_round
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -152,6 +153,22 @@ def test_the_score_estimate_is_a_diamond_at_the_time_of_its_model():
     assert "returned: 0.7200" in legend_of(ax)
 
 
+def test_an_expected_score_is_a_hollow_square_joined_to_the_score_that_came():
+    unscored = {"estimate": None, "low": None, "high": None, "examined": 0}
+    fit = a_fit([a_round(1), a_round(2, predicted_estimate=0.72), a_round(3, predicted_estimate=0.8, **unscored)])
+
+    ax = viz.learning_curve(fit, axes())
+
+    assert points(ax, "#a0457e", filled=False) == [(4.0, 0.72), (6.0, 0.8)]
+    assert "expected before the fit" in legend_of(ax)
+    dotted = [line for line in ax.collections if line.get_linestyles()[0][1] is not None]
+    assert dotted[0].get_segments()[0].tolist() == [[4.0, 0.72], [4.0, 0.7]]
+
+
+def test_without_expected_scores_the_learning_curve_mentions_none():
+    assert not any("expected" in entry for entry in legend_of(viz.learning_curve(a_fit(), axes())))
+
+
 def test_scores_that_are_too_high_have_another_colour():
     fit = a_fit([a_round(1), a_round(2), a_round(3, fresh=150)])
 
@@ -214,6 +231,34 @@ def test_the_activities_add_up_to_the_time_used():
     assert [patch.get_x() for patch in ax.patches[1:]] == pytest.approx(np.cumsum(widths)[:-1])
 
 
+def test_the_setup_of_fits_stands_apart():
+    fit = a_fit([a_round(1), a_round(2, seconds_setup=0.75), a_round(3, seconds_setup=0.5)])
+
+    ax = viz.time_spent(fit, axes())
+
+    assert legend_of(ax)[:3] == ["set-up of fits 1.25 s, 14 %", "fit after set-up 1.75 s, 19 %", "predict 0.75 s, 8 %"]
+    assert sum(patch.get_width() for patch in ax.patches) == pytest.approx(9.0)
+    assert ax.patches[1].get_alpha() < ax.patches[0].get_alpha()
+
+
+@pytest.mark.parametrize(("lost", "after_last"), [(2.5, 0.5), (2.9, 0.1), (50, 0)])
+def test_fits_without_a_model_stand_apart(lost, after_last):
+    parts = seconds_by_activity(a_fit(used=9.0, lost=lost))
+
+    assert parts["fits without a model"] == pytest.approx(min(lost, 3.1875))
+    assert parts["after the last round"] == pytest.approx(after_last)
+    assert sum(parts.values()) == pytest.approx(9.0)
+
+
+def test_a_finished_round_without_an_exam_is_not_counted_twice():
+    unexamined = a_round(3, examined=0, fresh=0, estimate=None, low=None, high=None, best=False)
+
+    parts = seconds_by_activity(a_fit([a_round(1), a_round(2), unexamined], used=9.0, lost=1.5))
+
+    assert "fits without a model" not in parts
+    assert parts["fit"] == 3.0
+
+
 def test_rounds_that_took_longer_than_the_fit_leave_no_other_time():
     """A backend with its own clock may count more seconds than passed here."""
     ax = viz.time_spent(a_fit(used=1.0), axes())
@@ -229,6 +274,28 @@ def test_predicted_fit_times_are_drawn_against_actual_ones():
     assert points(ax) == [(0.5, 0.6), (2.0, 1.5)]
     assert texts_in(ax) == ["2", "3"]
     assert (ax.get_xscale(), ax.get_xlim()) == ("log", ax.get_ylim())
+
+
+def test_predicted_setups_are_squares():
+    setup = {"predicted_setup": 0.2, "seconds_setup": 0.3}
+    rounds = [a_round(1, seconds_setup=0.1), a_round(2, predicted_fit=0.5, seconds_fit=0.6, **setup)]
+
+    ax = viz.fit_times(a_fit(rounds), axes())
+
+    assert points(ax, "#0072b2") == [(0.5, 0.6)]
+    assert points(ax, "#b84a00", filled=False) == [(0.2, 0.3)]
+    assert "the set-up of a fit" in legend_of(ax)
+    assert ax.get_xlim()[0] < 0.2
+
+
+@pytest.mark.parametrize("setup_seconds", [0.0, 1e-6])
+def test_a_very_short_setup_does_not_squeeze_the_fits_into_a_corner(setup_seconds):
+    rounds = [a_round(2, predicted_fit=2.0, seconds_fit=3.0, predicted_setup=0.1, seconds_setup=setup_seconds)]
+
+    ax = viz.fit_times(a_fit(rounds), axes())
+
+    assert (ax.get_xscale(), ax.get_xlim()[0]) == ("log", pytest.approx(2 / 45))
+    ax.figure.draw_without_rendering()
 
 
 def test_a_fit_time_of_zero_makes_the_scale_linear():

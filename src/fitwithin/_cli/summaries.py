@@ -88,6 +88,8 @@ def print_training_result(console: Console, card: ModelCard) -> None:
     if training.get("test"):
         lines[f"{card.scoring}, test"] = f"{training['test']['score']:.4f} on {training['test']['rows']:,} rows"
     lines["time used"] = f"{training['time_used']:.1f} of {training['time_limit']:g} s"
+    if training.get("lost_seconds"):
+        lines["without a model"] = f"{training['lost_seconds']:.1f} s in fits that left none"
     if training.get("peak_memory"):
         limit = training.get("memory_limit")
         lines["memory used"] = format_bytes(training["peak_memory"]) + (f" of {format_bytes(limit)}" if limit else "")

@@ -57,11 +57,12 @@ class SessionLog:
         estimate = result.estimate
         score = (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
         LOGGER.info(
-            "Ended after %.1f s (%s): a model of %s rows, %s.",
+            "Ended after %.1f s (%s): a model of %s rows, %s%s.",
             self._budget.elapsed(),
             result.stop_reason,
             f"{result.n_rows:,}",
             _describe_score(*score),
+            f"; {result.seconds_lost:.1f} s went into fits that left no model" if result.seconds_lost else "",
         )
 
 

@@ -148,8 +148,8 @@ class OpenRound:
         return bool(self._fresh)
 
     @property
-    def may_count(self) -> bool:
-        """Whether its model was saved, or compared with the best one."""
+    def was_compared(self) -> bool:
+        """Whether its model was compared with the best one, or saved."""
         return self.saved is not None or self.validation_estimate is not None
 
     def finish(self, estimate: Estimate | None, choose_seconds: float, elapsed: float) -> Round:
@@ -203,7 +203,7 @@ class RoundTracker:
     last_exams : dict of array of int
         The rows of the last exam for each purpose.
     lost_seconds : float
-        Seconds of the rounds that left no model which could be compared.
+        Seconds of the rounds that left no model to compare with the best one.
     """
 
     def __init__(self, n_rows: int, clock: Clock, labels: Labels | None = None) -> None:
@@ -333,16 +333,18 @@ class RoundTracker:
         """End a round, and add it to the history."""
         seconds, self._choose_seconds = self._choose_seconds, 0.0
         self.current = None
-        if not finished.may_count and not finished.is_examined:
-            self.lost_seconds += self._clock() - finished.began_at
         self.history.append(finished.finish(estimate, seconds, elapsed))
         return self.history[-1]
 
     def abandon(self) -> None:
         """Forget the round under way, if there is one, because it cannot be finished."""
-        if self.current is not None and not self.current.may_count:
-            self.lost_seconds += self._clock() - self.current.began_at
+        if self.current is not None and not self.current.was_compared:
+            self.add_lost_round(self.current)
         self.current = None
+
+    def add_lost_round(self, lost: OpenRound) -> None:
+        """Note that this round, which ends now, leaves no model."""
+        self.lost_seconds += self._clock() - lost.began_at
 
     def withdraw_best(self) -> None:
         """Note that the model of the last best round is not the best one after all."""

@@ -196,15 +196,15 @@ class Session:
         refusal: OutOfMemory | None = None
         while True:
             if self._has_no_time_to_choose():
-                return "on_round" if self._finish_round() else "time"
+                return self._finish_last_round("time")
             try:
                 with self._tracker.timing_choice():
                     request = requests.send(answers) if refusal is None else requests.throw(refusal)
             except StopIteration as end:
-                return "on_round" if self._finish_round() else end.value or "all rows"
+                return self._finish_last_round(end.value or "all rows")
             except OutOfTime:
                 # The deck has no time to deal so many rows.
-                return "on_round" if self._finish_round() else "time"
+                return self._finish_last_round("time")
             answers = refusal = None
             rows = self._tracker.check_request(request)
             try:
@@ -351,6 +351,14 @@ class Session:
         ):
             self._save(current, estimate, fresh_estimate)
         return self._close_round(current, estimate, fresh_estimate)
+
+    def _finish_last_round(self, reason: StopReason) -> StopReason:
+        """Note the last round, and return why the session ends; without an exam its model is lost."""
+        last = self._tracker.current
+        stopped = self._finish_round()
+        if not (last is None or last.is_examined or last.saved or self._selector.accepts_every_model):
+            self._tracker.add_lost_round(last)
+        return "on_round" if stopped else reason
 
     def _estimates(self, current: OpenRound) -> tuple[Estimate | None, Estimate | None]:
         """Return the new model's score over all rows of its exams, and over the fresh ones."""

@@ -115,6 +115,7 @@ def _validate_card(card: ModelCard) -> None:
         and all(isinstance(label, str | bool | int | float) for label in card.classes)
         and isinstance(card.features, int)
         and all(isinstance(card.training[name], type_) for name, type_ in _TRAINING_TYPES.items())
+        and isinstance(card.training.get("lost_seconds", 0.0), _NUMBER)
         and all(isinstance(estimate[name], _NUMBER) for name in ("value", "low", "high"))
     )
     if not is_valid:

@@ -59,6 +59,11 @@ def score_name(estimator: FittedEstimator) -> str:
     return str(getattr(scoring, "__name__", scoring))
 
 
+def lost_seconds(estimator: FittedEstimator) -> float:
+    """Return the seconds of fits that left no model; 0 for an estimator that was pickled before they were counted."""
+    return float(getattr(estimator, "lost_seconds_", 0.0))
+
+
 def find_best_round(estimator: FittedEstimator) -> Round | None:
     """Return the round of the returned model, or None if no finished round has it."""
     return next((finished for finished in reversed(estimator.history_) if finished.best), None)

@@ -37,7 +37,7 @@ class History(list[Round]):
         if best is not None:
             caption += f"; the model of round {best} is the best"
         caption += "; times in seconds"
-        return html_table(HISTORY_COLUMNS, shown, caption=caption)
+        return html_table(history_columns(self), shown, caption=caption)
 
 
 def _format_count(value: float) -> str:
@@ -63,8 +63,8 @@ def _format_best(value: float) -> str:
     return "yes" if value else ""
 
 
-HISTORY_COLUMNS: tuple[HtmlColumn[Round], ...] = tuple(
-    HtmlColumn(heading, meaning, attrgetter(field), format_value)
+_COLUMNS: dict[str, HtmlColumn[Round]] = {
+    field: HtmlColumn(heading, meaning, attrgetter(field), format_value)
     for field, heading, meaning, format_value in (
         ("number", "round", "number of the round, from 1", _format_count),
         ("rows", "training rows", "rows that the model was fitted on", _format_count),
@@ -76,6 +76,7 @@ HISTORY_COLUMNS: tuple[HtmlColumn[Round], ...] = tuple(
         ("estimate", "score", "score on the validation rows, or without any on all checked rows", _format_score),
         ("low", "low", "lower end of the score's 95 % interval", _format_score),
         ("high", "high", "upper end of the score's 95 % interval", _format_score),
+        ("predicted_estimate", "expected score", "score that was expected before the fit", _format_score),
         ("best", "best", "whether the model became the best so far", _format_best),
         (
             "elapsed",
@@ -85,14 +86,33 @@ HISTORY_COLUMNS: tuple[HtmlColumn[Round], ...] = tuple(
         ),
         ("seconds_fit", "fit", "seconds to fit the model", _format_seconds),
         ("predicted_fit", "predicted fit", "seconds that the fit was expected to take", _format_seconds),
+        ("seconds_setup", "set-up", "seconds of the fit until its first step, such as binning", _format_seconds),
+        ("predicted_setup", "predicted set-up", "seconds that the set-up was expected to take", _format_seconds),
         ("seconds_exam", "predict", "seconds to predict the checked rows", _format_seconds),
         ("seconds_handover", "transfer", "seconds to bring rows to the learner", _format_seconds),
         ("seconds_choose", "choose rows", "seconds to choose the rows", _format_seconds),
         ("seconds_model", "save model", "seconds to save the model", _format_seconds),
         ("peak_memory", "memory", "most memory of the learner's process and its children", format_bytes),
     )
-)
-"""The columns of the table of rounds."""
+}
+
+
+# Columns that most teachers and learners leave empty.
+_OPTIONAL_COLUMNS = ("predicted_estimate", "seconds_setup", "predicted_setup")
+
+
+def history_columns(rounds: Sequence[Round]) -> list[HtmlColumn[Round]]:
+    """Return the columns of the table of rounds, without the optional ones that no round has a value for.
+
+    Examples
+    --------
+    >>> "set-up" in [column.heading for column in history_columns([])]
+    False
+    """
+    empty = {
+        field for field in _OPTIONAL_COLUMNS if all(_COLUMNS[field].get_value(finished) is None for finished in rounds)
+    }
+    return [column for field, column in _COLUMNS.items() if field not in empty]
 
 
 def first_and_last(rounds: Sequence[Round], n_shown: int) -> tuple[Sequence[Round], int]:

@@ -10,7 +10,7 @@ import numpy as np
 from fitwithin._core.records import Round
 from fitwithin.viz._axes import add_legend_above, get_axes, show_message, visible_time_limit
 from fitwithin.viz._fitted_estimator import FittedEstimator, find_best_round, score_name
-from fitwithin.viz._palette import BLUE, GREEN, GREY, ORANGE
+from fitwithin.viz._palette import BLUE, GREEN, GREY, ORANGE, PINK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,8 @@ def learning_curve(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
 
     A filled point is a model that became the best at that time. A score that is too high, because earlier models
     predicted some of its rows, has another colour. The diamond is `score_estimate_`, which comes from fresh rows only.
-    Models without a score are strokes at the bottom.
+    Models without a score are strokes at the bottom. A hollow square is the score that was expected before the fit,
+    joined to the score that came.
 
     Parameters
     ----------
@@ -55,6 +56,7 @@ def learning_curve(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
     _draw_scores(ax, [one for one in scored if not one.is_flattered], BLUE, f"{name}, 95 % interval", joined=True)
     _draw_scores(ax, [one for one in scored if one.is_flattered], ORANGE, "too high: rows seen before", joined=False)
     ax.plot([], [], "o", color=GREY, label="filled: became the best")
+    _mark_expected_scores(ax, [finished for finished in rounds if finished.predicted_estimate is not None])
     _mark_returned_model(ax, estimator)
     _mark_models_without_score(ax, [finished for finished in rounds if finished.estimate is None])
     limit = visible_time_limit(estimator)
@@ -79,6 +81,16 @@ def _draw_scores(ax: Axes, rounds: Sequence[Round], colour: str, label: str, *, 
     ax.plot(times[best], scores[best], "o", color=colour)
     ax.plot(times[~best], scores[~best], "o", color=colour, markerfacecolor="none")
     ax.plot([], [], "-o" if joined else "o", color=colour, markerfacecolor="none", label=label)
+
+
+def _mark_expected_scores(ax: Axes, rounds: Sequence[Round]) -> None:
+    if not rounds:
+        return
+    # A model without a score becomes NaN, which is not drawn.
+    values = np.array([(one.elapsed, one.predicted_estimate, one.estimate) for one in rounds], float)
+    times, expected, scores = values.T
+    ax.vlines(times, expected, scores, color=PINK, linestyle=":", linewidth=1)
+    ax.plot(times, expected, "s", color=PINK, markerfacecolor="none", markersize=5, label="expected before the fit")
 
 
 def _mark_returned_model(ax: Axes, estimator: FittedEstimator) -> None:

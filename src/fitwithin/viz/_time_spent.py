@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fitwithin.viz._axes import add_legend_above, get_axes, visible_time_limit
-from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted
+from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted, lost_seconds
 from fitwithin.viz._palette import BLUE, BROWN, EDGE, GREEN, GREY, INK, ORANGE, PINK
 
 if TYPE_CHECKING:
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 _ACTIVITY_COLOURS = {
+    "set-up of fits": BLUE,
     "fit": BLUE,
+    "fits without a model": INK,
     "predict": GREEN,
     "transfer": BROWN,
     "choose rows": PINK,
@@ -23,12 +25,17 @@ _ACTIVITY_COLOURS = {
 }
 
 
+# Opacity of the part of fit that is not set-up.
+_STEPS_ALPHA = 0.55
+
+
 def time_spent(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
     """Draw the time of a fit as one bar, and the time limit as a line.
 
-    The activities fit, predict, transfer, choose rows and save model are sums over the finished rounds. Transfer
-    brings rows to the learner and includes the start of its process. After the last round the deadline may have cut
-    off another fit, and the best model was loaded. The rest, such as checks of the input, is other.
+    The activities fit, predict, transfer, choose rows and save model are sums over the finished rounds. The set-up of
+    the fits, where it is known, stands apart: the seconds until their first step. Transfer brings rows to the learner
+    and includes the start of its process. Fits without a model were ended by the deadline or the memory limit. After
+    the last round the best model was loaded. The rest, such as checks of the input, is other.
 
     Parameters
     ----------
@@ -55,10 +62,13 @@ def time_spent(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
     """
     ax = get_axes(estimator, ax, (6.4, 2.2))
     start = 0.0
-    for activity, seconds in seconds_by_activity(estimator).items():
+    parts = seconds_by_activity(estimator)
+    has_setup = "set-up of fits" in parts
+    for activity, seconds in parts.items():
         percent = 100 * seconds / max(estimator.time_used_, 1e-9)
-        label = f"{activity} {seconds:.2f} s, {percent:.0f} %"
-        ax.barh(0, seconds, left=start, color=_ACTIVITY_COLOURS[activity], label=label)
+        name, alpha = ("fit after set-up", _STEPS_ALPHA) if activity == "fit" and has_setup else (activity, 1.0)
+        label = f"{name} {seconds:.2f} s, {percent:.0f} %"
+        ax.barh(0, seconds, left=start, color=_ACTIVITY_COLOURS[activity], alpha=alpha, label=label)
         start += seconds
     limit = visible_time_limit(estimator)
     if limit is not None:
@@ -71,16 +81,35 @@ def time_spent(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
 
 
 def seconds_by_activity(estimator: FittedEstimator) -> dict[str, float]:
-    """Return the seconds of a fit by activity; they add up to `time_used_`."""
+    """Return the seconds of a fit by activity; they add up to `time_used_`.
+
+    The set-up of fits is there if it is known, and fits without a model if there were any.
+    """
     check_fitted(estimator)
     rounds = estimator.history_
-    seconds = {
-        "fit": sum(finished.seconds_fit for finished in rounds),
+    setups = [finished.seconds_setup for finished in rounds if finished.seconds_setup is not None]
+    seconds = {"set-up of fits": sum(setups)} if setups else {}
+    seconds |= {
+        "fit": sum(finished.seconds_fit for finished in rounds) - sum(setups),
         "predict": sum(finished.seconds_exam for finished in rounds),
         "transfer": sum(finished.seconds_handover for finished in rounds),
         "choose rows": sum(finished.seconds_choose for finished in rounds),
         "save model": sum(finished.seconds_model for finished in rounds),
     }
     rest = max(0.0, estimator.time_used_ - sum(seconds.values()))
-    after_last = min(rest, max(0.0, estimator.time_used_ - rounds[-1].elapsed)) if rounds else 0.0
+    without_model = min(rest, _lost_seconds_outside_rounds(estimator))
+    if without_model:
+        seconds["fits without a model"] = without_model
+        rest -= without_model
+    # The deadline ended a fit after the last round, the memory limit maybe one before.
+    after_last = max(0.0, estimator.time_used_ - rounds[-1].elapsed - without_model) if rounds else 0.0
+    after_last = min(rest, after_last)
     return seconds | {"after the last round": after_last, "other": rest - after_last}
+
+
+def _lost_seconds_outside_rounds(estimator: FittedEstimator) -> float:
+    """Return the seconds of fits without a model, except a last round without an exam: other activities count it."""
+    last = [finished for finished in estimator.history_[-1:] if not finished.examined and not finished.best]
+    return max(
+        0.0, lost_seconds(estimator) - sum(finished.seconds_handover + finished.seconds_fit for finished in last)
+    )

@@ -73,7 +73,7 @@ def test_early_stopping_of_lightgbm_uses_the_settings_of_its_callback():
 def test_callbacks_of_lightgbm_see_every_iteration_including_the_last():
     seen = {}
 
-    model = fit_clone(LIGHTGBM, questions(9), callbacks=[record_evaluation(seen)], **VALIDATION)
+    model = fit_clone(LIGHTGBM, questions(10), callbacks=[record_evaluation(seen)], **VALIDATION)
 
     assert len(seen["valid_0"]["binary_logloss"]) == model.booster_.current_iteration() == 8
 

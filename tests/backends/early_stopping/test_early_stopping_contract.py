@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import time
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -215,6 +216,16 @@ def test_a_fit_stops_when_the_time_is_up(case):
 
     assert 1 < count_steps(model) < count_steps(case.plain)
     assert_usable(model, case.y)
+
+
+@EVERY_CASE
+@pytest.mark.parametrize("seconds", [0, 1e6])
+def test_the_setup_is_a_part_of_the_fit(case, seconds):
+    start, stop_signal = time.monotonic(), StopSignal(seconds)
+
+    fit_clone(case.learner, case.y, stop_signal)
+
+    assert 0 <= stop_signal.setup_seconds <= time.monotonic() - start
 
 
 @EVERY_CASE

@@ -169,3 +169,77 @@ def test_the_timer_estimates_skipped_seconds_if_it_knows_the_number_of_steps(max
         clock.advance(1)
 
     assert stop_signal.skipped_seconds == skipped_seconds
+
+
+@given(costs, st.floats(0.1, 10), st.integers(1, 50))
+def test_the_timer_tells_the_setup_from_the_steps(setup, step, n_steps):
+    clock = FakeClock()
+    stop_signal = StopSignal(10**6, clock=clock)
+    timer = StepTimer(stop_signal, n_steps)
+    clock.advance(setup)
+    for _ in range(n_steps):
+        clock.advance(step)
+        timer.finish_step()
+
+    assert stop_signal.setup_seconds == pytest.approx(setup + (step if n_steps == 1 else 0), abs=1e-6)
+
+
+@pytest.mark.parametrize(("seconds", "n_steps"), [(5, 1), (8.5, 1), (12, 2), (1000, 9)])
+def test_a_timer_that_knows_the_beginning_times_the_first_step_too(seconds, n_steps):
+    clock = FakeClock()
+    stop_signal = StopSignal(seconds, clock=clock)
+    timer = StepTimer(stop_signal, 9)
+    clock.advance(4)
+    timer.begin_steps()
+    done = 0
+    while done < 9:
+        clock.advance(3)
+        done += 1
+        if not timer.finish_step():
+            break
+
+    assert done == n_steps
+    assert stop_signal.setup_seconds == 4
+    assert stop_signal.skipped_seconds == 3 * (9 - n_steps)
+
+
+def test_a_first_step_shorter_than_the_others_leaves_no_setup():
+    clock = FakeClock()
+    stop_signal = StopSignal(100, clock=clock)
+    timer = StepTimer(stop_signal)
+    for step_seconds in (1, 2, 3):
+        clock.advance(step_seconds)
+        timer.finish_step()
+
+    assert stop_signal.setup_seconds == 0
+
+
+def test_the_timer_keeps_a_setup_that_is_known():
+    clock = FakeClock()
+    stop_signal = StopSignal(100, clock=clock)
+    timer = StepTimer(stop_signal)
+    clock.advance(1)
+    stop_signal.finish_setup()
+    for _ in range(3):
+        clock.advance(4)
+        timer.finish_step()
+
+    assert stop_signal.setup_seconds == 1
+
+
+@given(costs, st.floats(0.1, 10), st.integers(3, 300))
+def test_the_setup_of_several_calls_is_that_of_the_first(setup, step, max_steps):
+    learner = TimedLearner(setup, step, seconds=10**6)
+    learner.clock.advance(7)
+
+    advance_until(learner.stop_signal, max_steps, learner.advance_to)
+
+    assert learner.stop_signal.setup_seconds == pytest.approx(7 + setup, abs=1e-6)
+
+
+def test_a_single_call_counts_as_setup():
+    learner = TimedLearner(setup=5, step=1, seconds=0)
+
+    advance_until(learner.stop_signal, 100, learner.advance_to, first_steps=4)
+
+    assert learner.stop_signal.setup_seconds == 9

@@ -67,3 +67,41 @@ def test_a_loop_that_breaks_by_itself_skips_nothing():
 
 def test_zero_steps_yield_nothing():
     assert take_steps(10, max_steps=0) == (0, 0)
+
+
+def test_the_time_before_the_first_step_is_setup():
+    clock = FakeClock()
+    stop_signal = StopSignal(10, clock=clock)
+    clock.advance(3)
+    for _ in stop_signal.steps(4):
+        clock.advance(1)
+
+    assert stop_signal.setup_seconds == 3
+
+
+def test_setup_is_counted_from_the_beginning_of_the_fit():
+    clock = FakeClock()
+    stop_signal = StopSignal(10, clock=clock)
+    clock.advance(3)
+    stop_signal.begin_fit()
+    clock.advance(1)
+    stop_signal.finish_setup()
+
+    assert stop_signal.setup_seconds == 1
+    assert stop_signal.seconds_left() == 6
+
+
+@pytest.mark.parametrize(("seconds_left", "setup_seconds"), [(7.5, 2.5), (10, 0), (12, 0)])
+def test_setup_that_ended_before_is_told_by_the_seconds_left_then(seconds_left, setup_seconds):
+    stop_signal = StopSignal(10, clock=FakeClock())
+
+    stop_signal.finish_setup(seconds_left)
+
+    assert stop_signal.setup_seconds == setup_seconds
+
+
+def test_without_steps_the_setup_is_unknown():
+    stop_signal = StopSignal(10)
+    stop_signal.is_set()
+
+    assert stop_signal.setup_seconds is None

@@ -39,6 +39,10 @@ def fit_lightgbm(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: 
     timer = StepTimer(stop_signal, learner.get_params()["n_estimators"])
     find_best_iteration: Any = None
 
+    def begin_steps(env: Any) -> None:
+        if env.iteration == env.begin_iteration:
+            timer.begin_steps()
+
     def stop_in_time(env: Any) -> None:
         nonlocal find_best_iteration
         if env.iteration == env.begin_iteration:
@@ -49,8 +53,10 @@ def fit_lightgbm(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: 
         if is_last:
             raise EarlyStopException(env.iteration, env.evaluation_result_list or [])
 
-    stop_in_time.order = _LIGHTGBM_CALLBACK_ORDER  # type: ignore[attr-defined]  # LightGBM reads it from the function
-    learner.fit(X, y, callbacks=[*callbacks, stop_in_time], **others)
+    # LightGBM reads these from the functions.
+    begin_steps.before_iteration = True  # type: ignore[attr-defined]
+    stop_in_time.order = _LIGHTGBM_CALLBACK_ORDER  # type: ignore[attr-defined]
+    learner.fit(X, y, callbacks=[*callbacks, begin_steps, stop_in_time], **others)
 
 
 def _make_best_iteration_callback(env: Any, callbacks: Sequence[Any]) -> Any:
@@ -89,7 +95,7 @@ def fit_xgboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: M
         def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             had_started, self.has_started = self.has_started, True
             if not had_started:
-                stop_signal.finish_setup()
+                timer.begin_steps()
             return had_started and not timer.finish_step()
 
     with preserve_attributes(learner, "callbacks"):
@@ -150,7 +156,8 @@ def fit_hist_gradient_boosting(
     def should_stop(scores: Any) -> bool:
         if len(scores) == 1:
             # The score before the first iteration.
-            stop_signal.finish_setup()
+            timer.begin_steps()
+            return False
         learner_stops = uses_early_stopping and bool(own_should_stop(scores))
         return learner_stops or not timer.finish_step()
 

@@ -209,7 +209,6 @@ class _StopLbfgs:
     """A scikit-learn callback that ends L-BFGS between two iterations."""
 
     def __init__(self, stop_signal: StopSignal, max_iterations: int) -> None:
-        self._stop_signal = stop_signal
         self._timer = StepTimer(stop_signal, 0 if stop_signal.is_measurement else max_iterations)
         self.was_stopped = False
 
@@ -223,7 +222,7 @@ class _StopLbfgs:
         """Stop before any iteration but the first; scikit-learn 1.9 passes `StopIteration` on to scipy."""
         is_iteration = context.max_subtasks == 0
         if is_iteration and context.task_id == 0:
-            self._stop_signal.finish_setup()
+            self._timer.begin_steps()
         if is_iteration and context.task_id > 0 and not self._timer.finish_step():
             self.was_stopped = True
             raise StopIteration

@@ -23,8 +23,9 @@ UNLIMITED = 1 << 62
 class StepTimer:
     """Decides after each step whether there is time for another one, as long as the last.
 
-    The first step is not timed, because the setup of the fit counts towards it. The setup is what the first step took
-    longer than the mean of the later ones, unless the fit called `StopSignal.finish_setup` itself.
+    A fit that knows when its first step begins calls `begin_steps`. Otherwise the first step is not timed, because the
+    setup of the fit counts towards it: the setup is then what the first step took longer than the mean of the later
+    ones, unless the fit called `StopSignal.finish_setup` itself.
 
     Parameters
     ----------
@@ -50,25 +51,31 @@ class StepTimer:
         self._stop_signal = stop_signal
         self._max_steps = max_steps
         self._n_steps = 0
-        self._estimates_setup = True
-        self._left_after_first = 0.0
+        self._n_timed_steps = 0
+        self._estimates_setup = False
+        self._left_at_start: float | None = None
         self._left_before = 0.0
+
+    def begin_steps(self) -> None:
+        """Note that the setup is over; call it before the first step."""
+        self._left_at_start = self._left_before = self._stop_signal.seconds_left()
+        self._stop_signal.finish_setup(self._left_at_start)
 
     def finish_step(self) -> bool:
         """Return whether another step would end in time; call it once after every step."""
         left = self._stop_signal.seconds_left()
-        if self._n_steps == 0:
-            last_step_seconds, self._left_after_first = 0.0, left
+        if self._left_at_start is None:
+            self._left_at_start = self._left_before = left
             self._estimates_setup = self._stop_signal.setup_seconds is None
         else:
-            last_step_seconds = self._left_before - left
-        self._left_before = left
+            self._n_timed_steps += 1
+        last_step_seconds, self._left_before = self._left_before - left, left
         self._n_steps += 1
-        mean_step_seconds = (self._left_after_first - left) / max(1, self._n_steps - 1)
+        mean_step_seconds = (self._left_at_start - left) / max(1, self._n_timed_steps)
         if self._estimates_setup:
-            self._stop_signal.finish_setup(self._left_after_first + mean_step_seconds)
+            self._stop_signal.finish_setup(self._left_at_start + mean_step_seconds)
         has_time = left > last_step_seconds or self._n_steps < self._stop_signal.min_steps
-        if not has_time and self._n_steps > 1:
+        if not has_time:
             self._stop_signal.skipped_seconds = max(0, self._max_steps - self._n_steps) * mean_step_seconds
         return has_time
 

@@ -71,12 +71,14 @@ def _select_pictures(estimator: FittedEstimator) -> Iterator[ReportPicture]:
     if hasattr(estimator, "class_count_taught_"):
         yield _CLASSES_TAUGHT
     if any(finished.predicted_fit is not None for finished in rounds):
-        yield _FIT_TIMES
+        yield _fit_times_picture(estimator)
     if any(finished.peak_memory is not None for finished in rounds):
         yield _MEMORY_USED
 
 
 def _learning_curve_picture(estimator: FittedEstimator) -> ReportPicture:
+    has_expected = any(finished.predicted_estimate is not None for finished in estimator.history_)
+    expected = " A square is the score that was expected before the fit." if has_expected else ""
     scores = [finished.estimate for finished in estimator.history_ if finished.estimate is not None]
     diamond = " The diamond is the estimate at the top of this page." if estimator.score_estimate_ is not None else ""
     return ReportPicture(
@@ -84,19 +86,25 @@ def _learning_curve_picture(estimator: FittedEstimator) -> ReportPicture:
         3.6,
         "Score over time",
         "Each point is a model's score with its 95 % interval, at the time it was known. "
-        f"A filled point is a model that became the best.{diamond}",
+        f"A filled point is a model that became the best.{expected}{diamond}",
         f"{score_name(estimator)} over time, from {scores[0]:.4f} to {scores[-1]:.4f}",
     )
 
 
+_SETUP_CAPTION = "The set-up of a fit is the time until its first step. "
+_WITHOUT_MODEL_CAPTION = "A fit without a model was ended by the deadline or the memory limit. "
+
+
 def _time_spent_picture(estimator: FittedEstimator) -> ReportPicture:
-    activity, seconds = max(seconds_by_activity(estimator).items(), key=lambda item: item[1])
+    parts = seconds_by_activity(estimator)
+    activity, seconds = max(parts.items(), key=lambda item: item[1])
     return ReportPicture(
         viz.time_spent,
         2.6,
         "Where the time went",
-        "Transfer includes the start of the learner's process. After the last round the deadline may have cut off "
-        "another fit, and the best model was loaded.",
+        f"{_SETUP_CAPTION if 'set-up of fits' in parts else ''}Transfer includes the start of the learner's process. "
+        f"{_WITHOUT_MODEL_CAPTION if 'fits without a model' in parts else ''}After the last round the best model was "
+        "loaded.",
         f"One bar; the largest part is {activity} with {seconds:.2f} s of {estimator.time_used_:.2f} s",
     )
 
@@ -121,13 +129,18 @@ _CLASSES_TAUGHT = ReportPicture(
 )
 
 
-_FIT_TIMES = ReportPicture(
-    viz.fit_times,
-    3.6,
-    "Predicted and actual fit time",
-    "Below the line a fit was faster than predicted from the fits before it.",
-    "Actual against predicted seconds of the fits",
-)
+def _fit_times_picture(estimator: FittedEstimator) -> ReportPicture:
+    has_setup = any(
+        finished.predicted_setup is not None and finished.seconds_setup is not None for finished in estimator.history_
+    )
+    return ReportPicture(
+        viz.fit_times,
+        3.6,
+        "Predicted and actual fit time",
+        "Below the line a fit was faster than predicted from the fits before it."
+        + (" A square is the set-up of a fit, the time until its first step." if has_setup else ""),
+        "Actual against predicted seconds of the fits",
+    )
 
 
 _MEMORY_USED = ReportPicture(

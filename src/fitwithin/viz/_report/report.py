@@ -10,7 +10,7 @@ from typing import Any
 from fitwithin._core.environment import Environment
 from fitwithin._core.records import Round
 from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted
-from fitwithin.viz._history import HISTORY_COLUMNS, first_and_last
+from fitwithin.viz._history import first_and_last, history_columns
 from fitwithin.viz._html import SORT_SCRIPT, PageSection, html_table, make_scrollable, render_html_page, save_page
 from fitwithin.viz._report.pictures import PICTURES_CSS, render_pictures
 from fitwithin.viz._report.summary import (
@@ -113,7 +113,7 @@ def _rounds_section(history: Sequence[Round]) -> PageSection:
     shown, n_omitted = first_and_last(history, _MAX_ROUNDS_IN_REPORT)
     if n_omitted:
         introduction += f" The table omits {n_omitted:,} of {len(history):,} rounds, in the middle."
-    table = make_scrollable(html_table(HISTORY_COLUMNS, shown, sortable=True), "Rounds")
+    table = make_scrollable(html_table(history_columns(history), shown, sortable=True), "Rounds")
     return PageSection("Rounds", introduction, table + _score_note(history))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from fitwithin._core.environment import Environment, library_versions
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin.viz._fitted_estimator import FittedEstimator, find_best_round, score_name
+from fitwithin.viz._fitted_estimator import FittedEstimator, find_best_round, lost_seconds, score_name
 from fitwithin.viz._html import escape_text, make_scrollable
 
 _STOP_REASONS = {
@@ -43,9 +43,13 @@ def _describe_score(estimator: FittedEstimator) -> str:
 
 def _describe_time(estimator: FittedEstimator) -> str:
     limit, used = estimator.time_limit_, estimator.time_used_
+    lost = lost_seconds(estimator)
+    without_model = f" Fits that left no model took {lost:.2f} s." if lost else ""
     if used <= limit:
-        return f"The time limit was kept: {used:.2f} s of {limit:g} s."
-    return f"The time limit of {limit:g} s was missed by {used - limit:.2f} s: the fit took {used:.2f} s."
+        return f"The time limit was kept: {used:.2f} s of {limit:g} s.{without_model}"
+    return (
+        f"The time limit of {limit:g} s was missed by {used - limit:.2f} s: the fit took {used:.2f} s.{without_model}"
+    )
 
 
 def _describe_memory(estimator: FittedEstimator) -> str:

@@ -1,0 +1,47 @@
+"""The summary of a training on the console."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from fitwithin._cli.summaries import print_training_result
+from fitwithin._tabular.model_card import ModelCard
+
+TRAINING = {
+    "rows": 100,
+    "rows_taught": 50,
+    "rounds": [],
+    "estimate": None,
+    "time_used": 9.9,
+    "time_limit": 10,
+    "stop_reason": "time",
+}
+
+
+def summary_of(**training):
+    card = ModelCard(
+        task="classification",
+        target="y",
+        target_type="string",
+        classes=["a", "b"],
+        columns=(),
+        features=3,
+        learner="lightgbm",
+        encoding="numbers",
+        teacher="auto",
+        scoring="accuracy",
+        training=TRAINING | training,
+    )
+    output = io.StringIO()
+    print_training_result(Console(file=output, width=100), card)
+    return output.getvalue()
+
+
+def test_the_seconds_of_fits_without_a_model_are_shown():
+    assert "4.3 s in fits that left none" in summary_of(lost_seconds=4.26)
+
+
+@pytest.mark.parametrize("training", [{}, {"lost_seconds": 0.0}])
+def test_without_such_fits_nothing_is_said_about_them(training):
+    assert "without a model" not in summary_of(**training)
