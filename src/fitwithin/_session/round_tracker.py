@@ -38,7 +38,7 @@ class OpenRound:
     class_counts : array of int or None
         The same by class; None without classes.
     has_every_row : bool
-        Whether these are all rows of the pool.
+        Whether these are all rows of the pool that may be trained on.
     predicted_fit : float or None
         Expected seconds of the fit.
     validation_estimate : Estimate or None
@@ -55,6 +55,8 @@ class OpenRound:
         The row numbers of its lesson; None if its model continued with the one before.
     was_cut_short : bool
         Whether the fit was stopped early.
+    is_compared : bool
+        Whether there was an exam that the choice of the best model may look at.
     """
 
     number: int
@@ -71,6 +73,7 @@ class OpenRound:
     saved_at: float | None = None
     lesson: Rows | None = None
     was_cut_short: bool = False
+    is_compared: bool = False
     validation_rows: int = 0
     handover_seconds: float = 0.0
     fit_seconds: float = 0.0
@@ -91,6 +94,7 @@ class OpenRound:
         self.exam_seconds += report.exam_seconds
         self._add_peak(report.peak_memory)
         self.validation_rows += len(fresh) if purpose == "validation" else 0
+        self.is_compared |= purpose != "holdout"
         self._fresh.append(fresh)
         self.estimates = None
 
@@ -148,6 +152,9 @@ class RoundTracker:
         Times the teacher's choice of rows.
     labels : Labels or None
         The class of each row, if the rows have classes.
+    n_train_rows : int, optional
+        Rows that may be trained on, if validation and holdout rows were chosen beforehand. Then only the holdout rows
+        are fresh: others may be much like training rows. By default every row may be trained on.
 
     Attributes
     ----------
@@ -161,9 +168,12 @@ class RoundTracker:
         The rows of the last exam for each purpose.
     """
 
-    def __init__(self, n_rows: int, clock: Clock, labels: Labels | None = None) -> None:
+    def __init__(
+        self, n_rows: int, clock: Clock, labels: Labels | None = None, n_train_rows: int | None = None
+    ) -> None:
         self._clock = clock
         self._labels = labels
+        self._n_train_rows = n_rows if n_train_rows is None else n_train_rows
         self._marks = np.zeros(n_rows, dtype=np.uint8)
         self._choose_seconds = 0.0
         self._mistakes: list[Rows] = []
@@ -243,7 +253,7 @@ class RoundTracker:
             new_mistakes=self._count_mistakes(new),
             n_rows_trained=n_rows_trained,
             class_counts=self._count_classes(added, before),
-            has_every_row=n_rows_trained >= len(self._marks) and (continues or self._covers_pool(rows)),
+            has_every_row=n_rows_trained >= self._n_train_rows and (continues or self._covers_pool(rows)),
             predicted_fit=predicted_fit,
             lesson=None if continues else rows,
         )
@@ -270,11 +280,12 @@ class RoundTracker:
     def _covers_pool(self, rows: Rows) -> bool:
         is_covered = np.zeros(len(self._marks), dtype=np.bool_)
         is_covered[rows] = True
-        return bool(is_covered.all())
+        return int(np.count_nonzero(is_covered)) >= self._n_train_rows
 
     def add_exam(self, rows: Rows, report: ExamReport, purpose: Purpose = "mistakes") -> None:
         """Note an exam; validation rows never count as fresh, holdout rows always do."""
-        fresh = (self._marks[rows] & _SEEN == 0) & (purpose != "validation")
+        may_be_fresh = purpose == "holdout" or (purpose != "validation" and self._n_train_rows == len(self._marks))
+        fresh = (self._marks[rows] & _SEEN == 0) & may_be_fresh
         self.last_exams[purpose] = rows
         if self.current is not None:
             self.current.add_exam(report, fresh, purpose)

@@ -21,6 +21,7 @@ from fitwithin._session.round_tracker import OpenRound, RoundTracker
 from fitwithin._session.selection import Candidate, ModelSelector, find_stored_model
 from fitwithin.backends import Runner
 from fitwithin.teachers import Deck, Requests, Teacher
+from fitwithin.teachers._validation import teach_and_validate
 
 # The session ends when less time is left than this many times the teacher's slowest choice so far: choices grow with
 # their lessons, which at most double or quadruple.
@@ -87,7 +88,7 @@ class Session:
         self.outlook = outlook
         self.listeners = listeners
         self.on_round = on_round
-        self._tracker = RoundTracker(deck.size, budget.clock, labels)
+        self._tracker = RoundTracker(deck.pool_size, budget.clock, labels, deck.size)
         self._selector = ModelSelector(teacher.returns, None if past is None else find_stored_model(past))
         self._continuation = Continuation(past, checkpoint, budget, self._selector, self.state)
         self._continuation.restore(self._tracker, outlook, deck, teacher)
@@ -151,7 +152,7 @@ class Session:
                 self._fit_again(self._continuation.lost)
                 if self._continuation.reason_to_end is not None:
                     return self._continuation.reason_to_end
-            return self._carry_out(self.teacher.teach(self.deck))
+            return self._carry_out(teach_and_validate(self.teacher, self.deck))
         except OutOfTime as error:
             self._status = str(error) or self._status
             reason = "time"
@@ -238,7 +239,7 @@ class Session:
         A model that was not examined yet would be lost, so its first exam is chosen in any case.
         """
         current = self._tracker.current
-        is_waiting_for_exam = current is not None and not current.is_examined and current.saved is None
+        is_waiting_for_exam = current is not None and not current.is_compared and current.saved is None
         return not is_waiting_for_exam and self.budget.remaining() < _CHOICE_FACTOR * self._tracker.slowest_choice
 
     def _may_begin(self, lesson: Lesson, n_rows: int) -> bool:
@@ -300,11 +301,12 @@ class Session:
         if current.saved is None and self._selector.prefers(
             estimate,
             validated=True,
-            has_every_row=current.has_every_row,
             n_rows=current.n_rows_trained,
             same_rows=self._continuation.has_validation_rows(rows),
         ):
-            self._save(current, estimate)
+            # The deadline may come before another exam, and the score on the holdout rows must not be lost.
+            _, fresh_estimate = self._estimates(current) if current.fresh.any() else (None, None)
+            self._save(current, estimate, fresh_estimate)
 
     def _finish_round(self) -> bool:
         """Choose between the new model and the best one, and note the round; True if the user says stop."""

@@ -60,6 +60,7 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """
 
     returns: Returns = "best"
+    validates = True
 
     def __init__(self, *, alpha: float = 0.2, emphasis: Literal["trial"] | bool = "trial") -> None:
         self.alpha = alpha
@@ -361,6 +362,10 @@ class TeachingState:
 
     def __init__(self, deck: Deck, first: FirstSize) -> None:
         self._begin(deck, deck.opening(first))
+        if deck.validation_rows is not None and deck.holdout_rows is not None:
+            self._validation_pool, self._holdout_pool = deck.validation_rows, deck.holdout_rows
+            self.validation_set = self._validation_pool[:_MIN_VALIDATION_ROWS]
+            return
         min_rows = min(_MIN_VALIDATION_ROWS, deck.size // _SMALL_POOL_VALIDATION_ONE_IN)
         self._validation_pool = deck.deal(min(_MAX_VALIDATION_ROWS, max(deck.size // _VALIDATION_ONE_IN, min_rows)))
         self._holdout_pool = deck.deal(len(self._validation_pool))
