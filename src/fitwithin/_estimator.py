@@ -16,7 +16,6 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import (
-    UNUSED,
     MetadataRouter,
     MethodMapping,
     get_routing_for_object,
@@ -123,8 +122,8 @@ class _FitInputs:
 class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Base of classifier and regressor."""
 
-    # The learner asks for weights, or does not.
-    __metadata_request__fit: ClassVar[Mapping[str, Any]] = {"sample_weight": UNUSED}
+    # Weights are for the learner, which asks for them or does not.
+    __metadata_request__fit: ClassVar[Mapping[str, Any]] = {"sample_weight": False}
     _regression: bool
 
     def __init__(
