@@ -24,6 +24,9 @@ _MAX_ROWS = 100_000  # more would hardly change the estimate, and training may n
 _MIN_ROWS = 200  # the standard error of an accuracy is 3.5 % at most
 _SMALL_TABLE_ONE_IN = 10  # rows of X for each one, where `_MIN_ROWS` would be more
 
+MIN_GROUPS = 3
+"""Groups that are needed: for training, validation and holdout."""
+
 # A group with more rows than this many times the validation rows is used for training if there are others.
 _LARGE_GROUP = 2
 
@@ -175,10 +178,10 @@ def hold_out_groups(groups: npt.NDArray[np.integer[Any]], rng: np.random.Generat
     (1, 1)
     """
     sizes = np.bincount(groups)
-    if len(sizes) < 3:
+    if len(sizes) < MIN_GROUPS:
         raise ValueError(
-            f"groups holds {len(sizes)} different {'group' if len(sizes) == 1 else 'groups'}; at least 3 are needed, "
-            "for training, validation and holdout. Leave out groups, or give finer ones."
+            f"groups holds {len(sizes)} different {'group' if len(sizes) == 1 else 'groups'}; at least "
+            f"{MIN_GROUPS} are needed, for training, validation and holdout. Leave out groups, or give finer ones."
         )
     aim = count_held_out_rows(len(groups))
     order = rng.permutation(len(sizes))
