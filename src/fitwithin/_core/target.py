@@ -128,7 +128,9 @@ class Labels:
             _check_label_types(y)
         column = column_or_1d(y, warn=True)
         _check_labels(column)
-        encoded = _encode_integers(column) or np.unique(column, return_inverse=True, return_counts=True)
+        encoded = encode_integers(column, _MAX_LABEL_RANGE) or np.unique(
+            column, return_inverse=True, return_counts=True
+        )
         classes, codes, counts = encoded
         if len(classes) < 2:
             raise ValueError(
@@ -244,12 +246,18 @@ def is_missing(label: Any) -> bool:
     return bool(differs) if isinstance(differs, bool | np.bool_) else np.ndim(label) == 0
 
 
-def _encode_integers(column: Array) -> tuple[Array, Array, Array] | None:
-    """Return classes, codes and counts of integers in a narrow range, in two linear passes; None for other labels."""
+def encode_integers(column: Array, max_range: int) -> tuple[Array, Array, Array] | None:
+    """Return classes, codes and counts of integers in a narrow range, in two linear passes; None for other labels.
+
+    Examples
+    --------
+    >>> encode_integers(np.array([7, 5, 7]), max_range=3)[1]
+    array([1, 0, 1], dtype=uint32)
+    """
     if column.dtype.kind not in "iu" or not len(column):
         return None
     low, high = int(column.min()), int(column.max())
-    if high - low >= _MAX_LABEL_RANGE:
+    if high - low >= max_range:
         return None
     least = column.dtype.type(low)
     offsets = np.subtract(column, least, dtype=np.uint64 if column.dtype.kind == "u" else np.int64) if low else column

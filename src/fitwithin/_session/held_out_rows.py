@@ -10,9 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.records import Rows
-from fitwithin._core.target import Labels, is_missing
+from fitwithin._core.target import Labels, encode_integers, is_missing
 from fitwithin._pools import TablePool
 from fitwithin._session.fingerprint import Fingerprint, describe_rows, hash_column
+
+Codes = npt.NDArray[np.integer[Any]]
+"""The group of each row, as a number from 0 on without gaps."""
 
 Validation = Literal["random", "last"]
 """Which rows of X are kept for validation and holdout."""
@@ -23,6 +26,9 @@ _ROWS_ONE_IN = 20  # rows of X for each validation row
 _MAX_ROWS = 100_000  # more would hardly change the estimate, and training may need them
 _MIN_ROWS = 200  # the standard error of an accuracy is 3.5 % at most
 _SMALL_TABLE_ONE_IN = 10  # rows of X for each one, where `_MIN_ROWS` would be more
+
+# Range of whole numbers up to which groups are counted instead of sorted, for each row.
+_COUNTED_RANGE = 4
 
 MIN_GROUPS = 3
 """Groups that are needed: for training, validation and holdout."""
@@ -106,7 +112,7 @@ class ValidationRows:
     """
 
     validation: Validation
-    groups: npt.NDArray[np.integer[Any]] | None = None
+    groups: Codes | None = None
     table: TablePool | None = None
 
     def hold_out(self, training: TablePool, rng: np.random.Generator) -> HeldOutRows | None:
@@ -160,7 +166,7 @@ def hold_out_last_rows(n_rows: int, rng: np.random.Generator) -> HeldOutRows:
     return HeldOutRows(rng.permutation(last[:count]), rng.permutation(last[count:]))
 
 
-def hold_out_groups(groups: npt.NDArray[np.integer[Any]], rng: np.random.Generator) -> HeldOutRows:
+def hold_out_groups(groups: Codes, rng: np.random.Generator) -> HeldOutRows:
     """Return the rows of random groups.
 
     Parameters
@@ -217,7 +223,7 @@ def hold_out_second_table(n_rows: int, n_more: int, rng: np.random.Generator) ->
     return HeldOutRows(rows[: n_more // 2], rows[n_more // 2 :], can_refit=False)
 
 
-def encode_groups(groups: Any, n_rows: int) -> npt.NDArray[np.intp]:
+def encode_groups(groups: Any, n_rows: int) -> Codes:
     """Return a number from 0 on for the group of each row.
 
     Raises
@@ -241,12 +247,16 @@ def encode_groups(groups: Any, n_rows: int) -> npt.NDArray[np.intp]:
     if len(column) != n_rows:
         raise ValueError(f"groups has {len(column)} entries for {n_rows} rows; it must have one entry for each row.")
     if isinstance(column, np.ndarray) and column.dtype.kind != "O":
-        is_absent = column != column if column.dtype.kind in "fcMm" else np.zeros(0, dtype=np.bool_)
-        _refuse_missing_groups(int(np.count_nonzero(is_absent)))
-        codes: npt.NDArray[np.intp] = np.unique(column, return_inverse=True)[1]
-        return codes
-    _refuse_missing_groups(sum(map(is_missing, column)))
-    return _encode_objects(column)
+        if column.dtype.kind in "fcMm":
+            _refuse_missing_groups(int(np.count_nonzero(column != column)))
+        # Counting takes a tenth of the time of sorting.
+        encoded = encode_integers(column, _COUNTED_RANGE * n_rows) or np.unique(column, return_inverse=True)
+        return encoded[1]
+    codes, labels = _encode_objects(column)
+    _refuse_missing_groups(
+        int(np.count_nonzero(np.isin(codes, [labels[label] for label in labels if is_missing(label)])))
+    )
+    return codes
 
 
 def count_held_out_rows(n_rows: int) -> int:
@@ -298,13 +308,14 @@ def _refuse_missing_groups(n_missing: int) -> None:
         )
 
 
-def _encode_objects(column: Any) -> npt.NDArray[np.intp]:
-    """Number labels of any types in the order of their first occurrence."""
+def _encode_objects(column: Any) -> tuple[Codes, dict[Hashable, int]]:
+    """Number labels of any types in the order of their first occurrence; return the numbers and those of each label."""
     numbers: dict[Hashable, int] = {}
     try:
-        return np.fromiter((numbers.setdefault(label, len(numbers)) for label in column), np.intp, len(column))
+        codes = np.fromiter((numbers.setdefault(label, len(numbers)) for label in column), np.intp, len(column))
     except TypeError:
         raise TypeError(
             "groups holds entries that are not hashable, such as lists; expected numbers, text or tuples. "
             "Convert the entries, for example to text."
         ) from None
+    return codes, numbers
