@@ -57,6 +57,9 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
     warm_start : bool, default=False
         Whether the next `fit` on the same rows goes on where this one ended, with a new `time_limit`. It never
         returns a model with a lower score on the validation rows. Other rows or another learner begin again.
+    validation : {"random", "last"}, default="random"
+        Which rows of X choose the model and give the estimate: random ones, or the last ones in their order, for data
+        that is ordered in time. `fit` takes `groups`, or other rows as `X_val` and `y_val`, instead.
     random_state : int, RandomState or None, default=None
         Seed of every choice of rows. If it is set, it also sets every `random_state` that the learner leaves at
         None.

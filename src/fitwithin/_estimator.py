@@ -8,15 +8,20 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from rich.console import Console
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    get_routing_for_object,
+    process_routing,
+)
+from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter, validate_data
 
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.cost import CostModel, Outlook
@@ -26,7 +31,15 @@ from fitwithin._core.memory_cost import MemoryModel
 from fitwithin._core.memory_limit import MemoryLimit, parse_memory_limit
 from fitwithin._core.records import OnRound
 from fitwithin._core.target import Array, Labels, Target
-from fitwithin._pools import TablePool, convert_arrow, is_frame, list_column_types, split_fit_params
+from fitwithin._pools import (
+    StackedTable,
+    TablePool,
+    convert_arrow,
+    describe_table,
+    is_frame,
+    list_column_types,
+    split_fit_params,
+)
 from fitwithin._presets import make_preset
 from fitwithin._session.checkpoint import Checkpoint, open_checkpoint
 from fitwithin._session.fingerprint import (
@@ -37,6 +50,13 @@ from fitwithin._session.fingerprint import (
     learner_types,
 )
 from fitwithin._session.fit_state import FitState
+from fitwithin._session.held_out_rows import (
+    HeldOutRows,
+    Validation,
+    ValidationArguments,
+    ValidationRows,
+    encode_groups,
+)
 from fitwithin._session.log import SessionLog
 from fitwithin._session.progress import ProgressDisplay
 from fitwithin._session.result import SessionResult
@@ -74,7 +94,7 @@ class _FitInputs:
     learner : estimator
         A clone of the user's learner, with its random states filled.
     pool : TablePool
-        The training rows.
+        The rows of X and, after them, those of X_val.
     settings : FitSettings
         How to fit and score the learner.
     labels : Labels or None
@@ -83,6 +103,8 @@ class _FitInputs:
         For every choice of rows.
     fingerprint : dict or None
         The rows and the learner, to compare with an earlier fit; None if there is none to compare with.
+    held_out : HeldOutRows or None
+        Validation and holdout rows that the user chose; None if the teacher chooses them.
     """
 
     learner: Any
@@ -91,11 +113,19 @@ class _FitInputs:
     labels: Labels | None
     rng: np.random.Generator
     fingerprint: Fingerprint | None = None
+    held_out: HeldOutRows | None = None
+
+    @property
+    def training_table(self) -> Any:
+        """X, without X_val."""
+        return self.pool.X.first if isinstance(self.pool.X, StackedTable) else self.pool.X
 
 
 class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Base of classifier and regressor."""
 
+    # Weights are for the learner, which asks for them or does not.
+    __metadata_request__fit: ClassVar[Mapping[str, Any]] = {"sample_weight": False}
     _regression: bool
 
     def __init__(
@@ -111,6 +141,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         memory_limit: MemoryLimit | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         warm_start: bool = False,
+        validation: Validation = "random",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator
@@ -123,9 +154,19 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         self.memory_limit = memory_limit
         self.checkpoint = checkpoint
         self.warm_start = warm_start
+        self.validation = validation
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        **params: Any,
+    ) -> Self:
         """Fit the best model that the time limit allows.
 
         Parameters
@@ -136,7 +177,15 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         y : array-like of shape (n_rows,)
             Labels or values to learn.
         sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row, for the learner and for the score.
+            Weight of each row, for the learner and for the score. Rows of X_val have the weight 1.
+        groups : array-like of shape (n_rows,), optional
+            The group of each row: numbers, text or other hashable labels. All rows of a group are training rows,
+            or validation rows, or holdout rows.
+        X_val : array-like, sparse matrix or frame of shape (n_val, n_features), optional
+            Rows to choose the model by, of the type of X; no row of X is kept back then. One half of them, at random,
+            are validation rows, the other half holdout rows. No model is trained on them.
+        y_val : array-like of shape (n_val,), optional
+            Labels or values of X_val.
         **params : dict
             Other arguments of the learner's `fit`, by metadata routing. An array with one entry for each row is
             split with the rows; anything else is passed as it is.
@@ -159,13 +208,15 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         budget = Budget(parse_time_limit(self.time_limit), clock=backend.clock)
         memory_limit = None if self.memory_limit is None else parse_memory_limit(self.memory_limit)
         teacher: Teacher = _resolve("teacher", self.teacher, TEACHERS, "teach")
+        arguments = ValidationArguments(self.validation, groups, X_val, y_val)
         scoring = make_scoring(self.scoring, regression=self._regression, weighted=sample_weight is not None)
         with (
             open_checkpoint(self.checkpoint, budget) as checkpoint,
             backend.open(budget) as runner,
             show_progress(self.progress, budget) as display,
         ):
-            inputs = self._check_inputs(X, y, teacher, scoring, self._route(sample_weight, params), memory_limit)
+            fit_params = self._route(sample_weight, groups, params)
+            inputs = self._check_inputs(X, y, teacher, scoring, fit_params, memory_limit, arguments)
             if memory_limit is not None and not runner.killable:
                 warnings.warn(_UNWATCHED_MEMORY, RuntimeWarning, stacklevel=2)
             past = self._find_past(inputs, checkpoint, budget)
@@ -174,7 +225,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             outlook = _make_outlook(budget, inputs.settings, killable=runner.killable)
             log = SessionLog(budget) if LOGGER.isEnabledFor(logging.INFO) else None
             if log is not None:
-                log.on_start(inputs.learner, len(inputs.pool))
+                log.on_start(inputs.learner, self.n_rows_in_)
             session = Session(
                 teacher,
                 runner,
@@ -222,7 +273,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
 
     def _describe_fit(self, inputs: _FitInputs, budget: Budget) -> dict[str, Any]:
         """Return what a reader of the checkpoint needs in place of the data."""
-        X, labels = inputs.pool.X, inputs.labels
+        X, labels = inputs.training_table, inputs.labels
         return {
             "task": "regression" if self._regression else "classification",
             "classes": [] if labels is None else [_to_json_label(label) for label in labels.classes.tolist()],
@@ -243,6 +294,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         scoring: Scoring,
         params: Mapping[str, Any],
         memory_limit: int | None,
+        arguments: ValidationArguments,
     ) -> _FitInputs:
         learner = self._check_learner()
         validate_teacher(teacher, learner, regression=self._regression)
@@ -261,9 +313,15 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         prevent_log_files(learner)
         # One seed for all models of this fit, so that intervals from resamples do not differ by chance.
         scoring = replace(scoring, seed=int(random.randint(_MAX_SEED)) if seed is None else seed)
-        labels = target if isinstance(target, Labels) else None
         self.n_rows_in_ = len(target.column)
-        pool = TablePool(features, target, row_params)
+        training = TablePool(features, target, row_params)
+        chosen = self._check_validation_rows(arguments, training)
+        pool = training if chosen.table is None else training.add_validation_rows(chosen.table)
+        labels = pool.y if isinstance(pool.y, Labels) else None
+        rng = np.random.default_rng(random.randint(_MAX_SEED))
+        can_go_on = self.checkpoint is not None or self.warm_start
+        # A fit that goes on must hold out the same rows, whatever its random state.
+        held_out = chosen.hold_out(training, np.random.default_rng(0) if can_go_on else rng)
         return _FitInputs(
             learner,
             pool,
@@ -276,9 +334,52 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
                 memory_limit,
             ),
             labels,
-            np.random.default_rng(random.randint(_MAX_SEED)),
-            self._describe_inputs(pool, fit_params) if self.checkpoint is not None or self.warm_start else None,
+            rng,
+            {**self._describe_inputs(training, fit_params), **chosen.describe()} if can_go_on else None,
+            held_out,
         )
+
+    def _check_validation_rows(self, arguments: ValidationArguments, training: TablePool) -> ValidationRows:
+        groups = None if arguments.groups is None else encode_groups(arguments.groups, len(training))
+        table = None
+        if arguments.X_val is not None:
+            target = training.y.read_more(arguments.y_val)
+            table = TablePool(self._check_validation_features(arguments.X_val, training.X), target)
+            if table.X.shape[0] != len(table):
+                raise ValueError(
+                    f"X_val has {table.X.shape[0]} rows and y_val {len(table)}; expected one entry of y_val for each "
+                    "row of X_val."
+                )
+        return ValidationRows(arguments.validation, groups, table)
+
+    def _check_validation_features(self, X_val: Any, X: Any) -> Any:
+        """Return X_val as the learner gets it; raise if its type or its columns are not those of X."""
+        if not is_frame(X_val) and not is_frame(X):
+            X_val = check_array(
+                X_val,
+                ensure_all_finite=False,
+                dtype=None,
+                accept_sparse="csr",
+                ensure_min_samples=0,
+                input_name="X_val",
+            )
+        if describe_table(X_val) != describe_table(X):
+            raise TypeError(
+                f"X_val is {describe_table(X_val)} and X {describe_table(X)}; both must be of one type. Convert X_val."
+            )
+        if X_val.shape[1] != X.shape[1]:
+            raise ValueError(
+                f"X_val has {X_val.shape[1]} features and X has {X.shape[1]}; both must have the same. "
+                "Pass the columns of X, in their order."
+            )
+        if is_frame(X):
+            self._check_features(X_val)
+        elif not np.can_cast(X_val.dtype, X.dtype, "same_kind"):
+            raise TypeError(
+                f"X_val holds values of type {X_val.dtype}, which do not fit into the type of X, {X.dtype}. "
+                "Convert one of them."
+            )
+        return X_val
 
     def _describe_inputs(self, pool: TablePool, fit_params: Mapping[str, Any]) -> Fingerprint:
         return {
@@ -335,10 +436,13 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             self._check_kind(learner)
         return clone(learner, safe=False)
 
-    def _route(self, sample_weight: Any, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _route(self, sample_weight: Any, groups: Any, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of the learner's `fit`."""
         given = dict(params) | ({} if sample_weight is None else {"sample_weight": sample_weight})
         if get_config()["enable_metadata_routing"]:
+            if groups is not None and get_routing_for_object(self._make_learner()).consumes("fit", ["groups"]):
+                # The groups are for this estimator; a learner that asks for them, such as a search, gets them too.
+                given["groups"] = groups
             return dict(process_routing(self, "fit", **given).estimator.fit)
         if params:
             raise ValueError(
@@ -381,9 +485,11 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         return answer
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return where the arguments of `fit` go: to the learner's `fit`."""
-        return MetadataRouter(owner=type(self).__name__).add(
-            estimator=self._make_learner(), method_mapping=MethodMapping().add(caller="fit", callee="fit")
+        """Return where the arguments of `fit` go: groups, X_val and y_val stay here, others go to the learner."""
+        return (
+            MetadataRouter(owner=type(self).__name__)
+            .add_self_request(self)
+            .add(estimator=self._make_learner(), method_mapping=MethodMapping().add(caller="fit", callee="fit"))
         )
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -452,7 +558,10 @@ def _make_outlook(budget: Budget, settings: FitSettings, *, killable: bool) -> O
 def _make_deck(inputs: _FitInputs, outlook: Outlook) -> Deck:
     codes = None if inputs.labels is None else inputs.labels.codes
     min_class_rows = 1 if inputs.settings.scoring.is_accuracy else _MIN_CLASS_ROWS
-    return Deck(len(inputs.pool), inputs.rng, codes, min_class_rows, outlook)
+    deck = Deck(len(inputs.pool), inputs.rng, codes, min_class_rows, outlook)
+    if inputs.held_out is not None:
+        deck.hold_out(inputs.held_out.validation, inputs.held_out.holdout, can_refit=inputs.held_out.can_refit)
+    return deck
 
 
 def _to_json_label(label: Any) -> str | bool | int | float:

@@ -1,4 +1,4 @@
-"""Training rows by number, in arrays, sparse matrices and frames, and the arguments of `fit` that belong to them."""
+"""Rows by number, in arrays, sparse matrices and frames, and the arguments of `fit` that belong to them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class TablePool:
 
     Parameters
     ----------
-    X : array, CSR matrix or frame of n_rows
+    X : array, CSR matrix, frame or StackedTable of n_rows
         Features; never copied as a whole.
     y : Labels or Values
         Target.
@@ -94,10 +94,73 @@ class TablePool:
     def __len__(self) -> int:
         return len(self.y.column)
 
+    def add_validation_rows(self, more: TablePool) -> TablePool:
+        """Return a pool of these rows and, numbered after them, others that no model is trained on.
+
+        They have the weight 1. Other arguments of `fit` are used in training only, so zeros fill their place.
+        """
+        row_params = {
+            name: np.concatenate(
+                [column, np.full((len(more), *column.shape[1:]), name == "sample_weight", column.dtype)]
+            )
+            for name, column in self.row_params.items()
+        }
+        return TablePool(StackedTable(self.X, more.X), self.y.extend(more.y), row_params)
+
     def read(self, rows: Rows) -> LabeledRows:
         """Return a copy of these rows."""
         row_params = {name: column[rows] for name, column in self.row_params.items()}
         return LabeledRows(copy_if_view(take_rows(self.X, rows)), self.y.decode(self.y.column[rows]), row_params)
+
+
+class StackedTable:
+    """Rows of two tables of one type, numbered one table after the other, without a copy of either.
+
+    Parameters
+    ----------
+    first, second : array, CSR matrix or frame
+        Tables with the same columns. Rows of the second array are converted to the type of the first as they are read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = StackedTable(np.zeros((2, 2)), np.ones((3, 2), dtype=np.int8))
+    >>> table.shape
+    (5, 2)
+    >>> table[np.array([4, 0])]
+    array([[1., 1.],
+           [0., 0.]])
+    """
+
+    def __init__(self, first: Any, second: Any) -> None:
+        self.first = first
+        self.second = second
+        self.shape: tuple[int, ...] = (first.shape[0] + second.shape[0], *first.shape[1:])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values in two arrays."""
+        dtype: np.dtype[Any] = self.first.dtype
+        return dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the values in two arrays."""
+        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+
+    def __getitem__(self, rows: Rows) -> Any:
+        n_first = self.first.shape[0]
+        is_second = rows >= n_first
+        if not is_second.any():
+            return take_rows(self.first, rows)
+        second = take_rows(self.second, rows[is_second] - n_first)
+        if not is_frame(self.first):
+            second = second.astype(self.dtype, copy=False)
+        if is_second.all():
+            return second
+        both = concatenate([take_rows(self.first, rows[~is_second]), second])
+        # Back into the order of `rows`, in which rows of the two tables may alternate.
+        return take_rows(both, np.argsort(np.argsort(is_second, kind="stable")))
 
 
 def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -119,8 +182,8 @@ def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, 
 
     Examples
     --------
-    >>> split_fit_params({"groups": ["a", "b"], "verbose": True}, 2)
-    ({'groups': array(['a', 'b'], dtype='<U1')}, {'verbose': True})
+    >>> split_fit_params({"region": ["a", "b"], "verbose": True}, 2)
+    ({'region': array(['a', 'b'], dtype='<U1')}, {'verbose': True})
     """
     row_params: dict[str, Array] = {}
     fit_params: dict[str, Any] = {}
@@ -191,7 +254,9 @@ def list_column_types(X: Any) -> list[tuple[str, str]]:
 
 
 def has_fixed_row_size(X: Any) -> bool:
-    """Return whether X is a NumPy array whose rows all take the same number of bytes."""
+    """Return whether X is a NumPy array, or two of them, whose rows all take the same number of bytes."""
+    if isinstance(X, StackedTable):
+        return has_fixed_row_size(X.first) and has_fixed_row_size(X.second)
     return isinstance(X, np.ndarray) and not X.dtype.hasobject
 
 
@@ -254,6 +319,20 @@ def concatenate(parts: Sequence[Any]) -> Any:
             return type(parts[0])(sparse.vstack(parts, format="csr"))
         case _:
             return np.concatenate(parts)
+
+
+def describe_table(X: Any) -> str:
+    """Return the type of a table in words, to compare the types of two of them.
+
+    Examples
+    --------
+    >>> describe_table(np.zeros((1, 1)))
+    'a NumPy array'
+    """
+    library = _library_of(X)
+    if library in ("array", "sparse"):
+        return {"array": "a NumPy array", "sparse": "a sparse matrix"}[library]
+    return f"a {library} {type(X).__name__}"
 
 
 def _library_of(X: Any) -> str:

@@ -649,3 +649,55 @@ def test_the_types_of_the_labels_are_kept(run):
         predicted = pa.parquet.read_table("predictions.parquet")["prediction"]
         assert predicted.type == kind
         assert np.mean(predicted.to_numpy() == pa.array(frame[target]).cast(kind).to_numpy(zero_copy_only=False)) > 0.9
+
+
+def grouped_people():
+    """Rows of 600 families, whose label depends on the family alone."""
+    rng = np.random.default_rng(0)
+    family = np.repeat(np.arange(600), 5)
+    frame = pd.DataFrame({"income": rng.permutation(600)[family] + 0.01 * rng.normal(size=3000)})
+    frame["family"] = np.array([f"family {number}" for number in range(600)])[family]
+    frame["buys"] = np.where(rng.random(600)[family] > 0.5, "yes", "no")
+    return frame
+
+
+def test_groups_are_kept_together_and_are_no_feature(run):
+    grouped_people().to_parquet("grouped.parquet")
+
+    shown = train(run, "--groups", "family", data="grouped.parquet", learner="random-forest")
+    with_groups = json.loads(
+        train(run, "--groups", "family", "--json", "--force", data="grouped.parquet", learner="random-forest").stdout
+    )
+    without = json.loads(train(run, "--json", "--force", data="grouped.parquet", learner="random-forest").stdout)
+
+    assert shown.exit_code == 0, shown.output
+    assert "Left out: family (it names the groups)" in shown.stdout
+    assert [column["name"] for column in with_groups["columns"]] == ["income"]
+    assert with_groups["training"]["estimate"]["value"] < 0.7 < without["training"]["estimate"]["value"]
+
+
+def test_the_last_rows_can_choose_the_model(run):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=3000)})
+    frame["label"] = np.where((frame["x"] > 0) ^ (np.arange(3000) > 2500), "up", "down")
+    frame.to_csv("ordered.csv", index=False)
+
+    result = train(run, "--validation", "last", "--json", data="ordered.csv", target="label")
+
+    assert json.loads(result.stdout)["training"]["estimate"]["value"] < 0.2
+
+
+def test_wrong_validation_options_are_refused(run):
+    frame = grouped_people()
+    frame["half"] = np.arange(3000) % 2
+    frame["gaps"] = np.where(frame["income"] > 0, frame["income"], np.nan)
+    frame.to_parquet("grouped.parquet")
+
+    assert_refused(train(run, "--validation", "lats", data="grouped.parquet"), "--validation lats", "last")
+    assert_refused(train(run, "--groups", "familly", data="grouped.parquet"), "no column 'familly'", "family")
+    assert_refused(train(run, "--groups", "buys", data="grouped.parquet"), "'buys' is the target and the groups")
+    assert_refused(
+        train(run, "--groups", "family", "--validation", "last", data="grouped.parquet"), "both choose", "Leave out one"
+    )
+    assert_refused(train(run, "--groups", "half", data="grouped.parquet"), "2 different values; at least 3 groups")
+    assert_refused(train(run, "--groups", "gaps", data="grouped.parquet"), "no value in", "every row needs a group")

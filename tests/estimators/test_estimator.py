@@ -48,6 +48,7 @@ def test_the_names_and_defaults_are_the_documented_ones():
         "memory_limit": None,
         "checkpoint": None,
         "warm_start": False,
+        "validation": "random",
         "random_state": None,
     }
 

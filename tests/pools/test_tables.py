@@ -8,8 +8,10 @@ import pytest
 from scipy import sparse
 
 from fitwithin._pools import (
+    StackedTable,
     concatenate,
     convert_arrow,
+    describe_table,
     has_fixed_row_size,
     is_contiguous,
     is_frame,
@@ -99,3 +101,34 @@ def test_frames_and_arrays_with_a_fixed_row_size_are_recognized():
 )
 def test_rows_are_contiguous_if_each_number_is_one_more_than_the_last(rows, expected):
     assert is_contiguous(np.array(rows, dtype=np.int32)) is expected
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_two_tables_are_read_as_one(kind):
+    table = TABLES[kind]
+    stacked = StackedTable(take_part(table, slice(0, 4)), take_part(table, slice(4, 6)))
+
+    for rows in ([0, 3], [5, 4], [5, 0, 4, 3, 0, 5], [1, 2, 5]):
+        assert as_lists(take_rows(stacked, np.array(rows))) == as_lists(take_rows(table, np.array(rows)))
+    assert stacked.shape == (6, table.shape[1])
+
+
+def take_part(table, part):
+    if isinstance(table, pa.Table):
+        return table.slice(part.start, part.stop - part.start)
+    return table.iloc[part] if isinstance(table, pd.DataFrame) else table[part]
+
+
+def test_rows_of_a_second_array_take_the_type_of_the_first():
+    stacked = StackedTable(np.zeros((2, 2), dtype=np.float32), np.ones((2, 2)))
+
+    assert stacked[np.array([2, 3])].dtype == stacked[np.array([0, 3])].dtype == np.float32
+    assert stacked.nbytes == 32
+    assert has_fixed_row_size(stacked)
+    assert not has_fixed_row_size(StackedTable(np.zeros((2, 2)), np.ones((2, 2), dtype=object)))
+
+
+def test_the_type_of_a_table_has_a_name():
+    assert describe_table(NUMBERS) == "a NumPy array"
+    assert describe_table(sparse.csr_matrix(NUMBERS)) == "a sparse matrix"
+    assert describe_table(FRAME) == "a pandas DataFrame"

@@ -368,3 +368,71 @@ def test_a_large_pool_is_dealt_whole_with_time():
     deck = Deck(3_000_000, np.random.default_rng(0), outlook=Outlook(Budget(10, clock=FakeClock())))
 
     assert len(np.unique(deck.deal(3_000_000))) == 3_000_000
+
+
+def a_deck_with_held_out_rows(size, held_out, seed, strata=None):
+    deck = Deck(size, np.random.default_rng(seed), strata)
+    held_out = np.array(sorted(held_out), dtype=int)
+    deck.hold_out(held_out[::2], held_out[1::2])
+    return deck, set(range(size)) - set(held_out.tolist())
+
+
+held_out_rows = st.integers(20, 300).flatmap(
+    lambda size: st.tuples(st.just(size), st.sets(st.integers(0, size - 1), min_size=2, max_size=size // 2))
+)
+
+
+@given(held_out_rows, st.integers(0, 100))
+def test_held_out_rows_are_never_dealt(size_and_rows, seed):
+    size, held_out = size_and_rows
+    deck, others = a_deck_with_held_out_rows(size, held_out, seed)
+
+    opening = deck.opening(5)
+    dealt = deck.deal(size)
+    deck.discard(dealt)
+
+    assert deck.size == len(others) == len(deck.rows)
+    assert deck.pool_size == size
+    assert set(deck.rows.tolist()) == others
+    assert sorted([*opening, *dealt]) == sorted(others)
+    assert deck.left == len(dealt)
+    assert set(deck.deal(size).tolist()) == set(dealt.tolist())
+    assert set(deck.sample(50).tolist()) <= others
+
+
+@pytest.mark.parametrize("at_the_end", [True, False])
+def test_the_opening_has_every_class_of_the_other_rows_in_their_proportions(at_the_end):
+    strata = np.zeros(4000, dtype=np.uint8)
+    strata[:40] = 1  # rare
+    strata[3900:] = 2  # held out
+    held_out = np.arange(3900, 4000) if at_the_end else np.r_[1:2000:20, 3900:4000]
+    deck, others = a_deck_with_held_out_rows(4000, held_out, 0, strata)
+
+    opening = deck.opening(0.05)
+
+    assert set(opening.tolist()) <= others
+    assert len(opening) == round(0.05 * len(others))
+    assert set(strata[opening].tolist()) == {0, 1}
+    assert np.count_nonzero(strata[opening]) == 2
+    assert sorted(deck.opening(1.0)) == sorted(others)
+
+
+def test_a_large_deck_with_held_out_rows_is_sampled_without_a_list_of_all_rows():
+    deck = Deck(4_000_000, np.random.default_rng(0), outlook=Outlook(Budget(10, clock=FakeClock())))
+    deck.hold_out(np.arange(0, 1_000_000, 2), np.arange(1, 1_000_000, 2))
+
+    rows = deck.deal(1000)
+
+    assert deck._shuffled is None
+    assert rows.min() >= 1_000_000
+    assert len(set(rows.tolist())) == 1000
+
+
+def test_taking_held_out_rows_again_changes_nothing():
+    deck, others = a_deck_with_held_out_rows(100, range(90, 100), 0)
+
+    deck.take(deck.validation_rows)
+    deck.take(np.arange(10))
+
+    assert deck.left == 80
+    assert set(deck.deal(100).tolist()) == others - set(range(10))

@@ -102,6 +102,21 @@ MemoryLimitOption = Annotated[
 ]
 
 
+ValidationOption = Annotated[
+    str,
+    typer.Option(
+        metavar="ROWS",
+        help="Rows that choose and score the model: random ones, or the last ones of a file in time order.",
+    ),
+]
+
+
+GroupsOption = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Keep rows with the same value together; the column is no feature then."),
+]
+
+
 StoreByPickleOption = Annotated[
     bool,
     typer.Option(
@@ -132,6 +147,8 @@ def train(
     jobs: JobsOption = -1,
     memory_limit: MemoryLimitOption = None,
     checkpoint: CheckpointOption = None,
+    validation: ValidationOption = "random",
+    groups: GroupsOption = None,
     limit_includes_reading: IncludeReadingOption = False,
     unsafe_pickle: StoreByPickleOption = False,
     force: ForceOption = False,
@@ -171,5 +188,7 @@ def train(
             use_pickle=unsafe_pickle,
             force=force,
             checkpoint=checkpoint,
+            validation=validation,
+            groups=groups,
         )
         run_training(options, as_json=json)

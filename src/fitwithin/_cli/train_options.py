@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from sklearn.metrics import get_scorer_names
 
 from fitwithin._cli.options import make_learner, suggest_name, validate_choice
 from fitwithin._core.exceptions import UserInputError, join_names
+from fitwithin._session.held_out_rows import Validation
 from fitwithin._tabular import TaskType
 from fitwithin._tabular.files import DataFile, open_data_file, validate_output_path
 from fitwithin.teachers._registry import TEACHERS
@@ -45,7 +46,7 @@ class TrainOptions:
     ----------
     data, test, out, report, checkpoint : Path
         Files.
-    target, learner, teacher, scoring, task : str
+    target, learner, teacher, scoring, task, validation, groups : str
         Names.
     seconds : float
         The time limit.
@@ -75,6 +76,8 @@ class TrainOptions:
     use_pickle: bool
     force: bool
     checkpoint: Path | None = None
+    validation: str = "random"
+    groups: str | None = None
 
     def validate(self) -> TrainInputs:
         """Check everything that can be checked without reading the data.
@@ -92,6 +95,11 @@ class TrainOptions:
     def _validate_names(self) -> None:
         validate_choice("--task", self.task, ("auto", "classification", "regression"))
         validate_choice("--teacher", self.teacher, TEACHERS)
+        validate_choice("--validation", self.validation, get_args(Validation))
+        if self.validation == "last" and self.groups is not None:
+            raise UserInputError(
+                "--validation last and --groups both choose the validation rows.", "Leave out one of them."
+            )
         if self.jobs == 0:
             raise UserInputError("--jobs 0 leaves no core for the learner.", "Use a number of cores, or -1 for all.")
         if self.scoring is not None:
@@ -102,6 +110,8 @@ class TrainOptions:
     def _open_inputs(self) -> TrainInputs:
         data = open_data_file(self.data)
         target = _find_target(data, self.target)
+        if self.groups is not None:
+            _validate_groups(data, self.groups, target)
         test = None if self.test is None else open_data_file(self.test)
         if test is not None and target not in test.column_names():
             hint = suggest_name(target, test.column_names(), "Rename it in the file.")
@@ -127,6 +137,16 @@ class TrainOptions:
     def chosen_task(self) -> TaskType | None:
         """The task, unless it is to follow from the data."""
         return None if self.task == "auto" else cast(Literal["classification", "regression"], self.task)
+
+
+def _validate_groups(data: DataFile, groups: str, target: str) -> None:
+    names = [name for name in data.column_names() if name != target]
+    if groups == target:
+        raise UserInputError(f"{groups!r} is the target and the groups.", "Name another column with --groups.")
+    if groups not in names:
+        listed = join_names(names, _MAX_COLUMN_NAMES)
+        hint = suggest_name(groups, names, f"Its other columns: {listed}." if names else "It has no other column.")
+        raise UserInputError(f"{data.path} has no column {groups!r}.", hint)
 
 
 def _find_target(data: DataFile, wanted: str | None) -> str:

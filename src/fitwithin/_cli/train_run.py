@@ -90,7 +90,7 @@ def _prepare_data(options: TrainOptions, inputs: TrainInputs, start: float) -> _
     learner = make_learner(options.learner, regression=target.is_regression, jobs=options.jobs)
     if options.scoring is not None:
         validate_scoring(options.scoring, learner, target)
-    table = make_training_table(chunk, target)
+    table = make_training_table(chunk, target, options.groups)
     encoding = choose_encoding(learner)
     features = encode_features(table, encoding)
     validate_learner(learner, options.teacher, features.X, target)
@@ -129,12 +129,13 @@ def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: flo
         "teacher": options.teacher,
         "scoring": options.scoring,
         "memory_limit": options.memory_limit,
+        "validation": options.validation,
         "random_state": options.seed,
         "checkpoint": _make_checkpoint(options, prepared, scoring),
     }
     # Learners may print, and standard output is for JSON alone.
     with stdout_to_stderr() if as_json else nullcontext():
-        model, caught = fit_model(prepared.learner, prepared.features, target, time_limit=seconds, **settings)
+        model, caught = fit_model(prepared.learner, prepared.features, prepared.table, time_limit=seconds, **settings)
         test_result = _score_test_rows(model, prepared.test_rows, scoring)
     seconds_before_fit = options.seconds - seconds
     return _TrainedModel(model, scoring, test_result, caught, seconds_before_fit + model.time_used_)

@@ -34,6 +34,14 @@ class Target(Protocol):
         """Return a target that decodes alike but has no rows."""
         ...
 
+    def read_more(self, y: Any) -> Target:
+        """Return the target of other rows, encoded alike."""
+        ...
+
+    def extend(self, more: Target) -> Target:
+        """Return the target of these rows and, after them, others that are encoded alike."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Labels:
@@ -76,6 +84,36 @@ class Labels:
         """Return the classes without any rows."""
         return Labels(self.classes, self.codes[:0], np.zeros_like(self.counts))
 
+    def read_more(self, y: Any) -> Labels:
+        """Encode the labels of other rows.
+
+        Raises
+        ------
+        ValueError
+            If there are missing values, or labels that these rows do not have.
+        """
+        if isinstance(y, list | tuple):
+            _check_label_types(y)
+        column = column_or_1d(y, warn=True)
+        _check_labels(column)
+        found, positions, counts = np.unique(column, return_inverse=True, return_counts=True)
+        code_of_label = {label: code for code, label in enumerate(self.classes.tolist())}
+        unknown = [label for label in found.tolist() if label not in code_of_label]
+        if unknown:
+            raise ValueError(
+                f"y_val holds labels that y does not have: {', '.join(map(repr, unknown[:5]))}; no model can learn "
+                f"them. Drop these rows of X_val and y_val, or add rows with these labels to X and y."
+            )
+        codes = np.array([code_of_label[label] for label in found.tolist()], dtype=self.codes.dtype)
+        all_counts = np.zeros_like(self.counts)
+        all_counts[codes] = counts
+        return Labels(self.classes, codes[positions], all_counts)
+
+    def extend(self, more: Target) -> Labels:
+        """Return the labels of these rows and, after them, others with the same classes."""
+        codes = np.concatenate([self.codes, more.column])
+        return Labels(self.classes, codes, np.bincount(codes, minlength=len(self.classes)))
+
     @classmethod
     def encode(cls, y: Any) -> Labels:
         """Encode labels as the user gave them.
@@ -90,7 +128,9 @@ class Labels:
             _check_label_types(y)
         column = column_or_1d(y, warn=True)
         _check_labels(column)
-        encoded = _encode_integers(column) or np.unique(column, return_inverse=True, return_counts=True)
+        encoded = encode_integers(column, _MAX_LABEL_RANGE) or np.unique(
+            column, return_inverse=True, return_counts=True
+        )
         classes, codes, counts = encoded
         if len(classes) < 2:
             raise ValueError(
@@ -142,6 +182,14 @@ class Values:
         """Return no values, with the same type."""
         return Values(self.column[:0])
 
+    def read_more(self, y: Any) -> Values:
+        """Convert the values of other rows."""
+        return Values.read(y)
+
+    def extend(self, more: Target) -> Values:
+        """Return these values and, after them, others."""
+        return Values(np.concatenate([self.column, more.column]))
+
 
 def expand_to_classes(columns: Array, known: Array, classes: Array, absent: float) -> Array:
     """Return one column for each class, where a model has columns for some of the classes only.
@@ -179,7 +227,7 @@ def _check_labels(column: Array) -> None:
 
 def _check_label_types(labels: Iterable[Any]) -> None:
     types = {"str" if isinstance(label, str) else type(label).__name__ for label in labels}
-    if any(_is_missing(label) for label in labels):
+    if any(is_missing(label) for label in labels):
         raise ValueError(
             "Input y contains NaN or None; every row needs a label. "
             "Drop the rows with missing labels, or give them a label of their own."
@@ -191,19 +239,25 @@ def _check_label_types(labels: Iterable[Any]) -> None:
         )
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(label: Any) -> bool:
     """Return whether a label is None, NaN, NaT or NA."""
     differs = label is None or label != label
     # Comparing NA with itself gives NA, which is not a boolean.
     return bool(differs) if isinstance(differs, bool | np.bool_) else np.ndim(label) == 0
 
 
-def _encode_integers(column: Array) -> tuple[Array, Array, Array] | None:
-    """Return classes, codes and counts of integers in a narrow range, in two linear passes; None for other labels."""
+def encode_integers(column: Array, max_range: int) -> tuple[Array, Array, Array] | None:
+    """Return classes, codes and counts of integers in a narrow range, in two linear passes; None for other labels.
+
+    Examples
+    --------
+    >>> encode_integers(np.array([7, 5, 7]), max_range=3)[1]
+    array([1, 0, 1], dtype=uint32)
+    """
     if column.dtype.kind not in "iu" or not len(column):
         return None
     low, high = int(column.min()), int(column.max())
-    if high - low >= _MAX_LABEL_RANGE:
+    if high - low >= max_range:
         return None
     least = column.dtype.type(low)
     offsets = np.subtract(column, least, dtype=np.uint64 if column.dtype.kind == "u" else np.int64) if low else column

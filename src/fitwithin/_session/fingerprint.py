@@ -28,8 +28,8 @@ Fingerprint = Mapping[str, str]
 """What is compared, by a name for users."""
 
 
-def describe_rows(pool: TablePool) -> Fingerprint:
-    """Return the shape, the types and a hash of a sample of the rows.
+def describe_rows(pool: TablePool, suffix: str = "") -> Fingerprint:
+    """Return the shape, the types and a hash of a sample of the rows; `suffix` ends the names of X and y.
 
     Examples
     --------
@@ -40,17 +40,17 @@ def describe_rows(pool: TablePool) -> Fingerprint:
     X, n_rows = pool.X, len(pool)
     sample = pool.read(np.unique(np.linspace(0, n_rows - 1, _SAMPLED_ROWS).astype(np.intp)))
     described = {
-        "rows of X": str(n_rows),
-        "columns of X": str(X.shape[1] if len(X.shape) > 1 else 1),
-        "type of X": _describe_type(X),
-        "values of X": _hash_features(sample),
-        "type of y": str(sample.y.dtype),
-        "values of y": _hash_column(pool.y.decode(_thin_out(pool.y.column))),
+        f"rows of X{suffix}": str(n_rows),
+        f"columns of X{suffix}": str(X.shape[1] if len(X.shape) > 1 else 1),
+        f"type of X{suffix}": _describe_type(X),
+        f"values of X{suffix}": _hash_features(sample),
+        f"type of y{suffix}": str(sample.y.dtype),
+        f"values of y{suffix}": hash_column(pool.y.decode(_thin_out(pool.y.column))),
     }
     if is_frame(X):
-        described["column names of X"] = _shorten(", ".join(name for name, _ in list_column_types(X)))
+        described[f"column names of X{suffix}"] = _shorten(", ".join(name for name, _ in list_column_types(X)))
     for name, column in sorted(pool.row_params.items()):
-        described[name] = _hash_column(_thin_out(column))
+        described[name] = hash_column(_thin_out(column))
     return described
 
 
@@ -120,7 +120,7 @@ def describe_value(value: Any) -> str:
     if value is None or isinstance(value, str | bool | int | float | complex | bytes | np.generic):
         return repr(value)
     if isinstance(value, np.ndarray):
-        return f"array {value.shape} {_hash_column(value.ravel())}"
+        return f"array {value.shape} {hash_column(value.ravel())}"
     if isinstance(value, list | tuple | set | frozenset):
         entries = [describe_value(entry) for entry in value]
         return (
@@ -163,7 +163,8 @@ def _hash_features(sample: LabeledRows) -> str:
     return _hash_columns([X])
 
 
-def _hash_column(column: Array) -> str:
+def hash_column(column: Array) -> str:
+    """Return a hash of the values of a column."""
     return _hash_columns([column])
 
 

@@ -56,7 +56,7 @@ class OpenRound:
     class_counts : array of int or None
         The same by class; None without classes.
     has_every_row : bool
-        Whether these are all rows of the pool.
+        Whether these are all rows of the pool that may be trained on.
     plan : RoundPlan
         What is expected of the round.
     began_at : float
@@ -191,6 +191,9 @@ class RoundTracker:
         Times the teacher's choice of rows.
     labels : Labels or None
         The class of each row, if the rows have classes.
+    n_train_rows : int, optional
+        Rows that may be trained on, if validation and holdout rows were chosen beforehand. Then only the holdout rows
+        are fresh: others may be much like training rows. By default every row may be trained on.
 
     Attributes
     ----------
@@ -206,9 +209,12 @@ class RoundTracker:
         Seconds of the rounds that left no model to compare with the best one.
     """
 
-    def __init__(self, n_rows: int, clock: Clock, labels: Labels | None = None) -> None:
+    def __init__(
+        self, n_rows: int, clock: Clock, labels: Labels | None = None, n_train_rows: int | None = None
+    ) -> None:
         self._clock = clock
         self._labels = labels
+        self._n_train_rows = n_rows if n_train_rows is None else n_train_rows
         self._marks = np.zeros(n_rows, dtype=np.uint8)
         self._choose_seconds = 0.0
         self._mistakes: list[Rows] = []
@@ -289,7 +295,7 @@ class RoundTracker:
             new_mistakes=self._count_mistakes(new),
             n_rows_trained=n_rows_trained,
             class_counts=self._count_classes(added, before),
-            has_every_row=n_rows_trained >= len(self._marks) and (continues or self._covers_pool(rows)),
+            has_every_row=n_rows_trained >= self._n_train_rows and (continues or self._covers_pool(rows)),
             plan=plan,
             began_at=self._clock(),
             lesson=None if continues else rows,
@@ -317,11 +323,12 @@ class RoundTracker:
     def _covers_pool(self, rows: Rows) -> bool:
         is_covered = np.zeros(len(self._marks), dtype=np.bool_)
         is_covered[rows] = True
-        return bool(is_covered.all())
+        return int(np.count_nonzero(is_covered)) >= self._n_train_rows
 
     def add_exam(self, rows: Rows, report: ExamReport, purpose: Purpose = "mistakes") -> None:
         """Note an exam; validation rows never count as fresh, holdout rows always do."""
-        fresh = (self._marks[rows] & _SEEN == 0) & (purpose != "validation")
+        may_be_fresh = purpose == "holdout" or (purpose != "validation" and self._n_train_rows == len(self._marks))
+        fresh = (self._marks[rows] & _SEEN == 0) & may_be_fresh
         self.last_exams[purpose] = rows
         if self.current is not None:
             self.current.add_exam(report, fresh, purpose)

@@ -21,6 +21,7 @@ from fitwithin._session.round_tracker import OpenRound, RoundPlan, RoundTracker
 from fitwithin._session.selection import Candidate, ModelSelector, ValidationExam, find_stored_model
 from fitwithin.backends import Runner, ScoreReport
 from fitwithin.teachers import Deck, Requests, Teacher
+from fitwithin.teachers._validation import teach_and_validate
 
 # The session ends when less time is left than this many times the teacher's slowest choice so far: choices grow with
 # their lessons, which at most double or quadruple.
@@ -87,7 +88,7 @@ class Session:
         self.outlook = outlook
         self.listeners = listeners
         self.on_round = on_round
-        self._tracker = RoundTracker(deck.size, budget.clock, labels)
+        self._tracker = RoundTracker(deck.pool_size, budget.clock, labels, deck.size)
         self._selector = ModelSelector(teacher.returns, None if past is None else find_stored_model(past))
         self._continuation = Continuation(past, checkpoint, budget, self._selector, self.state)
         self._continuation.restore(self._tracker, outlook, deck, teacher)
@@ -151,7 +152,7 @@ class Session:
                 self._fit_again(self._continuation.lost)
                 if self._continuation.reason_to_end is not None:
                     return self._continuation.reason_to_end
-            return self._carry_out(self.teacher.teach(self.deck))
+            return self._carry_out(teach_and_validate(self.teacher, self.deck))
         except OutOfTime as error:
             self._status = str(error) or self._status
             reason = "time"
@@ -323,7 +324,6 @@ class Session:
             estimate,
             validated=True,
             exam=exam,
-            has_every_row=current.has_every_row,
             n_rows=current.n_rows_trained,
             same_rows=self._continuation.has_validation_rows(exam.rows),
         ):

@@ -26,7 +26,7 @@ FEATURE_NAMES_WARNING = "X does not have valid feature names"
 
 
 def fit_model(
-    learner: Any, features: EncodedFeatures, target: TargetColumn, **settings: Any
+    learner: Any, features: EncodedFeatures, table: TrainingTable, **settings: Any
 ) -> tuple[Any, list[warnings.WarningMessage]]:
     """Fit the best model by the deadline, and return it with the warnings that were raised meanwhile.
 
@@ -36,16 +36,17 @@ def fit_model(
         Unfitted.
     features : EncodedFeatures
         The training rows.
-    target : TargetColumn
-        Their target.
+    table : TrainingTable
+        Their target and their groups.
     **settings : dict
         Other parameters of `TimeConstrainedClassifier`, such as `time_limit`.
     """
+    target = table.target
     estimator_class = TimeConstrainedRegressor if target.is_regression else TimeConstrainedClassifier
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", FEATURE_NAMES_WARNING)
-        model = estimator_class(learner, **settings).fit(features.X, target.y)
+        model = estimator_class(learner, **settings).fit(features.X, target.y, groups=table.groups)
     return model, caught
 
 

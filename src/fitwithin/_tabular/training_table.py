@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
-from fitwithin._tabular.columns import ColumnKind, FeatureColumn, select_columns
+from fitwithin._session.held_out_rows import MIN_GROUPS
+from fitwithin._tabular.columns import ColumnKind, FeatureColumn, decode_dictionary, select_columns
 from fitwithin._tabular.files import TableChunk
 from fitwithin._tabular.target_column import TargetColumn
 
@@ -32,12 +33,15 @@ class TrainingTable:
         Columns to train on; empty if the file holds a matrix without column names.
     left_out : dict
         Names of unused columns, with the reason.
+    groups : numpy.ndarray of int, optional
+        The group of each row, if a column names it.
     """
 
     chunk: TableChunk
     target: TargetColumn
     columns: list[FeatureColumn]
     left_out: Mapping[str, str]
+    groups: Array | None = None
 
     @property
     def n_rows(self) -> int:
@@ -58,26 +62,57 @@ class TrainingTable:
         return counts
 
 
-def make_training_table(chunk: TableChunk, target: TargetColumn) -> TrainingTable:
+def make_training_table(chunk: TableChunk, target: TargetColumn, groups: str | None = None) -> TrainingTable:
     """Select the rows and columns of a file to train on.
+
+    Parameters
+    ----------
+    chunk : TableChunk
+        All rows of the file.
+    target : TargetColumn
+        The column to predict.
+    groups : str, optional
+        A column that names the group of each row, and is no feature.
 
     Raises
     ------
     UserInputError
-        If no column is left.
+        If no column is left, or a row has no group.
     """
     chunk = select_rows(chunk, target.has_value)
-    table = chunk.table.drop_columns([target.name])
+    group_codes = None if groups is None else _read_groups(groups, chunk.table[groups])
+    others = {} if groups is None else {groups: "it names the groups"}
+    table = chunk.table.drop_columns([target.name, *others])
     if chunk.matrix is not None:
-        return TrainingTable(chunk, target, [], dict.fromkeys(table.column_names, "not among the features"))
-    columns, left_out = select_columns(table)
+        left_out = {**others, **dict.fromkeys(table.column_names, "not among the features")}
+        return TrainingTable(chunk, target, [], left_out, group_codes)
+    columns, unusable = select_columns(table)
+    left_out = {**others, **unusable}
     if not columns:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in list(left_out.items())[:_MAX_REASONS])
         raise UserInputError(
             f"There is no column other than {target.name!r} to train on{f' ({reasons})' if reasons else ''}.",
             "Is --target the right column?",
         )
-    return TrainingTable(chunk, target, columns, left_out)
+    return TrainingTable(chunk, target, columns, left_out, group_codes)
+
+
+def _read_groups(name: str, values: pa.ChunkedArray) -> Array:
+    """Return a number for the group of each row."""
+    if values.null_count:
+        raise UserInputError(
+            f"The column of groups {name!r} has no value in {values.null_count:,} rows; every row needs a group.",
+            "Fill the gaps, or choose another column with --groups.",
+        )
+    codes: Array = decode_dictionary(values).combine_chunks().dictionary_encode().indices.to_numpy()
+    n_groups = int(codes.max()) + 1
+    if n_groups < MIN_GROUPS:
+        raise UserInputError(
+            f"The column of groups {name!r} has {n_groups} different {'value' if n_groups == 1 else 'values'}; at "
+            f"least {MIN_GROUPS} groups are needed, for training, validation and holdout.",
+            "Choose another column with --groups.",
+        )
+    return codes
 
 
 def select_rows(chunk: TableChunk, mask: Array) -> TableChunk:

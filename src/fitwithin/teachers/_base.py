@@ -35,8 +35,10 @@ class Teacher(Protocol):
 
     Notes
     -----
-    Two more attributes are optional. `needs` holds the names of methods that the learner must have,
+    Three more attributes are optional. `needs` holds the names of methods that the learner must have,
     such as ``("partial_fit",)``. `classes_only` is True for a teacher that cannot be used with a regressor.
+    `validates` is True for a teacher that examines every model on ``deck.validation_rows`` and
+    ``deck.holdout_rows`` itself, where the deck has them. For other teachers the session does so.
     """
 
     returns: Returns

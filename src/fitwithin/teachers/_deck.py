@@ -51,13 +51,19 @@ class Deck:
 
     Attributes
     ----------
+    size : int
+        Rows that can be dealt: those of the pool without the held-out ones. Fractions are fractions of it.
+    pool_size : int
+        Rows of the pool.
     resume_point : ResumePoint or None
         Where an earlier fit on the same rows ended; a teacher may go on from there, or begin again.
     notes : dict
         Small facts that a teacher wants back in the resume point of a later fit: text, numbers and booleans.
     validation_rows, holdout_rows : array of int or None
-        Rows that the user chose for validation and holdout, which the deck never deals; None if a teacher may choose
-        some itself.
+        Rows that the user chose for validation and holdout, in random order; see `hold_out`. None if a teacher may
+        choose some itself.
+    can_refit : bool
+        Whether a last fit of the best model may take them too.
 
     Examples
     --------
@@ -82,12 +88,16 @@ class Deck:
         outlook: Outlook | None = None,
     ) -> None:
         self.size = size
+        self.pool_size = size
         self.outlook = outlook or Outlook()
         self.rng = rng
         self.resume_point: ResumePoint | None = None
         self.notes: dict[str, Any] = {}
         self.validation_rows: Rows | None = None
         self.holdout_rows: Rows | None = None
+        self.can_refit = True
+        # Without held-out rows, and if they are the last ones, the others need no list.
+        self._dealt_rows: Rows | None = None
         self._strata = strata
         self._min_class_rows = min_class_rows
         self._row_dtype: type[np.integer[Any]] = np.int32 if size < 2**31 else np.int64
@@ -102,10 +112,40 @@ class Deck:
         """Number of rows that can still be dealt, including discarded ones."""
         return len(self._top) + self._n_undealt + sum(map(len, self._discarded))
 
+    @property
+    def rows(self) -> Rows:
+        """Every row that can be dealt, in the order of the pool."""
+        return np.arange(self.size, dtype=self._row_dtype) if self._dealt_rows is None else self._dealt_rows
+
+    def hold_out(self, validation_rows: Rows, holdout_rows: Rows, *, can_refit: bool = True) -> None:
+        """Never deal these rows; to be called before anything is dealt.
+
+        Parameters
+        ----------
+        validation_rows, holdout_rows : array of int
+            Rows that choose the model, and rows that estimate its score. A teacher may use the first ones of each,
+            so both are in random order.
+        can_refit : bool, default=True
+            Whether a last fit of the best model may take them too.
+
+        Examples
+        --------
+        >>> deck = Deck(5, np.random.default_rng(0))
+        >>> deck.hold_out(np.array([3]), np.array([1]))
+        >>> deck.size, deck.rows
+        (3, array([0, 2, 4], dtype=int32))
+        """
+        self.validation_rows, self.holdout_rows, self.can_refit = validation_rows, holdout_rows, can_refit
+        self._was_dealt[validation_rows] = True
+        self._was_dealt[holdout_rows] = True
+        self.size = self._n_undealt = self.pool_size - int(np.count_nonzero(self._was_dealt))
+        if self._was_dealt[: self.size].any():
+            self._dealt_rows = np.flatnonzero(~self._was_dealt).astype(self._row_dtype)
+
     def opening(self, first: FirstSize) -> Rows:
         """Deal the rows of a first lesson.
 
-        They have the class proportions of the pool, and hold at least one row of every class.
+        They have the class proportions of the rows that can be dealt, and at least one row of each class among them.
 
         Parameters
         ----------
@@ -124,16 +164,17 @@ class Deck:
             If `first` is neither a positive number of rows nor a fraction in (0, 1].
         """
         count = _opening_size(first, self.size)
-        if self._strata is not None:
+        strata = None if self._strata is None else self._strata[self._dealt_index]
+        if strata is not None:
             min_class_rows = 1 if isinstance(first, Integral) else self._min_class_rows
-            count = max(count, _min_opening_size(_count_rows_by_class(self._strata), min_class_rows))
+            count = max(count, _min_opening_size(_count_rows_by_class(strata), min_class_rows))
         rows: Rows
         if count >= self.size:
-            rows = np.arange(self.size, dtype=self._row_dtype)
-        elif self._strata is None:
+            rows = self.rows
+        elif strata is None:
             rows = self._draw_undealt(count)
         else:
-            rows = _sample_stratified(self._strata, count, self.rng).astype(self._row_dtype)
+            rows = self._find_rows(_sample_stratified(strata, count, self.rng)).astype(self._row_dtype)
         self._mark_dealt(rows)
         return rows
 
@@ -155,10 +196,14 @@ class Deck:
         self._shuffle_discarded()
         return np.concatenate([rows, self.deal(count - len(rows))])
 
+    def sample(self, count: int) -> Rows:
+        """Return `count` random rows with replacement, whether they were dealt or not."""
+        return self._find_rows(self.rng.integers(self.size, size=count))
+
     def take(self, rows: Rows) -> Rows:
         """Take these rows out of the deck before anything was dealt, and return them."""
         self._was_dealt[rows] = True
-        self._n_undealt = self.size - int(np.count_nonzero(self._was_dealt))
+        self._n_undealt = self.pool_size - int(np.count_nonzero(self._was_dealt))
         return rows
 
     def put_back(self, rows: Rows) -> None:
@@ -175,6 +220,15 @@ class Deck:
         is_chosen = np.zeros(len(rows), dtype=np.bool_)
         is_chosen[self.rng.permutation(len(rows))[:count]] = True
         return rows[is_chosen], rows[~is_chosen]
+
+    @property
+    def _dealt_index(self) -> slice | Rows:
+        """Index of the rows that can be dealt into a column of the pool; a slice copies nothing."""
+        return slice(self.size) if self._dealt_rows is None else self._dealt_rows
+
+    def _find_rows(self, numbers: Rows) -> Rows:
+        """Return the rows at these places among the rows that can be dealt."""
+        return numbers if self._dealt_rows is None else self._dealt_rows[numbers]
 
     def _mark_dealt(self, rows: Rows) -> None:
         self._was_dealt[rows] = True
@@ -194,10 +248,10 @@ class Deck:
         if self._shuffled is not None:
             rows, self._shuffled = self._shuffled[:count], self._shuffled[count:]
             return rows
-        rows = _sample_distinct(self.size, 2 * count + 8, self.rng)
+        rows = self._find_rows(_sample_distinct(self.size, 2 * count + 8, self.rng))
         rows = rows[~self._was_dealt[rows]][:count]
         while len(rows) < count:
-            more = _sample_distinct(self.size, 2 * count + 8, self.rng)
+            more = self._find_rows(_sample_distinct(self.size, 2 * count + 8, self.rng))
             rows = drop_repeats(np.concatenate([rows, more[~self._was_dealt[more]]]))[:count]
         return rows.astype(self._row_dtype)
 

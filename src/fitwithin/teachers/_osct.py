@@ -65,15 +65,16 @@ class OSCT(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
 
     def teach(self, deck: Deck) -> Requests:
         """Yield a lesson and an exam on the whole pool in each round."""
-        pool = np.arange(deck.size)
+        pool = deck.rows
+        is_taught = np.zeros(deck.pool_size, dtype=np.bool_)
         log_guess = self._log_guess(deck.size)
         weights = _ExampleWeights(deck.size)
         lesson = deck.opening(self.first)
         while True:
             yield Lesson(lesson)
+            is_taught[lesson] = True
             answers = yield from examine(pool)
-            is_new_mistake = answers.wrong.copy()
-            is_new_mistake[lesson] = False
+            is_new_mistake = answers.wrong & ~is_taught[pool]
             if not is_new_mistake.any():
                 # There is nothing to send, whatever the guess.
                 return "no mistakes"
@@ -82,7 +83,7 @@ class OSCT(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
                 log_guess *= 2
                 weights = _ExampleWeights(deck.size)
                 sent = weights.draw(answers.wrong, is_new_mistake, log_guess, deck.rng)
-            lesson = np.concatenate([lesson, sent.astype(lesson.dtype)])
+            lesson = np.concatenate([lesson, pool[sent]])
 
     def _log_guess(self, size: int) -> float:
         """Return log2 N, since N itself would overflow."""

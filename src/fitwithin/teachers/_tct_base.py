@@ -55,15 +55,11 @@ class TCTBase(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no typ
             yield Lesson(lesson)
             n_new *= 2
             n_mistakes = round(self.alpha * n_new)
-            unbiased = _sample_with_replacement(deck, n_new - n_mistakes)
+            unbiased = deck.sample(n_new - n_mistakes)
             mistakes = yield from _sample_mistakes(deck, n_mistakes)
             if len(mistakes) < n_mistakes:
                 return "no mistakes"
             lesson = np.concatenate([lesson, unbiased, mistakes])
-
-
-def _sample_with_replacement(deck: Deck, count: int) -> Rows:
-    return deck.rng.integers(deck.size, size=count)
 
 
 def _sample_mistakes(deck: Deck, count: int) -> Subgenerator[Rows]:
@@ -71,7 +67,7 @@ def _sample_mistakes(deck: Deck, count: int) -> Subgenerator[Rows]:
     found: Rows = np.zeros(0, dtype=np.intp)
     n_draws = count
     while len(found) < count:
-        answers = yield from examine(_sample_with_replacement(deck, n_draws))
+        answers = yield from examine(deck.sample(n_draws))
         found = np.concatenate([found, answers.rows[answers.wrong]])
         if not answers.mistakes and n_draws >= deck.size:
             break

@@ -18,6 +18,9 @@ AnswerFunction = Callable[[Rows], Mask]
 RecordedRequest = tuple[str, list[int]]
 """The kind of a request, "Lesson" or "Exam", and its rows; at the end the stop reason without rows."""
 
+# Rows of the smallest pool that rows are held out of.
+_MIN_HELD_OUT_POOL = 10
+
 
 def check_teacher(
     teacher: Teacher,
@@ -31,6 +34,8 @@ def check_teacher(
     examines_taught: bool = False,
 ) -> None:
     """Run a teacher to its end, and check that it keeps the contract of `Teacher`.
+
+    It is run again with a deck that holds rows out, which it must neither teach nor search for mistakes.
 
     Parameters
     ----------
@@ -76,6 +81,11 @@ def check_teacher(
         copy = clone(teacher)
         assert copy.get_params() == teacher.get_params(), "A clone must have the same parameters; they differ."
         assert requests == record(copy), "A clone must make the same requests; they differ."
+    if size >= _MIN_HELD_OUT_POOL:
+        deck = Deck(size, np.random.default_rng(seed), strata)
+        rows = np.arange(size)
+        deck.hold_out(rows[rows % 5 == 1], rows[rows % 5 == 3])
+        _record_requests(teacher, deck, answer, max_requests, endless, examines_taught)
 
 
 def _record_requests(
@@ -93,7 +103,8 @@ def _record_requests(
             assert recorded, "A teacher must teach at least once; it yielded nothing."
             _check_stop_reason(end.value)
             return [*recorded, (end.value, [])]
-        _check_request(request, deck.size, None if examines_taught else lesson)
+        _check_request(request, deck.pool_size, None if examines_taught else lesson)
+        _check_held_out(request, deck)
         assert lesson is not None or isinstance(request, Lesson), "A teacher must yield a Lesson before its first Exam."
         recorded.append((type(request).__name__, request.rows.tolist()))
         if isinstance(request, Lesson):
@@ -102,6 +113,18 @@ def _record_requests(
             answers = _make_answers(request, np.asarray(answer(request.rows), dtype=np.bool_))
     assert endless, f"The teacher did not end within {max_requests} requests."
     return recorded
+
+
+def _check_held_out(request: Lesson | Exam, deck: Deck) -> None:
+    if deck.validation_rows is None or deck.holdout_rows is None:
+        return
+    if isinstance(request, Exam) and request.purpose in ("validation", "holdout"):
+        return
+    held_out = np.concatenate([deck.validation_rows, deck.holdout_rows])
+    is_refit = isinstance(request, Lesson) and request.refit
+    assert is_refit or not np.isin(request.rows, held_out).any(), (
+        f"{type(request).__name__} got rows that the deck holds out; take rows that it deals, or deck.rows."
+    )
 
 
 def _make_answers(exam: Exam, wrong: Mask) -> Answers:

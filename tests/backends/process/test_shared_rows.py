@@ -4,12 +4,12 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.target import Labels
-from fitwithin._pools import TablePool
+from fitwithin._pools import StackedTable, TablePool
 from fitwithin.backends._process.mapped_file import MappedFile
 from fitwithin.backends._process.shared_rows import MappedFileRows, RowMap, RowRange, RowReader, share_rows
 from fitwithin.testing import FakeClock
@@ -135,4 +135,73 @@ def test_copying_stops_at_the_deadline():
 
     with pytest.raises(TimeoutError):
         shared.share_exam_rows(np.arange(30))
+    shared.close()
+
+
+def map_rows(path, values):
+    mapped = np.memmap(path, mode="w+", shape=values.shape, dtype=values.dtype)
+    mapped[:] = values
+    mapped.flush()
+    return mapped
+
+
+def stack(first, second):
+    return TablePool(StackedTable(first, second), Labels.encode(np.arange(len(first) + len(second)) % 3))
+
+
+@given(uses)
+def test_rows_of_two_tables_read_back_as_requested(uses):
+    values = np.random.default_rng(0).random((40, 4))
+    pool = stack(values[:25], values[25:].astype(np.float32))
+    shared = RowMap(pool, Budget(60))
+    for is_fit, numbers in uses:
+        rows = np.array(numbers)
+
+        selection = shared.share_training_rows(rows) if is_fit else shared.share_exam_rows(rows)
+
+        check(pool, reader_of(shared), selection, rows)
+    shared.close()
+
+
+@pytest.mark.parametrize("second_is_mapped", [True, False])
+@given(uses=uses)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_second_table_leaves_the_file_of_the_first_where_it_is(second_is_mapped, uses, tmp_path):
+    values = np.random.default_rng(0).random((40, 4))
+    second = values[25:].astype(np.float32)
+    pool = stack(
+        map_rows(tmp_path / "X", values[:25]), map_rows(tmp_path / "V", second) if second_is_mapped else second
+    )
+    shared = share_rows(pool, Budget(60))
+    for is_fit, numbers in uses:
+        rows = np.array(numbers)
+
+        selection = shared.share_training_rows(rows) if is_fit else shared.share_exam_rows(rows)
+
+        check(pool, reader_of(shared), selection, rows)
+        pieces = list(reader_of(shared).read_in_pieces(selection))
+        np.testing.assert_array_equal(np.concatenate([piece.X for piece in pieces]), pool.read(rows).X)
+    assert isinstance(shared, MappedFileRows)
+    assert len(shared.files) == 1 + (not second_is_mapped)
+    shared.close()
+
+
+def test_only_the_used_rows_of_a_second_array_are_copied(tmp_path):
+    pool = stack(map_rows(tmp_path / "X", np.zeros((10, 8))), np.ones((1_000_000, 8)))
+    shared = share_rows(pool, Budget(60))
+
+    shared.share_exam_rows(np.arange(10, 1000))
+
+    assert os.fstat(shared.files[-1].fd).st_blocks * 512 < 200_000
+    shared.close()
+
+
+def test_copying_a_second_array_ends_at_the_deadline(tmp_path):
+    clock = FakeClock()
+    pool = stack(map_rows(tmp_path / "X", np.zeros((10, 8))), np.ones((100, 8)))
+    shared = share_rows(pool, Budget(5, clock=clock))
+    clock.advance(6)
+
+    with pytest.raises(TimeoutError):
+        shared.share_exam_rows(np.arange(50, 60))
     shared.close()

@@ -8,6 +8,7 @@ matrices are appended in blocks. The learner's process maps a `numpy.memmap` its
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -17,7 +18,16 @@ import numpy as np
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Target
-from fitwithin._pools import LabeledRows, Pool, TablePool, concatenate, has_fixed_row_size, is_contiguous, take_rows
+from fitwithin._pools import (
+    LabeledRows,
+    Pool,
+    StackedTable,
+    TablePool,
+    concatenate,
+    has_fixed_row_size,
+    is_contiguous,
+    take_rows,
+)
 from fitwithin.backends._model_runner import rows_per_piece
 from fitwithin.backends._process.mapped_file import MappedFile
 from fitwithin.backends._process.shared_memory import (
@@ -103,12 +113,16 @@ class RowLayout:
         Names of the columns after the target.
     mapped_file : MappedFile or None
         The features' own file, if they have one.
+    second_table : MappedFile, SharedColumn or None
+        The features of a `StackedTable`'s second table, if the first has its own file: another file of its own, or
+        the shared file after those of the columns.
     """
 
     columns: tuple[SharedColumn, ...]
     target: Target
     row_params: tuple[str, ...]
     mapped_file: MappedFile | None = None
+    second_table: MappedFile | SharedColumn | None = None
 
 
 # The parent's side.
@@ -139,27 +153,40 @@ def share_rows(pool: Pool, budget: Budget, folder: str | None = None) -> SharedR
         raise TypeError(
             f"Got a pool of type {type(pool).__name__}; the process backend reads tables only. Use backend='inline'."
         )
-    file = MappedFile.find(pool.X) if has_fixed_row_size(pool.X) else None
-    return RowMap(pool, budget, folder) if file is None else MappedFileRows(pool, file, folder)
+    first = pool.X.first if isinstance(pool.X, StackedTable) else pool.X
+    file = MappedFile.find(first) if has_fixed_row_size(pool.X) else None
+    return RowMap(pool, budget, folder) if file is None else MappedFileRows(pool, file, budget, folder)
 
 
 class MappedFileRows:
-    """Rows of a file that the learner's process maps itself; only the target and the row_params are copied."""
+    """Rows of a file that the learner's process maps itself; only the target and the row_params are copied.
 
-    def __init__(self, pool: TablePool, file: MappedFile, folder: str | None = None) -> None:
+    A second table of the pool is mapped too if it has a file; otherwise its rows are copied as they are used.
+    """
+
+    def __init__(self, pool: TablePool, file: MappedFile, budget: Budget, folder: str | None = None) -> None:
         sources = (pool.y.column, *pool.row_params.values())
         columns = tuple(map(SharedColumn.from_array, sources))
-        self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params), file)
-        self.files = create_files(len(sources), folder, sum(source.nbytes for source in sources))
+        second = pool.X.second if isinstance(pool.X, StackedTable) else None
+        second_table = None if second is None else MappedFile.find(second) or SharedColumn.from_array(second)
+        copied = second if isinstance(second_table, SharedColumn) else None
+        self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params), file, second_table)
+        n_files = len(sources) + (copied is not None)
+        self.files = create_files(n_files, folder, sum(source.nbytes for source in sources))
+        self._copy: _CopiedRows | None = None
         try:
-            for shared_file, source in zip(self.files, sources, strict=True):
+            for shared_file, source in zip(self.files, sources, strict=False):
                 shared_file.write_rows(source, 0)
+            if copied is not None:
+                self._copy = _CopiedRows(copied, len(pool) - len(copied), budget, self.files[-1])
         except BaseException:
             _close_all(self.files)
             raise
 
     def share_training_rows(self, rows: Rows) -> RowSelection:
         """Return the rows' positions in the file."""
+        if self._copy is not None:
+            self._copy.share(rows)
         return RowIndices(rows)
 
     share_exam_rows = share_training_rows
@@ -167,6 +194,41 @@ class MappedFileRows:
     def close(self) -> None:
         """Close the shared files."""
         _close_all(self.files)
+        self._copy = None
+
+
+class _CopiedRows:
+    """Rows of an array, copied to the same places of a shared file as they are used.
+
+    Parameters
+    ----------
+    source : array
+        The rows.
+    first : int
+        Row number in the pool of the first of them.
+    budget : Budget
+        Ends copying at the deadline.
+    file : SharedFile
+        Where to copy them.
+    """
+
+    def __init__(self, source: Array, first: int, budget: Budget, file: SharedFile) -> None:
+        self._source = source
+        self._first = first
+        self._budget = budget
+        self._map = file.map_array(source.shape, source.dtype)
+        self._is_shared = np.zeros(len(source), dtype=np.bool_)
+        self._chunk_rows = max(1, _MAX_COPY_BYTES // max(1, SharedColumn.from_array(source).row_bytes))
+
+    def share(self, rows: Rows) -> None:
+        """Copy those of the rows that are new; raise TimeoutError at the deadline."""
+        places = rows[rows >= self._first] - self._first
+        places = places[~self._is_shared[places]]
+        for start in range(0, len(places), self._chunk_rows):
+            self._budget.raise_if_spent()
+            chunk = places[start : start + self._chunk_rows]
+            self._map[chunk] = self._source[chunk]
+            self._is_shared[chunk] = True
 
 
 class RowMap:
@@ -335,7 +397,7 @@ class RowReader:
     def __init__(self, layout: RowLayout, files: tuple[int, ...]) -> None:
         self._layout = layout
         self._files = files
-        self._mapped = layout.mapped_file.open() if layout.mapped_file is not None else None
+        self._mapped = self._open_mapped()
 
     def read(self, selection: RowSelection) -> LabeledRows:
         """Return the selected rows; whatever the learner writes into them, the next reading sees the pool's."""
@@ -358,6 +420,20 @@ class RowReader:
         size, blocks = rows_per_piece(self._row_bytes()), _LoadedBlocks(self._files)
         for start in range(0, len(selection.positions), size):
             yield self._read(RowIndices(selection.positions[start : start + size], selection.blocks), blocks)
+
+    def _open_mapped(self) -> Any:
+        """Map the features that have a file of their own; None if they have none."""
+        layout = self._layout
+        if layout.mapped_file is None:
+            return None
+        first = layout.mapped_file.open()
+        if layout.second_table is None:
+            return first
+        if isinstance(layout.second_table, MappedFile):
+            return StackedTable(first, layout.second_table.open())
+        file = self._files[len(layout.columns)]
+        n_rows = os.fstat(file).st_size // max(1, layout.second_table.row_bytes)
+        return StackedTable(first, layout.second_table.open(file, n_rows))
 
     def _row_bytes(self) -> int:
         if self._mapped is not None:

@@ -99,8 +99,7 @@ class TeachingState:
     def __init__(self, deck: Deck, first: FirstSize) -> None:
         self._begin(deck, deck.opening(first))
         if deck.validation_rows is not None and deck.holdout_rows is not None:
-            self._validation_pool = deck.rng.permutation(deck.validation_rows)
-            self._holdout_pool = deck.rng.permutation(deck.holdout_rows)
+            self._validation_pool, self._holdout_pool = deck.validation_rows, deck.holdout_rows
         else:
             min_rows = min(_MIN_VALIDATION_ROWS, deck.size // _SMALL_POOL_VALIDATION_ONE_IN)
             n_rows = min(_MAX_VALIDATION_ROWS, max(deck.size // _VALIDATION_ONE_IN, min_rows))
@@ -241,16 +240,11 @@ class TeachingState:
             self.retries += 1
 
     def refit_with_every_row(self) -> Subgenerator[None]:
-        """Teach the best lesson again together with validation and holdout rows, if that is sure to end in time."""
+        """Teach every row, with the ones kept back, if the best model has all others and that is sure to end in time."""
         best = self.best
-        if (
-            best is None
-            or best.was_cut_short
-            or len(best.rows) < self.n_usable
-            or self.deck.validation_rows is not None
-        ):
+        if best is None or best.was_cut_short or len(best.rows) < self.n_usable or not self.deck.can_refit:
             return
-        rows = np.concatenate([best.rows, self._validation_pool, self._holdout_pool])
+        rows = np.arange(self.deck.pool_size, dtype=best.rows.dtype)
         within = self._seconds_within(len(rows))
         if self.outlook.largest_lesson_rows(len(rows)) < len(rows):
             return

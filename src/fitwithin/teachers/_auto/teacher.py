@@ -17,7 +17,7 @@ from fitwithin.teachers._auto.plan import LessonPlan, plan_next_lesson
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._auto.trial import run_trial
 from fitwithin.teachers._base import Requests, Subgenerator
-from fitwithin.teachers._deck import SMALL_POOL_ROWS, Deck, check_fraction
+from fitwithin.teachers._deck import SMALL_POOL_ROWS, Deck, FirstSize, check_fraction
 
 # The first lesson
 _FIRST_FRACTION = 0.005  # of the pool: the paper's m0
@@ -99,13 +99,13 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         return reason
 
 
-def _choose_first_size(pool_size: int) -> int:
-    """Return the rows of the first lesson."""
+def _choose_first_size(pool_size: int) -> FirstSize:
+    """Return the rows of the first lesson, as a number or as a fraction of the pool."""
     if pool_size < _MIN_SPLIT_ROWS:
         return pool_size
     if pool_size <= SMALL_POOL_ROWS:
         return round(_SMALL_POOL_FIRST_FRACTION * pool_size)
-    return round(max(_FIRST_FRACTION * pool_size, min(_MIN_FIRST_ROWS, _MAX_FIRST_FRACTION * pool_size)))
+    return max(_FIRST_FRACTION, min(_MIN_FIRST_ROWS / pool_size, _MAX_FIRST_FRACTION))
 
 
 def _teach_planned_lessons(state: TeachingState, search: MistakeSearch | None) -> Subgenerator[StopReason]:

@@ -1,0 +1,321 @@
+"""Validation and holdout rows that the user chose: whole groups, the last rows, or rows of another table."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fitwithin._core.records import Rows
+from fitwithin._core.target import Labels, encode_integers, is_missing
+from fitwithin._pools import TablePool
+from fitwithin._session.fingerprint import Fingerprint, describe_rows, hash_column
+
+Codes = npt.NDArray[np.integer[Any]]
+"""The group of each row, as a number from 0 on without gaps."""
+
+Validation = Literal["random", "last"]
+"""Which rows of X are kept for validation and holdout."""
+
+# Validation rows; there are as many holdout rows. Rows that are near in time or in a group say the same, so they are
+# more than with random rows. Every model is examined on the first of them only, as many as the time allows.
+_ROWS_ONE_IN = 20  # rows of X for each validation row
+_MAX_ROWS = 100_000  # more would hardly change the estimate, and training may need them
+_MIN_ROWS = 200  # the standard error of an accuracy is 3.5 % at most
+_SMALL_TABLE_ONE_IN = 10  # rows of X for each one, where `_MIN_ROWS` would be more
+
+# Range of whole numbers up to which groups are counted instead of sorted, for each row.
+_COUNTED_RANGE = 4
+
+MIN_GROUPS = 3
+"""Groups that are needed: for training, validation and holdout."""
+
+# A group with more rows than this many times the validation rows is used for training if there are others.
+_LARGE_GROUP = 2
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationArguments:
+    """The arguments of a fit that choose the validation and holdout rows.
+
+    Parameters
+    ----------
+    validation : {"random", "last"}
+        The estimator's parameter.
+    groups : array-like or None
+        The group of each row of X.
+    X_val, y_val : table and array-like, or None
+        Other rows to choose and estimate by.
+
+    Raises
+    ------
+    ValueError
+        If they do not go together.
+    """
+
+    validation: Validation
+    groups: Any = None
+    X_val: Any = None
+    y_val: Any = None
+
+    def __post_init__(self) -> None:
+        if self.validation not in ("random", "last"):
+            raise ValueError(f'validation must be "random" or "last"; got {self.validation!r}.')
+        if (self.X_val is None) != (self.y_val is None):
+            given, missing = ("X_val", "y_val") if self.y_val is None else ("y_val", "X_val")
+            raise ValueError(f"Got {given} without {missing}; rows for validation need both. Pass {missing} too.")
+        if self.groups is not None and self.X_val is not None:
+            raise ValueError(
+                "Got both groups and X_val. With X_val no row of X is kept for validation, so its groups are not "
+                "used. Leave out groups, and see to it that no group has rows in both X and X_val."
+            )
+        if self.validation == "last" and (self.groups is not None or self.X_val is not None):
+            other = "X_val" if self.groups is None else "groups"
+            raise ValueError(
+                f'Got both validation="last" and {other}; each of them chooses the validation rows. '
+                f'Leave out {other}, or set validation="random".'
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutRows:
+    """Rows of a pool that no model is trained on before it is chosen.
+
+    Parameters
+    ----------
+    validation, holdout : array of int
+        Rows that choose the model, and rows that estimate its score; both in random order.
+    can_refit : bool, default=True
+        Whether a last fit of the best model may take them too.
+    """
+
+    validation: Rows
+    holdout: Rows
+    can_refit: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationRows:
+    """The checked arguments of a fit that choose the validation and holdout rows.
+
+    Parameters
+    ----------
+    validation : {"random", "last"}
+        The estimator's parameter.
+    groups : array of int or None
+        The group of each row of X, from 0 on without gaps.
+    table : TablePool or None
+        The rows of X_val and y_val.
+    """
+
+    validation: Validation
+    groups: Codes | None = None
+    table: TablePool | None = None
+
+    def hold_out(self, training: TablePool, rng: np.random.Generator) -> HeldOutRows | None:
+        """Return the rows; None if the teacher may choose them.
+
+        Raises
+        ------
+        ValueError
+            If too few rows, groups or classes are left for training.
+        """
+        if self.table is not None:
+            return hold_out_second_table(len(training), len(self.table), rng)
+        if self.groups is not None:
+            held_out = hold_out_groups(self.groups, rng)
+            advice = "Give groups that hold several classes each, or more of them."
+        elif self.validation == "last":
+            held_out = hold_out_last_rows(len(training), rng)
+            advice = "Sort the rows by time, not by class."
+        else:
+            return None
+        if isinstance(training.y, Labels):
+            _check_classes(training.y, held_out, advice)
+        return held_out
+
+    def describe(self) -> Fingerprint:
+        """Return what must be equal in a fit that goes on from an earlier one."""
+        described: dict[str, str] = {} if self.validation == "random" else {"validation": self.validation}
+        if self.groups is not None:
+            described["groups"] = hash_column(self.groups)
+        if self.table is not None:
+            described.update(describe_rows(self.table, suffix="_val"))
+        return described
+
+
+def hold_out_last_rows(n_rows: int, rng: np.random.Generator) -> HeldOutRows:
+    """Return the last rows as holdout rows, and those before them as validation rows.
+
+    Examples
+    --------
+    >>> rows = hold_out_last_rows(30, np.random.default_rng(0))
+    >>> sorted(rows.validation.tolist()), sorted(rows.holdout.tolist())
+    ([24, 25, 26], [27, 28, 29])
+    """
+    if n_rows < 3:
+        raise ValueError(
+            f'validation="last" needs at least 3 rows, for training, validation and holdout; X has {n_rows}. '
+            'Add rows, or set validation="random".'
+        )
+    count = count_held_out_rows(n_rows)
+    last = np.arange(n_rows - 2 * count, n_rows)
+    return HeldOutRows(rng.permutation(last[:count]), rng.permutation(last[count:]))
+
+
+def hold_out_groups(groups: Codes, rng: np.random.Generator) -> HeldOutRows:
+    """Return the rows of random groups.
+
+    Parameters
+    ----------
+    groups : array of int
+        The group of each row, from 0 on without gaps.
+    rng : numpy.random.Generator
+        Chooses the groups.
+
+    Examples
+    --------
+    >>> groups = np.repeat(np.arange(10), 3)
+    >>> rows = hold_out_groups(groups, np.random.default_rng(0))
+    >>> len(set(groups[rows.validation])), len(set(groups[rows.holdout]))
+    (1, 1)
+    """
+    sizes = np.bincount(groups)
+    if len(sizes) < MIN_GROUPS:
+        raise ValueError(
+            f"groups holds {len(sizes)} different {'group' if len(sizes) == 1 else 'groups'}; at least "
+            f"{MIN_GROUPS} are needed, for training, validation and holdout. Leave out groups, or give finer ones."
+        )
+    aim = count_held_out_rows(len(groups))
+    order = rng.permutation(len(sizes))
+    is_large = sizes[order] > _LARGE_GROUP * aim
+    order = order[np.argsort(np.where(is_large, sizes[order], 0), kind="stable")]
+    ends = np.cumsum(sizes[order])
+    n_validation = _count_groups(ends, 0, aim, most=len(sizes) - 2)
+    n_both = _count_groups(ends, n_validation, aim, most=len(sizes) - 1)
+    part = np.zeros(len(sizes), dtype=np.uint8)
+    part[order[:n_validation]] = 1
+    part[order[n_validation:n_both]] = 2
+    part_of_row = part[groups]
+    return HeldOutRows(
+        rng.permutation(np.flatnonzero(part_of_row == 1)), rng.permutation(np.flatnonzero(part_of_row == 2))
+    )
+
+
+def hold_out_second_table(n_rows: int, n_more: int, rng: np.random.Generator) -> HeldOutRows:
+    """Return two random halves of the rows that a second table adds to a pool.
+
+    Examples
+    --------
+    >>> rows = hold_out_second_table(100, 4, np.random.default_rng(0))
+    >>> sorted([*rows.validation.tolist(), *rows.holdout.tolist()])
+    [100, 101, 102, 103]
+    """
+    if n_more < 2:
+        raise ValueError(
+            f"X_val has {n_more} {'row' if n_more == 1 else 'rows'}; at least 2 are needed, one to choose the model "
+            "and one to estimate its score. Add rows."
+        )
+    rows = n_rows + rng.permutation(n_more)
+    return HeldOutRows(rows[: n_more // 2], rows[n_more // 2 :], can_refit=False)
+
+
+def encode_groups(groups: Any, n_rows: int) -> Codes:
+    """Return a number from 0 on for the group of each row.
+
+    Raises
+    ------
+    ValueError
+        If there is not one group for each row, or one is missing.
+    TypeError
+        If a group is not hashable.
+
+    Examples
+    --------
+    >>> encode_groups(["b", ("a", 1), "b"], 3)
+    array([0, 1, 0])
+    """
+    column = groups if isinstance(groups, list | tuple) else np.asarray(groups)
+    if isinstance(column, np.ndarray) and column.ndim != 1:
+        raise ValueError(
+            f"groups has the shape {column.shape}; expected one dimension, with one entry for each row. "
+            "Number the groups, or pass one column."
+        )
+    if len(column) != n_rows:
+        raise ValueError(f"groups has {len(column)} entries for {n_rows} rows; it must have one entry for each row.")
+    if isinstance(column, np.ndarray) and column.dtype.kind != "O":
+        if column.dtype.kind in "fcMm":
+            _refuse_missing_groups(int(np.count_nonzero(column != column)))
+        # Counting takes a tenth of the time of sorting.
+        encoded = encode_integers(column, _COUNTED_RANGE * n_rows) or np.unique(column, return_inverse=True)
+        return encoded[1]
+    codes, labels = _encode_objects(column)
+    _refuse_missing_groups(
+        int(np.count_nonzero(np.isin(codes, [labels[label] for label in labels if is_missing(label)])))
+    )
+    return codes
+
+
+def count_held_out_rows(n_rows: int) -> int:
+    """Return the validation rows, and as many holdout rows, to take from a table with this number of rows.
+
+    Examples
+    --------
+    >>> [count_held_out_rows(n_rows) for n_rows in (3, 100, 3_000, 100_000, 10_000_000)]
+    [1, 10, 200, 5000, 100000]
+    """
+    count = max(n_rows // _ROWS_ONE_IN, min(_MIN_ROWS, n_rows // _SMALL_TABLE_ONE_IN))
+    return max(1, min(_MAX_ROWS, count))
+
+
+def _check_classes(labels: Labels, held_out: HeldOutRows, advice: str) -> None:
+    """Raise a ValueError if fewer than two classes are left for training."""
+    is_left = np.ones(len(labels.codes), dtype=np.bool_)
+    is_left[held_out.validation] = is_left[held_out.holdout] = False
+    found = np.flatnonzero(np.bincount(labels.codes[is_left], minlength=len(labels.classes)))
+    if len(found) < 2:
+        raise ValueError(
+            f"Without the validation and holdout rows, the rows for training hold only one class, "
+            f"{labels.classes[found[0]]!r}; a classifier needs at least 2 classes. {advice}"
+        )
+
+
+def _count_groups(ends: npt.NDArray[np.intp], n_before: int, aim: int, *, most: int) -> int:
+    """Return how many groups hold the rows nearest to `aim` more than the first `n_before` groups; at least one more.
+
+    Parameters
+    ----------
+    ends : array of int
+        Rows of the first group, the first two groups, and so on.
+    n_before, aim, most : int
+        Groups that are taken already, rows to take, and most groups in all.
+    """
+    target = aim + (int(ends[n_before - 1]) if n_before else 0)
+    n_groups = int(np.searchsorted(ends, target)) + 1
+    if n_groups > 1 and n_groups <= len(ends) and target - ends[n_groups - 2] < ends[n_groups - 1] - target:
+        n_groups -= 1
+    return min(max(n_groups, n_before + 1), most)
+
+
+def _refuse_missing_groups(n_missing: int) -> None:
+    if n_missing:
+        raise ValueError(
+            f"groups contains NaN or None in {n_missing} rows; every row needs a group. "
+            "Drop these rows, or give them groups of their own."
+        )
+
+
+def _encode_objects(column: Any) -> tuple[Codes, dict[Hashable, int]]:
+    """Number labels of any types in the order of their first occurrence; return the numbers and those of each label."""
+    numbers: dict[Hashable, int] = {}
+    try:
+        codes = np.fromiter((numbers.setdefault(label, len(numbers)) for label in column), np.intp, len(column))
+    except TypeError:
+        raise TypeError(
+            "groups holds entries that are not hashable, such as lists; expected numbers, text or tuples. "
+            "Convert the entries, for example to text."
+        ) from None
+    return codes, numbers

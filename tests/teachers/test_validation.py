@@ -1,0 +1,145 @@
+"""Models are examined on the held-out rows of the deck, whatever the teacher."""
+
+import numpy as np
+import pytest
+
+from fitwithin._core.budget import Budget
+from fitwithin._core.cost import Outlook
+from fitwithin._core.exceptions import OutOfMemory
+from fitwithin._core.records import ResumePoint
+from fitwithin.teachers import OSCT, SGD, TCT, Answers, Auto, Deck, Double, Exam, Full, Lesson, TCTActive
+from fitwithin.teachers._validation import teach_and_validate
+from fitwithin.testing import FakeClock
+
+BEST = [TCT(), TCTActive(), OSCT(returns="best", first=40), Auto()]
+LAST = [Double(), Full(), OSCT(first=40)]
+VALIDATION, HOLDOUT = np.arange(4000, 4500), np.arange(4500, 5000)
+
+
+def make_deck(outlook=None):
+    deck = Deck(5000, np.random.default_rng(0), (np.arange(5000) % 3).astype(np.uint8), outlook=outlook)
+    deck.hold_out(VALIDATION, HOLDOUT)
+    return deck
+
+
+def run(teacher, deck, most=60):
+    """Return the requests of a teacher whose models are wrong on every seventh row."""
+    requests, answers, made = teach_and_validate(teacher, deck), None, []
+    while len(made) < most:
+        try:
+            request = requests.send(answers)
+        except StopIteration as end:
+            return made, end.value
+        made.append(request)
+        answers = None
+        if isinstance(request, Exam):
+            margins = np.linspace(0, 1, len(request.rows), dtype=np.float32) if request.margins else None
+            answers = Answers(request.rows, request.rows % 7 == 0, margins)
+    return made, None
+
+
+def purposes_by_lesson(made):
+    """Return the purposes of the exams after each lesson, without searches for mistakes."""
+    found = []
+    for request in made:
+        if isinstance(request, Lesson):
+            found.append([])
+        elif request.purpose != "mistakes":
+            found[-1].append(request.purpose)
+    return found
+
+
+@pytest.mark.parametrize("teacher", [*BEST, *LAST, SGD()], ids=repr)
+def test_no_held_out_row_is_taught_or_searched_for_mistakes(teacher):
+    made, _ = run(teacher, make_deck())
+
+    for request in made:
+        if isinstance(request, Lesson) or request.purpose not in ("validation", "holdout"):
+            assert request.rows.max() < 4000
+
+
+@pytest.mark.parametrize("teacher", BEST, ids=repr)
+def test_every_model_of_a_teacher_that_returns_its_best_is_examined_on_both(teacher):
+    made, _ = run(teacher, make_deck())
+
+    purposes = purposes_by_lesson(made)
+    assert len(purposes) > 1
+    assert all({"holdout", "validation"} <= set(found) for found in purposes[:-1])
+    for request in made:
+        if isinstance(request, Exam) and request.purpose == "validation":
+            assert np.isin(request.rows, VALIDATION).all()
+        if isinstance(request, Exam) and request.purpose == "holdout":
+            assert np.isin(request.rows, HOLDOUT).all()
+
+
+@pytest.mark.parametrize("teacher", LAST, ids=repr)
+def test_the_last_model_is_examined_on_holdout_rows_only(teacher):
+    made, _ = run(teacher, make_deck())
+
+    assert all(set(found) == {"holdout"} for found in purposes_by_lesson(made)[:-1])
+
+
+def test_a_model_that_continues_is_not_examined_in_every_lesson():
+    made, _ = run(SGD(), make_deck())
+
+    assert all(isinstance(request, Lesson) for request in made)
+
+
+def test_without_held_out_rows_nothing_is_added():
+    deck, other = Deck(5000, np.random.default_rng(0)), Deck(5000, np.random.default_rng(0))
+    made, reason = run(Double(), deck)
+
+    assert [request.rows.tolist() for request in made] == [lesson.rows.tolist() for lesson in Double().teach(other)]
+    assert reason == "all rows"
+
+
+def test_the_first_model_is_examined_on_few_rows_then_on_all_of_them():
+    made, _ = run(TCT(first=100), make_deck())
+
+    exams = [(exam.purpose, len(exam.rows)) for exam in made if isinstance(exam, Exam) and exam.purpose != "mistakes"]
+    assert exams[:4] == [("holdout", 200), ("validation", 200), ("holdout", 300), ("validation", 500)]
+    assert exams[4:6] == [("holdout", 500), ("validation", 500)]
+
+
+def test_slow_predictions_mean_fewer_rows_and_the_same_for_every_model():
+    outlook = Outlook(Budget(100, clock=FakeClock()))
+    outlook.cost.observe_exam(1000, 5.0)
+    made, _ = run(TCT(first=100), make_deck(outlook))
+
+    sizes = [len(exam.rows) for exam in made if isinstance(exam, Exam) and exam.purpose == "validation"]
+    # 1.5 seconds are for 300 rows.
+    assert sizes[0] == 200
+    assert set(sizes[1:]) == {300}
+
+
+def test_a_fit_that_goes_on_examines_the_rows_of_the_earlier_fit_at_once():
+    deck = make_deck()
+    deck.resume_point = ResumePoint(np.arange(100), VALIDATION[:350], HOLDOUT[200:350])
+    made, _ = run(TCT(first=100), deck)
+
+    assert [(exam.purpose, len(exam.rows)) for exam in made[1:3]] == [("holdout", 350), ("validation", 350)]
+
+
+def test_a_lack_of_memory_reaches_the_teacher_from_its_lesson_and_from_the_exams():
+    class Frugal:
+        returns = "best"
+
+        def teach(self, deck):
+            size = 1000
+            while size > 200:
+                try:
+                    yield Lesson(deck.rows[:size])
+                    return "all rows"
+                except OutOfMemory:
+                    size //= 2
+            return "memory"
+
+    requests = teach_and_validate(Frugal(), make_deck())
+    error = OutOfMemory(2, 1)
+
+    assert len(next(requests).rows) == 1000
+    assert len(requests.throw(error).rows) == 500
+    assert requests.send(None).purpose == "holdout"
+    assert len(requests.throw(error).rows) == 250
+    with pytest.raises(StopIteration, match="memory"):
+        requests.throw(error)
