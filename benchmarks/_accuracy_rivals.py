@@ -8,12 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from sklearn.ensemble import HistGradientBoostingClassifier
-
-from fitwithin import TimeConstrainedClassifier, teachers
-from fitwithin._presets import make_preset
+from _accuracy_learners import LEARNERS
+from fitwithin import NoModelInTime, TimeConstrainedClassifier, teachers
 from fitwithin._research.study.plan import RunSpec, can_teach
-from fitwithin._research.study.study_run import TrainTestRows
+from fitwithin._research.study.study_run import TrainTestRows, describe_error
 from fitwithin.teachers import Answers, Deck, Lesson, Requests, TBatch, Teacher
 
 # Seconds that stand for no limit: ten days.
@@ -54,21 +52,6 @@ VARIANTS: Mapping[str, Callable[[], Teacher]] = {
 """Auto and its ablations: no emphasis, emphasis without a trial, no early stopping, no choice among the models."""
 
 
-def _xgboost() -> Any:
-    from xgboost import XGBClassifier
-
-    return XGBClassifier(n_jobs=1, verbosity=0)
-
-
-_PRESETS = ("lightgbm", "random-forest", "decision-tree", "linear-svm", "logistic-regression")
-LEARNERS: Mapping[str, Callable[[], Any]] = {
-    **{name: lambda name=name: make_preset(name) for name in _PRESETS},
-    "xgboost": _xgboost,
-    "hist-gradient-boosting": HistGradientBoostingClassifier,
-}
-"""The paper's five learners and two more. The last one takes its number of threads from OMP_NUM_THREADS."""
-
-
 @dataclass(frozen=True, eq=False)
 class RivalTask:
     """Input of a rival.
@@ -83,12 +66,15 @@ class RivalTask:
         Time limit in seconds; a fit on all rows ignores it.
     seed : int
         Seed of the rival and the learner.
+    full_rows : int or None, default=None
+        Rows of the fit that measures T, where a fit on all of them would take too long.
     """
 
     learner: str
     rows: TrainTestRows
     limit: float
     seed: int
+    full_rows: int | None = None
 
     @property
     def train(self) -> tuple[Any, Any]:
@@ -118,9 +104,11 @@ class Outcome:
     stop : str or None
         Stop reason.
     overhead : float or None
-        Seconds that were neither fit nor exam.
+        Seconds that were neither fit nor exam, nor lost.
     in_vain : float or None
         Seconds after the last finished round if the time ran out: mostly a fit that was cut off.
+    lost : float or None
+        Seconds in fits that left no model; those after the last finished round if the model does not tell.
     error : str or None
         Reason why there is no model.
     """
@@ -133,6 +121,7 @@ class Outcome:
     stop: str | None = None
     overhead: float | None = None
     in_vain: float | None = None
+    lost: float | None = None
     error: str | None = None
 
 
@@ -158,21 +147,27 @@ class TeacherRival:
         Returns a new teacher.
     needs_proba : bool, default=False
         Whether it needs a learner with probabilities.
-    limited : bool, default=True
-        Whether the time limit applies.
     """
 
     teacher: Callable[[], Teacher]
     needs_proba: bool = False
-    limited: bool = True
 
     def applies(self, learner: str) -> bool:
         return not self.needs_proba or can_teach("tct_al", learner)
 
     def run(self, task: RivalTask) -> Outcome:
-        return _fit_with_teacher(
-            LEARNERS[task.learner](), self.teacher(), task, task.limit if self.limited else _NO_LIMIT_SECONDS
-        )
+        return _fit_with_teacher(LEARNERS[task.learner](), self.teacher(), task, task.limit)
+
+
+class FullRival:
+    """A fit without a time limit on all rows, or on random ones where all of them would take too long."""
+
+    def applies(self, learner: str) -> bool:
+        return True
+
+    def run(self, task: RivalTask) -> Outcome:
+        teacher = teachers.Full() if task.full_rows is None else TBatch(task.full_rows)
+        return _fit_with_teacher(LEARNERS[task.learner](), teacher, task, _NO_LIMIT_SECONDS)
 
 
 class SGDRival:
@@ -218,7 +213,7 @@ def _make_stop_callback(deadline: float) -> Callable[[Any], None]:
 def make_local_rivals() -> dict[str, Rival]:
     """Return all rivals that run in this interpreter."""
     return {
-        "full": TeacherRival(teachers.Full, limited=False),
+        "full": FullRival(),
         **{name: TeacherRival(variant) for name, variant in VARIANTS.items()},
         "tct": TeacherRival(lambda: teachers.TCT(alpha=0.2)),
         "double": TeacherRival(teachers.Double),
@@ -236,7 +231,10 @@ def _fit_with_teacher(learner: Any, teacher: Teacher, task: RivalTask, limit: fl
         _make_classifier(learner, TBatch(_WARM_UP_ROWS), task.seed, _NO_LIMIT_SECONDS).fit(X, y)
         model = _make_classifier(learner, teacher, task.seed, limit)
         start = time.perf_counter()
-        model.fit(X, y)
+        try:
+            model.fit(X, y)
+        except NoModelInTime as error:
+            return Outcome(time.perf_counter() - start, error=describe_error(error))
         seconds = time.perf_counter() - start
         return _make_outcome(model, seconds, float(model.score(*task.test)))
 
@@ -251,6 +249,8 @@ def _make_outcome(model: TimeConstrainedClassifier, seconds: float, accuracy: fl
     after = seconds - history[-1].elapsed
     # A fit that the deadline cut off after the last finished round is the learner's time, not overhead.
     in_vain = after if model.stop_reason_ == "time" else 0.0
+    lost = getattr(model, "lost_seconds_", None)
+    lost = in_vain if lost is None else lost
     return Outcome(
         seconds,
         accuracy,
@@ -258,6 +258,7 @@ def _make_outcome(model: TimeConstrainedClassifier, seconds: float, accuracy: fl
         rows=model.n_rows_taught_,
         rounds=len(history),
         stop=model.stop_reason_,
-        overhead=max(0.0, seconds - fits - exams - in_vain),
+        overhead=max(0.0, seconds - fits - exams - lost),
         in_vain=in_vain,
+        lost=lost,
     )

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import fitwithin
+from _accuracy_datasets import BenchmarkDataset, open_dataset
 from _accuracy_plan import Pair, Plan
 from _accuracy_rivals import Outcome, Rival, RivalTask
 from _report import Environment
 from fitwithin._research.study.dataset_sources import DatasetLoader, DatasetUnavailable
-from fitwithin._research.study.preprocessing import PreparedDataset, prepare_dataset
 from fitwithin._research.study.result_log import ResultLine, ResultLog
-from fitwithin._research.study.study_run import TrainTestRows
+from fitwithin._research.study.study_run import TrainTestRows, describe_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +51,18 @@ class AccuracyBenchmark:
 
     def _run_dataset(self, dataset: str, pairs: list[Pair]) -> None:
         try:
-            prepared = prepare_dataset(self.find(dataset))
-        except DatasetUnavailable as error:
+            with open_dataset(dataset, self.find) as opened:
+                for pair in pairs:
+                    self._run_pair(pair, opened)
+        except (DatasetUnavailable, ValueError) as error:
             print(f"{dataset} is left out: {error}", flush=True)
             self.results.append([{"kind": "missing", "dataset": dataset, "why": str(error)}])
-            return
-        for pair in pairs:
-            rows = TrainTestRows.from_dataset(prepared, pair.rows, self.plan.test_rows)
-            self.results.append([_make_pair_line(pair, prepared, rows)])
-            for seed in self.plan.seeds:
-                _Block(self, pair, seed).run(rows)
+
+    def _run_pair(self, pair: Pair, dataset: BenchmarkDataset) -> None:
+        rows = dataset.select_rows(pair.rows, pair.test_rows or self.plan.test_rows)
+        self.results.append([_make_pair_line(pair, dataset, rows)])
+        for seed in self.plan.seeds:
+            _Block(self, pair, seed).run(rows)
 
     @property
     def session(self) -> int:
@@ -93,11 +95,15 @@ class _Block:
             full = self._run_and_record("full", 1.0, None, rows)
         if full["error"] is None:
             for rival, share in self._find_missing_runs():
-                self._run_and_record(rival, share, share * full["fit_seconds"], rows)
+                self._run_and_record(rival, share, share * self._find_full_seconds(full), rows)
 
     def _find_full_line(self) -> ResultLine | None:
         lines = self._benchmark.results.find_lines("fit", rival="full", **self._name)
         return lines[-1] if lines else None
+
+    def _find_full_seconds(self, full: ResultLine) -> float:
+        """Return T."""
+        return self._benchmark.plan.limits.find_full_seconds(full["fit_seconds"])
 
     def _find_missing_runs(self) -> list[tuple[str, float]]:
         """Return the missing runs as rivals and shares of T."""
@@ -108,13 +114,13 @@ class _Block:
         measured = [line for line in results.find_lines("fit", rival="full", **pair) if line["error"] is None]
         return [
             (rival, share)
-            for share in plan.find_shares(measured[0]["fit_seconds"])
-            for rival in plan.rotate_rivals(self._seed, share)
+            for rival, share in plan.list_runs(self._find_full_seconds(measured[0]), self._seed)
             if rival in rivals and rivals[rival].applies(self._pair.learner) and (rival, share) not in done
         ]
 
     def _run_and_record(self, rival: str, share: float, limit: float | None, rows: TrainTestRows) -> ResultLine:
-        task = RivalTask(self._pair.learner, rows, limit or 0.0, self._seed)
+        full_rows = self._pair.rows if self._pair.rows < rows.n_train else None
+        task = RivalTask(self._pair.learner, rows, limit or 0.0, self._seed, full_rows)
         load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
         found = asdict(run_rival(self._benchmark.rivals[rival], task))
         session = {"session": self._benchmark.session, "load": load}
@@ -130,8 +136,7 @@ def run_rival(rival: Rival, task: RivalTask) -> Outcome:
     try:
         return rival.run(task)
     except Exception as error:
-        first = (str(error).splitlines() or [""])[0]
-        return Outcome(time.perf_counter() - start, error=f"{type(error).__name__}: {first}")
+        return Outcome(time.perf_counter() - start, error=describe_error(error))
 
 
 def _format_line(pair: Pair, line: ResultLine) -> str:
@@ -140,18 +145,18 @@ def _format_line(pair: Pair, line: ResultLine) -> str:
     return f"{pair.name}, seed {line['seed']}: {line['rival']}: {accuracy}, {line['seconds']:.1f} s of {limit}"
 
 
-def _make_pair_line(pair: Pair, prepared: PreparedDataset, rows: TrainTestRows) -> ResultLine:
+def _make_pair_line(pair: Pair, dataset: BenchmarkDataset, rows: TrainTestRows) -> ResultLine:
     return {
         "kind": "pair",
-        "half": pair.half,
+        "list": pair.list_name,
         "dataset": pair.dataset,
         "learner": pair.learner,
-        "rows": rows.n_train,
-        "of": len(prepared.y_train),
+        "rows": min(pair.rows, rows.n_train),
+        "of": dataset.n_rows,
         "test_rows": rows.n_test,
-        "columns": len(prepared.columns),
-        "classes": len(prepared.classes),
-        "source": prepared.source,
+        "columns": dataset.n_columns,
+        "classes": dataset.n_classes,
+        "source": dataset.source,
     }
 
 
@@ -161,7 +166,7 @@ def _make_start_line(plan: Plan, rivals: Mapping[str, Rival]) -> dict[str, Any]:
         "kind": "start",
         "machine": asdict(Environment.current()),
         "code": hash_source(),
-        "halves": sorted({pair.half for pair in plan.pairs}),
+        "list": " and ".join(sorted({pair.list_name for pair in plan.pairs})),
         "rivals": [rival for rival in plan.rivals if rival in rivals],
         "seeds": list(plan.seeds),
     }

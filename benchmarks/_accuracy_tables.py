@@ -1,108 +1,16 @@
-"""Tables and goals of the accuracy benchmark."""
+"""Tables of the accuracy benchmark."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from statistics import fmean
 
-from _accuracy_plan import HALVES
-from _accuracy_summary import AUTO, DOUBLE, FULL, Contest, Findings
-from _report import Goal, MarkdownTable
-
-# Share of the pairs on which auto at a quarter of T is to reach double at T.
-QUARTER_GOAL = 0.7
-
-# Mean share of the limit that the overhead may take.
-OVERHEAD_GOAL = 0.05
+from _accuracy_summary import AUTO, DOUBLE, FULL, Contest, Findings, PairKey, Spread, find_lost_seconds, format_share
+from _report import MarkdownTable
 
 # Shortest and longest T in seconds that a pair should have.
 _SHORTEST_T = 3.0
 _LONGEST_T = 60.0
-
-
-@dataclass(frozen=True)
-class WinLossGoal:
-    """Goal against a rival, as shares of the pairs at T.
-
-    Parameters
-    ----------
-    rival : str
-        Name of the rival.
-    wins, losses : float
-        Least share of wins, and largest share of losses.
-    """
-
-    rival: str
-    wins: float
-    losses: float
-
-    def evaluate(self, contest: Contest, whose: str) -> Goal:
-        """Return whether the contest reached the goal."""
-        tally = contest.tally
-        wins, losses = tally.wins / tally.pairs, tally.losses / tally.pairs
-        text = (
-            f"{whose}: against {self.rival} at least {self.wins:.0%} wins and at most {self.losses:.0%} losses; "
-            f"it has {wins:.0%} and {losses:.0%} of {tally.pairs} pairs"
-        )
-        return Goal(text, wins >= self.wins and losses <= self.losses)
-
-
-WIN_LOSS_GOALS = (
-    WinLossGoal(DOUBLE, 0.7, 0.05),
-    WinLossGoal(FULL, 0.4, 0.1),
-    WinLossGoal("tct", 0.4, 0.05),
-    WinLossGoal("tct_al", 0.4, 0.05),
-)
-
-
-def split_by_half(findings: Findings) -> list[Findings]:
-    """Return the findings of each half that was run, and of both if there are two."""
-    parts = [Findings(findings.lines, half) for half in HALVES]
-    run = [part for part in parts if part.pairs]
-    return [*run, findings] if len(run) > 1 else run
-
-
-def make_goals(findings: Findings) -> list[Goal]:
-    """Return all goals for one half or both."""
-    whose = findings.half
-    contests = [(goal, findings.contest(AUTO, goal.rival)) for goal in WIN_LOSS_GOALS]
-    reached = [goal.evaluate(contest, whose) for goal, contest in contests if contest.duels]
-    return [
-        *reached,
-        *_make_mean_goal(findings, whose),
-        *_make_quarter_goal(findings, whose),
-        *_make_overhead_goal(findings, whose),
-    ]
-
-
-def _make_mean_goal(findings: Findings, whose: str) -> Iterator[Goal]:
-    lead = findings.contest(AUTO, FULL).difference
-    if lead is not None:
-        said = f"mean accuracy not below {FULL}'s (the moonshot: 1.0 point above)"
-        yield Goal(f"{whose}: {said}; it is {100 * lead:+.2f} points", lead >= 0)
-
-
-def _make_quarter_goal(findings: Findings, whose: str) -> Iterator[Goal]:
-    found = findings.compare_at_quarter()
-    if found:
-        share = fmean(ours >= theirs for ours, theirs in found.values())
-        text = (
-            f"{whose}: at a quarter of T at least {DOUBLE}'s accuracy at T on {QUARTER_GOAL:.0%} of the pairs; "
-            f"on {share:.0%} of {len(found)}"
-        )
-        yield Goal(text, share >= QUARTER_GOAL)
-
-
-def _make_overhead_goal(findings: Findings, whose: str) -> Iterator[Goal]:
-    found = findings.overhead_shares()
-    if found:
-        above = sum(share > OVERHEAD_GOAL for share in found)
-        text = (
-            f"{whose}: at most {OVERHEAD_GOAL:.0%} of the limit as our own overhead; on average {fmean(found):.1%}, "
-            f"at most {max(found):.1%}, above the goal in {above} of {len(found)} runs"
-        )
-        yield Goal(text, fmean(found) <= OVERHEAD_GOAL)
 
 
 def make_contest_table(findings: Findings) -> MarkdownTable:
@@ -114,21 +22,29 @@ def make_contest_table(findings: Findings) -> MarkdownTable:
         if rival != AUTO and (contest := findings.contest(AUTO, rival, share)).duels
     ]
     columns = ("rival", "limit", "pairs", "wins", "ties", "losses", "wins (%)", "losses (%)")
-    more = ("mean difference (points)", "rival's real time / limit, mean", "largest")
-    return MarkdownTable(f"{AUTO} against each rival, {_describe_half(findings)}", (*columns, *more), rows)
+    more = ("mean difference (points)", "median", "worst pair", "rival's real time / limit, mean", "largest")
+    return MarkdownTable(f"{AUTO} against each rival, {findings.list_name} list", (*columns, *more), rows)
 
 
 def _make_contest_row(findings: Findings, contest: Contest) -> list[str]:
     tally, time_ratios = contest.tally, findings.time_ratios(contest.second, contest.share)
     return [
         contest.second,
-        _format_share(contest.share),
+        format_share(contest.share),
         str(tally.pairs),
         *map(str, (tally.wins, tally.ties, tally.losses)),
         *(f"{100 * count / tally.pairs:.0f}" for count in (tally.wins, tally.losses)),
         _format_points(contest.difference),
+        *_format_median_and_worst(contest.spread),
         *([f"{fmean(time_ratios):.2f}", f"{max(time_ratios):.2f}"] if time_ratios else ["", ""]),
     ]
+
+
+def _format_median_and_worst(differences: Spread) -> list[str]:
+    if not differences:
+        return ["", ""]
+    name, worst = differences.smallest
+    return [_format_points(differences.median), f"{_format_points(worst)} {name}"]
 
 
 def make_learner_table(findings: Findings) -> MarkdownTable:
@@ -139,7 +55,7 @@ def make_learner_table(findings: Findings) -> MarkdownTable:
         [learner, *(_format_contest(contests[rival].select_learner(learner)) for rival in rivals)]
         for learner in findings.learners
     ]
-    title = f"{AUTO} by learner, T, {_describe_half(findings)}: wins-ties-losses and mean difference in points"
+    title = f"{AUTO} by learner, T, {findings.list_name} list: wins-ties-losses and mean difference in points"
     return MarkdownTable(title, ("learner", *rivals), rows)
 
 
@@ -159,38 +75,63 @@ def make_loss_table(findings: Findings) -> MarkdownTable:
     ]
     rows = [
         [
-            findings.pairs[duel.pair]["half"],
             *duel.pair,
             rival,
-            _format_share(duel.share),
+            format_share(duel.share),
             _format_percent(duel.first),
             _format_percent(duel.second),
             _format_points(duel.difference),
         ]
         for rival, duel in sorted(lost, key=lambda each: each[1].difference or -1.0)
     ]
-    columns = ("half", "data set", "learner", "rival", "limit", f"{AUTO} (%)", "rival (%)", "difference (points)")
+    columns = ("data set", "learner", "rival", "limit", f"{AUTO} (%)", "rival (%)", "difference (points)")
     return MarkdownTable(f"Where {AUTO} loses", columns, rows)
 
 
 def make_pair_table(findings: Findings) -> MarkdownTable:
-    """Return the table of all pairs, with accuracies at T, and of auto also below T."""
+    """Return the table of all pairs, with accuracies at T, and of auto also at the other limits."""
+    other_shares = [share for share in findings.shares if share != 1]
+    others = [f"{AUTO}, {format_share(share)}" for share in other_shares]
     rows = [
         [
-            line["half"],
             *pair,
             f"{line['rows']:,} of {line['of']:,}",
             _format_seconds(findings.mean_limit(pair)),
             *(_format_percent(findings.accuracy(pair, rival)) for rival in findings.rivals),
-            *(_format_percent(findings.accuracy(pair, AUTO, share)) for share in findings.shares[1:]),
+            *(_format_percent(findings.accuracy(pair, AUTO, share)) for share in other_shares),
         ]
         for pair, line in findings.pairs.items()
     ]
-    below = [f"{AUTO}, {_format_share(share)}" for share in findings.shares[1:]]
-    columns = ("half", "data set", "learner", "training rows", "T (s)", *findings.rivals, *below)
+    columns = ("data set", "learner", "training rows", "T (s)", *findings.rivals, *others)
     return MarkdownTable(
         "Every pair: test accuracy in %, mean over the seeds, limit T unless another is named", columns, rows
     )
+
+
+def make_run_table(findings: Findings) -> MarkdownTable:
+    """Return the table of what auto did with its time on every pair, at every limit."""
+    rows = [
+        [*pair, format_share(share), *_describe_runs(findings, pair, share)]
+        for pair in findings.pairs
+        for share in findings.shares
+        if findings.fits(pair, AUTO, share)
+    ]
+    columns = ("data set", "learner", "limit", "seconds", "used (s)", "fits", "rows / rows of the full fit")
+    more = ("without a model (% of the limit)", "overhead (%)", "late (s)")
+    return MarkdownTable(f"What {AUTO} did with its time: each seed", (*columns, *more), rows)
+
+
+def _describe_runs(findings: Findings, pair: PairKey, share: float) -> list[str]:
+    fits, of = findings.fits(pair, AUTO, share), findings.pairs[pair]["rows"]
+    return [
+        ", ".join(f"{fit['limit']:.1f}" for fit in fits),
+        ", ".join(f"{fit['seconds']:.1f}" for fit in fits),
+        ", ".join(str(fit["rounds"] or 0) for fit in fits),
+        ", ".join(f"{(fit['rows'] or 0) / of:.2f}" for fit in fits),
+        ", ".join(_format_percent_of(find_lost_seconds(fit), fit["limit"]) for fit in fits),
+        ", ".join(_format_percent_of(fit["overhead"], fit["limit"]) for fit in fits),
+        ", ".join(f"{fit['seconds'] - fit['limit']:+.2f}" for fit in fits),
+    ]
 
 
 def make_variant_table(findings: Findings, variants: Sequence[str]) -> MarkdownTable:
@@ -200,7 +141,7 @@ def make_variant_table(findings: Findings, variants: Sequence[str]) -> MarkdownT
         lead = findings.contest(variant, AUTO) if variant != AUTO else None
         against = [findings.contest(variant, rival) for rival in (DOUBLE, FULL, "tct")]
         rows.append([variant, "" if lead is None else _format_contest(lead), *map(_format_contest, against)])
-    title = f"Ablations, T, {_describe_half(findings)}: wins-ties-losses and mean difference in points"
+    title = f"Ablations, T, {findings.list_name} list: wins-ties-losses and mean difference in points"
     return MarkdownTable(
         title, ("variant", f"against {AUTO}", f"against {DOUBLE}", f"against {FULL}", "against tct"), rows
     )
@@ -212,7 +153,7 @@ def make_problem_table(findings: Findings) -> MarkdownTable:
         [
             fit["dataset"],
             fit["learner"],
-            f"{fit['rival']}, {_format_share(fit['share'])}, seed {fit['seed']}",
+            f"{fit['rival']}, {format_share(fit['share'])}, seed {fit['seed']}",
             fit["error"],
         ]
         for rival in findings.rivals
@@ -235,22 +176,17 @@ def make_conditions_table(findings: Findings) -> MarkdownTable:
         loads = [line["load"] for line in findings.lines if line["kind"] == "fit" and line["session"] == number]
         loads = [load for load in loads if load is not None]
         spread = f"{fmean(loads):.1f}, at most {max(loads):.1f}" if loads else ""
-        halves_run = " and ".join(start["halves"])
-        rows.append([str(number), start["machine"]["date"], halves_run, start["code"], str(len(loads)), spread])
-    columns = ("start", "when", "halves", "code", "runs", "load average before a run")
+        rows.append([str(number), start["machine"]["date"], start["list"], start["code"], str(len(loads)), spread])
+    columns = ("start", "when", "list", "code", "runs", "load average before a run")
     return MarkdownTable("Starts of the benchmark", columns, rows)
-
-
-def _describe_half(findings: Findings) -> str:
-    return "both halves" if findings.half == "both" else f"{findings.half} half"
-
-
-def _format_share(share: float) -> str:
-    return "T" if share == 1 else f"{share:g} T"
 
 
 def _format_percent(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.2f}"
+
+
+def _format_percent_of(value: float | None, of: float) -> str:
+    return "?" if value is None else f"{100 * value / of:.1f}"
 
 
 def _format_points(value: float | None) -> str:

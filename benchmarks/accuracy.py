@@ -6,13 +6,25 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from _accuracy_flaml import FlamlRival, find_flaml_version
-from _accuracy_plan import HALVES, RIVALS, Pair, Plan, make_short_plan, predict_seconds, read_pairs, select_pairs
+from _accuracy_goals import make_goals
+from _accuracy_plan import (
+    FEW_RIVALS,
+    LIMITS,
+    LISTS,
+    RIVALS,
+    Pair,
+    Plan,
+    make_short_plan,
+    predict_seconds,
+    read_pairs,
+    select_pairs,
+)
 from _accuracy_rivals import VARIANTS, Rival, make_local_rivals
 from _accuracy_runs import AccuracyBenchmark
 from _accuracy_scatter_plots import draw_scatter
@@ -20,13 +32,12 @@ from _accuracy_summary import AUTO, Findings
 from _accuracy_tables import (
     make_conditions_table,
     make_contest_table,
-    make_goals,
     make_learner_table,
     make_loss_table,
     make_pair_table,
     make_problem_table,
+    make_run_table,
     make_variant_table,
-    split_by_half,
 )
 from _report import RESULTS, Environment, write_report
 from fitwithin._research.study.dataset_sources import load_dataset
@@ -42,14 +53,11 @@ def _parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     data = os.environ.get("FITWITHIN_DATA")
     add("--data", type=Path, default=data, help="folder of parquet files; default: FITWITHIN_DATA")
     add("--cache", type=Path, help="folder of generated data sets; default: FITWITHIN_CACHE, or the user's cache")
-    add(
-        "--half",
-        choices=(*HALVES, "both"),
-        default="tune",
-        help="half of the data sets; run the final half only once, at the end",
-    )
+    add("--list", choices=LISTS, default="tuning", help="list of pairs; run the final list only once, at the end")
     add("--only", default="", help="only pairs whose name, such as 'covtype, lightgbm', contains this text")
-    add("--rivals", default=",".join(RIVALS), help="names of the rivals, separated by commas")
+    add("--part", type=_parse_part, default=(1, 1), help="1/2 and 2/2: halves of the list, to run side by side")
+    add("--rivals", help="names of the rivals, separated by commas; default: all, or the few of the final list")
+    add("--shares", type=_parse_shares, help="limits of auto as shares of T, such as 1,0.25,4; default: the list's")
     add(
         "--variant",
         action="append",
@@ -69,15 +77,35 @@ def _parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     return arguments
 
 
+def _parse_part(text: str) -> tuple[int, int]:
+    number, _, parts = text.partition("/")
+    if not (number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)):
+        raise argparse.ArgumentTypeError(f"got {text!r}; expected a part such as 1/2")
+    return int(number), int(parts)
+
+
+def _parse_shares(text: str) -> tuple[float, ...]:
+    shares = tuple(float(share) for share in text.split(","))
+    if not all(share > 0 for share in shares):
+        raise argparse.ArgumentTypeError(f"got {text!r}; expected positive shares of T")
+    return shares
+
+
 def _make_plan(arguments: argparse.Namespace) -> Plan:
     if arguments.short:
         return make_short_plan(read_pairs(), arguments.variant)
-    names = [name.strip() for name in arguments.rivals.split(",")] + arguments.variant
+    default = RIVALS if arguments.list == "tuning" else FEW_RIVALS
+    names = list(default) if arguments.rivals is None else [name.strip() for name in arguments.rivals.split(",")]
+    names += arguments.variant
     unknown = set(names) - {*RIVALS, *VARIANTS}
     if unknown:
         raise SystemExit(f"unknown rivals {', '.join(sorted(unknown))}; known are {', '.join(RIVALS)}")
-    pairs = select_pairs(read_pairs(), arguments.half, arguments.only)
-    return Plan(pairs, tuple(dict.fromkeys(["full", *names])), seeds=tuple(range(arguments.seeds)))
+    pairs = select_pairs(read_pairs(), arguments.list, arguments.only, arguments.part)
+    limits = LIMITS[arguments.list]
+    if arguments.shares is not None:
+        limits = replace(limits, auto=arguments.shares)
+    rivals = tuple(dict.fromkeys(["full", *names]))
+    return Plan(pairs, rivals, seeds=tuple(range(arguments.seeds)), limits=limits)
 
 
 def _find_rivals(plan: Plan, flaml_python: str) -> dict[str, Rival]:
@@ -103,41 +131,53 @@ def print_plan(plan: Plan) -> None:
 
 
 def _format_pair(plan: Plan, pair: Pair, seconds: float) -> str:
-    limits = ", ".join(f"{share * pair.seconds:.1f}" for share in plan.find_shares(pair.seconds))
-    return f"{pair.half:5s} {pair.name:46s} {pair.rows:7,d} rows, limits about {limits} s; {seconds / 60:4.1f} minutes"
+    limits = ", ".join(f"{share * pair.seconds:.1f}" for share in plan.limits.select_shares(pair.seconds))
+    sizes = f"{pair.rows:7,d} rows, limits about {limits} s"
+    return f"{pair.list_name:6s} {pair.name:48s} {sizes}; {seconds / 60:4.1f} minutes"
+
+
+def read_lines(folder: Path, name: str) -> list[Mapping[str, Any]]:
+    """Read the results of a list, and of its parts that were run side by side; their starts are numbered on."""
+    lines: list[Mapping[str, Any]] = []
+    starts = 0
+    for file in [folder / f"{name}.jsonl", *sorted(folder.glob(f"{name}-*of*.jsonl"))]:
+        found = ResultLog(file).lines
+        lines += [{**line, "session": line["session"] + starts} if "session" in line else line for line in found]
+        starts += sum(line["kind"] == "start" for line in found)
+    return lines
 
 
 def write_summary(lines: Sequence[Mapping[str, Any]], environment: Environment, folder: Path, name: str) -> int:
-    """Write tables, goals and figures; return 1 if a goal is missed."""
-    every = Findings(lines)
-    parts = split_by_half(every)
+    """Write tables, goals and pictures; return 1 if a goal is missed."""
+    findings = Findings(lines)
     tables = [
-        *map(make_contest_table, parts),
-        *map(make_learner_table, parts),
-        make_loss_table(every),
-        *(make_variant_table(part, list(VARIANTS)) for part in parts),
-        make_pair_table(every),
-        make_problem_table(every),
-        make_conditions_table(every),
+        make_contest_table(findings),
+        make_learner_table(findings),
+        make_loss_table(findings),
+        make_variant_table(findings, list(VARIANTS)),
+        make_pair_table(findings),
+        make_run_table(findings),
+        make_problem_table(findings),
+        make_conditions_table(findings),
     ]
     contests = [
-        {"half": part.half, **asdict(part.contest(AUTO, rival, share))}
-        for part in parts
-        for share in part.shares
-        for rival in part.rivals
+        {"list": findings.list_name, **asdict(findings.contest(AUTO, rival, share))}
+        for share in findings.shares
+        for rival in findings.rivals
         if rival != AUTO
     ]
-    every_goal = [goal for part in parts for goal in make_goals(part)]
-    missed = write_report(name, environment, tables, every_goal, {"contests": contests}, folder)
-    _add_figures([(part, share) for part in parts for share in part.shares], folder, name)
+    missed = write_report(name, environment, tables, make_goals(findings), {"contests": contests}, folder)
+    _add_pictures(findings, folder, name)
     return missed
 
 
-def _add_figures(wanted: Sequence[tuple[Findings, float]], folder: Path, name: str) -> None:
+def _add_pictures(findings: Findings, folder: Path, name: str) -> None:
     links = []
-    for part, share in wanted:
-        files = draw_scatter(part, folder, f"{name}-{part.half}-{100 * share:.0f}", share)
-        links += [f"![{AUTO} against each rival, {part.half}, {share:g} T]({file.name})" for file in files[:1]]
+    for share in findings.shares:
+        files = draw_scatter(findings, folder, f"{name}-{100 * share:.0f}", share)
+        links += [
+            f"![{AUTO} against each rival, {findings.list_name} list, {share:g} T]({file.name})" for file in files[:1]
+        ]
     page = folder / f"{name}.md"
     page.write_text("\n\n".join([page.read_text().rstrip("\n"), "## Pictures", *links]) + "\n")
 
@@ -149,8 +189,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.dry_run:
         print_plan(plan)
         return 0
-    name = "accuracy-short" if arguments.short else "accuracy"
-    file = arguments.results / f"{name}.jsonl"
+    name = "accuracy-short" if arguments.short else f"accuracy-{arguments.list}"
+    number, parts = arguments.part
+    file = arguments.results / (f"{name}.jsonl" if parts == 1 else f"{name}-{number}of{parts}.jsonl")
     if not arguments.summary:
         if arguments.short:
             file.unlink(missing_ok=True)
@@ -158,7 +199,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
         source = partial(load_dataset, folder=arguments.data, cache=arguments.cache, online=False)
         AccuracyBenchmark(plan, _find_rivals(plan, arguments.flaml_python), source, ResultLog(file)).run()
-    return write_summary(ResultLog(file).lines, environment, arguments.results, name)
+    lines = read_lines(arguments.results, name) if parts == 1 else ResultLog(file).lines
+    return write_summary(lines, environment, arguments.results, file.stem)
 
 
 if __name__ == "__main__":

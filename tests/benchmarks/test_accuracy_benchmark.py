@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_classification
+from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin._core.environment import Environment
 from fitwithin._research.study.raw_dataset import RawDataset
@@ -21,11 +22,13 @@ from fitwithin._research.study.study_run import TrainTestRows
 
 # The benchmarks are scripts, not a package: each imports from its own folder.
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-accuracy, flaml, plans, rivals, runs, summary, tables = map(
+accuracy, flaml, datasets, goals, plans, rivals, runs, summary, tables = map(
     import_module,
     (
         "accuracy",
         "_accuracy_flaml",
+        "_accuracy_datasets",
+        "_accuracy_goals",
         "_accuracy_plan",
         "_accuracy_rivals",
         "_accuracy_runs",
@@ -42,7 +45,7 @@ Findings, FlamlRival, Outcome, Plan, RivalTask = (
 )
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="a command that Windows does not have")
 
-PAIR = plans.Pair("tune", "made up", "decision-tree", 2000, 1.0)
+PAIR = plans.Pair("tuning", "made up", "decision-tree", 2000, 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -75,66 +78,151 @@ class FakeRival:
 # The plan
 
 
-def test_the_list_has_forty_to_fifty_distinct_pairs_with_known_learners():
+def select(list_name, only="", **options):
+    return plans.select_pairs(plans.read_pairs(), list_name, only, **options)
+
+
+def test_the_pairs_are_distinct_and_have_known_learners():
     pairs = plans.read_pairs()
 
-    assert 40 <= len(pairs) <= 50
     assert {pair.learner for pair in pairs} == set(rivals.LEARNERS)
     assert len({pair.name for pair in pairs}) == len(pairs)
     assert all(3 <= pair.seconds <= 60 for pair in pairs)
+    assert {pair.list_name for pair in pairs} == set(plans.LISTS)
 
 
-def test_a_data_set_is_in_one_half_only_and_is_read_once():
-    pairs = plans.read_pairs()
-    homes = {(pair.dataset, pair.half) for pair in pairs}
-    datasets = {pair.dataset for pair in pairs}
+def test_the_final_list_has_other_learners_and_encodings_than_the_tuning_list():
+    tuning, final = map(select, plans.LISTS)
 
-    assert {half for _, half in homes} == set(plans.HALVES)
-    assert len(homes) == len(datasets) == len(list(Plan(pairs).group_by_dataset()))
+    assert 40 <= len(tuning) <= 50
+    assert len(final) >= 16
+    assert {"catboost", "extra-trees", "mlp", "sgd-log", "knn"} <= {pair.learner for pair in final}
+    assert not {pair.name for pair in tuning} & {pair.name for pair in final}
 
 
-def test_the_short_plan_avoids_the_final_half():
+@pytest.mark.parametrize("list_name", plans.LISTS)
+def test_each_data_set_is_read_once(list_name):
+    pairs = select(list_name)
+
+    assert len({pair.dataset for pair in pairs}) == len(list(Plan(pairs).group_by_dataset()))
+
+
+def test_the_short_plan_avoids_the_final_list():
     plan = plans.make_short_plan(plans.read_pairs())
 
     assert len(plan.pairs) == 8
-    assert {pair.half for pair in plan.pairs} == {"tune"}
-    assert plan.rivals == plans.SHORT_RIVALS
+    assert {pair.list_name for pair in plan.pairs} == {"tuning"}
+    assert plan.rivals == plans.FEW_RIVALS
     assert all(
         short.rows <= pair.rows for short in plan.pairs for pair in plans.read_pairs() if short.name == pair.name
     )
 
 
-def test_pairs_are_selected_by_half_and_text():
-    pairs = plans.read_pairs()
+def test_pairs_are_selected_by_list_and_text():
+    assert {pair.dataset for pair in select("tuning", "covtype")} == {"covtype"}
+    assert {pair.learner for pair in select("final", "knn")} == {"knn"}
 
-    assert plans.select_pairs(pairs, "both") == pairs
-    assert len(plans.select_pairs(pairs, "tune")) + len(plans.select_pairs(pairs, "final")) == len(pairs)
-    assert {pair.dataset for pair in plans.select_pairs(pairs, "both", "covtype")} == {"covtype"}
+
+def test_the_parts_of_a_list_have_every_pair_once_and_no_data_set_in_two():
+    first, second = (select("tuning", part=(number, 2)) for number in (1, 2))
+
+    assert sorted([*first, *second], key=str) == sorted(select("tuning"), key=str)
+    assert not {pair.dataset for pair in first} & {pair.dataset for pair in second}
 
 
 @pytest.mark.parametrize(("full", "shares"), [(5.0, [1.0]), (8.0, [1.0, 0.25]), (30.0, [1.0, 0.25, 0.1])])
 def test_limits_below_two_seconds_are_skipped(full, shares):
-    assert Plan((PAIR,)).find_shares(full) == shares
+    assert plans.LIMITS["tuning"].select_shares(full) == shares
+
+
+def test_t_has_a_least_value_on_the_final_list():
+    limits = plans.LIMITS["final"]
+
+    assert [limits.find_full_seconds(measured) for measured in (0.01, 5.0)] == [3.0, 5.0]
+    assert limits.select_shares(3.0) == [1.0, 0.25, 4.0]
+
+
+def test_only_auto_and_its_variants_get_four_times_the_time():
+    plan = Plan((PAIR,), ("full", "auto", "auto-last", "double"), limits=plans.LIMITS["final"])
+
+    assert {rival for rival, share in plan.list_runs(8.0, 0) if share == 4} == {"auto", "auto-last"}
+    assert {share for rival, share in plan.list_runs(8.0, 0) if rival == "double"} == {1.0, 0.25}
 
 
 def test_the_order_of_the_rivals_rotates():
     plan = Plan((PAIR,))
 
-    first = [plan.rotate_rivals(seed, 1.0) for seed in (0, 1)]
+    first = [[rival for rival, _ in plan.list_runs(1.0, seed)] for seed in (0, 1)]
 
     assert first[0] != first[1]
     assert set(first[0]) == set(first[1]) == set(plans.RIVALS) - {"full"}
 
 
-def test_the_full_plan_takes_about_three_hours_and_the_short_plan_ten_minutes():
+def test_the_lists_take_the_time_that_they_are_meant_to():
     every = {**rivals.make_local_rivals(), "flaml": FlamlRival("")}
     applies = {key: every[key[0]].applies(key[1]) for key in itertools.product(plans.RIVALS, rivals.LEARNERS)}
 
     def minutes(plan):
         return sum(plans.predict_seconds(plan, applies).values()) / 60
 
-    assert 120 < minutes(Plan(plans.read_pairs())) < 200
+    assert 120 < minutes(Plan(select("tuning"))) < 200
+    assert minutes(Plan(select("final"), plans.FEW_RIVALS, limits=plans.LIMITS["final"])) < 45
     assert minutes(plans.make_short_plan(plans.read_pairs())) < 10
+
+
+# The data sets
+
+
+@pytest.fixture
+def find_mixed():
+    """Find a data set with a column of text and one of numbers."""
+    rng = np.random.default_rng(0)
+    colours = rng.choice(["red", "green", "blue"], 600)
+    X = pd.DataFrame({"colour": colours, "port": rng.integers(0, 40, 600)})
+    return lambda name: RawDataset(name, X, pd.Series(colours == "red"), "a test")
+
+
+@pytest.mark.parametrize(
+    ("ending", "columns", "kind"),
+    [
+        ("", 4, np.ndarray),
+        ("-nominal", 43, sparse.csr_matrix),
+        ("-dense", 4, np.ndarray),
+        ("-frame", 2, pd.DataFrame),
+    ],
+)
+def test_the_ending_of_a_name_chooses_the_encoding(find_mixed, ending, columns, kind):
+    with datasets.open_dataset(f"mixed{ending}", find_mixed) as dataset:
+        rows = dataset.select_rows(100, 50)
+
+    assert (dataset.n_rows, dataset.n_columns, dataset.n_classes) == (420, columns, 2)
+    assert isinstance(rows.X, kind)
+    assert (rows.n_train, rows.n_test) == (100, 50)
+
+
+def test_text_in_a_frame_is_categorical(find_mixed):
+    with datasets.open_dataset("mixed-frame", find_mixed) as dataset:
+        assert dataset.select_rows(100, 50).X["colour"].dtype == "category"
+
+
+def test_a_made_up_data_set_is_a_memory_mapped_file_with_all_its_rows(tmp_path):
+    dataset = datasets.make_up_dataset(tmp_path / "X.npy", 3000, 500)
+
+    rows = dataset.select_rows(1000, 200)
+
+    assert isinstance(rows.X, np.memmap)
+    assert (rows.n_train, rows.n_test) == (3000, 200)
+    assert set(rows.y) == {0, 1, 2}
+    assert np.array_equal(np.load(tmp_path / "X.npy")[:3200], rows.X)
+
+
+def test_made_up_classes_can_be_learned(tmp_path):
+    rows = datasets.make_up_dataset(tmp_path / "X.npy", 5000, 2000).select_rows(5000, 2000)
+
+    tree = DecisionTreeClassifier(max_depth=6).fit(rows.X[:5000], rows.y[:5000])
+
+    most_common = np.bincount(rows.y[5000:]).max() / 2000
+    assert most_common + 0.05 < tree.score(rows.X[5000:], rows.y[5000:]) < 0.9
 
 
 # The rivals
@@ -183,8 +271,25 @@ def test_lightgbm_is_stopped_by_its_callback(rows, limit, stop):
 
 @pytest.mark.slow
 def test_every_learner_can_be_fitted(rows):
+    frame = replace(rows, X=pd.DataFrame(rows.X, columns=[f"x{column}" for column in range(20)]).assign(kind="a"))
     for learner in rivals.LEARNERS:
-        assert rivals.make_local_rivals()["full"].run(RivalTask(learner, rows, 0.0, 0)).accuracy > 0.5, learner
+        table = frame if learner.startswith("one-hot") else rows
+        assert rivals.make_local_rivals()["full"].run(RivalTask(learner, table, 0.0, 0)).accuracy > 0.5, learner
+
+
+def test_the_full_fit_takes_some_rows_where_all_would_take_too_long(rows):
+    outcome = rivals.make_local_rivals()["full"].run(RivalTask("decision-tree", rows, 0.0, 0, full_rows=500))
+
+    assert outcome.rows == 500
+    assert outcome.lost == 0
+
+
+def test_a_run_without_a_model_in_time_tells_its_seconds(rows):
+    outcome = rivals.make_local_rivals()["double"].run(RivalTask("random-forest", rows, 0.02, 0))
+
+    assert outcome.accuracy is None
+    assert outcome.error.startswith("NoModelInTime: ")
+    assert outcome.seconds < 0.5
 
 
 @pytest.mark.slow
@@ -200,8 +305,8 @@ def test_flaml_runs_in_a_separate_process(rows, kind):
     assert outcome.seconds > 0
 
 
-def test_flaml_has_a_name_for_every_learner_except_the_tree():
-    assert set(rivals.LEARNERS) - set(flaml.ESTIMATORS) == {"decision-tree"}
+def test_flaml_has_a_name_for_every_learner_of_the_tuning_list_except_the_tree():
+    assert {pair.learner for pair in select("tuning")} - set(flaml.ESTIMATORS) == {"decision-tree"}
 
 
 @posix_only
@@ -230,6 +335,28 @@ def test_t_is_measured_first_and_each_rival_gets_a_share_of_it(find, tmp_path):
     assert [fit["rival"] for fit in fits] == ["full", "auto", "double", "double", "auto"]
     assert [fit["limit"] for fit in fits] == [None, 10.0, 10.0, 2.5, 2.5]
     assert results.find_lines("pair")[0]["test_rows"] == 900
+
+
+def test_limits_are_shares_of_the_least_t_where_a_fit_takes_no_time(find, tmp_path):
+    auto = FakeRival()
+    plan = Plan((PAIR,), ("full", "auto"), seeds=(0,), limits=plans.LIMITS["final"])
+    results = ResultLog(tmp_path / "lines.jsonl")
+
+    runs.AccuracyBenchmark(plan, {"full": FakeRival(fit_seconds=0.1), "auto": auto}, find, results).run()
+
+    assert [task.limit for task in auto.tasks] == [3.0, 0.75, 12.0]
+    assert Findings(results.lines).mean_limit(("made up", "decision-tree")) == 3.0
+
+
+def test_a_data_set_that_is_not_there_is_left_out(tmp_path):
+    def find_nothing(name):
+        raise ValueError(f"unknown data set {name}")
+
+    results = ResultLog(tmp_path / "lines.jsonl")
+
+    runs.AccuracyBenchmark(Plan((PAIR,), ("full",)), {"full": FakeRival()}, find_nothing, results).run()
+
+    assert [line["why"] for line in results.find_lines("missing")] == ["unknown data set made up"]
 
 
 def test_every_seed_has_the_shares_of_the_first_seed(find, tmp_path):
@@ -287,17 +414,34 @@ def test_the_hash_of_the_source_is_stable():
 
 
 def make_fit_line(rival, accuracy, dataset="a", *, share=1.0, seed=0, **fields):
-    found = {"limit": 10.0 * share, "seconds": 10.0 * share, "fit_seconds": 10.0, "stop": "time", "error": None}
+    found = {
+        "limit": 10.0 * share,
+        "seconds": 10.0 * share,
+        "fit_seconds": 10.0,
+        "stop": "time",
+        "error": None,
+        "rounds": 3,
+    }
     named = {"kind": "fit", "dataset": dataset, "learner": "lightgbm", "rival": rival, "share": share, "seed": seed}
-    return {**named, "accuracy": accuracy, **found, "overhead": 0.2, "load": 0.5, "session": 1, **fields}
+    return {
+        **named,
+        "accuracy": accuracy,
+        **found,
+        "overhead": 0.2,
+        "lost": 0.1,
+        "rows": 900,
+        "load": 0.5,
+        "session": 1,
+        **fields,
+    }
 
 
-def make_pair_line(dataset="a", half="tune", test_rows=10_000):
+def make_pair_line(dataset="a", list_name="tuning", test_rows=10_000):
     sizes = {"rows": 1000, "of": 5000, "test_rows": test_rows, "columns": 4, "classes": 3, "source": "a test"}
-    return {"kind": "pair", "half": half, "dataset": dataset, "learner": "lightgbm", **sizes}
+    return {"kind": "pair", "list": list_name, "dataset": dataset, "learner": "lightgbm", **sizes}
 
 
-NO_MODEL = {"accuracy": None, "error": "NoModelInTime: no", "overhead": None}
+NO_MODEL = {"accuracy": None, "error": "NoModelInTime: no", "overhead": None, "lost": None, "rows": None}
 
 
 def test_means_over_the_seeds_are_compared_by_the_papers_test():
@@ -366,38 +510,109 @@ def test_a_failed_rival_does_not_count_and_a_failed_auto_is_a_loss():
     )
 
 
-def test_the_halves_are_counted_separately():
-    lines = [make_pair_line("a"), make_pair_line("b", "final")]
-    lines += [
-        make_fit_line(rival, accuracy, dataset) for dataset in "ab" for rival, accuracy in (("auto", 0.9), ("tct", 0.8))
-    ]
-
-    assert [Findings(lines, half).contest("auto", "tct").tally.pairs for half in ("tune", "final", "both")] == [1, 1, 2]
+def find_goal(lines, start):
+    """Return the only goal whose text begins like this."""
+    (goal,) = (goal for goal in goals.make_goals(Findings([make_pair_line(), *lines])) if goal.text.startswith(start))
+    return goal
 
 
-def test_goals_are_met_or_missed_according_to_the_results():
-    lines = [
-        make_pair_line("a"),
-        make_pair_line("b"),
-        make_fit_line("auto", 0.85, share=0.25),
-        make_fit_line("auto", 0.7, "b", share=0.25),
-    ]
-    for dataset in "ab":
-        lines += [
-            make_fit_line("auto", 0.9, dataset),
-            make_fit_line("double", 0.8, dataset),
-            make_fit_line("full", 0.91, dataset),
-        ]
+@pytest.mark.parametrize(("auto", "met"), [(0.9, True), (0.795, False), (0.78, False)])
+def test_the_goal_against_double_counts_wins_and_losses(auto, met):
+    goal = find_goal([make_fit_line("auto", auto), make_fit_line("double", 0.8)], "against double, T: ")
 
-    found = {goal.text.split(";")[0]: goal.met for goal in tables.make_goals(Findings(lines, "tune"))}
+    assert goal.met is met
+    assert "at worst (a, lightgbm)" in goal.text
 
-    assert found == {
-        "tune: against double at least 70% wins and at most 5% losses": True,
-        "tune: against full at least 40% wins and at most 10% losses": False,
-        "tune: mean accuracy not below full's (the moonshot: 1.0 point above)": False,
-        "tune: at a quarter of T at least double's accuracy at T on 70% of the pairs": False,
-        "tune: at most 5% of the limit as our own overhead": True,
-    }
+
+def test_a_single_loss_of_more_than_a_point_misses_the_goal():
+    wins = [make_pair_line(str(number)) for number in range(40)]
+    for number in range(40):
+        wins += [make_fit_line("auto", 0.9, str(number)), make_fit_line("double", 0.8, str(number))]
+
+    def evaluate(accuracy):
+        return find_goal([*wins, make_fit_line("auto", accuracy), make_fit_line("double", 0.99)], "against double, T: ")
+
+    assert evaluate(0.9805).met
+    assert not evaluate(0.97).met
+    assert "losses: a, lightgbm -2.00" in evaluate(0.97).text
+    assert not evaluate(None).met
+
+
+@pytest.mark.parametrize(("accuracy", "met"), [(0.906, True), (0.904, False)])
+def test_the_goal_against_every_row_has_a_mean(accuracy, met):
+    lines = [make_fit_line("auto", accuracy), make_fit_line("full", 0.9)]
+    goal = goals.WinLossGoal("full", 0.0, 0.0, mean=0.005)
+
+    assert goal.evaluate(Findings([make_pair_line(), *lines]).contest("auto", "full")).met is met
+
+
+def test_at_four_trainings_no_loss_is_allowed():
+    lines = [make_fit_line("full", 0.9), make_fit_line("auto", 0.91), make_fit_line("auto", 0.87, share=4.0)]
+
+    goal = find_goal(lines, "against full, 4 T: no loss; ")
+
+    assert not goal.met
+    assert "losses: a, lightgbm -3.00" in goal.text
+
+
+@pytest.mark.parametrize(("accuracies", "met"), [((0.8, 0.9, 0.95), True), ((0.8, 0.95, 0.9), False)])
+def test_more_time_must_not_give_a_worse_model(accuracies, met):
+    by_share = zip(accuracies, (0.25, 1.0, 4.0), strict=True)
+    lines = [make_fit_line("auto", accuracy, share=share) for accuracy, share in by_share]
+
+    assert find_goal(lines, "4 T gives no worse model than T; ").met is met
+    assert find_goal(lines, "T gives no worse model than 0.25 T; ").met
+
+
+@pytest.mark.parametrize(("quarter", "met", "share"), [(0.9, True, "100%"), (0.899, False, "0%"), (0.8, False, "0%")])
+def test_at_a_quarter_of_t_auto_is_to_be_as_accurate_as_double_at_t(quarter, met, share):
+    goal = find_goal([make_fit_line("auto", quarter, share=0.25), make_fit_line("double", 0.9)], "at a quarter of T")
+
+    assert goal.met is met
+    assert f"on {share} of 1, and no loss by the test on {'0%' if quarter == 0.8 else '100%'}" in goal.text
+
+
+@pytest.mark.parametrize(("lost", "met"), [((0.0, 0.5), True), ((0.0, 0.8), False), ((0.0, 2.1), False)])
+def test_time_in_fits_that_left_no_model_is_a_goal_of_mean_and_worst(lost, met):
+    lines = [make_fit_line("auto", 0.9, seed=seed, lost=seconds) for seed, seconds in enumerate(lost)]
+
+    goal = find_goal(lines, "in fits that left no model, T: ")
+
+    assert goal.met is met
+    assert "(a, lightgbm, T, seed 1)" in goal.text
+
+
+def test_a_run_without_a_model_lost_its_whole_limit():
+    assert Findings([make_pair_line(), make_fit_line("auto", **NO_MODEL)]).lost_shares(1.0).largest[1] == 1.0
+
+
+@pytest.mark.parametrize(("rows", "met"), [((700, 800), True), ((600, 700), False), ((390, 1000), False)])
+def test_rows_of_the_model_are_compared_with_the_full_fit(rows, met):
+    lines = [make_fit_line("auto", 0.9, seed=seed, rows=count) for seed, count in enumerate(rows)]
+
+    assert find_goal([*lines, make_fit_line("full", 0.9)], "rows of the model, T").met is met
+
+
+def test_pairs_on_which_auto_beats_the_full_fit_do_not_count_for_its_rows():
+    lines = [make_pair_line("b"), make_fit_line("auto", 0.9, "b"), make_fit_line("full", 0.9, "b")]
+    lines += [make_fit_line("auto", 0.91, rows=10), make_fit_line("full", 0.9)]
+
+    goal = find_goal(lines, "rows of the model, T")
+
+    assert goal.met
+    assert "without the 1 pairs" in goal.text
+
+
+def test_overhead_counts_for_limits_of_ten_seconds_and_more():
+    lines = [make_fit_line("auto", 0.9, share=0.5, overhead=3.0), make_fit_line("auto", 0.9, overhead=0.3)]
+
+    assert find_goal(lines, "our own overhead").met
+    assert not find_goal([*lines, make_fit_line("auto", 0.9, seed=1, overhead=0.9)], "our own overhead").met
+
+
+@pytest.mark.parametrize(("seconds", "met"), [(10.09, True), (10.2, False)])
+def test_a_late_run_misses_the_goal(seconds, met):
+    assert find_goal([make_fit_line("auto", 0.9, seconds=seconds)], "never late").met is met
 
 
 def test_losses_and_failed_runs_are_listed():
@@ -408,29 +623,36 @@ def test_losses_and_failed_runs_are_listed():
         make_fit_line("tct", **NO_MODEL),
         make_fit_line("full", 0.8),
     ]
-    findings = Findings([*lines, make_fit_line("full", 0.8, fit_seconds=1.0)])
+    findings = Findings([*lines, make_pair_line("b"), make_fit_line("full", 0.8, "b", fit_seconds=1.0)])
 
-    assert tables.make_loss_table(findings).rows == [
-        ["tune", "a", "lightgbm", "double", "T", "80.00", "85.00", "-5.00"]
-    ]
+    assert tables.make_loss_table(findings).rows == [["a", "lightgbm", "double", "T", "80.00", "85.00", "-5.00"]]
     assert [row[2:] for row in tables.make_problem_table(findings).rows] == [
         ["tct, T, seed 0", "NoModelInTime: no"],
         ["full", "T is 1.0 s, not between 3 and 60 s"],
     ]
 
 
-def test_the_table_of_pairs_shows_every_rival_and_auto_below_t():
+def test_the_table_of_pairs_shows_every_rival_and_auto_at_other_limits():
     lines = [
         make_pair_line(),
         make_fit_line("full", 0.9),
         make_fit_line("auto", 0.8),
         make_fit_line("auto", 0.7, share=0.25),
+        make_fit_line("auto", 0.95, share=4.0),
     ]
 
     table = tables.make_pair_table(Findings(lines))
 
-    assert table.columns[-3:] == ("full", "auto", "auto, 0.25 T")
-    assert table.rows[0][3:] == ["1,000 of 5,000", "10.0", "90.00", "80.00", "70.00"]
+    assert table.columns[-4:] == ("full", "auto", "auto, 4 T", "auto, 0.25 T")
+    assert table.rows[0][2:] == ["1,000 of 5,000", "10.0", "90.00", "80.00", "95.00", "70.00"]
+
+
+def test_the_table_of_runs_shows_what_auto_did_with_its_time():
+    lines = [make_pair_line(), make_fit_line("auto", 0.9), make_fit_line("auto", 0.9, seed=1, lost=2.0, rows=500)]
+
+    (row,) = tables.make_run_table(Findings(lines)).rows
+
+    assert row[2:] == ["T", "10.0, 10.0", "10.0, 10.0", "3, 3", "0.90, 0.50", "1.0, 20.0", "2.0, 2.0", "+0.00, +0.00"]
 
 
 def test_variants_are_compared_with_auto():
@@ -447,7 +669,7 @@ def test_variants_are_compared_with_auto():
 
 
 def test_the_summary_is_written_with_figures(tmp_path, capsys):
-    start = {"kind": "start", "machine": {"date": "today"}, "halves": ["tune"], "code": "abc"}
+    start = {"kind": "start", "machine": {"date": "today"}, "list": "tuning", "code": "abc"}
     lines = [
         start,
         make_pair_line(),
@@ -456,29 +678,54 @@ def test_the_summary_is_written_with_figures(tmp_path, capsys):
         make_fit_line("double", 0.7),
     ]
 
-    missed = accuracy.write_summary(lines, Environment.current(), tmp_path, "accuracy")
+    missed = accuracy.write_summary(lines, Environment.current(), tmp_path, "accuracy-tuning")
 
     assert missed == 1
     assert {file.name for file in tmp_path.iterdir()} == {
-        "accuracy.md",
-        "accuracy.json",
-        "accuracy-tune-100.png",
-        "accuracy-tune-100.svg",
+        "accuracy-tuning.md",
+        "accuracy-tuning.json",
+        "accuracy-tuning-100.png",
+        "accuracy-tuning-100.svg",
     }
-    assert json.loads((tmp_path / "accuracy.json").read_text())["contests"][0]["second"] == "full"
-    assert "![auto against each rival, tune, 1 T](accuracy-tune-100.png)" in (tmp_path / "accuracy.md").read_text()
+    assert json.loads((tmp_path / "accuracy-tuning.json").read_text())["contests"][0]["second"] == "full"
+    link = "![auto against each rival, tuning list, 1 T](accuracy-tuning-100.png)"
+    assert link in (tmp_path / "accuracy-tuning.md").read_text()
     assert "MISSED" in capsys.readouterr().out
+
+
+def test_parts_that_ran_side_by_side_are_read_together(tmp_path):
+    for number in (1, 2):
+        lines = [{"kind": "start", "machine": {}}, make_fit_line("auto", 0.9, str(number))]
+        ResultLog(tmp_path / f"accuracy-tuning-{number}of2.jsonl").append(lines)
+
+    fits = [line for line in accuracy.read_lines(tmp_path, "accuracy-tuning") if line["kind"] == "fit"]
+
+    assert [(fit["dataset"], fit["session"]) for fit in fits] == [("1", 1), ("2", 2)]
 
 
 # The command
 
 
 def test_a_dry_run_lists_the_pairs_and_needs_no_data(capsys):
-    assert accuracy.main(["--dry-run", "--half", "both"]) == 0
+    assert accuracy.main(["--dry-run", "--list", "final"]) == 0
 
     said = capsys.readouterr().out
-    assert "covtype, lightgbm" in said
-    assert f"{len(plans.read_pairs())} pairs, 2 seeds; about" in said
+    assert "covtype, knn" in said
+    assert f"{len(select('final'))} pairs, 2 seeds; about" in said
+
+
+def test_a_part_and_the_limits_can_be_chosen(capsys):
+    accuracy.main(["--dry-run", "--only", "covtype, lightgbm", "--part", "1/2", "--shares", "1,4"])
+
+    assert "limits about 18.0, 72.0, 4.5 s" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("wrong", [["--part", "3/2"], ["--shares", "0"]])
+def test_a_wrong_part_or_share_is_rejected(wrong, capsys):
+    with pytest.raises(SystemExit):
+        accuracy.main(["--dry-run", *wrong])
+
+    assert "expected" in capsys.readouterr().err
 
 
 def test_an_unknown_rival_is_rejected():
