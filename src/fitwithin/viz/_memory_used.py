@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Multiple of the most memory used. A limit beyond it is not drawn: it would squeeze the picture to the bottom.
 _MAX_LIMIT_RATIO = 3.0
+# Ends of the axes, as a multiple of the largest value.
+_EDGE_FACTOR = 1.08
 
 
 def memory_used(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
@@ -55,7 +57,9 @@ def memory_used(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.yaxis.set_major_formatter(lambda value, _: format_bytes(value))
     ax.set(xlabel="training rows", ylabel="memory")
-    ax.set_xlim(left=0)
-    ax.set_ylim(bottom=0)
+    # Half of a point at the edge would be cut off.
+    ax.set_xlim(0, _EDGE_FACTOR * max(rows))
+    ax.set_ylim(0, max(_EDGE_FACTOR * max(peaks), ax.get_ylim()[1]))
+    ax.locator_params(axis="x", nbins=6)
     add_legend_above(ax)
     return ax

@@ -109,7 +109,6 @@ def seconds_by_activity(estimator: FittedEstimator) -> dict[str, float]:
 
 def _lost_seconds_outside_rounds(estimator: FittedEstimator) -> float:
     """Return the seconds of fits without a model, except a last round without an exam: other activities count it."""
-    last = [finished for finished in estimator.history_[-1:] if not finished.examined and not finished.best]
-    return max(
-        0.0, lost_seconds(estimator) - sum(finished.seconds_handover + finished.seconds_fit for finished in last)
-    )
+    unexamined = [finished for finished in estimator.history_[-1:] if not finished.examined and not finished.best]
+    counted = sum(finished.seconds_handover + finished.seconds_fit for finished in unexamined)
+    return max(0.0, lost_seconds(estimator) - counted)
