@@ -240,7 +240,7 @@ class TeachingState:
             self.retries += 1
 
     def refit_with_every_row(self) -> Subgenerator[None]:
-        """Teach every row, with the ones kept back, if the best model has all others and that is sure to end in time."""
+        """Teach every row, also those kept back, if the best model has all others and that is sure to end in time."""
         best = self.best
         if best is None or best.was_cut_short or len(best.rows) < self.n_usable or not self.deck.can_refit:
             return
