@@ -202,7 +202,8 @@ class ProcessRunner:
             if self._learner is None:
                 self._learner = self._host.start_worker(self._prepared.setup, shared.files)
                 self._watch = MemoryWatch(self._learner.pid, self._prepared.memory_limit)
-        if within is not None:
+        if within:
+            # Without any time a fit is a measurement, and stays one.
             within -= self._budget.elapsed() - start
         if self._watch is not None:
             self._watch.begin()
