@@ -70,8 +70,9 @@ class CostModel:
     def __init__(self, growth: float = DEFAULT_GROWTH, first_growing_share: float = 1.0) -> None:
         self.fits = FitCost(growth, first_growing_share)
         self._last_round: Round | None = None
-        self._save_and_load_seconds_per_row = 0.0
-        self._least_overhead = math.inf
+        # Models of few rows say how long saving takes at least; it is not taken to grow before two sizes show it.
+        self._save_and_load_seconds = SecondsByRows(1.0, first_growing_share=0.0, least_growing_share=0.0)
+        self._least_handover = math.inf
         # Seconds for each row by the rows that the model was trained on: neighbours are searched among them.
         self._exam_seconds_per_row = SecondsByRows(1.0, first_growing_share=0.0, least_growing_share=0.0)
         self._first_number = 1
@@ -98,9 +99,9 @@ class CostModel:
         self._last_round = finished
         if finished.best:
             # Only the model of a best round is saved, so other rounds say nothing about saving.
-            self._save_and_load_seconds_per_row = (finished.seconds_model + load_seconds) / finished.rows
+            self._save_and_load_seconds.observe(finished.rows, finished.seconds_model + load_seconds)
         if finished.number > self._first_number:
-            self._least_overhead = min(self._least_overhead, self._overhead_of(finished))
+            self._least_handover = min(self._least_handover, self._handover_of(finished))
 
     def observe_write(self, rows: int, seconds: float) -> None:
         """Learn how long writing the model of a lesson to a checkpoint takes; 0 without one.
@@ -114,11 +115,9 @@ class CostModel:
         """Return everything that was learned but the last round, as values for JSON."""
         return {
             **self.fits.observations(),
-            "save_and_load_seconds_per_row": float(self._save_and_load_seconds_per_row),
-            "exam_seconds_per_row": [
-                [int(rows), float(seconds)] for rows, seconds in self._exam_seconds_per_row.observed.items()
-            ],
-            "least_overhead": float(self._least_overhead) if math.isfinite(self._least_overhead) else None,
+            "save_and_load_seconds": self._save_and_load_seconds.to_values(),
+            "exam_seconds_per_row": self._exam_seconds_per_row.to_values(),
+            "least_handover": float(self._least_handover) if math.isfinite(self._least_handover) else None,
         }
 
     def restore(self, observations: Mapping[str, Any], last_round: Round | None) -> None:
@@ -130,11 +129,10 @@ class CostModel:
             If they are not what `observations` returns.
         """
         self.fits.restore(observations)
-        self._save_and_load_seconds_per_row = float(observations["save_and_load_seconds_per_row"])
-        for rows, seconds in observations["exam_seconds_per_row"]:
-            self._exam_seconds_per_row.observe(int(rows), float(seconds))
-        least = observations["least_overhead"]
-        self._least_overhead = math.inf if least is None else float(least)
+        self._save_and_load_seconds.restore(observations["save_and_load_seconds"])
+        self._exam_seconds_per_row.restore(observations["exam_seconds_per_row"])
+        least = observations["least_handover"]
+        self._least_handover = math.inf if least is None else float(least)
         self._last_round = last_round
         # The first hand-over of this call waits for a process to start, too.
         self._first_number = 1 if last_round is None else last_round.number + 1
@@ -168,11 +166,11 @@ class CostModel:
         if self._last_round is None:
             return _ROUND_SECONDS
         last = self._last_round
-        seconds = self._overhead_of(last)
-        growing = max(0.0, seconds - self._least_overhead - _ROUND_SECONDS) * (rows / last.rows - 1)
+        handover = self._handover_of(last)
+        growing = max(0.0, handover - self._least_handover - _ROUND_SECONDS) * (rows / last.rows - 1)
         growing = max(0.0, growing) + self._write_growth_seconds(rows)
         limit = _MAX_OVERHEAD_SHARE * self.fit_seconds(rows)
-        return max(seconds, _ROUND_SECONDS) + min(growing, limit)
+        return max(handover + self._save_and_load_seconds.predict(rows), _ROUND_SECONDS) + min(growing, limit)
 
     def _write_growth_seconds(self, rows: int) -> float:
         """Seconds that writing a model of this number of rows takes beyond those of the last one."""
@@ -182,10 +180,9 @@ class CostModel:
         slope = (seconds - took) / (size - other)
         return min(max(0.0, slope), seconds / size) * max(0, rows - size)
 
-    def _overhead_of(self, finished: Round) -> float:
+    def _handover_of(self, finished: Round) -> float:
         # The first hand-over waits for a process to start, which happens once and does not grow with the rows.
-        handover = finished.seconds_handover if finished.number > self._first_number else 0.0
-        return handover + self._save_and_load_seconds_per_row * finished.rows
+        return finished.seconds_handover if finished.number > self._first_number else 0.0
 
 
 class Outlook:

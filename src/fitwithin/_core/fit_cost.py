@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import Any
 
@@ -81,6 +81,15 @@ class SecondsByRows:
         """Learn from a fit; it replaces an older one of the same size."""
         self._observed.pop(rows, None)
         self._observed[rows] = seconds
+
+    def to_values(self) -> list[list[float]]:
+        """Return what was observed as values for JSON."""
+        return [[int(rows), float(seconds)] for rows, seconds in self._observed.items()]
+
+    def restore(self, values: Iterable[tuple[Any, Any]]) -> None:
+        """Observe what `to_values` returned; raise TypeError or ValueError if it is something else."""
+        for rows, seconds in values:
+            self.observe(int(rows), float(seconds))
 
     def predict(self, rows: int) -> float:
         """Predict the seconds of a fit; 0 before the first one."""
@@ -225,12 +234,9 @@ class FitCost:
 
     def observations(self) -> dict[str, Any]:
         """Return everything that was learned, as values for JSON."""
-        setup = self._setup.observed
         return {
-            "fit_seconds": [
-                [int(rows), float(seconds + setup.get(rows, 0.0))] for rows, seconds in self._steps.observed.items()
-            ],
-            "setup_seconds": [[int(rows), float(seconds)] for rows, seconds in setup.items()],
+            "setup_seconds": self._setup.to_values(),
+            "step_seconds": self._steps.to_values(),
             "residuals": [float(residual) for residual in self._residuals],
         }
 
@@ -242,11 +248,8 @@ class FitCost:
         KeyError, TypeError, ValueError
             If they are not what `observations` returns.
         """
-        setup = {int(rows): float(seconds) for rows, seconds in observations["setup_seconds"]}
-        for rows, seconds in observations["fit_seconds"]:
-            if int(rows) in setup:
-                self._setup.observe(int(rows), setup[int(rows)])
-            self._steps.observe(int(rows), max(0.0, float(seconds) - setup.get(int(rows), 0.0)))
+        self._setup.restore(observations["setup_seconds"])
+        self._steps.restore(observations["step_seconds"])
         self._residuals = [float(residual) for residual in observations["residuals"]]
 
 
