@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Answers, Estimate, Lesson, ResumePoint, Rows, examine
 from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._base import Subgenerator
@@ -53,7 +54,7 @@ class BestLesson:
         Its rows.
     score : Estimate
         Its score on the validation rows.
-    was_cut_short : bool
+    was_cut_short : bool, default=False
         Whether its fit was stopped early.
     """
 
@@ -181,11 +182,15 @@ class TeachingState:
             if n_rows <= _MIN_MEASURED_GROWTH * self.outlook.largest_known_rows:
                 return
             new = self.deck.deal(n_rows - len(self.lesson))
-            yield Lesson(np.concatenate([self.lesson, new]), within=0.0)
-            self.deck.put_back(new)
             self.has_model = False
+            try:
+                yield Lesson(np.concatenate([self.lesson, new]), within=0.0)
+            except OutOfMemory:
+                # The next lesson is chosen by what is known now.
+                self._can_measure = False
+            self.deck.put_back(new)
             # A learner that does not know how many steps are left tells nothing.
-            self._can_measure = self.outlook.largest_known_rows >= n_rows
+            self._can_measure &= self.outlook.largest_known_rows >= n_rows
 
     def _choose_measured_size(self) -> int:
         """Return the most rows whose set-up is cheap, and no more than could be taught."""
@@ -208,6 +213,7 @@ class TeachingState:
     ) -> Subgenerator[None]:
         """Teach these rows in at most a fraction of the time left, then examine holdout and validation rows."""
         within = self._seconds_within(len(lesson), time_fraction)
+        self.has_model = False
         yield Lesson(lesson, within=within if np.isfinite(within) else None, expected_score=expected_score)
         self.lesson, self.has_model = lesson, True
         self.was_cut_short = self.outlook.fit_seconds(len(lesson)) > within
@@ -252,7 +258,11 @@ class TeachingState:
             yield Lesson(rows, within=within if np.isfinite(within) else None, refit=True)
 
     def examine_unused_rows(self) -> Subgenerator[None]:
-        """Examine more rows for the estimate, if the last model is the best one and there are rows and time left."""
-        if self.has_best_model and self.deck.left:
+        """Examine more rows for the estimate, if the last model is the best one and there are rows and time left.
+
+        If the user chose holdout rows, others may be too much like training rows.
+        """
+        if self.has_best_model and self.deck.left and self.deck.holdout_rows is None:
             n_rows = self.outlook.affordable_exam_rows(_FINAL_EXAM_TIME, min(_MAX_FINAL_EXAM_ROWS, self.deck.left))
-            yield from examine(self.deck.deal(n_rows), purpose="holdout")
+            # These are no holdout rows: a later fit that goes on from this one may be trained on them.
+            yield from examine(self.deck.deal(n_rows))
