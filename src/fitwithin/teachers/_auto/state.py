@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from fitwithin._core.exceptions import OutOfMemory
-from fitwithin._core.records import Answers, Estimate, Lesson, ResumePoint, Rows, examine
+from fitwithin._core.records import (
+    Answers,
+    Estimate,
+    Influence,
+    Lesson,
+    ResumePoint,
+    Rows,
+    difference_error,
+    examine,
+    is_worse,
+)
 from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._base import Subgenerator
 from fitwithin.teachers._deck import Deck, FirstSize
@@ -56,11 +67,22 @@ class BestLesson:
         Its score on the validation rows.
     was_cut_short : bool, default=False
         Whether its fit was stopped early.
+    influence : array of float or None, default=None
+        See `Answers.influence`.
     """
 
     rows: Rows
     score: Estimate
     was_cut_short: bool = False
+    influence: Influence | None = None
+
+    def yields_to(self, n_rows: int, score: Estimate, influence: Influence | None) -> bool:
+        """Whether the session replaces its model by one with this number of rows and this score."""
+        if n_rows <= len(self.rows) or not math.isfinite(score.value):
+            return score.value > self.score.value
+        is_paired = self.influence is not None and influence is not None
+        error = difference_error(self.influence, influence) if is_paired else None  # type: ignore[arg-type]  # not None
+        return not is_worse(score, self.score, error)
 
 
 class TeachingState:
@@ -240,8 +262,8 @@ class TeachingState:
             return
         if not self.was_cut_short:
             self.curve.observe(len(self.lesson), score.value, score.standard_error, emphasis=emphasis)
-        if self.best is None or score.value >= self.best.score.value:
-            self.best, self.retries = BestLesson(self.lesson, score, self.was_cut_short), 0
+        if self.best is None or self.best.yields_to(len(self.lesson), score, answers.influence):
+            self.best, self.retries = BestLesson(self.lesson, score, self.was_cut_short, answers.influence), 0
         elif len(self.lesson) <= len(self.best.rows):
             self.retries += 1
 
