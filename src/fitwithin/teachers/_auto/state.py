@@ -141,6 +141,7 @@ class TeachingState:
         self.curve = LearningCurve()
         self.best: BestLesson | None = None
         self._can_measure = deck.outlook.can_stop_early
+        self._cut_after = math.inf
         self.retries = 0
 
     @classmethod
@@ -149,11 +150,12 @@ class TeachingState:
         state = cls.__new__(cls)
         # The best model may have been fitted again with these rows.
         kept_back = np.concatenate([past.validation_rows, past.holdout_rows])
-        state._begin(deck, deck.take(np.setdiff1d(past.lesson, kept_back)))
+        state._begin(deck, deck.take(past.lesson[~np.isin(past.lesson, kept_back)]))
         deck.take(kept_back)
         state.validation_set = state._validation_pool = past.validation_rows
         state._holdout_pool = past.holdout_rows
         state.score, state.was_cut_short = past.score, past.was_cut_short
+        state._cut_after = past.fit_seconds if past.was_cut_short else math.inf
         if past.score is not None:
             state.best = BestLesson(state.lesson, past.score, past.was_cut_short)
             state.curve.observe(len(state.lesson), past.score.value, past.score.standard_error)
@@ -242,6 +244,11 @@ class TeachingState:
         # Holdout rows come first: once a model is chosen, it should have its estimate.
         yield from examine(self._holdout_pool[: len(self.validation_set)], purpose="holdout")
         yield from self._validate(emphasis=emphasis)
+
+    def repeat_if_cut_short(self) -> Subgenerator[None]:
+        """Teach every row once more, if an earlier fit had to stop with them and now there is more time."""
+        if not self.deck.left and self._seconds_within(len(self.lesson)) > self._cut_after:
+            yield from self.teach_and_validate(self.lesson)
 
     def _seconds_within(self, n_rows: int, time_fraction: float = 1.0) -> float:
         seconds_left = self.outlook.seconds_left

@@ -78,6 +78,7 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         past = deck.resume_point
         if past is not None and _NOTE_VALIDATED in past.notes:
             state = TeachingState.resume(deck, past)
+            yield from state.repeat_if_cut_short()
         else:
             deck.notes.clear()
             state = TeachingState(deck, _choose_first_size(deck.size))
