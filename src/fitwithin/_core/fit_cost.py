@@ -28,6 +28,8 @@ _PRIOR_DEVIATION_OF_OTHERS = 0.15
 _ONE_SIZE_FACTOR = 2.0
 # Weight of a fit that was faster than predicted: it says less about the chance of a slow one.
 _FAST_WEIGHT = 0.5
+# Most standard deviations that one fit counts for: a pause of the machine says little about the next fit.
+_MAX_RESIDUAL = 5.0
 # Number of observations that the prior counts for.
 _PRIOR_WEIGHT = 2.0
 # Share of a learner's steps after which it is as good as at its end.
@@ -105,12 +107,20 @@ class SecondsByRows:
         # The part that grows is at most all of it, and that share is not believed to be tiny.
         growing = (more - less) / (large - small) * large / more if more else 0.0
         share = min(max(self._least_growing_share, growing), 1.0)
-        growth = self._growth
-        if less >= _MIN_TELLING_SECONDS and more > less:
-            growth = max(growth, min(math.log(more / less) / math.log(large / small), _MAX_GROWTH))
+        growth = max(self._growth, min(self._find_growth(large / small, less, more), _MAX_GROWTH))
         if rows > large:
             return self._scale(rows / large, more, share, growth)
         return min(less, self._scale(rows / large, more, share, growth))
+
+    @staticmethod
+    def _find_growth(ratio: float, less: float, more: float) -> float:
+        """Return the least exponent that two fits show, the larger one with `ratio` times the rows.
+
+        A pause may have made either of them longer. A short one was no longer than that, so it still tells that the
+        seconds grew fast.
+        """
+        more -= _MIN_TELLING_SECONDS if less < _MIN_TELLING_SECONDS else 0.0
+        return math.log(more / less) / math.log(ratio) if more > less > 0 else 0.0
 
     @property
     def _monotone(self) -> tuple[list[int], list[float]]:
@@ -160,7 +170,7 @@ class FitCost:
         predicted = self.seconds(rows)
         if self.n_sizes and max(seconds, predicted) > _MIN_TELLING_SECONDS:
             residual = math.log(max(seconds, _MIN_TELLING_SECONDS) / max(predicted, _MIN_TELLING_SECONDS))
-            self._residuals.append(residual / self._prior_deviation(rows))
+            self._residuals.append(min(residual / self._prior_deviation(rows), _MAX_RESIDUAL))
         if setup_seconds is not None:
             self._setup.observe(rows, min(setup_seconds, seconds))
         setup = self._setup.observed.get(rows, self._setup.predict(rows))
