@@ -7,8 +7,8 @@ import numpy as np
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostModel, Outlook
 from fitwithin.backends._scoring import accuracy_interval
-from fitwithin.teachers import Answers, Deck, Exam
-from fitwithin.teachers._auto import TeachingState
+from fitwithin.teachers import Answers, Deck, Exam, Lesson
+from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.testing import FakeClock
 
 
@@ -19,9 +19,11 @@ def every_fifth(rows):
 
 def answers_to(exam, wrong):
     """What a session would say, if the user's score is the accuracy."""
-    right = len(wrong) - int(np.count_nonzero(wrong))
-    score = accuracy_interval(right, len(wrong)) if exam.purpose in ("score", "validation") else None
-    return Answers(exam.rows, np.zeros_like(wrong) if exam.purpose == "holdout" else wrong, None, score)
+    if exam.purpose not in ("score", "validation"):
+        return Answers(exam.rows, np.zeros_like(wrong) if exam.purpose == "holdout" else wrong)
+    score = accuracy_interval(len(wrong) - int(np.count_nonzero(wrong)), len(wrong))
+    influence = ((score.value - wrong) / len(wrong)).astype(np.float32)
+    return Answers(exam.rows, wrong, None, score, influence)
 
 
 def driven(steps, answer=every_fifth, *, cost=None, lesson=None, exam=0.0, clock=None):
@@ -31,7 +33,13 @@ def driven(steps, answer=every_fifth, *, cost=None, lesson=None, exam=0.0, clock
         try:
             request = steps.send(answers)
         except StopIteration as end:
-            return SimpleNamespace(asked=asked, result=end.value, lessons=lessons_of(asked), exams=exams_of(asked))
+            return SimpleNamespace(
+                asked=asked,
+                result=end.value,
+                lessons=lessons_of(asked),
+                refits=[request for request in asked if isinstance(request, Lesson) and request.refit],
+                exams=exams_of(asked),
+            )
         asked.append(request)
         rows, is_exam = len(request.rows), isinstance(request, Exam)
         seconds = exam * rows if is_exam else lesson(rows) if lesson else 0.0
@@ -43,7 +51,9 @@ def driven(steps, answer=every_fifth, *, cost=None, lesson=None, exam=0.0, clock
 
 
 def lessons_of(asked):
-    return [request.rows for request in asked if not isinstance(request, Exam)]
+    """The rows of the lessons that choose a model: no refits, and no measurements of a few steps."""
+    lessons = [request for request in asked if isinstance(request, Lesson)]
+    return [lesson.rows for lesson in lessons if not lesson.refit and lesson.within != 0]
 
 
 def exams_of(asked):

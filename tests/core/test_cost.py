@@ -138,32 +138,6 @@ def test_an_exam_takes_as_long_for_each_row_as_the_last_one_did():
     assert model.exam_seconds(50) == pytest.approx(1.0)
 
 
-def test_headroom_grows_with_the_residuals():
-    headrooms = [a_learner((100, 1.0), (100, miss)).headroom for miss in (1.0, 2.0, 5.0, 50.0)]
-
-    assert headrooms == sorted(headrooms)
-    assert headrooms[0] < headrooms[-1]
-
-
-def test_a_fit_that_was_too_fast_widens_the_headroom_as_one_that_was_too_slow():
-    too_fast = a_learner((100, 1.0), (100, 0.1)).headroom
-    too_slow = a_learner((100, 1.0), (100, 10.0)).headroom
-
-    assert too_fast == pytest.approx(too_slow)
-
-
-def test_good_predictions_narrow_the_headroom():
-    headrooms = [a_learner(*[(100, 1.0)] * times).headroom for times in range(1, 7)]
-
-    assert headrooms == sorted(headrooms, reverse=True)
-    assert headrooms[0] == pytest.approx(2.0)
-    assert 1.0 <= headrooms[-1] < headrooms[0]
-
-
-def test_a_first_lesson_and_one_of_no_time_teach_nothing_about_the_headroom():
-    assert a_learner((100, 1.0), (100, 0.0)).headroom == a_learner((100, 1.0)).headroom == CostModel().headroom
-
-
 rounds = st.builds(
     a_round,
     number=st.integers(1, 20),
@@ -176,11 +150,12 @@ rounds = st.builds(
 
 
 @given(st.lists(rounds, min_size=1, max_size=8), seconds, st.integers(1, 10**7))
-def test_the_expected_time_lies_between_the_soonest_and_the_latest(finished, load, rows):
+def test_a_prediction_is_finite_and_the_sum_of_its_parts(finished, load, rows):
     prediction = a_model(*finished, load=load).predict(rows)
 
-    assert prediction.headroom >= 1
-    assert 0 <= prediction.soonest <= prediction.expected <= prediction.latest < math.inf
+    assert 0 <= prediction.fit_seconds < math.inf
+    assert 0 <= prediction.other_seconds < math.inf
+    assert prediction.expected == prediction.fit_seconds + prediction.other_seconds
 
 
 @given(st.lists(rounds, min_size=1, max_size=8), seconds, st.integers(1, 10**7), st.integers(0, 10**7))
@@ -188,17 +163,17 @@ def test_more_rows_never_take_less_time(finished, load, rows, more):
     model = a_model(*finished, load=load)
     fewer, all_of_them = model.predict(rows), model.predict(rows + more)
 
-    assert fewer.fit_seconds <= all_of_them.fit_seconds
-    assert fewer.other_seconds <= all_of_them.other_seconds
-    assert fewer.soonest <= all_of_them.soonest
-    assert fewer.latest <= all_of_them.latest
+    assert fewer.fit_seconds <= all_of_them.fit_seconds * (1 + 1e-9)
+    assert fewer.other_seconds <= all_of_them.other_seconds * (1 + 1e-9)
 
 
 @given(st.lists(rounds, min_size=1, max_size=8), rounds)
-def test_a_prediction_follows_the_last_round(finished, last):
+def test_a_prediction_follows_the_last_round_unless_a_larger_fit_was_faster(finished, last):
+    newest = {one.rows: one.seconds_fit for one in [*finished, last] if one.rows >= last.rows}
+
     prediction = a_model(*finished, last).predict(last.rows)
 
-    assert prediction.fit_seconds == pytest.approx(last.seconds_fit)
+    assert prediction.fit_seconds == pytest.approx(min(newest.values()))
 
 
 def test_a_prediction_does_not_change_what_is_learned():
@@ -212,14 +187,27 @@ def test_observations_that_are_restored_predict_the_same():
     finished = a_round(2, rows=1000)
     for rows, seconds in ((100, 1.0), (1000, 5.0)):
         cost.observe_fit(rows, seconds)
-    cost.observe_exam(50, 0.5)
+    cost.observe_exam(50, 0.5, 100)
+    cost.observe_exam(50, 0.9, 1000)
     cost.observe_round(finished, 0.1)
 
     other.restore(json.loads(json.dumps(cost.observations())), finished)
 
     assert other.predict(3000).fit_seconds == cost.predict(3000).fit_seconds
-    assert other.headroom == cost.headroom
+    assert other.fits.deviation(3000) == cost.fits.deviation(3000)
     assert other.exam_seconds(7) == cost.exam_seconds(7)
+    assert other.exam_seconds(7, 3000) == cost.exam_seconds(7, 3000)
+
+
+def test_exams_take_longer_if_they_did_with_more_training_rows_and_no_longer_otherwise():
+    neighbors, tree = CostModel(), CostModel()
+    for rows in (1000, 2000):
+        neighbors.observe_exam(100, 1e-5 * rows, rows)
+        tree.observe_exam(100, 0.01, rows)
+
+    assert neighbors.exam_seconds(100, 8000) == pytest.approx(0.08)
+    assert tree.exam_seconds(100, 8000) == pytest.approx(0.01)
+    assert neighbors.exam_seconds(100) == pytest.approx(0.02), "by default, of the last model"
 
 
 def test_a_model_that_takes_longer_to_write_with_more_rows_is_expected_to_go_on_so():

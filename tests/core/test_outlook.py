@@ -1,6 +1,7 @@
 """What a teacher may afford."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from fitwithin._core.cost import Outlook
 from fitwithin.testing import FakeClock
+from sample_fits import A_ROUND
 from teacher_driver import an_outlook
 
 
@@ -49,8 +51,45 @@ def test_what_is_examinable_is_within_bounds_and_within_its_time(share, most, ex
     assert outlook.exam_seconds(rows) <= share * outlook.seconds_left * (1 + 1e-9)
 
 
-@given(st.lists(st.tuples(st.integers(1, 10**6), st.floats(0, 1e4)), max_size=6))
-def test_the_doubt_is_a_factor_of_at_least_one_and_less_than_the_headroom(lessons):
-    outlook = an_outlook(lessons=lessons)
+@given(st.lists(st.tuples(st.integers(1, 10**6), st.floats(0, 1e4)), max_size=6), st.integers(1, 10**6))
+def test_a_learner_that_can_stop_early_is_as_good_as_at_its_end_a_little_before(lessons, rows):
+    plain, stoppable = an_outlook(lessons=lessons), an_outlook(lessons=lessons, can_stop_early=True)
+    stoppable.cost = plain.cost
 
-    assert 1 <= outlook.safety_factor <= outlook.cost.headroom
+    assert stoppable.chance_to_end(rows, 10.0) >= plain.chance_to_end(rows, 10.0)
+
+
+def after_rounds(took, limit, *, killable=True):
+    """The outlook after two rounds of 100 rows, with so many seconds left."""
+    outlook = an_outlook(limit, lessons=[(100, took), (100, took)])
+    outlook.cost.observe_round(replace(A_ROUND, number=2, rows=100, seconds_exam=0.0, seconds_handover=0.0))
+    outlook.killable = killable
+    return outlook
+
+
+@pytest.mark.parametrize(
+    ("limit", "killed", "unkilled"), [(100.0, True, True), (10.5, True, False), (1.0, False, False)]
+)
+def test_a_round_that_can_be_killed_begins_with_a_small_chance_and_any_other_must_be_nearly_sure(
+    limit, killed, unkilled
+):
+    assert after_rounds(10.0, limit).may_finish(100) is killed
+    assert after_rounds(10.0, limit, killable=False).may_finish(100) is unkilled
+
+
+def test_a_second_round_may_begin_whatever_the_first_one_took_if_it_can_be_killed():
+    outlook = an_outlook(1.0, lessons=[(100, 500.0)])
+    outlook.cost.observe_round(A_ROUND)
+
+    assert outlook.may_try_again
+    assert outlook.may_finish(100)
+    outlook.killable = False
+    assert not outlook.may_finish(100)
+
+
+def test_the_seconds_that_nothing_can_end_are_the_set_up_or_the_whole_fit():
+    plain, stepwise = an_outlook(lessons=[(100, 2.0)]), an_outlook()
+    stepwise.cost.observe_fit(100, 2.0, 0.5)
+
+    assert plain.setup_seconds(100) == 2.0
+    assert stepwise.setup_seconds(100) == 0.5

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitwithin.teachers._auto import MistakeSearch
+from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from teacher_driver import a_state, an_outlook, driven
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from fitwithin.teachers._auto import MistakeSearch, run_trial
+from fitwithin.teachers._auto.mistake_search import MistakeSearch
+from fitwithin.teachers._auto.trial import run_trial
 from teacher_driver import a_state, an_outlook, driven, every_fifth
 
 

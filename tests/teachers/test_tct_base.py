@@ -250,10 +250,10 @@ def test_the_last_model_within_the_time_is_returned_and_rows_may_be_taught_twice
     X, y = rows[0][:400], rows[1][:400]
 
     classifier = TimeConstrainedClassifier(
-        Slow(max_depth=4), time_limit=3000, teacher=TCTBase(alpha=0.3), backend=Inline(clock=Slow.clock), random_state=0
+        Slow(max_depth=4), time_limit=2000, teacher=TCTBase(alpha=0.3), backend=Inline(clock=Slow.clock), random_state=0
     ).fit(X, y)
 
-    # Five classes, so five rows at first. These lessons take 1235 seconds; another one of 1275 may not end in time.
+    # Five classes, so five rows at first. These lessons take 1235 seconds; another one of 1275 would not end in time.
     assert classifier.stop_reason_ == "time"
     assert [finished.rows for finished in classifier.history_] == [5 * (2**number - 1) for number in range(1, 8)]
     assert classifier.n_rows_taught_ == 635 == classifier.best_estimator_.tree_.n_node_samples[0]
