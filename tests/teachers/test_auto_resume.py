@@ -1,10 +1,13 @@
 """Auto goes on from where an earlier fit on the same rows ended."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from fitwithin._core.records import Answers, Estimate, ResumePoint
 from fitwithin.teachers import Auto, Deck, Exam, Lesson
+from teacher_driver import an_outlook
 
 DECIDED = {"validation rows chosen": True, "emphasis": False}
 
@@ -43,7 +46,7 @@ def test_the_first_request_is_a_larger_lesson_and_the_next_ones_are_the_same_exa
     deck = make_deck()
     past = deck.resume_point
 
-    (lesson, validation, holdout, *_), _ = collect(deck)
+    (lesson, holdout, validation, *_), _ = collect(deck)
 
     assert isinstance(lesson, Lesson)
     np.testing.assert_array_equal(lesson.rows[:3000], past.lesson)
@@ -68,7 +71,7 @@ def test_emphasis_goes_on_with_the_second_lesson():
     requests, _ = collect(deck)
 
     purposes = [request.purpose if isinstance(request, Exam) else "lesson" for request in requests]
-    assert purposes[:3] == ["lesson", "validation", "holdout"]
+    assert purposes[:3] == ["lesson", "holdout", "validation"]
     assert deck.notes["emphasis"] in (True, False)
 
 
@@ -95,4 +98,30 @@ def test_a_lesson_of_every_row_is_repeated_only_if_it_was_cut_short(was_cut_shor
 
     lessons = [request for request in requests if isinstance(request, Lesson)]
     assert reason == "all rows"
-    assert [len(lesson.rows) for lesson in lessons] == [18_400] * was_cut_short
+    assert [len(lesson.rows) for lesson in lessons if not lesson.refit] == [18_400] * was_cut_short
+    # The repeated one scores the same here, so it is not the best one.
+    assert lessons[-1].refit is not was_cut_short
+
+
+@pytest.mark.parametrize(("limit", "repeats"), [(4.0, False), (20.0, True)])
+def test_a_lesson_that_was_cut_short_is_repeated_only_if_it_may_take_longer(limit, repeats):
+    deck = make_deck(n_taught=18_400, was_cut_short=True, fit_seconds=5.0)
+    deck.outlook = an_outlook(limit, lessons=[(18_400, 50.0)], can_stop_early=True)
+
+    requests, _ = collect(deck)
+
+    assert bool(requests) is repeats
+
+
+def test_rows_that_the_last_fit_of_an_earlier_call_added_are_kept_back_again():
+    deck = make_deck(n_taught=3000)
+    past = deck.resume_point
+    kept_back = np.concatenate([past.validation_rows, past.holdout_rows])
+    deck.resume_point = replace(past, lesson=np.concatenate([past.lesson, kept_back]))
+
+    requests, _ = collect(deck)
+
+    lessons = [request for request in requests if isinstance(request, Lesson) and not request.refit]
+    assert lessons
+    np.testing.assert_array_equal(lessons[0].rows[:3000], past.lesson)
+    assert not any(np.isin(lesson.rows, kept_back).any() for lesson in lessons)

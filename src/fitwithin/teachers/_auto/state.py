@@ -85,6 +85,18 @@ class BestLesson:
         return not is_worse(score, self.score, error)
 
 
+def count_validation_rows(pool_size: int) -> int:
+    """Return the number of validation rows, and of holdout rows, that are kept back of a pool.
+
+    Examples
+    --------
+    >>> [count_validation_rows(size) for size in (400, 4000, 40_000, 4_000_000)]
+    [40, 200, 1600, 10000]
+    """
+    min_rows = min(_MIN_VALIDATION_ROWS, pool_size // _SMALL_POOL_VALIDATION_ONE_IN)
+    return min(_MAX_VALIDATION_ROWS, max(pool_size // _VALIDATION_ONE_IN, min_rows))
+
+
 class TeachingState:
     """The last lesson, the score of its model, and the rows kept back for validation and holdout.
 
@@ -124,8 +136,7 @@ class TeachingState:
         if deck.validation_rows is not None and deck.holdout_rows is not None:
             self._validation_pool, self._holdout_pool = deck.validation_rows, deck.holdout_rows
         else:
-            min_rows = min(_MIN_VALIDATION_ROWS, deck.size // _SMALL_POOL_VALIDATION_ONE_IN)
-            n_rows = min(_MAX_VALIDATION_ROWS, max(deck.size // _VALIDATION_ONE_IN, min_rows))
+            n_rows = count_validation_rows(deck.size)
             self._validation_pool, self._holdout_pool = deck.deal(n_rows), deck.deal(n_rows)
         self.validation_set = self._validation_pool[:_MIN_VALIDATION_ROWS]
 

@@ -14,7 +14,7 @@ from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Returns, Rows, StopReason
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.plan import LessonPlan, plan_next_lesson
-from fitwithin.teachers._auto.state import TeachingState
+from fitwithin.teachers._auto.state import TeachingState, count_validation_rows
 from fitwithin.teachers._auto.trial import run_trial
 from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._deck import SMALL_POOL_ROWS, Deck, FirstSize, check_fraction
@@ -24,7 +24,6 @@ _FIRST_FRACTION = 0.005  # of the pool: the paper's m0
 _MIN_FIRST_ROWS = 250  # the cost of fewer rows says little about the cost of many
 _MAX_FIRST_FRACTION = 0.1  # of the pool, which `_MIN_FIRST_ROWS` may take of a small one
 _FIRST_TIME = 0.25  # of the time left; then the learner is asked to stop
-_SMALL_POOL_FIRST_FRACTION = 0.8  # of a small pool, whose other rows give the estimate
 _MIN_SPLIT_ROWS = 20  # a pool with fewer rows is taught whole, without an estimate
 
 # Notes for a later fit that goes on from this one
@@ -81,7 +80,7 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
             yield from state.repeat_if_cut_short()
         else:
             deck.notes.clear()
-            state = TeachingState(deck, _choose_first_size(deck.size))
+            state = TeachingState(deck, _choose_first_size(deck))
             yield from state.teach_and_validate(state.lesson, _FIRST_TIME)
             yield from state.enlarge_validation_set()
         deck.notes[_NOTE_VALIDATED] = True
@@ -100,13 +99,14 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         return reason
 
 
-def _choose_first_size(pool_size: int) -> FirstSize:
+def _choose_first_size(deck: Deck) -> FirstSize:
     """Return the rows of the first lesson, as a number or as a fraction of the pool."""
-    if pool_size < _MIN_SPLIT_ROWS:
-        return pool_size
-    if pool_size <= SMALL_POOL_ROWS:
-        return round(_SMALL_POOL_FIRST_FRACTION * pool_size)
-    return max(_FIRST_FRACTION, min(_MIN_FIRST_ROWS / pool_size, _MAX_FIRST_FRACTION))
+    if deck.size < _MIN_SPLIT_ROWS:
+        return deck.size
+    if deck.size <= SMALL_POOL_ROWS:
+        # All but the rows that give the estimate.
+        return deck.size - (2 * count_validation_rows(deck.size) if deck.validation_rows is None else 0)
+    return max(_FIRST_FRACTION, min(_MIN_FIRST_ROWS / deck.size, _MAX_FIRST_FRACTION))
 
 
 def _teach_planned_lessons(state: TeachingState, search: MistakeSearch | None) -> Subgenerator[StopReason]:
