@@ -265,6 +265,10 @@ class Outlook:
         chance = self.chance_to_end(rows, self.seconds_left - prediction.other_seconds)
         return chance >= (_MIN_CHANCE if self.killable else _MIN_CHANCE_UNKILLABLE)
 
+    def may_begin(self, rows: int) -> bool:
+        """Whether the session begins a lesson of this size with a time of its own; if not, it ends."""
+        return self.can_stop_early or self.may_finish(rows)
+
     def chance_to_end(self, rows: int, within: float, *, after: int | None = None) -> float:
         """Return the chance that a fit ends within some seconds, or nearly so if it can stop early.
 

@@ -243,8 +243,7 @@ class Session:
         return not is_waiting_for_exam and self.budget.remaining() < _CHOICE_FACTOR * self._tracker.slowest_choice
 
     def _may_begin(self, lesson: Lesson, n_rows: int) -> bool:
-        stops_itself = self.outlook.can_stop_early and lesson.within is not None
-        return stops_itself or self.outlook.may_finish(n_rows)
+        return (self.outlook.may_finish if lesson.within is None else self.outlook.may_begin)(n_rows)
 
     def _teach(self, rows: Rows, lesson: Lesson) -> None:
         self._check_memory(len(rows))

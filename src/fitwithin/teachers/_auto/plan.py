@@ -129,11 +129,26 @@ class Planner:
             if step.seconds <= _CHEAP_TIME * seconds_left or step.final_rows > largest:
                 yield step
 
-    def _find_largest_that_ends(self, last_size: int, seconds_left: float, *, emphasis: bool = False) -> int:
-        """Return the rows of the largest lesson that should end in time after one of `last_size`; 0 if none should."""
+    def _find_largest_that_ends(
+        self, last_size: int, seconds_left: float, *, emphasis: bool = False, is_next: bool = True
+    ) -> int:
+        """Return the rows of the largest lesson that should end in time; 0 if none should.
+
+        Parameters
+        ----------
+        last_size : int
+            Rows of the lesson before it.
+        seconds_left : float
+            Seconds left then.
+        emphasis : bool, default=False
+            Whether it holds mistakes.
+        is_next : bool, default=True
+            Whether it comes next; otherwise the lesson before it will tell more about its seconds.
+        """
         for n_rows in _list_sizes(last_size, self._find_most(emphasis=emphasis)) if seconds_left > 0 else ():
             within = seconds_left - self._seconds_besides_fit(n_rows, n_rows - last_size, emphasis=emphasis)
-            if self._outlook.chance_to_end(n_rows, within, after=last_size) >= self._min_chance:
+            chance = self._outlook.chance_to_end(n_rows, within, after=None if is_next else last_size)
+            if chance >= self._min_chance and (not is_next or self._outlook.may_begin(n_rows)):
                 return n_rows
         return 0
 
@@ -146,7 +161,7 @@ class Planner:
         for n_rows in (len(state.best.rows), 2 * len(state.best.rows)):
             if n_rows <= most:
                 plan = self._evaluate(n_rows, emphasis=True, is_retry=True)
-                if plan.chance >= self._min_chance:
+                if plan.chance >= self._min_chance and self._outlook.may_begin(n_rows):
                     yield plan
 
     def _find_most(self, *, emphasis: bool) -> int:
@@ -166,7 +181,7 @@ class Planner:
         chance = outlook.chance_to_end(n_rows, outlook.seconds_left - besides)
         expected = self._expect(n_rows, emphasis=emphasis)
         seconds = besides + outlook.fit_seconds(n_rows)
-        largest = self._find_largest_that_ends(n_rows, outlook.seconds_left - seconds, emphasis=emphasis)
+        largest = self._find_largest_that_ends(n_rows, outlook.seconds_left - seconds, emphasis=emphasis, is_next=False)
         later = self._expect_later_gain(expected, largest, emphasis=emphasis) if largest else 0.0
         # A learner that can stop early leaves a model even if it does not end.
         gain = (1.0 if outlook.can_stop_early else chance) * expected.gain_over(self._in_hand) + chance * later

@@ -292,7 +292,7 @@ class TeachingState:
             return
         rows = np.arange(self.deck.pool_size, dtype=best.rows.dtype)
         within = self._seconds_within(len(rows))
-        if self.outlook.largest_lesson_rows(len(rows)) < len(rows):
+        if self.outlook.largest_lesson_rows(len(rows)) < len(rows) or not self.outlook.may_begin(len(rows)):
             return
         if self.outlook.chance_to_end(len(rows), within) >= _REFIT_CHANCE:
             yield Lesson(rows, within=within if np.isfinite(within) else None, refit=True)
