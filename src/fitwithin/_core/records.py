@@ -95,7 +95,8 @@ class Lesson:
         `partial_fit`, with this number of rows in each call.
     within : float or None, default=None
         Seconds after which a learner that can stop early is told to stop with what it has. Other
-        learners ignore it.
+        learners ignore it. With 0 it only takes a few steps, which tell what a whole fit would take;
+        its model is never the best one.
     refit : bool, default=False
         Whether this is the best model's lesson again, together with validation and holdout rows. Its model
         replaces the best one without an exam, and keeps the scores of the best one.
@@ -115,6 +116,11 @@ class Lesson:
     within: float | None = None
     refit: bool = False
     expected_score: float | None = None
+
+    @property
+    def is_measurement(self) -> bool:
+        """Whether the learner only takes a few steps."""
+        return self.within == 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,8 +81,12 @@ class OpenRound:
         Whether the fit was stopped early.
     is_refit : bool
         Whether the best model is fitted again with more rows, without an exam.
+    is_measurement : bool
+        Whether the learner only took a few steps, to measure its cost.
     is_comparable : bool
         Whether the model was examined on rows that may choose between models, which holdout rows may not.
+    has_holdout_exam : bool
+        Whether the model was examined on holdout rows.
     """
 
     number: int
@@ -102,8 +106,10 @@ class OpenRound:
     lesson: Rows | None = None
     was_cut_short: bool = False
     is_refit: bool = False
+    is_measurement: bool = False
     validation_rows: int = 0
     is_comparable: bool = False
+    has_holdout_exam: bool = False
     handover_seconds: float = 0.0
     fit_seconds: float = 0.0
     setup_seconds: float | None = None
@@ -126,6 +132,7 @@ class OpenRound:
         self._add_peak(report.peak_memory)
         self.validation_rows += len(fresh) if purpose == "validation" else 0
         self.is_comparable |= purpose != "holdout"
+        self.has_holdout_exam |= purpose == "holdout"
         self._fresh.append(fresh)
         self.estimates = None
 
@@ -303,6 +310,22 @@ class RoundTracker:
         self._marks[rows] |= _TRAINED | _SEEN | _TRAINED_NOW
         return self.current
 
+    def begin_measurement(self, rows: Rows) -> OpenRound:
+        """Begin a round in which the learner only takes a few steps; it leaves no trace on the rows."""
+        self.current = OpenRound(
+            number=len(self.history) + 1,
+            rows=len(rows),
+            new_rows=0,
+            new_mistakes=0,
+            n_rows_trained=len(rows),
+            class_counts=None,
+            has_every_row=False,
+            plan=RoundPlan(),
+            began_at=self._clock(),
+            is_measurement=True,
+        )
+        return self.current
+
     def _count_classes(self, rows: Rows, before: OpenRound | None) -> ClassCounts | None:
         # Before each lesson, not after the last one: with millions of rows it takes a while, and the deadline is near.
         if self._labels is None:
@@ -329,7 +352,9 @@ class RoundTracker:
         """Note an exam; validation rows never count as fresh, holdout rows always do."""
         may_be_fresh = purpose == "holdout" or (purpose != "validation" and self._n_train_rows == len(self._marks))
         fresh = (self._marks[rows] & _SEEN == 0) & may_be_fresh
-        self.last_exams[purpose] = rows
+        if purpose != "holdout" or not (self.current and self.current.has_holdout_exam):
+            # More holdout rows at the end of a fit are for its estimate alone.
+            self.last_exams[purpose] = rows
         if self.current is not None:
             self.current.add_exam(report, fresh, purpose)
         if purpose != "holdout":

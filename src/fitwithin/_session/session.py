@@ -255,12 +255,15 @@ class Session:
             lesson = self._continuation.write_before_fit(lesson, predicted)
         with self._tracker.timing_choice():
             # Counting the rows of a large lesson takes long too.
-            plan = RoundPlan(predicted, self.outlook.cost.setup_seconds(len(rows)), lesson.expected_score)
-            current = self._tracker.begin(rows, plan, continues=lesson.batch is not None)
+            if lesson.is_measurement:
+                current = self._tracker.begin_measurement(rows)
+            else:
+                plan = RoundPlan(predicted, self.outlook.cost.setup_seconds(len(rows)), lesson.expected_score)
+                current = self._tracker.begin(rows, plan, continues=lesson.batch is not None)
         report = self.runner.fit(rows, lesson.batch, lesson.within)
         current.add_fit(report)
         self.outlook.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
-        if lesson.within != 0 or report.skipped_seconds:
+        if not lesson.is_measurement or report.skipped_seconds:
             # A learner that takes a few steps and does not know how many are left says nothing about its cost.
             self.outlook.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds, report.setup_seconds)
         if lesson.refit:
@@ -341,7 +344,7 @@ class Session:
             estimate = current.validation_estimate
         elif (
             current.saved is None
-            and not current.is_refit
+            and not (current.is_refit or current.is_measurement)
             and self._selector.prefers(
                 # A first model has no other to be compared with.
                 estimate if current.is_comparable or self._selector.best is None else None,
