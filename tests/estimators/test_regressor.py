@@ -23,7 +23,7 @@ def regressor(learner=None, **settings):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize(("teacher", "rows"), [("tct", 6000), ("double", 6000), ("full", 6000), ("auto", 5520)])
+@pytest.mark.parametrize(("teacher", "rows"), [("tct", 6000), ("double", 6000), ("full", 6000), ("auto", 6000)])
 def test_every_teacher_teaches_a_regressor(backend, teacher, rows):
     fitted = regressor(DecisionTreeRegressor(max_depth=6), backend=backend, teacher=teacher).fit(X, Y)
 

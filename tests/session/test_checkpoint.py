@@ -72,7 +72,7 @@ def test_auto_goes_on_from_the_best_rows_with_the_same_validation_rows_and_no_fi
     after = read_state(path)
     np.testing.assert_array_equal(after.validation_rows, before.validation_rows)
     np.testing.assert_array_equal(after.holdout_rows, before.holdout_rows)
-    assert min(one.rows for one in resumed.history_[3:]) > before.best.n_rows
+    assert min(one.rows for one in resumed.history_[3:]) >= before.best.n_rows
     assert all(one.predicted_fit is not None for one in resumed.history_[3:])
     assert not np.intersect1d(after.best.rows, after.validation_rows).size
     assert not np.intersect1d(after.best.rows, after.holdout_rows).size
@@ -87,7 +87,8 @@ def test_all_calls_together_count_towards_the_limit(path):
     second = make_fit(checkpoint=path, time_limit=10).fit(X, y)
 
     assert first.time_used_ <= 6 < second.time_used_ <= 10
-    assert second.n_rows_taught_ > first.n_rows_taught_
+    assert second.n_rows_taught_ >= first.n_rows_taught_
+    assert second.history_[len(first.history_)].rows > first.n_rows_taught_
     assert second.time_limit_ == 10
 
 
@@ -121,9 +122,9 @@ def test_the_same_call_after_all_rows_returns_the_stored_model(path):
 @pytest.mark.parametrize("teacher", ["tct", "double", "osct", "full"])
 def test_other_teachers_begin_again_and_keep_the_stored_model_unless_they_beat_it(path, teacher):
     X, y = make_rows()
-    stored = make_fit(checkpoint=path, time_limit=12).fit(X, y)
+    stored = make_fit(checkpoint=path, time_limit=10).fit(X, y)
 
-    again = make_fit(checkpoint=path, time_limit=12.5, teacher=teacher).fit(X, y)
+    again = make_fit(checkpoint=path, time_limit=10.5, teacher=teacher).fit(X, y)
 
     assert again.n_rows_taught_ == stored.n_rows_taught_
     np.testing.assert_array_equal(again.predict(X), stored.predict(X))
@@ -609,7 +610,7 @@ def test_a_best_model_that_was_not_written_survives_a_kill_before_it_is_fitted_a
             make_fit(checkpoint=path).fit(X, y)
 
     after = read_state(path)
-    assert after.best.number == before.best.number == 3
+    assert after.best.number == before.best.number > 1
     np.testing.assert_array_equal(after.best.rows, before.best.rows)
     assert after.model_record.number == 1
     assert after.history == before.history
@@ -647,9 +648,13 @@ def test_a_best_model_is_written_before_a_fit_that_takes_much_longer(path, monke
         return fit(self, X, y, sample_weight)
 
     monkeypatch.setattr(TimedTree, "fit", note_and_fit)
-    make_fit(checkpoint=path).fit(X, y)
+    fitted = make_fit(checkpoint=path).fit(X, y)
 
-    assert stored == [None, 1, 2, 3]
+    best = [None]
+    for finished in fitted.history_[:-1]:
+        best.append(finished.number if finished.best else best[-1])
+    assert stored == best
+    assert len(set(best)) >= 3
 
 
 def test_a_state_is_written_at_the_deadline_in_the_time_that_is_reserved_for_the_model(path, monkeypatch):

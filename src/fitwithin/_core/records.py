@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -35,6 +36,11 @@ StopReason = Literal["time", "all rows", "no mistakes", "on_round", "interrupted
 
 Z_95 = 1.96
 """Standard errors from the middle of a 95 % interval to its ends."""
+
+# Standard errors by which a model with more rows may score lower than the best one, and still replaces it. Of two
+# equally good models the new one is lower by more in one case of seven; then the best one stays, which costs little.
+# It is not exactly 1: one row that only the best model gets right is a difference of just over one standard error.
+_TOLERATED_ERRORS = 1.05
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,29 @@ def difference_error(first: Influence, second: Influence) -> float | None:
     0.1
     """
     return float(np.linalg.norm(first - second)) if len(first) == len(second) else None
+
+
+def is_worse(candidate: Estimate, best: Estimate, error: float | None = None) -> bool:
+    """Whether a new model's score on validation rows is clearly below the best one.
+
+    Parameters
+    ----------
+    candidate, best : Estimate
+        The two scores.
+    error : float, optional
+        The standard error of their difference on the same rows; by default that of independent scores.
+
+    Examples
+    --------
+    >>> best, candidate = Estimate(0.80, 0.78, 0.82), Estimate(0.79, 0.77, 0.81)
+    >>> is_worse(candidate, best)
+    False
+    >>> is_worse(candidate, best, error=0.004)
+    True
+    """
+    if error is None:
+        error = math.hypot(candidate.standard_error, best.standard_error)
+    return not candidate.value - best.value >= -_TOLERATED_ERRORS * error
 
 
 @dataclass(frozen=True, eq=False)

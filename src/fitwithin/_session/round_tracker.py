@@ -85,8 +85,6 @@ class OpenRound:
         Whether the learner only took a few steps, to measure its cost.
     is_comparable : bool
         Whether the model was examined on rows that may choose between models, which holdout rows may not.
-    has_holdout_exam : bool
-        Whether the model was examined on holdout rows.
     """
 
     number: int
@@ -109,7 +107,6 @@ class OpenRound:
     is_measurement: bool = False
     validation_rows: int = 0
     is_comparable: bool = False
-    has_holdout_exam: bool = False
     handover_seconds: float = 0.0
     fit_seconds: float = 0.0
     setup_seconds: float | None = None
@@ -132,7 +129,6 @@ class OpenRound:
         self._add_peak(report.peak_memory)
         self.validation_rows += len(fresh) if purpose == "validation" else 0
         self.is_comparable |= purpose != "holdout"
-        self.has_holdout_exam |= purpose == "holdout"
         self._fresh.append(fresh)
         self.estimates = None
 
@@ -352,9 +348,7 @@ class RoundTracker:
         """Note an exam; validation rows never count as fresh, holdout rows always do."""
         may_be_fresh = purpose == "holdout" or (purpose != "validation" and self._n_train_rows == len(self._marks))
         fresh = (self._marks[rows] & _SEEN == 0) & may_be_fresh
-        if purpose != "holdout" or not (self.current and self.current.has_holdout_exam):
-            # More holdout rows at the end of a fit are for its estimate alone.
-            self.last_exams[purpose] = rows
+        self.last_exams[purpose] = rows
         if self.current is not None:
             self.current.add_exam(report, fresh, purpose)
         if purpose != "holdout":

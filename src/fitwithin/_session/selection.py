@@ -7,15 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fitwithin._core.records import Estimate, Influence, Returns, Rows, difference_error
+from fitwithin._core.records import Estimate, Influence, Returns, Rows, difference_error, is_worse
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.loaded_model import LoadedModel
 from fitwithin.backends import SavedModel
-
-# Standard errors by which a model with more rows may score lower than the best one, and still replaces it. Of two
-# equally good models the new one is lower by more in one case of seven; then the best one stays, which costs little.
-# It is not exactly 1: one row that only the best model gets right is a difference of just over one standard error.
-_TOLERATED_ERRORS = 1.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,26 +202,3 @@ def _is_finite(estimate: Estimate | None) -> bool:
 
 def _paired_error(exam: ValidationExam | None, other: ValidationExam | None) -> float | None:
     return None if exam is None or other is None else exam.difference_error(other)
-
-
-def is_worse(candidate: Estimate, best: Estimate, error: float | None = None) -> bool:
-    """Whether a new model's score on validation rows is clearly below the best one.
-
-    Parameters
-    ----------
-    candidate, best : Estimate
-        The two scores.
-    error : float, optional
-        The standard error of their difference on the same rows; by default that of independent scores.
-
-    Examples
-    --------
-    >>> best, candidate = Estimate(0.80, 0.78, 0.82), Estimate(0.79, 0.77, 0.81)
-    >>> is_worse(candidate, best)
-    False
-    >>> is_worse(candidate, best, error=0.004)
-    True
-    """
-    if error is None:
-        error = math.hypot(candidate.standard_error, best.standard_error)
-    return not candidate.value - best.value >= -_TOLERATED_ERRORS * error

@@ -111,7 +111,10 @@ class Planner:
                 # Expected scores are rough. Of lessons with about the same gain, take the one that leads to more rows.
                 close = [plan for plan in plans if plan.gain >= _CLOSE_GAIN * gain]
                 return max(close, key=lambda plan: (plan.final_rows, plan.gain))
-        return None if larger else _plan_exception(self._state)
+        # A flat learning curve promises little. But if all rows end in time, the model should have them: time that is
+        # left over is worth nothing, and then the rows kept back can be added too.
+        every_row = next((plan for plan in larger if plan.n_rows == self._state.max_rows), None)
+        return every_row if larger else _plan_exception(self._state)
 
     def _consider_larger(self, *, emphasis: bool) -> Iterator[LessonPlan]:
         """Yield the largest lesson that should end in time, and steps: smaller ones on the way to a later one."""

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from fitwithin._core.records import Answers, Estimate, Lesson, ResumePoint, Rows, examine
+from fitwithin._core.exceptions import OutOfMemory
+from fitwithin._core.records import (
+    Answers,
+    Estimate,
+    Influence,
+    Lesson,
+    ResumePoint,
+    Rows,
+    difference_error,
+    examine,
+    is_worse,
+)
 from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._base import Subgenerator
 from fitwithin.teachers._deck import Deck, FirstSize
@@ -53,13 +65,24 @@ class BestLesson:
         Its rows.
     score : Estimate
         Its score on the validation rows.
-    was_cut_short : bool
+    was_cut_short : bool, default=False
         Whether its fit was stopped early.
+    influence : array of float or None, default=None
+        See `Answers.influence`.
     """
 
     rows: Rows
     score: Estimate
     was_cut_short: bool = False
+    influence: Influence | None = None
+
+    def yields_to(self, n_rows: int, score: Estimate, influence: Influence | None) -> bool:
+        """Whether the session replaces its model by one with this number of rows and this score."""
+        if n_rows <= len(self.rows) or not math.isfinite(score.value):
+            return score.value > self.score.value
+        is_paired = self.influence is not None and influence is not None
+        error = difference_error(self.influence, influence) if is_paired else None  # type: ignore[arg-type]  # not None
+        return not is_worse(score, self.score, error)
 
 
 class TeachingState:
@@ -181,11 +204,15 @@ class TeachingState:
             if n_rows <= _MIN_MEASURED_GROWTH * self.outlook.largest_known_rows:
                 return
             new = self.deck.deal(n_rows - len(self.lesson))
-            yield Lesson(np.concatenate([self.lesson, new]), within=0.0)
-            self.deck.put_back(new)
             self.has_model = False
+            try:
+                yield Lesson(np.concatenate([self.lesson, new]), within=0.0)
+            except OutOfMemory:
+                # The next lesson is chosen by what is known now.
+                self._can_measure = False
+            self.deck.put_back(new)
             # A learner that does not know how many steps are left tells nothing.
-            self._can_measure = self.outlook.largest_known_rows >= n_rows
+            self._can_measure &= self.outlook.largest_known_rows >= n_rows
 
     def _choose_measured_size(self) -> int:
         """Return the most rows whose set-up is cheap, and no more than could be taught."""
@@ -209,6 +236,7 @@ class TeachingState:
     ) -> Subgenerator[None]:
         """Teach these rows in at most a fraction of the time left, then examine holdout and validation rows."""
         within = self._seconds_within(len(lesson), time_fraction)
+        self.has_model = False
         yield Lesson(lesson, within=within if np.isfinite(within) else None, expected_score=expected_score)
         self.lesson, self.has_model = lesson, True
         self.was_cut_short = self.outlook.fit_seconds(len(lesson)) > within
@@ -235,8 +263,8 @@ class TeachingState:
             return
         if not self.was_cut_short:
             self.curve.observe(len(self.lesson), score.value, score.standard_error, emphasis=emphasis)
-        if self.best is None or score.value >= self.best.score.value:
-            self.best, self.retries = BestLesson(self.lesson, score, self.was_cut_short), 0
+        if self.best is None or self.best.yields_to(len(self.lesson), score, answers.influence):
+            self.best, self.retries = BestLesson(self.lesson, score, self.was_cut_short, answers.influence), 0
         elif len(self.lesson) <= len(self.best.rows):
             self.retries += 1
 
@@ -253,7 +281,11 @@ class TeachingState:
             yield Lesson(rows, within=within if np.isfinite(within) else None, refit=True)
 
     def examine_unused_rows(self) -> Subgenerator[None]:
-        """Examine more rows for the estimate, if the last model is the best one and there are rows and time left."""
-        if self.has_best_model and self.deck.left:
+        """Examine more rows for the estimate, if the last model is the best one and there are rows and time left.
+
+        If the user chose holdout rows, others may be too much like training rows.
+        """
+        if self.has_best_model and self.deck.left and self.deck.holdout_rows is None:
             n_rows = self.outlook.affordable_exam_rows(_FINAL_EXAM_TIME, min(_MAX_FINAL_EXAM_ROWS, self.deck.left))
-            yield from examine(self.deck.deal(n_rows), purpose="holdout")
+            # These are no holdout rows: a later fit that goes on from this one may be trained on them.
+            yield from examine(self.deck.deal(n_rows))

@@ -52,6 +52,8 @@ def run_trial(state: TeachingState, search: MistakeSearch) -> Subgenerator[bool]
         with_mistakes = np.concatenate([first, mistakes, random[len(mistakes) :]])
         emphasized = yield from _score_lesson(state, with_mistakes, exam_rows, emphasis=True)
     except OutOfMemory:
+        # The model went with its process.
+        state.has_model = False
         deck.discard(np.setdiff1d(np.concatenate([random, mistakes, exam_rows]), state.lesson))
         return False
     deck.discard(exam_rows)
