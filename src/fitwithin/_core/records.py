@@ -128,7 +128,8 @@ class Lesson:
         its model is never the best one.
     refit : bool, default=False
         Whether this is the best model's lesson again, together with validation and holdout rows. Its model
-        replaces the best one without an exam, and keeps the scores of the best one.
+        replaces the best one, and keeps the scores of that, after an exam on the validation rows in which it
+        is at least as good: it was trained on them, so less means that something is wrong with it.
     expected_score : float or None, default=None
         The score on the validation rows that the teacher expects of the model, for the history.
 

@@ -279,6 +279,7 @@ class TeachingState:
             return
         if self.outlook.chance_to_end(len(rows), within) >= _REFIT_CHANCE:
             yield Lesson(rows, within=within if np.isfinite(within) else None, refit=True)
+            yield from examine(self.validation_set, purpose="validation")
 
     def examine_unused_rows(self) -> Subgenerator[None]:
         """Examine more rows for the estimate, if the last model is the best one and there are rows and time left.
