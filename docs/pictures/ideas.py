@@ -4,6 +4,7 @@ Run with ``python docs/pictures/ideas.py``; needs matplotlib. The rows of TCT, t
 predictions of the cost model come from the library's own code. The other two pictures are schematic.
 """
 
+import math
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -14,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
-from fitwithin._core.cost import CostModel
+from fitwithin._core.fit_cost import FitCost
 from fitwithin.backends import Inline, Runner
 from fitwithin.teachers import TCT, Answers, Auto, Deck, Exam, Lesson, Requests
 from fitwithin.testing import FakeClock
@@ -26,6 +27,9 @@ FOLDER = Path(__file__).parent
 LIMIT_SECONDS = 60.0
 CLOCK = FakeClock()
 # Measured seconds of training by number of rows: LightGBM on covtype, one thread.
+# Standard deviations between the middle and the point below which nine in ten lie.
+_NINE_IN_TEN = 1.28
+
 MEASURED_SECONDS = {2_033: 0.81, 8_134: 1.09, 32_536: 2.71, 65_073: 3.6, 130_146: 8.7, 260_293: 15.2, 406_708: 22.6}
 
 
@@ -205,10 +209,10 @@ def draw_cost() -> None:
     figure = plt.figure(figsize=(8, 4), layout="constrained")
     ax = figure.subplots()
     sizes, seconds = list(MEASURED_SECONDS), list(MEASURED_SECONDS.values())
-    model = CostModel(1.0)
+    model = FitCost(1.0, first_growing_share=0.3)
     for place, (rows, took) in enumerate(MEASURED_SECONDS.items()):
         if place:
-            expected, room = model.fit_seconds(rows), model.headroom
+            expected, room = model.seconds(rows), math.exp(_NINE_IN_TEN * model.deviation(rows))
             ax.errorbar(
                 rows,
                 expected,
@@ -217,11 +221,13 @@ def draw_cost() -> None:
                 color=ORANGE,
                 capsize=4,
             )
-            print(f"{rows:7,}  expected {expected:5.2f}  took {took:5.2f}  within a factor of {room:.2f}")
-        model.observe_fit(rows, took)
+            print(
+                f"{rows:7,}  expected {expected:5.2f}  took {took:5.2f}  nine in ten end within {expected * room:.2f}"
+            )
+        model.observe(rows, took)
     ax.plot(sizes, seconds, "-o", color=BLUE, label="measured: LightGBM on covtype, one thread")
     ax.errorbar(
-        [], [], yerr=[], fmt="s", color=ORANGE, capsize=4, label="expected from the smaller ones, with head-room"
+        [], [], yerr=[], fmt="s", color=ORANGE, capsize=4, label="expected from the smaller ones, nine chances in ten"
     )
     ax.set(xscale="log", yscale="log", xlabel="rows", ylabel="seconds of training")
     ax.legend(loc="upper left")

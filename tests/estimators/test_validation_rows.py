@@ -444,3 +444,25 @@ def test_a_clone_has_the_parameter():
     clf = clone(TimeConstrainedClassifier(validation="last"))
 
     assert clf.get_params()["validation"] == "last"
+
+
+class SlowExams(TimedTree):
+    """A tree whose predictions take as long as its training, by the fake clock."""
+
+    def predict(self, X, check_input=True):
+        if CLOCKS:
+            CLOCKS[-1].advance(2e-4 * len(X))
+        return super().predict(X, check_input)
+
+
+@pytest.mark.parametrize("teacher", ["tct", "double"])
+@pytest.mark.parametrize("time_limit", np.linspace(0.5, 8, 16))
+def test_the_estimate_is_there_whenever_the_deadline_comes(teacher, time_limit):
+    rows, labels = make_rows(8000)
+    clf = make_fit(SlowExams(random_state=0), time_limit=time_limit, teacher=teacher, validation="last")
+
+    clf.fit(rows, labels)
+
+    assert clf.score_estimate_ is not None or clf.history_[-1].examined == 0
+    assert clf.score_estimate_ is not None or teacher == "double"
+    CLOCKS.clear()

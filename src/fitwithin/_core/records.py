@@ -124,10 +124,12 @@ class Lesson:
         `partial_fit`, with this number of rows in each call.
     within : float or None, default=None
         Seconds after which a learner that can stop early is told to stop with what it has. Other
-        learners ignore it.
+        learners ignore it. With 0 it only takes a few steps, which tell what a whole fit would take;
+        its model is never the best one.
     refit : bool, default=False
         Whether this is the best model's lesson again, together with validation and holdout rows. Its model
-        replaces the best one without an exam, and keeps the scores of the best one.
+        replaces the best one, and keeps the scores of that, after an exam on the validation rows in which it
+        is at least as good: it was trained on them, so less means that something is wrong with it.
     expected_score : float or None, default=None
         The score on the validation rows that the teacher expects of the model, for the history.
 
@@ -144,6 +146,11 @@ class Lesson:
     within: float | None = None
     refit: bool = False
     expected_score: float | None = None
+
+    @property
+    def is_measurement(self) -> bool:
+        """Whether the learner only takes a few steps."""
+        return self.within == 0
 
 
 @dataclass(frozen=True, eq=False)

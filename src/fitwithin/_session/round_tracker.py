@@ -81,6 +81,8 @@ class OpenRound:
         Whether the fit was stopped early.
     is_refit : bool
         Whether the best model is fitted again with more rows, without an exam.
+    is_measurement : bool
+        Whether the learner only took a few steps, to measure its cost.
     is_comparable : bool
         Whether the model was examined on rows that may choose between models, which holdout rows may not.
     """
@@ -102,6 +104,7 @@ class OpenRound:
     lesson: Rows | None = None
     was_cut_short: bool = False
     is_refit: bool = False
+    is_measurement: bool = False
     validation_rows: int = 0
     is_comparable: bool = False
     handover_seconds: float = 0.0
@@ -301,6 +304,22 @@ class RoundTracker:
             lesson=None if continues else rows,
         )
         self._marks[rows] |= _TRAINED | _SEEN | _TRAINED_NOW
+        return self.current
+
+    def begin_measurement(self, rows: Rows) -> OpenRound:
+        """Begin a round in which the learner only takes a few steps; it leaves no trace on the rows."""
+        self.current = OpenRound(
+            number=len(self.history) + 1,
+            rows=len(rows),
+            new_rows=0,
+            new_mistakes=0,
+            n_rows_trained=len(rows),
+            class_counts=None,
+            has_every_row=False,
+            plan=RoundPlan(),
+            began_at=self._clock(),
+            is_measurement=True,
+        )
         return self.current
 
     def _count_classes(self, rows: Rows, before: OpenRound | None) -> ClassCounts | None:

@@ -254,28 +254,31 @@ class Session:
             lesson = self._continuation.write_before_fit(lesson, predicted)
         with self._tracker.timing_choice():
             # Counting the rows of a large lesson takes long too.
-            plan = RoundPlan(predicted, self.outlook.cost.setup_seconds(len(rows)), lesson.expected_score)
-            current = self._tracker.begin(rows, plan, continues=lesson.batch is not None)
+            if lesson.is_measurement:
+                current = self._tracker.begin_measurement(rows)
+            else:
+                plan = RoundPlan(predicted, self.outlook.cost.setup_seconds(len(rows)), lesson.expected_score)
+                current = self._tracker.begin(rows, plan, continues=lesson.batch is not None)
         report = self.runner.fit(rows, lesson.batch, lesson.within)
         current.add_fit(report)
         self.outlook.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
-        if lesson.within != 0 or report.skipped_seconds:
+        if not lesson.is_measurement or report.skipped_seconds:
             # A learner that takes a few steps and does not know how many are left says nothing about its cost.
             self.outlook.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds, report.setup_seconds)
-        if lesson.refit:
-            self._replace_by_refit(current)
-        elif self._selector.accepts_unseen(current.n_rows_trained):
+        current.is_refit = lesson.refit
+        if not lesson.refit and self._selector.accepts_unseen(current.n_rows_trained):
             # Save it before its exams, which may take long.
             self._save(current)
 
-    def _replace_by_refit(self, current: OpenRound) -> None:
+    def _compare_refit(self, current: OpenRound, estimate: Estimate) -> None:
         """Make the best model that was fitted again with more rows the best one; its scores stay those of the former.
 
-        One that was stopped early may be worse than the former.
+        One that was stopped early, or is worse on rows that it was trained on, is not better than the former.
         """
-        current.is_refit = True
         best = self._selector.best
-        if best is not None and not current.was_cut_short:
+        if best is None or current.was_cut_short or current.saved is not None:
+            return
+        if best.record.estimate is None or estimate.value >= best.record.estimate.value:
             current.validation_exam = best.exam
             self._save(current, best.record.estimate, best.record.fresh_estimate)
 
@@ -315,6 +318,9 @@ class Session:
     def _compare_by_validation(self, estimate: Estimate, exam: ValidationExam) -> None:
         """Choose between the new model and the best one, and save the winner at once."""
         current = self._current()
+        if current.is_refit:
+            self._compare_refit(current, estimate)
+            return
         current.validation_estimate, current.validation_exam = estimate, exam
         if current.saved is not None:
             # A model that is validated again stays the best one, with its last score.
@@ -335,12 +341,15 @@ class Session:
         current = self._tracker.current
         if current is None:
             return False
+        if current.is_refit:
+            # A score on rows that it was trained on would mislead.
+            return self._close_round(current, None, None)
         estimate, fresh_estimate = self._estimates(current)
         if current.validation_estimate is not None:
             estimate = current.validation_estimate
         elif (
             current.saved is None
-            and not current.is_refit
+            and not current.is_measurement
             and self._selector.prefers(
                 # A first model has no other to be compared with.
                 estimate if current.is_comparable or self._selector.best is None else None,

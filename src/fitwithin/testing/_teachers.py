@@ -108,7 +108,8 @@ def _record_requests(
         assert lesson is not None or isinstance(request, Lesson), "A teacher must yield a Lesson before its first Exam."
         recorded.append((type(request).__name__, request.rows.tolist()))
         if isinstance(request, Lesson):
-            lesson, answers = request.rows, None
+            # A refit is examined on validation rows that it was taught, to see that nothing went wrong.
+            lesson, answers = request.rows[:0] if request.refit else request.rows, None
         else:
             answers = _make_answers(request, np.asarray(answer(request.rows), dtype=np.bool_))
     assert endless, f"The teacher did not end within {max_requests} requests."
@@ -144,6 +145,7 @@ def _check_stop_reason(reason: StopReason) -> None:
 
 
 def _check_request(request: Lesson | Exam, size: int, lesson: Rows | None) -> None:
+    """Check a request; `lesson` holds the rows that it must not examine."""
     assert isinstance(request, Lesson | Exam), f"A teacher yields Lesson(rows) or Exam(rows); got {request!r}."
     kind, rows = type(request).__name__, request.rows
     assert isinstance(rows, np.ndarray), f"{kind} takes an array of row numbers; got {rows!r}."

@@ -48,7 +48,7 @@ _MEASURING_TIME = 0.05  # for one measurement, of the time left
 _MEASURED_STEPS = 0.02  # of all steps
 _MIN_MEASURED_GROWTH = 3  # times the rows of the largest lesson so far
 _MAX_MEASURED_GROWTH = 16  # times the same; the set-up is hard to predict for more
-_MAX_MEASURED_OVERSIZE = 8  # times the rows that should end in time: a lesson takes less than in proportion to its rows
+_FIRST_MEASURED_OVERSIZE = 8  # times the rows that should end in time, while only one size is known
 
 # Share of the time that is left at the end for a better estimate, and the rows that are enough for it.
 _FINAL_EXAM_TIME = 0.3
@@ -230,10 +230,11 @@ class TeachingState:
     def _choose_measured_size(self) -> int:
         """Return the most rows whose set-up is cheap, and no more than could be taught."""
         outlook, limit = self.outlook, _MEASURING_TIME * self.outlook.seconds_left
+        oversize = _FIRST_MEASURED_OVERSIZE if outlook.may_try_again else 1
         n_rows = min(self.max_rows, _MAX_MEASURED_GROWTH * outlook.largest_known_rows)
         while n_rows > 1 and (
             outlook.setup_seconds(n_rows) + _MEASURED_STEPS * outlook.fit_seconds(n_rows) > limit
-            or outlook.fit_seconds(n_rows // _MAX_MEASURED_OVERSIZE) > outlook.seconds_left
+            or outlook.fit_seconds(n_rows // oversize) > outlook.seconds_left
         ):
             n_rows //= 2
         return n_rows
@@ -296,6 +297,7 @@ class TeachingState:
             return
         if self.outlook.chance_to_end(len(rows), within) >= _REFIT_CHANCE:
             yield Lesson(rows, within=within if np.isfinite(within) else None, refit=True)
+            yield from examine(self.validation_set, purpose="validation")
 
     def examine_unused_rows(self) -> Subgenerator[None]:
         """Examine more rows for the estimate, if the last model is the best one and there are rows and time left.
