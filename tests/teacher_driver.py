@@ -53,7 +53,7 @@ def driven(steps, answer=every_fifth, *, cost=None, lesson=None, exam=0.0, clock
 def lessons_of(asked):
     """The rows of the lessons that choose a model: no refits, and no measurements of a few steps."""
     lessons = [request for request in asked if isinstance(request, Lesson)]
-    return [lesson.rows for lesson in lessons if not lesson.refit and lesson.within != 0]
+    return [lesson.rows for lesson in lessons if not (lesson.refit or lesson.is_measurement)]
 
 
 def exams_of(asked):

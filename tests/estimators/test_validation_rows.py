@@ -81,8 +81,8 @@ def test_the_last_rows_are_not_trained_on(teacher):
     assert clf.n_rows_in_ == ROWS
     if clf.stop_reason_ == "all rows":
         assert clf.n_rows_taught_ == (ROWS if teacher == "auto" else n_train_rows)
-    examined = [finished for finished in clf.history_ if finished.examined]
-    assert examined[-1].fresh == count_held_out_rows(ROWS)
+    estimated = [finished for finished in clf.history_ if finished.estimate is not None]
+    assert estimated[-1].fresh == count_held_out_rows(ROWS)
 
 
 @pytest.mark.parametrize("teacher", TEACHERS, ids=str)

@@ -48,12 +48,13 @@ def test_a_tiny_pool_is_taught_whole_and_has_no_estimate(size):
 def test_a_small_pool_is_split_for_an_estimate_and_then_taught_whole(size):
     session = taught(size)
 
-    lesson, holdout, validation, refit = session.asked
+    lesson, holdout, validation, refit, again = session.asked
     assert len(lesson.rows) >= 0.7 * size
     assert (holdout.purpose, validation.purpose) == ("holdout", "validation")
     parts = np.concatenate([lesson.rows, holdout.rows, validation.rows])
     assert sorted(parts.tolist()) == sorted(refit.rows.tolist()) == list(range(size))
     assert refit.refit is True
+    np.testing.assert_array_equal(again.rows, validation.rows)
     assert session.result == "all rows"
 
 
@@ -95,7 +96,7 @@ def test_without_a_time_limit_it_ends_with_all_rows_and_the_rows_kept_back_come_
     assert session.result == "all rows"
     assert len(session.lessons[-1]) + len(kept_back) == size
     (refit,) = session.refits
-    assert refit is session.asked[-1]
+    assert refit is session.asked[-2]
     assert sorted(refit.rows.tolist()) == list(range(size))
 
 

@@ -151,7 +151,7 @@ def test_a_measurement_is_a_lesson_of_more_rows_with_no_time_for_steps():
     asked = measured(state)
 
     assert asked
-    assert all(isinstance(lesson, Lesson) and lesson.within == 0 for lesson in asked)
+    assert all(isinstance(lesson, Lesson) and lesson.is_measurement for lesson in asked)
     sizes = [250, *(len(lesson.rows) for lesson in asked)]
     assert all(after > before for before, after in itertools.pairwise(sizes))
     assert not state.has_model
@@ -233,9 +233,11 @@ def test_a_refit_takes_every_row_of_the_pool_if_the_best_model_has_all_others():
     state = taught_state(5600)
     assert not state.deck.left
 
-    (refit,) = driven(state.refit_with_every_row()).asked
+    refit, exam = driven(state.refit_with_every_row()).asked
 
     assert refit.refit is True
+    assert exam.purpose == "validation"
+    np.testing.assert_array_equal(exam.rows, state.validation_set)
     assert sorted(refit.rows.tolist()) == list(range(6000))
 
 

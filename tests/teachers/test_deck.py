@@ -436,3 +436,30 @@ def test_taking_held_out_rows_again_changes_nothing():
 
     assert deck.left == 80
     assert set(deck.deal(100).tolist()) == others - set(range(10))
+
+
+@given(st.integers(1, 150), st.integers(0, 150), st.integers(0, 150), st.integers(0, 150), seeds)
+def test_rows_that_are_put_back_are_the_next_to_be_dealt(size, before, count, next_count, seed):
+    deck, other = a_deck(size, seed), a_deck(size, seed)
+    for one in (deck, other):
+        one.discard(one.deal(before))
+
+    rows = deck.deal(count)
+    deck.put_back(rows)
+
+    assert deck.left == size
+    # As if they had not been dealt.
+    np.testing.assert_array_equal(deck.deal(min(next_count, count)), other.deal(min(next_count, count)))
+    rest = deck.deal(size)
+    assert deck.left == 0
+    assert len(np.unique(np.concatenate([rows[: min(next_count, count)], rest]))) == size
+
+
+def test_rows_that_are_put_back_twice_come_in_the_order_of_a_pile():
+    deck = a_deck(100)
+    first, second = deck.deal(10), deck.deal(5)
+
+    deck.put_back(second)
+    deck.put_back(first)
+
+    np.testing.assert_array_equal(deck.deal(15), np.concatenate([first, second]))

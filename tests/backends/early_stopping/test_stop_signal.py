@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from fitwithin.backends._early_stopping import StopSignal
+from fitwithin.backends._early_stopping import StopSignal, make_stop_signal
 from fitwithin.testing import FakeClock
 
 
@@ -105,3 +105,34 @@ def test_without_steps_the_setup_is_unknown():
     stop_signal.is_set()
 
     assert stop_signal.setup_seconds is None
+
+
+def test_without_a_time_there_is_no_signal():
+    assert make_stop_signal(None) is None
+
+
+@pytest.mark.parametrize("seconds_per_step", [1e-4, 0.01, 5.0])
+def test_a_fit_without_any_time_takes_a_few_steps_and_tells_what_all_would_take(seconds_per_step):
+    clock = FakeClock()
+    stop_signal = make_stop_signal(0, clock)
+
+    n_steps = 0
+    for _ in stop_signal.steps(10**5):
+        clock.advance(seconds_per_step)
+        n_steps += 1
+
+    assert stop_signal.is_measurement
+    assert 1 < n_steps < 10**3
+    assert clock() + stop_signal.skipped_seconds == pytest.approx(10**5 * seconds_per_step)
+
+
+def test_a_measurement_of_a_learner_with_few_steps_takes_all_of_them():
+    clock = FakeClock()
+    stop_signal = make_stop_signal(0, clock)
+
+    assert list(stop_signal.steps(2)) == [0, 1]
+    assert stop_signal.skipped_seconds == 0
+
+
+def test_a_fit_with_a_little_time_is_no_measurement():
+    assert not make_stop_signal(1e-9).is_measurement

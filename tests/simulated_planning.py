@@ -1,0 +1,159 @@
+"""Auto against learners of many costs: requests are answered on a fake clock, without models or data.
+
+Simulated sessions as in `simulated_sessions` fit real trees; these only count seconds, so that a session of hours takes
+milliseconds.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fitwithin._core.budget import Budget
+from fitwithin._core.cost import CostModel, Outlook
+from fitwithin._core.records import Round
+from fitwithin.teachers import Auto, Deck, Lesson
+from fitwithin.testing import FakeClock
+from sample_fits import A_ROUND
+from teacher_driver import answers_to
+
+ROUND_SECONDS = 0.02  # that a round takes besides its fit and its exams
+EXAM_SECONDS = 0.004  # that an exam takes besides its rows
+MEASURED_SHARE = 0.02  # of the steps, in a fit without any time
+
+
+@dataclass(frozen=True)
+class Learner:
+    """What a learner takes, by rows.
+
+    Parameters
+    ----------
+    steps, setup : callable
+        Seconds of all steps, and seconds before the first one.
+    exam : callable
+        Seconds of an exam for each row, by the rows of the model.
+    can_stop_early : bool
+        Whether steps can be left out.
+    noise : float
+        Standard deviation of the logarithm of the seconds.
+    error : callable
+        Fraction of mistakes.
+    """
+
+    steps: Callable[[int], float]
+    setup: Callable[[int], float] = lambda rows: 0.0
+    exam: Callable[[int], float] = lambda rows: 1e-6
+    can_stop_early: bool = False
+    noise: float = 0.08
+    error: Callable[[int], float] = lambda rows: 0.1 + 0.2 * (rows / 250) ** -0.4
+
+    def seconds(self, rows):
+        return self.setup(rows) + self.steps(rows)
+
+    def largest_lesson(self, pool_size, limit):
+        """Return the most rows that a fit could have within the limit, if it was the only one."""
+        sizes = np.unique(np.geomspace(1, pool_size, 2000).astype(int))
+        return int(max((size for size in sizes if self.seconds(size) <= limit), default=0))
+
+
+@dataclass
+class Outcome:
+    """What became of a session."""
+
+    seconds: float = 0.0
+    seconds_lost: float = 0.0
+    best_rows: int = 0
+    has_estimate: bool = False
+    lessons: list[Lesson] = field(default_factory=list)
+
+
+class OutOfSeconds(Exception):
+    """The deadline passed."""
+
+
+class SimulatedSession:
+    """Answers the requests of Auto as a session would, and kills what takes too long.
+
+    Parameters
+    ----------
+    learner : Learner
+        What fits and exams take.
+    pool_size : int
+        Rows.
+    limit : float
+        Seconds.
+    seed : int
+        For the rows, the seconds and the mistakes.
+    """
+
+    def __init__(self, learner, pool_size, limit, seed=0):
+        self.learner, self.limit = learner, limit
+        self.rng = np.random.default_rng(seed)
+        self.hardness = self.rng.random(pool_size)
+        self.clock = FakeClock()
+        self.cost = CostModel(1.0, 0.3) if learner.can_stop_early else CostModel()
+        outlook = Outlook(Budget(limit, clock=self.clock), self.cost, can_stop_early=learner.can_stop_early)
+        self.deck = Deck(pool_size, np.random.default_rng(seed), outlook=outlook)
+        self.outcome = Outcome()
+        self.error, self.n_rows, self.number, self.began_at = 1.0, 0, 0, 0.0
+        self.is_lost = False
+
+    def run(self, teacher=None):
+        """Return what became of the session."""
+        try:
+            requests, answers = (teacher or Auto()).teach(self.deck), None
+            while True:
+                request = requests.send(answers)
+                answers = self.teach(request) if isinstance(request, Lesson) else self.examine(request)
+        except StopIteration:
+            pass
+        except OutOfSeconds:
+            self.outcome.seconds_lost = self.clock() - self.began_at if self.is_lost else 0.0
+        self.outcome.seconds = self.clock()
+        return self.outcome
+
+    def spend(self, seconds):
+        if self.clock() + seconds > self.limit:
+            self.clock.advance(self.limit - self.clock())
+            raise OutOfSeconds
+        self.clock.advance(seconds)
+
+    def teach(self, lesson):
+        assert len(np.unique(lesson.rows)) == len(lesson.rows)
+        self.n_rows, self.began_at, self.is_lost = len(lesson.rows), self.clock(), True
+        factors = np.exp(self.learner.noise * self.rng.normal(size=2))
+        setup, steps = self.learner.setup(self.n_rows) * factors[0], self.learner.steps(self.n_rows) * factors[1]
+        took = setup + steps
+        if self.learner.can_stop_early and lesson.within is not None:
+            took = min(took, max(setup + MEASURED_SHARE * steps, lesson.within))
+        self.outcome.lessons.append(lesson)
+        self.spend(ROUND_SECONDS + took)
+        self.cost.observe_fit(self.n_rows, setup + steps, setup if self.learner.can_stop_early else None)
+        self.error = min(1.0, self.learner.error(self.n_rows) * (setup + steps) / took)
+        self.number += 1
+        self.cost.observe_round(self.describe_round(took))
+        if lesson.is_measurement:
+            self.is_lost = False
+
+    def describe_round(self, took) -> Round:
+        times = {"seconds_handover": ROUND_SECONDS, "seconds_fit": took, "seconds_exam": 0.0, "seconds_model": 0.0}
+        return Round(**(vars(A_ROUND) | {"number": self.number, "rows": self.n_rows} | times))
+
+    def examine(self, exam):
+        seconds = EXAM_SECONDS + self.learner.exam(self.n_rows) * len(exam.rows)
+        self.spend(seconds)
+        self.cost.observe_exam(len(exam.rows), seconds, self.n_rows)
+        self.outcome.has_estimate |= exam.purpose == "holdout"
+        # Hard rows are mostly wrong; which of them depends a little on the model.
+        noise = 0.05 * self.rng.normal(size=len(exam.rows))
+        answers = answers_to(exam, self.hardness[exam.rows] + noise > 1 - self.error)
+        if exam.purpose == "validation":
+            self.is_lost = False
+            self.outcome.best_rows = max(self.outcome.best_rows, self.n_rows)
+        return answers
+
+
+def power(seconds, growth, at):
+    """Return a cost of so many seconds at so many rows, which grows with a power of the rows."""
+    return lambda rows: seconds * math.pow(rows / at, growth)
