@@ -65,6 +65,7 @@ class Outcome:
     seconds_lost: float = 0.0
     best_rows: int = 0
     has_estimate: bool = False
+    was_refused: bool = False
     lessons: list[Lesson] = field(default_factory=list)
 
 
@@ -73,7 +74,7 @@ class OutOfSeconds(Exception):
 
 
 class SimulatedSession:
-    """Answers the requests of Auto as a session would, and kills what takes too long.
+    """Answers the requests of Auto as a session would, and kills what takes too long if it can.
 
     Parameters
     ----------
@@ -85,16 +86,20 @@ class SimulatedSession:
         Seconds.
     seed : int
         For the rows, the seconds and the mistakes.
+    killable : bool, default=True
+        Whether the deadline ends a fit or an exam; otherwise it makes the session late.
     """
 
-    def __init__(self, learner, pool_size, limit, seed=0):
-        self.learner, self.limit = learner, limit
+    def __init__(self, learner, pool_size, limit, seed=0, *, killable=True):
+        self.learner, self.limit, self.killable = learner, limit, killable
         self.rng = np.random.default_rng(seed)
         self.hardness = self.rng.random(pool_size)
         self.clock = FakeClock()
         self.cost = CostModel(1.0, 0.3) if learner.can_stop_early else CostModel()
-        outlook = Outlook(Budget(limit, clock=self.clock), self.cost, can_stop_early=learner.can_stop_early)
-        self.deck = Deck(pool_size, np.random.default_rng(seed), outlook=outlook)
+        self.outlook = Outlook(
+            Budget(limit, clock=self.clock), self.cost, can_stop_early=learner.can_stop_early, killable=killable
+        )
+        self.deck = Deck(pool_size, np.random.default_rng(seed), outlook=self.outlook)
         self.outcome = Outcome()
         self.error, self.n_rows, self.number, self.began_at = 1.0, 0, 0, 0.0
         self.is_lost = False
@@ -114,13 +119,16 @@ class SimulatedSession:
         return self.outcome
 
     def spend(self, seconds):
-        if self.clock() + seconds > self.limit:
+        if self.killable and self.clock() + seconds > self.limit:
             self.clock.advance(self.limit - self.clock())
             raise OutOfSeconds
         self.clock.advance(seconds)
 
     def teach(self, lesson):
         assert len(np.unique(lesson.rows)) == len(lesson.rows)
+        if not self.outlook.may_begin(len(lesson.rows)):
+            self.outcome.was_refused = True
+            raise OutOfSeconds
         self.n_rows, self.began_at, self.is_lost = len(lesson.rows), self.clock(), True
         factors = np.exp(self.learner.noise * self.rng.normal(size=2))
         setup, steps = self.learner.setup(self.n_rows) * factors[0], self.learner.steps(self.n_rows) * factors[1]

@@ -1,5 +1,7 @@
 """What Auto promises for learners of any cost, in sessions on a fake clock."""
 
+from dataclasses import replace
+
 import pytest
 
 from fitwithin.teachers import Auto
@@ -78,6 +80,26 @@ def test_a_learner_that_can_stop_early_loses_at_most_a_fifth_of_the_time(name, e
         assert outcome.seconds_lost <= 0.2 * case[2]
         assert outcome.best_rows >= 250
         assert outcome.has_estimate
+
+
+@pytest.mark.parametrize("name", PLAIN | HARD | STOPPABLE)
+def test_a_learner_that_cannot_be_killed_is_never_late_if_its_cost_is_regular(name):
+    learner, pool_size, limit = (PLAIN | HARD | STOPPABLE)[name]
+
+    outcome = SimulatedSession(replace(learner, noise=0.0), pool_size, limit, killable=False).run()
+
+    assert outcome.seconds <= limit
+    assert outcome.best_rows >= 250
+
+
+@pytest.mark.parametrize("name", PLAIN | HARD)
+@pytest.mark.parametrize("killable", [True, False])
+def test_no_lesson_is_asked_for_that_the_session_refuses(name, killable):
+    learner, pool_size, limit = (PLAIN | HARD)[name]
+
+    outcome = SimulatedSession(learner, pool_size, limit, killable=killable).run()
+
+    assert not outcome.was_refused
 
 
 @pytest.mark.parametrize("name", PLAIN)
