@@ -17,6 +17,8 @@ _ROUND_SECONDS = 0.03
 # Largest share of a fit's time that the growing part of the overhead may reach. Without it, a delay of 50 ms
 # in a small round, scaled by rows, kept lessons at a tenth of their size (benchmarks/accuracy.py).
 _MAX_OVERHEAD_SHARE = 0.25
+# Exponent of the growth of exams beyond the largest model so far, relative to a growth in proportion to its rows.
+_EXAM_GROWTH = 2 / 3
 # Least chance to end in time with which a round is begun: a fit that can be killed costs nothing but time that is left
 # over, and one that cannot be killed makes the session late.
 _MIN_CHANCE = 0.02
@@ -158,8 +160,12 @@ class CostModel:
         observed = list(self._exam_seconds_per_row.observed)
         if not observed:
             return 0.0
-        last_size = observed[-1]
-        return rows * self._exam_seconds_per_row.predict(last_size if model_rows is None else model_rows)
+        seconds = self._exam_seconds_per_row.predict(observed[-1] if model_rows is None else model_rows)
+        if model_rows is not None and model_rows > max(observed):
+            # Neighbours are found in less than proportion to their rows if they are sorted, and in proportion if not.
+            known = self._exam_seconds_per_row.predict(max(observed))
+            seconds = known ** (1 - _EXAM_GROWTH) * seconds**_EXAM_GROWTH
+        return rows * seconds
 
     def overhead_seconds(self, rows: int) -> float:
         """Predict the seconds of handing rows over, and of saving and loading the model."""
@@ -266,8 +272,14 @@ class Outlook:
         return chance >= (_MIN_CHANCE if self.killable else _MIN_CHANCE_UNKILLABLE)
 
     def may_begin(self, rows: int) -> bool:
-        """Whether the session begins a lesson of this size with a time of its own; if not, it ends."""
-        return self.can_stop_early or self.may_finish(rows)
+        """Whether the session begins a lesson of this size that its teacher has planned; if not, it ends.
+
+        Only one that cannot be stopped is refused, unless it is nearly sure to end.
+        """
+        if self.can_stop_early or self.killable or self.cost.predict(rows) is None:
+            return True
+        chance = self.chance_to_end(rows, self.seconds_left - self.overhead_seconds(rows))
+        return chance >= _MIN_CHANCE_UNKILLABLE
 
     def chance_to_end(self, rows: int, within: float, *, after: int | None = None) -> float:
         """Return the chance that a fit ends within some seconds, or nearly so if it can stop early.

@@ -10,9 +10,10 @@ from fitwithin.teachers._auto.learning_curve import Expectation
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.state import TeachingState
 
-# Least chance to end in time: of a learner that can stop early, which leaves a model anyway; of one that would be
-# killed; of one that cannot be killed, which would make the session late.
+# Least chance to end in time: of a learner that can stop early, which leaves a model anyway, and of its second lesson,
+# which may as well be a bold one; of a learner that would be killed; of one that cannot be killed, which would be late.
 _MIN_CHANCE_STOPPABLE = 0.9
+_MIN_CHANCE_SECOND = 0.5
 _MIN_CHANCE_KILLABLE = 0.95
 _MIN_CHANCE_UNKILLABLE = 0.99
 
@@ -105,16 +106,29 @@ class Planner:
             largest = self._find_largest_that_ends(len(self._state.lesson), self._outlook.seconds_left)
             return LessonPlan(largest) if largest else _plan_exception(self._state)
         larger = [*self._consider_larger(emphasis=False), *self._consider_larger(emphasis=True)]
-        for plans in (larger, list(self._consider_retries())):
-            gain = max((plan.gain for plan in plans), default=0.0)
-            if gain > self._least_gain:
-                # Expected scores are rough. Of lessons with about the same gain, take the one that leads to more rows.
-                close = [plan for plan in plans if plan.gain >= _CLOSE_GAIN * gain]
-                return max(close, key=lambda plan: (plan.final_rows, plan.gain))
+        if not larger:
+            return self._choose_best(list(self._consider_retries())) or _plan_exception(self._state)
         # A flat learning curve promises little. But if all rows end in time, the model should have them: time that is
         # left over is worth nothing, and then the rows kept back can be added too.
         every_row = next((plan for plan in larger if plan.n_rows == self._state.max_rows), None)
-        return every_row if larger else _plan_exception(self._state)
+        best = self._choose_best(larger)
+        if best is None and every_row is not None and self._may_be_best(every_row):
+            return every_row
+        return best or self._choose_best(list(self._consider_retries())) or every_row
+
+    def _choose_best(self, plans: list[LessonPlan]) -> LessonPlan | None:
+        """Return the lesson with the largest gain; None if it is not worth its time."""
+        gain = max((plan.gain for plan in plans), default=0.0)
+        if gain <= self._least_gain:
+            return None
+        # Expected scores are rough. Of lessons with about the same gain, take the one that leads to more rows.
+        close = [plan for plan in plans if plan.gain >= _CLOSE_GAIN * gain]
+        return max(close, key=lambda plan: (plan.final_rows, plan.gain))
+
+    def _may_be_best(self, plan: LessonPlan) -> bool:
+        """Whether a lesson may well score as high as the best one so far."""
+        expected = self._expect(plan.n_rows, emphasis=plan.emphasis)
+        return expected.mean + expected.deviation >= self._in_hand
 
     def _consider_larger(self, *, emphasis: bool) -> Iterator[LessonPlan]:
         """Yield the largest lesson that should end in time, and steps: smaller ones on the way to a later one."""
@@ -217,7 +231,9 @@ class Planner:
     def _min_chance(self) -> float:
         if not self._outlook.killable:
             return _MIN_CHANCE_UNKILLABLE
-        return _MIN_CHANCE_STOPPABLE if self._outlook.can_stop_early else _MIN_CHANCE_KILLABLE
+        if not self._outlook.can_stop_early:
+            return _MIN_CHANCE_KILLABLE
+        return _MIN_CHANCE_SECOND if self._outlook.may_try_again else _MIN_CHANCE_STOPPABLE
 
 
 def _list_sizes(smallest: int, largest: int) -> Iterator[int]:
