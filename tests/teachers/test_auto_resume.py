@@ -7,6 +7,7 @@ import pytest
 
 from fitwithin._core.records import Answers, Estimate, ResumePoint
 from fitwithin.teachers import Auto, Deck, Exam, Lesson
+from fitwithin.teachers._auto.state import TeachingState
 from teacher_driver import an_outlook
 
 DECIDED = {"validation rows chosen": True, "emphasis": False}
@@ -99,8 +100,7 @@ def test_a_lesson_of_every_row_is_repeated_only_if_it_was_cut_short(was_cut_shor
     lessons = [request for request in requests if isinstance(request, Lesson)]
     assert reason == "all rows"
     assert [len(lesson.rows) for lesson in lessons if not lesson.refit] == [18_400] * was_cut_short
-    # The repeated one scores the same here, so it is not the best one.
-    assert lessons[-1].refit is not was_cut_short
+    assert lessons[-1].refit is True
 
 
 @pytest.mark.parametrize(("limit", "repeats"), [(4.0, False), (20.0, True)])
@@ -125,3 +125,18 @@ def test_rows_that_the_last_fit_of_an_earlier_call_added_are_kept_back_again():
     assert lessons
     np.testing.assert_array_equal(lessons[0].rows[:3000], past.lesson)
     assert not any(np.isin(lesson.rows, kept_back).any() for lesson in lessons)
+
+
+@pytest.mark.parametrize(("value", "is_best"), [(0.799, False), (0.8, True), (0.81, True)])
+def test_the_model_of_an_earlier_fit_stays_the_best_one_unless_a_new_one_is_as_good(value, is_best):
+    deck = make_deck()
+    state = TeachingState.resume(deck, deck.resume_point)
+    stored, steps = state.best, state.teach_and_validate(np.concatenate([state.lesson, deck.deal(1000)]))
+    next(steps)
+    exam = steps.send(None)
+    steps.send(answer(exam))
+
+    with pytest.raises(StopIteration):
+        steps.send(replace(answer(exam), score=Estimate(value, value - 0.01, value + 0.01)))
+
+    assert (state.best is not stored) is is_best

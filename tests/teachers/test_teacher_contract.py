@@ -58,7 +58,7 @@ TEACHERS = [
 
 
 @pytest.mark.parametrize("teacher", TEACHERS, ids=lambda teacher: repr(teacher).split(" object")[0])
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(
     size=st.integers(1, 1500),
     classes=st.none() | st.integers(1, 300),

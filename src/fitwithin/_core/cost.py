@@ -155,26 +155,26 @@ class CostModel:
         """Predict the seconds of a fit before its first step; None for a learner whose steps are unknown."""
         return self.fits.setup_seconds(rows)
 
-    def exam_seconds(self, rows: int, model_rows: int | None = None, *, cautious: bool = False) -> float:
+    def exam_seconds(self, rows: int, model_rows: int | None = None, growth: float = _EXAM_GROWTH) -> float:
         """Predict the seconds of an exam.
 
         Parameters
         ----------
         rows : int
-            Rows of the exam.
+            Its rows.
         model_rows : int, optional
-            Rows that the model was trained on; by default those of the last one.
-        cautious : bool, default=False
-            Whether exams are taken to grow in proportion to the rows of the model, if they were seen to grow.
+            Rows that the model was trained on; by default, those of the last one.
+        growth : float, default=2/3
+            Exponent of the growth beyond the largest model so far, relative to one in proportion to its rows.
+            Neighbours are found in less than proportion to their rows if they are sorted, and in proportion if not.
         """
         observed = list(self._exam_seconds_per_row.observed)
         if not observed:
             return 0.0
         seconds = self._exam_seconds_per_row.predict(observed[-1] if model_rows is None else model_rows)
-        if model_rows is not None and model_rows > max(observed) and not cautious:
-            # Neighbours are found in less than proportion to their rows if they are sorted, and in proportion if not.
+        if model_rows is not None and model_rows > max(observed):
             known = self._exam_seconds_per_row.predict(max(observed))
-            seconds = known ** (1 - _EXAM_GROWTH) * seconds**_EXAM_GROWTH
+            seconds = known ** (1 - growth) * seconds**growth
         return rows * seconds
 
     def overhead_seconds(self, rows: int) -> float:
@@ -262,7 +262,8 @@ class Outlook:
 
     def exam_seconds(self, rows: int, model_rows: int | None = None) -> float:
         """Predict the seconds of an exam of a model that was trained on `model_rows`; by default, of the last one."""
-        return self.cost.exam_seconds(rows, model_rows, cautious=not self.killable)
+        # An exam that cannot be killed makes the session late.
+        return self.cost.exam_seconds(rows, model_rows, _EXAM_GROWTH if self.killable else 1.0)
 
     def affordable_exam_rows(self, share: float, most: int) -> int:
         """Return how many rows, up to `most`, can be examined in a share of the time that is left."""

@@ -151,6 +151,7 @@ class TeachingState:
         self.has_model = False
         self.curve = LearningCurve()
         self.best: BestLesson | None = None
+        self._stored: BestLesson | None = None
         self._can_measure = deck.outlook.can_stop_early
         self._cut_after = math.inf
         self.retries = 0
@@ -168,7 +169,7 @@ class TeachingState:
         state.score, state.was_cut_short = past.score, past.was_cut_short
         state._cut_after = past.fit_seconds if past.was_cut_short else math.inf
         if past.score is not None:
-            state.best = BestLesson(state.lesson, past.score, past.was_cut_short)
+            state.best = state._stored = BestLesson(state.lesson, past.score, past.was_cut_short)
             state.curve.observe(len(state.lesson), past.score.value, past.score.standard_error)
         deck.notes.update(past.notes)
         error_rate = past.notes.get(NOTE_ERROR_RATE)
@@ -281,10 +282,19 @@ class TeachingState:
             return
         if not self.was_cut_short:
             self.curve.observe(len(self.lesson), score.value, score.standard_error, emphasis=emphasis)
-        if self.best is None or self.best.yields_to(len(self.lesson), score, answers.influence):
+        if self._is_best(score, answers.influence):
             self.best, self.retries = BestLesson(self.lesson, score, self.was_cut_short, answers.influence), 0
-        elif len(self.lesson) <= len(self.best.rows):
+        elif self.best is not None and len(self.lesson) <= len(self.best.rows):
             self.retries += 1
+
+    def _is_best(self, score: Estimate, influence: Influence | None) -> bool:
+        """Whether the session takes the last model for the best one."""
+        if self._stored is not None and score.value < self._stored.score.value:
+            # The model of an earlier fit stays unless a new one is at least as good.
+            return False
+        if self.best is None or self.best is self._stored:
+            return True
+        return self.best.yields_to(len(self.lesson), score, influence)
 
     def refit_with_every_row(self) -> Subgenerator[None]:
         """Teach every row, also those kept back, if the best model has all others and that is sure to end in time."""
