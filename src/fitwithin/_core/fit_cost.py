@@ -23,7 +23,7 @@ _MIN_TELLING_SECONDS = 0.03
 _PRIOR_DEVIATION = 0.1
 _PRIOR_DEVIATION_OF_STEPS = 0.1
 _PRIOR_DEVIATION_OF_SETUP = 0.25
-_PRIOR_DEVIATION_OF_OTHERS = 0.15
+_PRIOR_DEVIATION_OF_OTHERS = 0.25
 # All of them are doubled while only one size took long enough to tell how the seconds grow.
 _ONE_SIZE_FACTOR = 2.0
 # Weight of a fit that was faster than predicted: it says less about the chance of a slow one.
