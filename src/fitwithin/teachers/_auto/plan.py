@@ -22,7 +22,6 @@ _MIN_STEP_GROWTH = 2  # times the rows of the last lesson, for a lesson on the w
 _CHEAP_TIME = 0.08  # of the time left, for a lesson on the way that is too cheap to matter
 _SIZE_RATIO = 1.1  # between two sizes that are considered
 _MAX_EMPHASIS_SHARE = 0.6  # of the rows: in a larger lesson there are no easy rows left to leave out
-_MAX_RETRY_SHARE = 0.7  # of the rows: a larger lesson of other rows has mostly the same ones
 _MAX_RETRIES = 3  # lessons of other rows in a row that did not help
 _CLOSE_GAIN = 0.9  # of the largest gain; a lesson with less is worse
 _MIN_GAIN = 0.05  # standard errors of the best score; less is not worth a lesson
@@ -171,7 +170,7 @@ class Planner:
         state = self._state
         if state.best is None or state.retries >= _MAX_RETRIES:
             return
-        most = min(_MAX_RETRY_SHARE * state.n_usable, self._find_most(emphasis=True))
+        most = min(state.deck.left, self._find_most(emphasis=True))
         for n_rows in (len(state.best.rows), 2 * len(state.best.rows)):
             if n_rows <= most:
                 plan = self._evaluate(n_rows, emphasis=True, is_retry=True)

@@ -137,14 +137,13 @@ def _teach(state: TeachingState, lesson: Rows, plan: LessonPlan) -> Subgenerator
     except OutOfMemory:
         state.deck.discard(np.setdiff1d(lesson, before))
         raise
+    if plan.is_retry:
+        state.deck.discard(before)
 
 
 def _choose_rows(state: TeachingState, search: MistakeSearch | None, plan: LessonPlan) -> Subgenerator[Rows]:
     """Return the rows of the last lesson, mistakes of its model if there is a search for them, and random rows."""
-    base = state.lesson
-    if plan.is_retry:
-        state.deck.discard(base)
-        base = base[:0]
+    base = state.lesson[:0] if plan.is_retry else state.lesson
     n_new = plan.n_rows - len(base)
     if search is None:
         return np.concatenate([base, state.deck.deal(n_new)])
