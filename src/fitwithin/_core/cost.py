@@ -72,8 +72,8 @@ class CostModel:
     def __init__(self, growth: float = DEFAULT_GROWTH, first_growing_share: float = 1.0) -> None:
         self.fits = FitCost(growth, first_growing_share)
         self._last_round: Round | None = None
-        # Models of few rows say how long saving takes at least; it is not taken to grow before two sizes show it.
-        self._save_and_load_seconds = SecondsByRows(1.0, first_growing_share=0.0, least_growing_share=0.0)
+        # Trees that grow with their rows make models that do so too; two sizes show whether that is so.
+        self._save_and_load_seconds = SecondsByRows(1.0, least_growing_share=0.0)
         self._least_handover = math.inf
         # Seconds for each row by the rows that the model was trained on: neighbours are searched among them.
         self._exam_seconds_per_row = SecondsByRows(1.0, first_growing_share=0.0, least_growing_share=0.0)
@@ -184,9 +184,10 @@ class CostModel:
         last = self._last_round
         handover = self._handover_of(last)
         growing = max(0.0, handover - self._least_handover - _ROUND_SECONDS) * (rows / last.rows - 1)
-        growing = max(0.0, growing) + self._write_growth_seconds(rows)
+        saving = self._save_and_load_seconds.predict(min(rows, max(self._save_and_load_seconds.observed, default=rows)))
+        growing = max(0.0, growing) + self._save_and_load_seconds.predict(rows) - saving
         limit = _MAX_OVERHEAD_SHARE * self.fit_seconds(rows)
-        return max(handover + self._save_and_load_seconds.predict(rows), _ROUND_SECONDS) + min(growing, limit)
+        return max(handover + saving, _ROUND_SECONDS) + min(growing + self._write_growth_seconds(rows), limit)
 
     def _write_growth_seconds(self, rows: int) -> float:
         """Seconds that writing a model of this number of rows takes beyond those of the last one."""

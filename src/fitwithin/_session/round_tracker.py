@@ -85,6 +85,8 @@ class OpenRound:
         Whether the learner only took a few steps, to measure its cost.
     is_comparable : bool
         Whether the model was examined on rows that may choose between models, which holdout rows may not.
+    is_wanted : bool
+        Whether the model is to be saved, as the best one.
     """
 
     number: int
@@ -107,6 +109,7 @@ class OpenRound:
     is_measurement: bool = False
     validation_rows: int = 0
     is_comparable: bool = False
+    is_wanted: bool = False
     handover_seconds: float = 0.0
     fit_seconds: float = 0.0
     setup_seconds: float | None = None
@@ -152,8 +155,8 @@ class OpenRound:
 
     @property
     def was_compared(self) -> bool:
-        """Whether its model was compared with the best one, or saved."""
-        return self.saved is not None or self.validation_estimate is not None
+        """Whether its model was compared with the best one and stood back, or was saved."""
+        return self.saved is not None or (self.validation_estimate is not None and not self.is_wanted)
 
     def finish(self, estimate: Estimate | None, choose_seconds: float, elapsed: float) -> Round:
         """Return the round as a record."""

@@ -389,6 +389,7 @@ class Session:
         self, current: OpenRound, estimate: Estimate | None = None, fresh_estimate: Estimate | None = None
     ) -> None:
         """Make the new model the best one, if it can still be loaded in time."""
+        current.is_wanted = True
         self._announce("saving the model of", current.n_rows_trained)
         model = self.runner.save()
         if self.budget.seconds - self.budget.elapsed() < model.load_seconds:
