@@ -17,8 +17,8 @@ _ROUND_SECONDS = 0.03
 # Largest share of a fit's time that the growing part of the overhead may reach. Without it, a delay of 50 ms
 # in a small round, scaled by rows, kept lessons at a tenth of their size (benchmarks/accuracy.py).
 _MAX_OVERHEAD_SHARE = 0.25
-# Exponent of the growth of exams beyond the largest model so far, relative to a growth in proportion to its rows.
-_EXAM_GROWTH = 2 / 3
+# Added to the growth of exams that two models showed; and a smaller growth than this is none.
+_EXAM_GROWTH_MARGIN = 0.15
 # Least chance to end in time with which a round is begun: a fit that can be killed costs nothing but time that is left
 # over, and one that cannot be killed makes the session late.
 _MIN_CHANCE = 0.02
@@ -155,7 +155,7 @@ class CostModel:
         """Predict the seconds of a fit before its first step; None for a learner whose steps are unknown."""
         return self.fits.setup_seconds(rows)
 
-    def exam_seconds(self, rows: int, model_rows: int | None = None, growth: float = _EXAM_GROWTH) -> float:
+    def exam_seconds(self, rows: int, model_rows: int | None = None, *, cautious: bool = False) -> float:
         """Predict the seconds of an exam.
 
         Parameters
@@ -164,18 +164,30 @@ class CostModel:
             Its rows.
         model_rows : int, optional
             Rows that the model was trained on; by default, those of the last one.
-        growth : float, default=2/3
-            Exponent of the growth beyond the largest model so far, relative to one in proportion to its rows.
-            Neighbours are found in less than proportion to their rows if they are sorted, and in proportion if not.
+        cautious : bool, default=False
+            Whether exams that grow with the rows of the model are taken to grow in proportion to them.
         """
-        observed = list(self._exam_seconds_per_row.observed)
+        observed = self._exam_seconds_per_row.observed
         if not observed:
             return 0.0
-        seconds = self._exam_seconds_per_row.predict(observed[-1] if model_rows is None else model_rows)
-        if model_rows is not None and model_rows > max(observed):
-            known = self._exam_seconds_per_row.predict(max(observed))
-            seconds = known ** (1 - growth) * seconds**growth
-        return rows * seconds
+        largest = max(observed)
+        if model_rows is None or model_rows <= largest:
+            return rows * self._exam_seconds_per_row.predict(list(observed)[-1] if model_rows is None else model_rows)
+        growth = 1.0 if cautious and self._exam_growth else self._exam_growth
+        return rows * observed[largest] * math.pow(model_rows / largest, growth)
+
+    @property
+    def _exam_growth(self) -> float:
+        """Exponent of the seconds of an exam in the rows of the model, beyond the largest one.
+
+        Trees take as long whatever their rows. Neighbours are searched in all rows, or in less than proportion to them.
+        """
+        sizes = sorted(self._exam_seconds_per_row.observed)[-2:]
+        if len(sizes) < 2:
+            return 0.0
+        less, more = (self._exam_seconds_per_row.observed[size] for size in sizes)
+        growth = math.log(more / less) / math.log(sizes[1] / sizes[0]) if more > less > 0 else 0.0
+        return min(1.0, growth + _EXAM_GROWTH_MARGIN) if growth > _EXAM_GROWTH_MARGIN else 0.0
 
     def overhead_seconds(self, rows: int) -> float:
         """Predict the seconds of handing rows over, and of saving and loading the model."""
@@ -264,7 +276,7 @@ class Outlook:
     def exam_seconds(self, rows: int, model_rows: int | None = None) -> float:
         """Predict the seconds of an exam of a model that was trained on `model_rows`; by default, of the last one."""
         # An exam that cannot be killed makes the session late.
-        return self.cost.exam_seconds(rows, model_rows, _EXAM_GROWTH if self.killable else 1.0)
+        return self.cost.exam_seconds(rows, model_rows, cautious=not self.killable)
 
     def affordable_exam_rows(self, share: float, most: int) -> int:
         """Return how many rows, up to `most`, can be examined in a share of the time that is left."""

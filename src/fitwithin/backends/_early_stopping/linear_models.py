@@ -142,14 +142,15 @@ def fit_in_several_calls(
         return
     iterative_fit = _IterativeFit(learner, fit, continue_fit, n_fresh_calls)
     time_share = _TIME_SHARE if continue_fit is not None else _LAST_CALL_TIME_SHARE
+    start = stop_signal.seconds_left()
     with preserve_attributes(learner, "max_iter", "warm_start", "random_state"):
         iteration_seconds = advance_until(
             stop_signal, learner.max_iter, iterative_fit.advance_to, time_share=time_share, max_growth=max_growth
         )
-    # `advance_until` takes a fit that cannot be continued for a complete one. In a measurement, nobody knows how many
-    # iterations a solver that converges would need.
-    n_skipped = iterative_fit.finish()
-    stop_signal.skipped_seconds = 0.0 if stop_signal.is_measurement else n_skipped * iteration_seconds
+    # `advance_until` takes a fit that cannot be continued for a complete one. Nobody knows how many iterations a solver
+    # that converges would still need: as many as it took so far is a guess, and a few steps tell nothing.
+    n_skipped, seconds = iterative_fit.finish(), start - stop_signal.seconds_left()
+    stop_signal.skipped_seconds = 0.0 if stop_signal.is_measurement else min(n_skipped * iteration_seconds, seconds)
 
 
 class _IterativeFit:

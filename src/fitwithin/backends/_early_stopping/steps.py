@@ -19,6 +19,9 @@ AdvanceTo = Callable[[int], bool]
 UNLIMITED = 1 << 62
 """More steps than any fit takes."""
 
+# Least share of the seconds of a call that its steps are taken for; the rest is its setup.
+_LEAST_MARGINAL_SHARE = 0.5
+
 
 class StepTimer:
     """Decides after each step whether there is time for another one, as long as the last.
@@ -89,7 +92,7 @@ class _CallCost:
     def __init__(self, n_steps: int, seconds: float) -> None:
         self._first_call = (n_steps, seconds)
         self.setup_seconds = seconds
-        self.step_seconds = seconds / n_steps
+        self.step_seconds = self.marginal_seconds = seconds / n_steps
 
     def update(self, n_steps: int, seconds: float) -> None:
         """Learn from another call; a longer one than the first separates the setup from the steps."""
@@ -97,7 +100,11 @@ class _CallCost:
         if n_steps > first_steps:
             setup = first_seconds - first_steps * (seconds - first_seconds) / (n_steps - first_steps)
             self.setup_seconds = min(first_seconds, max(0.0, setup))
-        self.step_seconds = seconds / n_steps
+        self.step_seconds = self.marginal_seconds = seconds / n_steps
+        if n_steps > first_steps:
+            # What another step adds to a call; short calls are too noisy to believe that it is next to nothing.
+            added = (seconds - first_seconds) / (n_steps - first_steps)
+            self.marginal_seconds = min(max(added, _LEAST_MARGINAL_SHARE * self.step_seconds), self.step_seconds)
 
     def affordable_steps(self, seconds_left: float, time_share: float, multiple_of: int) -> int:
         """Return the steps that fit into a share of the time left; one multiple if only that fits, 0 if it does not."""
@@ -179,7 +186,7 @@ def advance_until(
         affordable = max(missing, cost.affordable_steps(left, time_share, first_steps))
         n_steps = min(affordable, max(first_steps, max_growth * done), max_steps - done)
         if n_steps == 0:
-            stop_signal.skipped_seconds = (max_steps - done) * cost.step_seconds
+            stop_signal.skipped_seconds = (max_steps - done) * cost.marginal_seconds
             return cost.step_seconds
 
 

@@ -11,9 +11,10 @@ from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.state import TeachingState
 
 # Least chance to end in time: of a learner that can stop early, which leaves a model anyway, and of its second lesson,
-# which may as well be a bold one; of a learner that would be killed; of one that cannot be killed, which would be late.
+# if that is not much larger; of a learner that would be killed; of one that cannot be killed, which would be late.
 _MIN_CHANCE_STOPPABLE = 0.9
 _MIN_CHANCE_SECOND = 0.5
+_MAX_BOLD_GROWTH = 4  # times the rows of the first lesson
 _MIN_CHANCE_KILLABLE = 0.95
 _MIN_CHANCE_UNKILLABLE = 0.99
 
@@ -161,7 +162,8 @@ class Planner:
         for n_rows in _list_sizes(last_size, self._find_most(emphasis=emphasis)) if seconds_left > 0 else ():
             within = seconds_left - self._seconds_besides_fit(n_rows, n_rows - last_size, emphasis=emphasis)
             chance = self._outlook.chance_to_end(n_rows, within, after=None if is_next else last_size)
-            if chance >= self._min_chance and (not is_next or self._outlook.may_begin(n_rows)):
+            is_likely = chance >= (self._find_min_chance(n_rows) if is_next else self._min_chance)
+            if is_likely and (not is_next or self._outlook.may_begin(n_rows)):
                 return n_rows
         return 0
 
@@ -230,9 +232,13 @@ class Planner:
     def _min_chance(self) -> float:
         if not self._outlook.killable:
             return _MIN_CHANCE_UNKILLABLE
-        if not self._outlook.can_stop_early:
-            return _MIN_CHANCE_KILLABLE
-        return _MIN_CHANCE_SECOND if self._outlook.may_try_again else _MIN_CHANCE_STOPPABLE
+        return _MIN_CHANCE_STOPPABLE if self._outlook.can_stop_early else _MIN_CHANCE_KILLABLE
+
+    def _find_min_chance(self, n_rows: int) -> float:
+        """Return the least chance to end that the next lesson must have; a second one may be bold."""
+        is_second = self._outlook.can_stop_early and self._outlook.may_try_again
+        is_bold = is_second and n_rows <= _MAX_BOLD_GROWTH * len(self._state.lesson)
+        return _MIN_CHANCE_SECOND if is_bold else self._min_chance
 
 
 def _list_sizes(smallest: int, largest: int) -> Iterator[int]:

@@ -22,6 +22,7 @@ from fitwithin.teachers._deck import SMALL_POOL_ROWS, Deck, FirstSize, check_fra
 # The first lesson
 _FIRST_FRACTION = 0.005  # of the pool: the paper's m0
 _MIN_FIRST_ROWS = 250  # the cost of fewer rows says little about the cost of many
+_MAX_FIRST_ROWS = 20_000  # more cost too much of a short limit, and say no more about the cost
 _MAX_FIRST_FRACTION = 0.1  # of the pool, which `_MIN_FIRST_ROWS` may take of a small one
 _FIRST_TIME = 0.25  # of the time left; then the learner is asked to stop
 _MIN_SPLIT_ROWS = 20  # a pool with fewer rows is taught whole, without an estimate
@@ -106,7 +107,8 @@ def _choose_first_size(deck: Deck) -> FirstSize:
     if deck.size <= SMALL_POOL_ROWS:
         # All but the rows that give the estimate.
         return deck.size - (2 * count_validation_rows(deck.size) if deck.validation_rows is None else 0)
-    return max(_FIRST_FRACTION, min(_MIN_FIRST_ROWS / deck.size, _MAX_FIRST_FRACTION))
+    least = min(_MIN_FIRST_ROWS / deck.size, _MAX_FIRST_FRACTION)
+    return min(max(_FIRST_FRACTION, least), _MAX_FIRST_ROWS / deck.size)
 
 
 def _teach_planned_lessons(state: TeachingState, search: MistakeSearch | None) -> Subgenerator[StopReason]:
