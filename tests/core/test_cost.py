@@ -200,13 +200,15 @@ def test_observations_that_are_restored_predict_the_same():
 
 
 def test_exams_take_longer_if_they_did_with_more_training_rows_and_no_longer_otherwise():
-    neighbors, tree = CostModel(), CostModel()
+    neighbors, sorted_neighbors, tree = CostModel(), CostModel(), CostModel()
     for rows in (1000, 2000):
         neighbors.observe_exam(100, 1e-5 * rows, rows)
+        sorted_neighbors.observe_exam(100, 1e-3 * rows**0.5, rows)
         tree.observe_exam(100, 0.01, rows)
 
     assert neighbors.exam_seconds(100, 1500) == pytest.approx(0.015)
-    assert 0.04 < neighbors.exam_seconds(100, 8000) < 0.08, "sorted neighbours are found in less than proportion"
+    assert neighbors.exam_seconds(100, 8000) == pytest.approx(0.08)
+    assert 1e-3 * 8000**0.5 < sorted_neighbors.exam_seconds(100, 8000) < 1e-3 * 2000**0.5 * 4
     assert tree.exam_seconds(100, 8000) == pytest.approx(0.01)
     assert neighbors.exam_seconds(100) == pytest.approx(0.02), "by default, of the last model"
 

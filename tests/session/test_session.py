@@ -120,7 +120,7 @@ def test_a_lesson_without_a_chance_is_not_begun():
         begun.append(rows)
         clock.advance(rows)
 
-    classifier = fitted(Oracle(fitting), Double(first=10), clock=clock, time_limit=65)
+    classifier = fitted(Oracle(fitting), Double(first=10), clock=clock, time_limit=85)
 
     assert begun == [10, 20]
     assert classifier.stop_reason_ == "time"

@@ -109,7 +109,7 @@ def _choose_size(state: TeachingState, search: MistakeSearch) -> int:
 
 def _find_affordable_size(state: TeachingState, n_rows: int) -> int:
     """Return the rows of the largest lesson, up to `n_rows`, that should take no more than its time."""
-    limit = _LESSON_TIME * state.outlook.seconds_left
-    while n_rows > _MIN_NEW_ROWS and state.outlook.fit_seconds(n_rows) > limit:
+    outlook, limit = state.outlook, _LESSON_TIME * state.outlook.seconds_left
+    while n_rows > _MIN_NEW_ROWS and (outlook.fit_seconds(n_rows) > limit or not outlook.may_begin(n_rows)):
         n_rows = int(0.8 * n_rows)
-    return n_rows
+    return n_rows if outlook.may_begin(n_rows) else 0
