@@ -246,7 +246,8 @@ def test_refused_descriptors_leak_none():
     assert left <= 0
     assert outcomes[0] != "fitted"
     assert outcomes[-1] == "fitted"
-    assert set(outcomes) <= {"fitted", "OSError", "LearnerFailed"}
+    # A second fit, with the rows kept back, may be the one that fails; the first model is returned with a warning.
+    assert set(outcomes) <= {"fitted", "OSError", "LearnerFailed", "LearnerFailedWarning"}
 
 
 class SlowToLoad(GaussianNB):
