@@ -131,7 +131,7 @@ class SecondsByRows:
 
     @staticmethod
     def _scale(ratio: float, seconds: float, share: float, growth: float) -> float:
-        """Return the seconds of a fit with `ratio` times the rows, of which a share grows with them."""
+        """Return the seconds of a fit on `ratio` times the rows, if this share of its seconds grows with them."""
         return seconds * (1 - share + share * ratio * math.pow(max(1.0, ratio), growth - 1))
 
 
