@@ -13,7 +13,7 @@ from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.selection import Candidate, ModelSelector, ValidationExam
 from fitwithin.teachers import Deck, Exam, Lesson
-from fitwithin.teachers._auto.state import BestLesson, TeachingState
+from fitwithin.teachers._auto.state import _LEAST_SECONDS, BestLesson, TeachingState
 from fitwithin.testing import FakeClock
 from teacher_driver import a_state, an_outlook, answers_to, driven
 
@@ -104,8 +104,8 @@ def test_a_lesson_leaves_time_for_the_exams_of_its_model(limit, share, exam):
 
     within = next(state.teach_and_validate(state.lesson, share)).within
 
-    assert 0 <= within <= share * limit
-    assert within == 0 or within + state.outlook.exam_seconds(2 * len(state.validation_set)) <= limit
+    assert 0 < within <= max(share * limit, _LEAST_SECONDS), "without any time it would be a measurement"
+    assert within == _LEAST_SECONDS or within + state.outlook.exam_seconds(2 * len(state.validation_set)) <= limit
 
 
 @given(st.floats(0.01, 1000), st.integers(1, 10**5), st.floats(0, 1e-2))

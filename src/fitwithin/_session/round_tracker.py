@@ -80,7 +80,7 @@ class OpenRound:
     was_cut_short : bool
         Whether the fit was stopped early.
     is_refit : bool
-        Whether the best model is fitted again with more rows, without an exam.
+        Whether the best model is fitted again with validation and holdout rows.
     is_measurement : bool
         Whether the learner only took a few steps, to measure its cost.
     is_comparable : bool

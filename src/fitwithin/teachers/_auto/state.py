@@ -40,6 +40,9 @@ _DELAY_SECONDS = 0.05  # for unexpected delays, such as a pause of the machine
 _DELAY_FRACTION = 0.02  # of the time limit, for the same
 _MAX_DELAY_SECONDS = 0.3  # that this fraction amounts to
 
+# Seconds for a lesson that there is no time for: with none at all it would be a measurement, whose model never counts.
+_LEAST_SECONDS = 1e-3
+
 # Least chance to end with which the best lesson is taught again with the rows kept back: its model is there already.
 _REFIT_CHANCE = 0.95
 
@@ -265,7 +268,8 @@ class TeachingState:
 
     def _seconds_within(self, n_rows: int, time_fraction: float = 1.0) -> float:
         seconds_left = self.outlook.seconds_left
-        return max(0.0, min(time_fraction * seconds_left, seconds_left - self.reserved_seconds(n_rows)))
+        seconds = min(time_fraction * seconds_left, seconds_left - self.reserved_seconds(n_rows))
+        return max(_LEAST_SECONDS, seconds)
 
     def _validate(self, *, emphasis: bool = False) -> Subgenerator[None]:
         answers = yield from examine(self.validation_set, purpose="validation")
