@@ -220,7 +220,9 @@ class FitCost:
         expected = self._setup.predict(rows) + share_of_steps * self._steps.predict(rows)
         if expected <= 0 or math.isinf(within):
             return 1.0
-        return _normal_cdf(math.log(within / expected) / self.deviation(rows, after=after))
+        # The quotient of two tiny numbers may be 0, which has no logarithm.
+        logarithm = math.log(within) - math.log(expected)
+        return _normal_cdf(logarithm / self.deviation(rows, after=after))
 
     def chance_of_nearly_all_steps(self, rows: int, within: float, *, after: int | None = None) -> float:
         """Return the chance that a fit which can stop early is nearly complete after `within` seconds."""
