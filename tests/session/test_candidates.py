@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.candidate import Candidate
+from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised
 from fitwithin._core.records import Estimate, Lesson
 from fitwithin._session.fit_state import ModelRecord
@@ -118,12 +119,13 @@ class Model:
         """There is nothing to discard."""
 
 
-def prefers(candidate, value, best_candidate, *, n_rows=10):
+def prefers(number, value, best_number, *, n_rows=10):
+    candidates = [Candidate(i, None, Outlook(), has_own_settings=i == 0) for i in range(3)]
     selector = ModelSelector("best")
     best = ModelRecord(1, 10, estimate=Estimate(0.80, 0.78, 0.82))
-    selector.replace_best(KeptModel(Model(), best, candidate=best_candidate))
+    selector.replace_best(KeptModel(Model(), best, candidate=candidates[best_number]))
     return selector.prefers(
-        Estimate(value, value - 0.02, value + 0.02), validated=True, n_rows=n_rows, candidate=candidate
+        Estimate(value, value - 0.02, value + 0.02), validated=True, n_rows=n_rows, candidate=candidates[number]
     )
 
 

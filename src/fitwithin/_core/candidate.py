@@ -15,13 +15,16 @@ class Candidate:
     Parameters
     ----------
     number : int
-        0 for the first one, which has the learner's own settings; only a clearly better one takes its place.
+        Its place among all candidates, from 0.
     estimator : estimator
         The learner, not fitted.
     outlook : Outlook
         Predicts its lessons and exams, and learns from them.
+    has_own_settings : bool, default=False
+        Whether the learner is as the user gave it. Only a clearly better candidate takes its place.
     """
 
     number: int
     estimator: Any
     outlook: Outlook
+    has_own_settings: bool = False

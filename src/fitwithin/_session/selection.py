@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fitwithin._core.candidate import Candidate
 from fitwithin._core.records import Estimate, Influence, Returns, Rows, difference_error, is_worse
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.loaded_model import LoadedModel
@@ -47,14 +48,14 @@ class KeptModel:
         Its rows and scores.
     exam : ValidationExam or None, default=None
         Its last validation exam in this session, if it had any.
-    candidate : int or None, default=None
-        In a search, the number of its candidate.
+    candidate : Candidate or None, default=None
+        In a search, the learner and its settings.
     """
 
     model: SavedModel
     record: ModelRecord
     exam: ValidationExam | None = None
-    candidate: int | None = None
+    candidate: Candidate | None = None
 
 
 class ModelSelector:
@@ -100,7 +101,7 @@ class ModelSelector:
         has_every_row: bool = False,
         n_rows: int | None = None,
         same_rows: bool = True,
-        candidate: int | None = None,
+        candidate: Candidate | None = None,
     ) -> bool:
         """Whether a new model replaces the best one.
 
@@ -121,9 +122,9 @@ class ModelSelector:
             Rows that it was trained on; by default more than the best model.
         same_rows : bool, default=True
             Whether a stored model was examined on the same validation rows.
-        candidate : int, optional
-            In a search, the number of its candidate. It replaces the model of another candidate if its score is higher,
-            and one with the learner's own settings if it is higher by more than the error of the difference.
+        candidate : Candidate, optional
+            In a search, the learner and its settings. Its model replaces that of another candidate if its score is
+            higher, and one of a learner with its own settings if it is higher by more than the difference's error.
         """
         if self.accepts_every_model:
             return n_rows is None or self.accepts_unseen(n_rows)
@@ -145,8 +146,10 @@ class ModelSelector:
         if not validated:
             return estimate.low > best.low
         error = _paired_error(exam, self.best.exam)
-        if candidate != self.best.candidate:
-            return is_worse(best, estimate, error) if self.best.candidate == 0 else estimate.value > best.value
+        other = self.best.candidate
+        if other is not None and candidate is not None and candidate is not other:
+            must_be_clear = other.has_own_settings and not candidate.has_own_settings
+            return is_worse(best, estimate, error) if must_be_clear else estimate.value > best.value
         if n_rows is not None and n_rows <= self.best.record.n_rows:
             return estimate.value > best.value
         return not is_worse(estimate, best, error)

@@ -353,7 +353,7 @@ class Session:
             exam=exam,
             n_rows=current.n_rows_trained,
             same_rows=self._continuation.has_validation_rows(exam.rows),
-            candidate=None if current.candidate is None else current.candidate.number,
+            candidate=current.candidate,
         ):
             # The deadline may come right after the model is saved, and its score on holdout rows is known.
             _, fresh_estimate = self._estimates(current) if current.fresh.any() else (None, None)
@@ -429,8 +429,7 @@ class Session:
             fit_seconds=current.fit_seconds,
             was_cut_short=current.was_cut_short,
         )
-        number = None if current.candidate is None else current.candidate.number
-        self._selector.replace_best(KeptModel(model, record, current.validation_exam, number))
+        self._selector.replace_best(KeptModel(model, record, current.validation_exam, current.candidate))
         current.saved, current.saved_at = model, self.budget.elapsed()
 
     def _close_round(self, current: OpenRound, estimate: Estimate | None, fresh_estimate: Estimate | None) -> bool:
