@@ -147,7 +147,7 @@ def test_a_regression_is_trained(run, here):
     assert card["training"]["rows_without_label"] == ROWS // 10
 
 
-@pytest.mark.parametrize("learner", ["random-forest", "linear-svm"])
+@pytest.mark.parametrize("learner", ["decision-tree", "linear-svm"])
 def test_models_are_trained_on_sparse_rows_and_matrices(run, learner):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (500, 5)).astype(float)
