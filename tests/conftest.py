@@ -49,6 +49,7 @@ CLOCKLESS_FILES = {
     "test_learner_process.py",
     "test_missing_surroundings.py",
     "test_model_file.py",
+    "test_nesting.py",
     "test_osct.py",
     "test_progress.py",
     "test_registry.py",
