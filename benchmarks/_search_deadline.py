@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from _report import Goal, MarkdownTable, Quantiles
 from _search_findings import select_runs
 from _search_format import format_percent, mean_accuracy
 from _search_log import RunKey, SearchRun
-from _search_methods import SEARCH, OwnMethod, make_search
+from _search_methods import SEARCH, OwnMethod, make_search, warm_up
 from _search_part import Bench
 from fitwithin._research.study.study_run import TrainTestRows
 from fitwithin.testing import AwkwardClassifier
@@ -73,9 +72,7 @@ def _make_trouble(trouble: str, above: int) -> Any:
 
 def _warm_up(task: RivalTask) -> None:
     """Import the candidates' libraries in the helper process."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        make_search([GaussianNB(), LGBMClassifier(n_jobs=1, verbose=-1)], task, time_limit=1.0).fit(*task.train)
+    warm_up(LGBMClassifier(n_jobs=1, verbose=-1), task)
 
 
 class DeadlinePart:

@@ -33,9 +33,11 @@ _PERIOD_SECONDS = 0.05
 
 _WARM_UP_ROWS = 300
 
+# It stores nothing, so that all memory is ours. LightGBM's own memory is shown beside it.
+_TRIVIAL = "trivial, reads all"
+
 _LEARNERS: Mapping[str, Callable[[], tuple[Any, Mapping[str, Any] | None]]] = {
-    # It stores nothing, so that all memory is ours.
-    "trivial, reads all": lambda: (MajorityClassifier(reads=True, pause=0.1), {"pause": [0.1, 0.15, 0.2, 0.3]}),
+    _TRIVIAL: lambda: (MajorityClassifier(reads=True, pause=0.1), {"pause": [0.1, 0.15, 0.2, 0.3]}),
     "lightgbm": lambda: (make_preset("lightgbm"), None),
 }
 
@@ -77,14 +79,14 @@ class MemoryPart:
         return [MarkdownTable(f"Memory, {_ROWS:,} x {_COLUMNS} 32-bit numbers", columns, rows)] if rows else []
 
     def make_goals(self, runs: Sequence[SearchRun]) -> list[Goal]:
-        mine = select_runs(runs, self.name)
+        mine = [run for run in select_runs(runs, self.name) if run.learner == _TRIVIAL]
         if not mine:
             return []
         ratios = [measure_ratio(run) for run in mine]
         known = [ratio for ratio in ratios if ratio is not None]
         text = (
             f"peak memory beyond the data: at most {_RATIO_GOAL:g} x the rows used; "
-            f"{', '.join(f'{run.learner}, {run.method} {_format_ratio(measure_ratio(run))}' for run in mine)}"
+            f"{', '.join(f'{run.method} {_format_ratio(measure_ratio(run))}' for run in mine)}"
         )
         return [Goal(text, len(known) == len(ratios) and max(known) <= _RATIO_GOAL)]
 

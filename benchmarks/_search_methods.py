@@ -80,11 +80,14 @@ class OwnMethod:
         return _make_outcome(model, task, seconds, accuracy, memory.pss)
 
 
+def warm_up(learner: Any, task: RivalTask) -> None:
+    """Start the helper process, and import the learner's library there."""
+    make_classifier(learner, task, teacher=TBatch(_WARM_UP_ROWS), time_limit=_NO_LIMIT_SECONDS).fit(*task.train)
+
+
 def _warm_up_learners(task: RivalTask) -> None:
-    X, y = task.train
     for name in task.learner.split("+"):
-        settings = {"teacher": TBatch(_WARM_UP_ROWS), "time_limit": _NO_LIMIT_SECONDS}
-        make_classifier(LEARNERS[name](), task, **settings).fit(X, y)
+        warm_up(LEARNERS[name](), task)
 
 
 def _fit_timed(model: Any, X: Any, y: Any) -> tuple[float, str | None]:

@@ -59,10 +59,13 @@ class LogRecorder:
         The log.
     list_name : str
         List of the runs.
+    retry : bool, default=False
+        Whether to run again what failed for another reason than time.
     """
 
-    def __init__(self, log: RunLog, list_name: str) -> None:
+    def __init__(self, log: RunLog, list_name: str, *, retry: bool = False) -> None:
         self._log = log
+        self._retry = retry
         environment = Environment.current()
         self._conditions = {
             "list_name": list_name,
@@ -73,7 +76,7 @@ class LogRecorder:
 
     def run(self, key: RunKey, measure: Measurement, *, limit: float | None, expected: float) -> SearchRun:
         found = self._log.find(key)
-        if found is not None:
+        if found is not None and not (self._retry and has_failed(found)):
             return found
         load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
         date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
@@ -114,6 +117,11 @@ def _select_figures(outcome: Outcome) -> dict[str, object]:
     """Return the figures of an outcome that the log has a column for."""
     left_out = ("overhead", "in_vain", "lost")
     return {name: value for name, value in asdict(outcome).items() if name not in left_out}
+
+
+def has_failed(run: SearchRun) -> bool:
+    """Return whether a run ended without a model for another reason than time."""
+    return run.accuracy is None and run.error is not None and not run.error.startswith("NoModelInTime")
 
 
 def format_run(run: SearchRun) -> str:

@@ -54,6 +54,7 @@ def _parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--sklearn-seeds", type=int, default=1, help="number of seeds against scikit-learn's searches")
     add("--limit-factor", type=_parse_factors, default=(1.0, 4.0), help="limits of the race in full trainings: 1,4")
     add("--flaml-python", default=sys.executable, help="interpreter that has FLAML; default: this one")
+    add("--retry", action="store_true", help="run again what failed for another reason than time")
     add("--dry-run", action="store_true", help="print each pair, T and the expected seconds, and exit")
     add("--summary", action="store_true", help="only summarise the existing results")
     add("--results", type=Path, default=RESULTS, help="folder for the results")
@@ -168,7 +169,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The learners' processes read these variables: one thread each, whatever the learner asks for.
         os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
         log = RunLog(arguments.results / f"search-{arguments.list}.csv")
-        run_parts(arguments, LogRecorder(log, arguments.list), parts)
+        run_parts(arguments, LogRecorder(log, arguments.list, retry=arguments.retry), parts)
     lists = LISTS if arguments.list == "both" else (arguments.list,)
     runs = [run for name in lists for run in read_runs(arguments.results / f"search-{name}.csv")]
     return write_summary(runs, parts, arguments.results, f"search-{arguments.list}")

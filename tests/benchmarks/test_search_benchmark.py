@@ -224,6 +224,16 @@ def test_an_exception_is_a_result(bench):
     assert bench.run_method(KEY, PAIR, Raising(), 3.0).error == "RuntimeError: no luck"
 
 
+@pytest.mark.parametrize(("error", "repeated"), [("TypeError: odd", True), ("NoModelInTime: late", False)])
+def test_failed_runs_are_repeated_on_request(log, data, error, repeated):
+    log.append(logs.merge(KEY, error=error))
+    method = FakeMethod(0.75)
+
+    parts.Bench(recorders.LogRecorder(log, "tuning", retry=True), data).run_method(KEY, PAIR, method, 3.0)
+
+    assert len(method.tasks) == repeated
+
+
 def test_a_dry_run_adds_up_seconds_and_runs_nothing():
     dry, method = recorders.DryRecorder(), FakeMethod()
     bench = parts.Bench(dry, None, seeds=(0,), factors=(1.0, 4.0))
@@ -366,7 +376,7 @@ def test_one_late_run_or_one_without_a_model_misses_the_deadline_goal(seconds, a
 
 @pytest.mark.parametrize(("taken", "met"), [(140, True), (160, False), (None, False)])
 def test_memory_is_a_multiple_of_the_rows_used(taken, met):
-    run = make_run("search", 0.9, part="memory", memory=taken, used_bytes=100)
+    run = make_run("search", 0.9, part="memory", learner=memory._TRIVIAL, memory=taken, used_bytes=100)
 
     assert goal_of(memory.MemoryPart(), [run], "peak memory").met is met
 
