@@ -103,6 +103,8 @@ class FitSettings:
         Fits the learner so that it can be stopped early; None if it cannot.
     memory_limit : int or None
         Bytes of anonymous memory that the learner and its children may take; None for no limit.
+    other_learners : tuple of estimator
+        Other learners that `Runner.fit` will be given, so that their libraries can be imported ahead.
     """
 
     scoring: Scoring = field(default_factory=Scoring)
@@ -111,6 +113,7 @@ class FitSettings:
     classes: Array | None = None
     early_stopping: EarlyStoppingFit | None = None
     memory_limit: int | None = None
+    other_learners: tuple[Any, ...] = ()
 
 
 class PendingDump(Protocol):
@@ -226,7 +229,15 @@ class Runner(Protocol):
         """
         ...
 
-    def fit(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
+    def fit(
+        self,
+        rows: Rows,
+        batch: int | None = None,
+        within: float | None = None,
+        *,
+        learner: Any = None,
+        at_most: float | None = None,
+    ) -> FitReport:
         """Train on rows of the pool.
 
         Parameters
@@ -238,6 +249,11 @@ class Runner(Protocol):
             default a fresh copy of the learner is trained by `fit`.
         within : float, optional
             Seconds after which to stop a learner that supports early stopping.
+        learner : estimator, optional
+            The learner to train, not fitted; by default the one of `prepare`.
+        at_most : float, optional
+            Seconds that this call, and each later one until the next `fit`, may take. A killable runner then stops the
+            learner and raises `LearnerDied`; others ignore it.
 
         Raises
         ------

@@ -25,7 +25,7 @@ import numpy as np
 import psutil
 
 from fitwithin.backends._base import FitSettings
-from fitwithin.backends._early_stopping import make_stop_signal
+from fitwithin.backends._early_stopping import find_early_stopping, make_stop_signal
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process.local_port import SECRET_BYTES, Secret, connect_to_port
@@ -134,12 +134,16 @@ class Worker:
         self._setup.surroundings.apply(self._own_variables)
         _seed_global_state(self._setup.seed)
         learner, settings = self._unpickle_learner()
+        early_stopping = settings.early_stopping
+        if request.pickled_learner is not None:
+            learner = pickle.loads(request.pickled_learner)
+            early_stopping = find_early_stopping(learner)
         if self._newest is None:
             self._newest = ModelRunner(learner, settings.scoring)
         stop_signal = make_stop_signal(request.within)
         rows = self._rows.read(request.selection)
         if request.batch is None:
-            self._newest.fit(rows, settings.fit_params, stop_signal, settings.early_stopping)
+            self._newest.fit(rows, settings.fit_params, stop_signal, early_stopping)
         else:
             self._newest.partial_fit(rows, request.batch, settings.classes)
         caught = [PortableWarning.from_message(warning) for warning in self._newest.warnings]
