@@ -34,7 +34,7 @@ _LOSSES_GOAL = 0.05
 def make_job_methods() -> dict[str, Rival]:
     """Return the methods of this part."""
     return {
-        ONE_JOB: OwnMethod(lambda task: make_search(make_learners(task.learner), task, n_jobs=1)),
+        ONE_JOB: OwnMethod(lambda task: make_search(make_learners(task.learner), task)),
         TWO_JOBS: OwnMethod(lambda task: make_search(make_learners(task.learner), task, n_jobs=2)),
         AUTO_TWO_JOBS: OwnMethod(lambda task: make_classifier(LEARNERS[task.learner](), task, n_jobs=2)),
     }

@@ -98,7 +98,8 @@ def _name_method(jobs: int) -> str:
 def _make_method(jobs: int) -> OwnMethod:
     def build(task: RivalTask) -> Any:
         learner, space = _LEARNERS[task.learner]()
-        return make_search(learner, task, param_distributions=space, n_jobs=jobs)
+        settings = {} if jobs == 1 else {"n_jobs": jobs}
+        return make_search(learner, task, param_distributions=space, **settings)
 
     return OwnMethod(build, memory_period=_PERIOD_SECONDS, warm_up=_warm_up)
 

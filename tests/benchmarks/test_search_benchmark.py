@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 
-import fitwithin
-from fitwithin import TimeConstrainedClassifier
 from fitwithin._research.study.raw_dataset import RawDataset
 from fitwithin._research.study.study_run import TrainTestRows
+from fitwithin.teachers._search.ready_spaces import find_ready_space
 
 # The benchmarks are scripts, not a package: each imports from its own folder.
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
@@ -138,6 +137,11 @@ def test_full_trainings_take_the_seconds_that_the_figures_ask_for(list_name):
 def test_every_pair_for_scikit_learn_has_a_space_of_the_learners_parameters(list_name):
     for pair in select("sklearn", list_name):
         assert set(spaces.make_space(pair.learner)) <= set(learners.LEARNERS[pair.learner]().get_params())
+
+
+@pytest.mark.parametrize("name", learners.LEARNERS)
+def test_every_learner_has_a_ready_space(name):
+    assert find_ready_space(learners.LEARNERS[name](), 10_000) is not None
 
 
 def test_covtype_is_in_both_lists():
@@ -411,26 +415,16 @@ def test_auto_with_two_jobs_is_not_to_lose_against_every_row(accuracy, met):
 # Methods of this package
 
 
-class StandIn(TimeConstrainedClassifier):
-    """A search that tries no settings but the learner's own."""
-
-    def fit(self, X, y):
-        super().fit(X, y)
-        self.cv_results_ = {"params": [{}]}
-        self.best_params_ = {"leaves": 3}
-        return self
-
-
 @pytest.mark.slow
-def test_a_search_reports_its_settings_and_memory(rows, monkeypatch):
-    monkeypatch.setattr(fitwithin, "TimeConstrainedSearch", StandIn, raising=False)
-    task = RivalTask("logistic-regression", rows, 2.0, 0)
+def test_a_search_reports_its_settings_and_memory(rows):
+    task = RivalTask("logistic-regression", rows, 3.0, 0)
 
     found = methods.make_race_methods()["search"].run(task)
 
     assert found.accuracy > 0.4
-    assert found.seconds < 2.5
-    assert (found.settings, found.params) == (1, "{'leaves': 3}")
+    assert found.seconds < 3.5
+    assert found.settings >= 1
+    assert found.params is not None
     assert found.memory is not None
     assert 0 < found.used_bytes <= rows.X.nbytes
 
