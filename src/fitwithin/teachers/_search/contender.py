@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -105,6 +106,12 @@ class Contender:
         self.trials.append(trial)
         if not trial.was_cut_short:
             self.curve.observe(trial.n_rows, trial.score.value, trial.score.standard_error)
+
+
+def find_best(contenders: Sequence[Contender], n_rows: int) -> Contender | None:
+    """Return the contender with the best score on this number of rows; None if none was tried on so many."""
+    tried = [one for one in contenders if one.failure is None and one.find_trial(n_rows) is not None]
+    return max(tried, key=lambda one: one.score_at(n_rows), default=None)
 
 
 def describe_settings(settings: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
 from fitwithin._core.records import Exam, Lesson, Rows, examine
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Subgenerator
-from fitwithin.teachers._search.contender import Contender, Trial
+from fitwithin.teachers._search.contender import Contender, Trial, find_best
 from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
 
 Failure = LearnerRaised | LearnerDied | OutOfMemory
@@ -23,12 +23,12 @@ _MAX_FIRST_ROWS = 10_000  # on these a fit of a cheap setting takes 0.1 s, and g
 _MIN_FIRST_ROWS = 1_000  # fewer say little about settings
 _FIRST_TRIAL_TIME = 0.06  # for a fit with the learner's own settings on the first subset
 _ROW_FACTOR = 4  # between the rows of a subset and those of the next
-_MAX_TRIAL_TIME = 0.05  # for a fit of the leader on the next subset; with more there would be too few trials
+_MAX_TRIAL_TIME = 0.07  # for a fit of the leader on the next subset; with more there would be too few trials
 _MAX_PROMOTED = 3  # contenders that are tried on the next subset too, besides those with a learner's own settings
 _PATIENCE = 20  # trials without a new leader, after which the next subset is due
 
 # The exams
-_EXAM_TIME = 0.004  # for one exam
+_EXAM_TIME = 0.01  # for one exam
 _MIN_EXAM_ROWS = 1_000
 _MAX_EXAM_ROWS = 5_000
 
@@ -88,7 +88,7 @@ class Race:
     @property
     def leader(self) -> Contender | None:
         """The contender with the best score on the present subset."""
-        return _find_best(self.contenders, len(self.rows))
+        return find_best(self.contenders, len(self.rows))
 
     def begin(self) -> Subgenerator[None]:
         """Try each learner with its own settings: on few rows to see what it costs, then on the first subset."""
@@ -135,13 +135,13 @@ class Race:
         """Try more settings near the finalist's on its rows, as long as there is time."""
         self._queue, self._n_since_lead = [], 0
         entrant = self.entrants[finalist.learner]
-        entrant.renew_suggester(finalist.settings or entrant.own_values())
+        entrant.renew_suggester()
         while (leader := self.leader) is not None:
             n_rows = len(self.rows)
             limit = self.seconds_left - self.state.reserved_seconds(n_rows)
             if _NEIGHBOUR_FACTOR * leader.candidate.outlook.fit_seconds(n_rows) > limit:
                 return
-            settings = entrant.suggest()
+            settings = entrant.suggest(len(self.rows))
             if settings is None:
                 return
             if entrant.find_contender(settings) is None:
@@ -151,7 +151,7 @@ class Race:
         """Return settings that were not tried yet, of the learner that had the least time so far."""
         alive = [entrant for entrant in self.entrants if not entrant.is_out and not self._is_behind(entrant)]
         for entrant in sorted(alive, key=lambda entrant: entrant.seconds):
-            settings = entrant.suggest()
+            settings = entrant.suggest(len(self.rows))
             if settings is None:
                 continue
             known = entrant.find_contender(settings)
@@ -163,7 +163,7 @@ class Race:
 
     def _is_behind(self, entrant: Entrant) -> bool:
         """Whether a learner's best setting is clearly worse than the leader, and it had its share of the time."""
-        leader, best = self.leader, _find_best(entrant.contenders, len(self.rows))
+        leader, best = self.leader, entrant.find_best(len(self.rows))
         if leader is None or best is None or leader.learner == entrant.number:
             return False
         had_share = entrant.seconds > sum(other.seconds for other in self.entrants) / (2 * len(self.entrants))
@@ -259,10 +259,8 @@ class Race:
             return False
         self._queue = self._find_promoted()
         for entrant in self.entrants:
-            best = _find_best(entrant.contenders, len(self.rows))
-            if best is not None:
-                entrant.renew_suggester(best.settings or entrant.own_values())
             entrant.seconds = 0.0
+            entrant.renew_suggester()
         self._grow(n_rows)
         self._level_start, self._n_since_lead = self.seconds_left, 0
         return True
@@ -289,12 +287,6 @@ class Race:
             need = _FINAL_SAFETY_FACTOR * leader.candidate.outlook.fit_seconds(n_rows)
             need += self.state.reserved_seconds(n_rows)
         return min(max(need, _MIN_FINAL_TIME * limit), _MAX_FINAL_TIME * limit)
-
-
-def _find_best(contenders: Sequence[Contender], n_rows: int) -> Contender | None:
-    """Return the contender with the best score on this number of rows; None if none was tried on so many."""
-    tried = [one for one in contenders if one.failure is None and one.find_trial(n_rows) is not None]
-    return max(tried, key=lambda one: one.score_at(n_rows), default=None)
 
 
 def describe_failure(failure: Failure) -> str:
