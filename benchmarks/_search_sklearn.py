@@ -32,7 +32,7 @@ _N_ITER = 20
 _CV = 3
 
 # Trainings that each takes, on all rows of the pair; only predicts how long the benchmark takes.
-_TRAININGS: Mapping[str, float] = {HALVING: 20.0, RANDOMIZED: 60.0}
+_TRAININGS: Mapping[str, float] = {HALVING: 30.0, RANDOMIZED: 60.0}
 
 # Seconds between samples of the memory.
 _MEMORY_PERIOD_SECONDS = 0.2
