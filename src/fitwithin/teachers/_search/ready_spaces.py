@@ -8,7 +8,6 @@ The start of each space is a fast fit with the learner's own values beside it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -81,7 +80,9 @@ def _limit_to_rows(space: Space, n_rows: int) -> Space:
         for name, parameter in space.parameters.items()
     }
     ladder = tuple(
-        settings for settings in space.ladder if all(limits.get(name, math.inf) >= settings[name] for name in settings)
+        settings
+        for settings in space.ladder
+        if all(settings[name] <= limit for name, limit in limits.items() if name in settings)
     )
     return replace(space, parameters=parameters, ladder=ladder)
 
