@@ -9,8 +9,9 @@ from typing import TypeVar
 from fitwithin._core.candidate import Candidate
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory
 from fitwithin._core.records import Answers, Lesson, Returns, StopReason
+from fitwithin.teachers._auto.best_lesson import BestLesson
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
-from fitwithin.teachers._auto.state import BestLesson, TeachingState
+from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._auto.teacher import choose_first_size, teach_until_deadline
 from fitwithin.teachers._auto.trial import run_trial
 from fitwithin.teachers._base import Requests, Subgenerator
