@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
-from fitwithin._core.records import Exam, Lesson, Rows, examine
+from fitwithin._core.records import Lesson, Rows, examine
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Subgenerator
 from fitwithin.teachers._search.contender import Contender, InHand, Trial, find_best
@@ -220,12 +220,12 @@ class Race:
             lesson = Lesson(self.rows, within=within, candidate=contender.candidate, at_most=limit)
             try:
                 yield lesson
-                answers = yield Exam(self._exam_rows, purpose="validation")
+                answers = yield from examine(self._exam_rows, purpose="validation")
             except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
-                contender.failure = describe_failure(failure)
+                contender.failure, contender.error = describe_failure(failure), failure
                 contender.was_killed = start - self.seconds_left >= limit
             else:
-                if answers is not None and answers.score is not None:
+                if answers.score is not None:
                     cut_short = outlook.fit_seconds(len(self.rows)) > within
                     seconds = start - self.seconds_left
                     trial = Trial(len(self.rows), answers.score, answers.influence, seconds, cut_short)
@@ -266,6 +266,9 @@ class Race:
         n_rows = min(_MAX_FIRST_ROWS, self.state.n_usable)
         while n_rows > _MIN_FIRST_ROWS and not any(outlook.fit_seconds(n_rows) <= limit for outlook in known):
             n_rows = int(0.8 * n_rows)
+        # A learner that cannot be killed must be sure to end.
+        while n_rows > len(self.rows) and not all(outlook.may_begin(n_rows) for outlook in known):
+            n_rows = int(0.8 * n_rows)
         return n_rows
 
     def _grow(self, n_rows: int) -> None:
@@ -289,8 +292,8 @@ class Race:
         leader = self.leader
         if leader is None:
             return False
-        seconds = leader.candidate.outlook.fit_seconds(min(n_rows, self.state.n_usable))
-        return seconds <= _MAX_TRIAL_TIME * self.state.time_limit
+        outlook, n_rows = leader.candidate.outlook, min(n_rows, self.state.n_usable)
+        return outlook.fit_seconds(n_rows) <= _MAX_TRIAL_TIME * self.state.time_limit and outlook.may_begin(n_rows)
 
     def _rise(self) -> bool:
         """Go on with the next subset and the best contenders; return whether there is one."""
