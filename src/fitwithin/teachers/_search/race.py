@@ -98,20 +98,22 @@ class Race:
         return find_best(self.contenders, len(self.rows))
 
     def begin(self) -> Subgenerator[None]:
-        """Try each learner with its own settings: on few rows to see what it costs, then on the first subset."""
+        """Try each learner with its own settings on few rows, to see what it costs."""
         for entrant in self.entrants:
             contender = self._add_contender(entrant, {})
             yield from self._try(contender, at_most=_FIRST_SHARE * self.seconds_left / len(self.entrants))
-        n_examined, n_rows = len(self._exam_rows), self._choose_first_size()
         self._choose_exam_rows()
-        has_grown = n_rows > len(self.rows)
-        if has_grown:
+
+    def try_own_settings(self) -> Subgenerator[None]:
+        """Try each learner with its own settings on the first subset that others are tried on."""
+        n_rows = self._choose_first_size()
+        if n_rows > len(self.rows):
             self._grow(n_rows)
-        if has_grown or len(self._exam_rows) > n_examined:
-            # These trials were too small to be compared.
-            for contender in self.contenders:
-                contender.trials.clear()
-            self._queue = [contender for contender in self.contenders if contender.failure is None]
+        for contender in self.contenders:
+            # The trial before was too small, and had too few validation rows, to be compared.
+            contender.trials.clear()
+            if contender.failure is None:
+                yield from self._try(contender)
 
     def try_last_resort(self) -> Subgenerator[None]:
         """Give all that is left to the first learner that was too slow for its share of the time."""
@@ -121,12 +123,12 @@ class Race:
             yield from self._try(slow[0], at_most=self.seconds_left)
 
     def is_worthwhile(self) -> bool:
-        """Whether there is time for a race: enough trials with the learner's own settings."""
+        """Whether there is something to choose from, and time for enough trials."""
+        if not self.state.n_validation_rows or (len(self.entrants) == 1 and self.entrants[0].space is None):
+            return False
         known = [contender for contender in self.contenders if contender.trials]
-        if not known or (all(entrant.space is None for entrant in self.entrants) and len(self.entrants) == 1):
-            return not known
-        cheapest = min(contender.candidate.outlook.fit_seconds(len(self.rows)) for contender in known)
-        return cheapest <= _FIRST_TRIAL_TIME * self.state.time_limit
+        seconds = [contender.candidate.outlook.fit_seconds(len(self.rows)) for contender in known]
+        return not known or min(seconds) <= _FIRST_TRIAL_TIME * self.state.time_limit
 
     def has_time(self) -> bool:
         """Whether the race goes on: the leader must have the time that it needs at the end."""

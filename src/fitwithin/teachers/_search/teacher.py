@@ -58,7 +58,8 @@ class Search:
         race = Race(TeachingState(deck, choose_first_size(deck)), self.entrants, self.can_stop_early)
         self.contenders = race.contenders
         yield from race.begin()
-        if race.is_worthwhile() and race.state.n_validation_rows:
+        if race.is_worthwhile():
+            yield from race.try_own_settings()
             while race.has_time() and (yield from race.try_next()):
                 pass
         if not race.state.n_validation_rows and race.contenders[0].failure is None:
