@@ -11,6 +11,7 @@ from fitwithin.teachers._search.race import Race
 
 _MIN_CHANCE = 0.9  # to end in time, of the fit that a contender is judged by
 _SIZE_RATIO = 1.1  # between two sizes that are considered
+_FAR_ERRORS = 2.5  # standard errors of the difference, by which an outsider may not be behind
 _OUTSIDER_TIME = 0.3  # of the time left, for the fit of an outsider; the learner's own settings get the rest
 
 
@@ -42,7 +43,7 @@ def choose_outsider(race: Race, finalist: Contender) -> Contender | None:
     tried = [one for one in others if one.find_trial(n_rows) is not None]
     if not tried and not finalist.has_own_settings:
         return None
-    waiting = [one for one in others if one not in tried and _is_fast(race, one) and not _is_behind(race, one)]
+    waiting = [one for one in others if one not in tried and _is_fast(race, one) and not _is_behind(one, finalist)]
     if not tried:
         in_reach = [one for one in waiting if last is not None and one.n_rows == last.n_rows]
         return max(in_reach, key=lambda one: expect_score(race, one, [one.n_rows]), default=None)
@@ -53,13 +54,13 @@ def choose_outsider(race: Race, finalist: Contender) -> Contender | None:
     return min(slower, key=lambda one: _predict_seconds(race, one), default=None)
 
 
-def _is_behind(race: Race, contender: Contender) -> bool:
-    """Whether a contender was clearly worse than others on the largest subset that it was tried on."""
-    trial = contender.last
-    if trial is None:
+def _is_behind(contender: Contender, finalist: Contender) -> bool:
+    """Whether a contender was far behind the finalist on the largest subset that both were tried on."""
+    sizes = {trial.n_rows for trial in contender.trials} & {trial.n_rows for trial in finalist.trials}
+    first, second = finalist.find_trial(max(sizes, default=0)), contender.find_trial(max(sizes, default=0))
+    if first is None or second is None:
         return True
-    rivals = (one.find_trial(trial.n_rows) for one in race.contenders if one.failure is None)
-    return any(rival is not None and rival.is_clearly_better(trial) for rival in rivals)
+    return first.score.value - second.score.value > _FAR_ERRORS * first.difference_error(second)
 
 
 def _predict_seconds(race: Race, contender: Contender) -> float:

@@ -21,9 +21,10 @@ Failure = LearnerRaised | LearnerDied | OutOfMemory
 # The subsets
 _MAX_FIRST_ROWS = 10_000  # on these a fit of a cheap setting takes 0.1 s, and good settings are told from bad ones
 _MIN_FIRST_ROWS = 1_000  # fewer say little about settings
-_FIRST_TRIAL_TIME = 0.08  # for a fit with the learner's own settings on the first subset; others are faster
+_FIRST_TRIAL_TIME = 0.1  # for a fit with the learner's own settings on the first subset; others are faster
 _ROW_FACTOR = 4  # between the rows of a subset and those of the next
-_MAX_TRIAL_TIME = 0.07  # for a fit of the leader on the next subset; with more there would be too few trials
+_MAX_TRIAL_TIME = 0.12  # for a fit on the next subset; with more there would be too few trials
+_MAX_OWN_TRIAL_TIME = 0.2  # for the same with the learner's own settings
 _MAX_PROMOTED = 3  # contenders that are tried on the next subset too, besides those with a learner's own settings
 _MAX_REPEATS = 20  # suggestions in a row that were tried before; then there are no more
 _PATIENCE = 20  # trials without a new leader, after which the next subset is due
@@ -81,6 +82,7 @@ class Race:
         self._exam_rows = state.validation_set
         self._queue: list[Contender] = []
         self._n_since_lead = 0
+        self._level = 0
         self._level_start = self._outlook.seconds_left
 
     @property
@@ -279,46 +281,55 @@ class Race:
         self.state.lesson = np.concatenate([self.rows, new])
 
     def _is_level_over(self) -> bool:
-        """Whether the present subset had its share of the time, or nothing better was found on it for long."""
+        """Whether it is time for the next subset.
+
+        On the first one only known settings are tried, since few rows say little about others.
+        """
+        if any(entrant.has_ladder_left for entrant in self.entrants):
+            return False
         had_share = self._level_start - self.seconds_left >= self._level_seconds()
-        return had_share or self._n_since_lead >= _PATIENCE * len(self.entrants)
+        return self._level == 0 or had_share or self._n_since_lead >= _PATIENCE * len(self.entrants)
 
     def _level_seconds(self) -> float:
         """Return the seconds for the present subset: an equal part of the race's for each subset that is left."""
         n_levels, n_rows = 1, len(self.rows)
-        while n_rows < self.state.n_usable and self._can_afford(_ROW_FACTOR * n_rows):
+        while n_rows < self.state.n_usable and self._find_promoted(_ROW_FACTOR * n_rows):
             n_levels, n_rows = n_levels + 1, _ROW_FACTOR * n_rows
         return max(0.0, self._level_start - self._final_seconds()) / n_levels
-
-    def _can_afford(self, n_rows: int) -> bool:
-        """Whether a trial of the leader on so many rows is cheap enough."""
-        leader = self.leader
-        if leader is None:
-            return False
-        outlook, n_rows = leader.candidate.outlook, min(n_rows, self.state.n_usable)
-        return outlook.fit_seconds(n_rows) <= _MAX_TRIAL_TIME * self.state.time_limit and outlook.may_begin(n_rows)
 
     def _rise(self) -> bool:
         """Go on with the next subset and the best contenders; return whether there is one."""
         n_rows = min(_ROW_FACTOR * len(self.rows), self.state.max_rows)
-        if n_rows <= len(self.rows) or not self._can_afford(n_rows):
-            self._n_since_lead = 0
+        promoted = self._find_promoted(n_rows)
+        if n_rows <= len(self.rows) or not promoted:
+            self._n_since_lead, self._level = 0, max(1, self._level)
             return False
-        self._queue = self._find_promoted()
+        self._queue = promoted
         for entrant in self.entrants:
             entrant.seconds = 0.0
             entrant.renew_suggester()
         self._grow(n_rows)
-        self._level_start, self._n_since_lead = self.seconds_left, 0
+        self._level_start, self._n_since_lead, self._level = self.seconds_left, 0, self._level + 1
         return True
 
-    def _find_promoted(self) -> list[Contender]:
-        """Return the best contenders, and the learners' own settings unless they are clearly worse."""
-        n_rows = len(self.rows)
-        here = [one for one in self.contenders if one.failure is None and one.find_trial(n_rows) is not None]
-        ranked = sorted(here, key=lambda one: one.score_at(n_rows), reverse=True)
-        others = [one for one in ranked if not one.has_own_settings][:_MAX_PROMOTED]
-        return [one for one in ranked if one in others or (one.has_own_settings and not self._is_clearly_behind(one))]
+    def _find_promoted(self, n_rows: int) -> list[Contender]:
+        """Return the best contenders, and the learners' own settings unless they are clearly worse.
+
+        Only those for which a trial on so many rows is cheap enough.
+        """
+        here = len(self.rows)
+        tried = [one for one in self.contenders if one.failure is None and one.find_trial(here) is not None]
+        ranked = sorted(tried, key=lambda one: one.score_at(here), reverse=True)
+        others = [one for one in ranked if not one.has_own_settings and self._is_cheap(one, n_rows)][:_MAX_PROMOTED]
+        own = [one for one in ranked if one.has_own_settings and not self._is_clearly_behind(one)]
+        # Without others there is nothing to compare a learner's own settings with.
+        return [*others, *(one for one in own if self._is_cheap(one, n_rows))] if others else []
+
+    def _is_cheap(self, contender: Contender, n_rows: int) -> bool:
+        """Whether a trial on so many rows leaves time for others; own settings may take more, as all are against them."""
+        outlook, n_rows = contender.candidate.outlook, min(n_rows, self.state.n_usable)
+        limit = (_MAX_OWN_TRIAL_TIME if contender.has_own_settings else _MAX_TRIAL_TIME) * self.state.time_limit
+        return outlook.fit_seconds(n_rows) <= limit and outlook.may_begin(n_rows)
 
     def _is_clearly_behind(self, contender: Contender) -> bool:
         """Whether the leader is better by more than chance on the present subset."""
