@@ -113,6 +113,17 @@ def test_a_large_part_of_the_rows_that_the_time_allows_is_taught(name):
     assert min(outcome.best_rows for outcome in outcomes) >= 0.3 * largest
 
 
+def test_neighbors_learn_every_row_although_their_exams_grow_with_them():
+    # A whole exam of the largest model would take 3.7 s of 4.
+    neighbors = Learner(power(0.1, 1.0, 10**5), exam=lambda rows: 5e-9 * rows)
+
+    for seed in SEEDS:
+        outcome = run((neighbors, 10**5, 4), seed)
+
+        assert outcome.best_rows >= 92_000
+        assert outcome.has_estimate
+
+
 def test_the_sooner_all_rows_are_taught_the_sooner_it_ends():
     outcome = run((Learner(power(1, 1.0, 10**5)), 10**5, 1000), 0)
 

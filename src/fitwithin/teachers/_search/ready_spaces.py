@@ -1,14 +1,16 @@
 """Spaces of learners that are known by name, each with its source and reason.
 
-A space for a deadline is narrower than one for a night: a local search moves by a tenth of each range,
-so a range that the time never allows only makes its steps too long. No space sets what does not change the model's
-quality (threads, seeds, verbosity), and none sets what the user's labels or target decide (objective, loss).
-The start of each space is a fast fit with the learner's own values beside it.
+Ranges are narrower than FLAML's. Its local search does not depend on that, but random draws are affordable more often:
+LightGBM on 10,000 rows of covtype, 5 s of fits, mean test accuracy of five seeds with these ranges and with FLAML's:
+local .806 and .805, random .775 and .742 (learner's own settings: .805). Paths of the local search differ by a point
+or two between seeds, so smaller differences between ranges could not be seen.
+
+No space sets what does not change the model's quality (threads, seeds, verbosity), and none sets what the user's
+labels or target decide (objective, loss). Each starts with a fast fit, and else near the learner's own values.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +18,7 @@ from typing import Any
 from fitwithin.teachers._search.space import Choice, FloatRange, IntRange, Parameter, Space
 
 MAX_BOOSTING_STEPS = 4096
-"""Most trees of a booster. FLAML has 32,768; those take minutes even on 10,000 rows."""
+"""Most trees of a booster; FLAML has 32,768."""
 
 MAX_LEAVES = 4096
 """Most leaves of one tree. FLAML has 32,768; its winners in 60 s on 500,000 rows had up to 792."""
@@ -81,7 +83,9 @@ def _limit_to_rows(space: Space, n_rows: int) -> Space:
         for name, parameter in space.parameters.items()
     }
     ladder = tuple(
-        settings for settings in space.ladder if all(limits.get(name, math.inf) >= settings[name] for name in settings)
+        settings
+        for settings in space.ladder
+        if all(settings[name] <= limit for name, limit in limits.items() if name in settings)
     )
     return replace(space, parameters=parameters, ladder=ladder)
 
