@@ -93,3 +93,15 @@ def test_for_a_regression_every_learner_must_be_a_regressor(run):
 
     assert result.exit_code == 2
     assert "For regression, --learner logistic-regression is unknown." in result.stderr
+
+
+def test_a_learner_that_cannot_take_the_encoding_of_another_one_is_refused(run, here):
+    """A linear learner needs one-hot encoding, which makes sparse rows of many categories."""
+    frame = pd.read_parquet("rows.parquet")
+    frame["town"] = [f"town {number % 90}" for number in range(ROWS)]
+    frame[["town", "city", "label"]].to_parquet("rows.parquet")
+
+    result = search(run, learner="hist-gradient-boosting,logistic-regression")
+
+    assert result.exit_code == 2
+    assert "sparse rows, which HistGradientBoostingClassifier does not take" in result.stderr
