@@ -29,7 +29,7 @@ _MAX_REPEATS = 20  # suggestions in a row that were tried before; then there are
 _PATIENCE = 20  # trials without a new leader, after which the next subset is due
 
 # The exams
-_EXAM_TIME = 0.01  # for one exam
+_EXAM_TIME = 0.02  # for one exam
 _MIN_EXAM_ROWS = 1_000
 _MAX_EXAM_ROWS = 5_000
 
