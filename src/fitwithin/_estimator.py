@@ -225,7 +225,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             outlook = _make_outlook(budget, inputs.settings, killable=runner.killable)
             log = SessionLog(budget, self._describe_candidate) if LOGGER.isEnabledFor(logging.INFO) else None
             if log is not None:
-                log.on_start(inputs.learner, self.n_rows_in_)
+                log.on_start(inputs.learner, self.n_rows_in_, inputs.settings.other_learners)
             session = Session(
                 teacher,
                 runner,

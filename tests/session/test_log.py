@@ -12,7 +12,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import LearnerFailedWarning, NoModelInTime, TimeConstrainedClassifier, TimeConstrainedSearch
+from fitwithin._core.budget import Budget
 from fitwithin._core.log import LOGGER
+from fitwithin._session.log import SessionLog
 from fitwithin.backends import Inline
 from fitwithin.teachers import TCT, Double
 from fitwithin.testing import AwkwardClassifier, FakeClock
@@ -51,6 +53,12 @@ def test_a_round_without_an_exam_has_no_score(lines):
     fit()
 
     assert lines()[1][1].startswith("Round 1: 100 rows, no score, ")
+
+
+def test_all_learners_of_a_search_are_named(lines):
+    SessionLog(Budget(60)).on_start(GaussianNB(), 2_000, [DecisionTreeClassifier()])
+
+    assert lines() == [("INFO", "Fitting GaussianNB, DecisionTreeClassifier on up to 2,000 rows within 60 s.")]
 
 
 def test_the_learner_of_a_pipeline_is_named(lines):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fitwithin._core.budget import Budget
@@ -37,9 +38,10 @@ class SessionLog:
         self._budget = budget
         self._describe_candidate = describe_candidate
 
-    def on_start(self, learner: Any, n_rows: int) -> None:
-        """Log the learner, the rows and the limit."""
-        LOGGER.info("Fitting %s on up to %s rows within %g s.", _name(learner), f"{n_rows:,}", self._budget.seconds)
+    def on_start(self, learner: Any, n_rows: int, other_learners: Sequence[Any] = ()) -> None:
+        """Log the learner, or all learners of a search, the rows and the limit."""
+        names = ", ".join(_name(one) for one in (learner, *other_learners))
+        LOGGER.info("Fitting %s on up to %s rows within %g s.", names, f"{n_rows:,}", self._budget.seconds)
 
     def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
         """Log nothing: a round tells enough."""
