@@ -139,7 +139,7 @@ def test_the_log_can_be_written_by_every_part_of_the_package():
 
 def test_a_round_of_a_search_names_the_learner_and_its_settings(lines):
     search = TimeConstrainedSearch(
-        DecisionTreeClassifier(), {"max_depth": [3]}, backend="inline", progress=False, random_state=0, time_limit=30
+        DecisionTreeClassifier(), {"max_depth": [3]}, backend="inline", progress=False, random_state=0, time_limit=60
     )
     search.fit(X, Y)
 

@@ -122,7 +122,7 @@ def test_a_real_fit_can_be_drawn(picture):
     y = np.where(X[:, 0] + 0.3 * random.random(3000) > 0.9, "rare", "usual")
     if picture in OF_SEARCHES:
         space = {"max_depth": [1, 2, 4, 8], "min_samples_leaf": [1, 10]}
-        fit = TimeConstrainedSearch(DecisionTreeClassifier(), space, time_limit=20, random_state=0)
+        fit = TimeConstrainedSearch(DecisionTreeClassifier(), space, time_limit=60, random_state=0)
     else:
         fit = TimeConstrainedClassifier(GaussianNB(), time_limit=60, random_state=0)
 

@@ -55,7 +55,7 @@ def plot_race(search: FittedSearch, ax: Axes | None = None) -> Axes:
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from fitwithin import TimeConstrainedSearch, viz
     >>> space = {"max_depth": [2, 4, 8], "min_samples_leaf": [1, 20]}
-    >>> search = TimeConstrainedSearch(DecisionTreeClassifier(), space, time_limit=10, backend="inline", random_state=0)
+    >>> search = TimeConstrainedSearch(DecisionTreeClassifier(), space, backend="inline", random_state=0)
     >>> ax = viz.plot_race(search.fit(*make_classification(3_000, random_state=0)), Figure().subplots())
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('seconds since the start of fit', 'accuracy')

@@ -45,7 +45,7 @@ def plot_settings(search: FittedSearch, ax: Axes | None = None) -> Axes:
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from fitwithin import TimeConstrainedSearch, viz
     >>> space = {"max_depth": [1, 2, 4, 8], "min_samples_leaf": [1, 5, 20, 100]}
-    >>> search = TimeConstrainedSearch(DecisionTreeClassifier(), space, time_limit=10, backend="inline", random_state=0)
+    >>> search = TimeConstrainedSearch(DecisionTreeClassifier(), space, backend="inline", random_state=0)
     >>> ax = viz.plot_settings(search.fit(*make_classification(3_000, random_state=0)), Figure().subplots())
     >>> ax.get_xlabel()
     'rank correlation with accuracy'
