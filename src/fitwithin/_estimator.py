@@ -58,7 +58,7 @@ from fitwithin._session.held_out_rows import (
     encode_groups,
 )
 from fitwithin._session.log import SessionLog
-from fitwithin._session.progress import ProgressDisplay
+from fitwithin._session.progress import DescribeCandidate, ProgressDisplay
 from fitwithin._session.result import SessionResult
 from fitwithin._session.session import Session
 from fitwithin.backends import Backend, FitSettings, Inline, Process
@@ -211,7 +211,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         with (
             open_checkpoint(self.checkpoint, budget) as checkpoint,
             backend.open(budget) as runner,
-            show_progress(self.progress, budget) as display,
+            show_progress(self.progress, budget, self._describe_candidate) as display,
         ):
             fit_params = self._route(sample_weight, groups, params)
             inputs = self._prepare_teacher(
@@ -223,9 +223,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             if past is None or not past.is_over(budget):
                 runner.prepare(inputs.learner, inputs.pool, inputs.settings)
             outlook = _make_outlook(budget, inputs.settings, killable=runner.killable)
-            log = SessionLog(budget) if LOGGER.isEnabledFor(logging.INFO) else None
+            log = SessionLog(budget, self._describe_candidate) if LOGGER.isEnabledFor(logging.INFO) else None
             if log is not None:
-                log.on_start(inputs.learner, self.n_rows_in_)
+                log.on_start(inputs.learner, self.n_rows_in_, inputs.settings.other_learners)
             session = Session(
                 teacher,
                 runner,
@@ -258,6 +258,10 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
     def _prepare_teacher(self, teacher: Teacher, inputs: FitInputs) -> FitInputs:
         """Tell the teacher what is known once the input is checked."""
         return inputs
+
+    def _describe_candidate(self, number: int) -> str:
+        """Return the learner and the settings of a candidate of a search, for the display and the log."""
+        return str(number)
 
     def _find_past(self, inputs: FitInputs, checkpoint: Checkpoint | None, budget: Budget) -> FitState | None:
         """Return the fit to go on from, in memory or in the checkpoint, and count its seconds."""
@@ -529,7 +533,9 @@ def validate_teacher(teacher: Teacher, learner: Any, *, regression: bool) -> Non
         )
 
 
-def show_progress(progress: ShowProgress, budget: Budget) -> AbstractContextManager[ProgressDisplay | None]:
+def show_progress(
+    progress: ShowProgress, budget: Budget, describe_candidate: DescribeCandidate = str
+) -> AbstractContextManager[ProgressDisplay | None]:
     """Return the live display that the user wants, as a context manager; None where nothing is shown.
 
     Raises
@@ -541,7 +547,7 @@ def show_progress(progress: ShowProgress, budget: Budget) -> AbstractContextMana
         raise ValueError(f'progress must be "auto", True or False; got {progress!r}.')
     console = Console(stderr=True)
     if progress is True or (progress == "auto" and (console.is_terminal or console.is_jupyter)):
-        return ProgressDisplay(budget, console)
+        return ProgressDisplay(budget, console, describe_candidate)
     return nullcontext()
 
 

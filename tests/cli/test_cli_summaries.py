@@ -45,3 +45,20 @@ def test_the_seconds_of_fits_without_a_model_are_shown():
 @pytest.mark.parametrize("training", [{}, {"lost_seconds": 0.0}])
 def test_without_such_fits_nothing_is_said_about_them(training):
     assert "without a model" not in summary_of(**training)
+
+
+@pytest.mark.parametrize(
+    ("search", "expected"),
+    [
+        ({"learners": ["lightgbm"], "params": {}, "n_settings": 1, "n_failed": 0}, ["own settings"]),
+        (
+            {"learners": ["lightgbm", "xgboost"], "params": {"num_leaves": 63}, "n_settings": 1234, "n_failed": 2},
+            ["lightgbm, of lightgbm, xgboost", "num_leaves=63", "1,234, 2 of them failed"],
+        ),
+    ],
+)
+def test_after_a_search_the_best_learner_and_its_settings_are_shown(search, expected):
+    shown = summary_of(search=search)
+
+    assert "teacher" not in shown
+    assert all(words in shown for words in expected)

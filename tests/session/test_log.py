@@ -9,9 +9,12 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
-from fitwithin import LearnerFailedWarning, NoModelInTime, TimeConstrainedClassifier
+from fitwithin import LearnerFailedWarning, NoModelInTime, TimeConstrainedClassifier, TimeConstrainedSearch
+from fitwithin._core.budget import Budget
 from fitwithin._core.log import LOGGER
+from fitwithin._session.log import SessionLog
 from fitwithin.backends import Inline
 from fitwithin.teachers import TCT, Double
 from fitwithin.testing import AwkwardClassifier, FakeClock
@@ -50,6 +53,12 @@ def test_a_round_without_an_exam_has_no_score(lines):
     fit()
 
     assert lines()[1][1].startswith("Round 1: 100 rows, no score, ")
+
+
+def test_all_learners_of_a_search_are_named(lines):
+    SessionLog(Budget(60)).on_start(GaussianNB(), 2_000, [DecisionTreeClassifier()])
+
+    assert lines() == [("INFO", "Fitting GaussianNB, DecisionTreeClassifier on up to 2,000 rows within 60 s.")]
 
 
 def test_the_learner_of_a_pipeline_is_named(lines):
@@ -126,3 +135,14 @@ fit(AwkwardClassifier("raises", above=200))
 def test_the_log_can_be_written_by_every_part_of_the_package():
     assert LOGGER is logging.getLogger("fitwithin")
     assert any(isinstance(handler, logging.NullHandler) for handler in LOGGER.handlers)
+
+
+def test_a_round_of_a_search_names_the_learner_and_its_settings(lines):
+    search = TimeConstrainedSearch(
+        DecisionTreeClassifier(), {"max_depth": [3]}, backend="inline", progress=False, random_state=0, time_limit=60
+    )
+    search.fit(X, Y)
+
+    texts = [text for _, text in lines()]
+    assert any(": DecisionTreeClassifier, own settings; " in text for text in texts)
+    assert any(": DecisionTreeClassifier, max_depth=3; " in text for text in texts)

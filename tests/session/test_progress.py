@@ -20,10 +20,13 @@ from fitwithin.testing import FakeClock
 ROUND = Round(3, 4000, 2000, 700, 9000, 9000, 0, 1, 1, 0, 0, None, 0.912, 0.907, 0.917, True, 2.0)
 
 
+CANDIDATES = ["random-forest, own settings", "lightgbm, num_leaves=63", "lightgbm, num_leaves=127"]
+
+
 def shown(act, width=160):
     clock = FakeClock()
     console = Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
-    with ProgressDisplay(Budget(60, clock=clock), console) as progress:
+    with ProgressDisplay(Budget(60, clock=clock), console, CANDIDATES.__getitem__) as progress:
         act(progress, clock)
         progress._progress.refresh()
     return console.file.getvalue()
@@ -105,3 +108,50 @@ def test_the_display_keeps_to_one_line_on_a_narrow_terminal():
 
     assert "0.912 [0.907, 0.917]" in last
     assert last.count("\n") == 1
+
+
+def search(progress, clock):
+    """Try three settings; the second leads."""
+    for number, is_best in enumerate([True, True, False]):
+        progress.on_activity("training on", 4000, number)
+        score = 0.9 + 0.01 * number if is_best else 0.7
+        progress.on_round(dataclasses.replace(ROUND, candidate=number, best=is_best, estimate=score))
+    progress.on_activity("training on", 16_000, 2)
+
+
+def test_a_search_shows_how_many_settings_were_tried_who_leads_and_who_is_tried():
+    def act(progress, clock):
+        search(progress, clock)
+        progress._progress.refresh()
+
+    text = shown(act)
+
+    assert "3 settings, best of 4,000 rows, 0.910 [0.907, 0.917]" in text
+    assert "leading: lightgbm, num_leaves=63" in text
+    assert "trying:  lightgbm, num_leaves=127" in text
+    assert "training on 16,000 rows" in text
+
+
+def test_when_the_search_is_over_the_leader_stays():
+    last = shown(search).split("leading:")[-1]
+
+    assert "num_leaves=63" in last
+    assert "trying" not in last
+
+
+def test_long_settings_are_cut_on_a_narrow_terminal():
+    lines = shown(search, width=25).split("\n")
+
+    assert any(line.rstrip().endswith("\N{HORIZONTAL ELLIPSIS}") and "lightgbm" in line for line in lines)
+    assert "num_leaves=63" not in lines[-2]
+
+
+def test_a_search_without_a_model_says_so():
+    def act(progress, clock):
+        progress.on_activity("training on", 4000, 0)
+        progress.on_round(dataclasses.replace(ROUND, candidate=0, best=False))
+
+    text = shown(act)
+
+    assert "1 setting, no model yet" in text
+    assert "leading: no model yet" in text

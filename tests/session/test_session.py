@@ -983,7 +983,7 @@ class Diary:
     def __init__(self):
         self.entries = []
 
-    def on_activity(self, activity, rows):
+    def on_activity(self, activity, rows, candidate=None):
         self.entries.append((activity, rows))
 
     def on_round(self, finished):

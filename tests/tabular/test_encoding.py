@@ -13,6 +13,7 @@ from fitwithin._tabular.encoding import (
     MAX_ONE_HOT_CATEGORIES,
     MAX_ORDINAL_CATEGORIES,
     choose_encoding,
+    choose_encoding_for_all,
     make_column_encoder,
     make_matrix_encoder,
 )
@@ -89,3 +90,14 @@ def test_a_matrix_is_passed_through_or_standardised():
     assert make_matrix_encoder(X, "ordinal") == "passthrough"
     np.testing.assert_array_equal(make_matrix_encoder(X, "one-hot").fit_transform(X), [[-1, 0], [1, 0]])
     assert sparse.issparse(make_matrix_encoder(sparse.csr_matrix(X), "one-hot").fit_transform(sparse.eye(3).tocsr()))
+
+
+@pytest.mark.parametrize(
+    ("names", "encoding"),
+    [
+        (["random-forest", "hist-gradient-boosting"], "ordinal"),
+        (["random-forest", "logistic-regression"], "one-hot"),
+    ],
+)
+def test_learners_that_share_rows_get_an_encoding_that_all_of_them_take(names, encoding):
+    assert choose_encoding_for_all([make_preset(name) for name in names]) == encoding

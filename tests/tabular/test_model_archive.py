@@ -252,6 +252,9 @@ def test_files_of_other_formats_are_refused(path, tmp_path):
             {"estimate": "good"},
             {"estimate": {"value": 1}},
             {"rounds": None},
+            {"search": 3},
+            {"search": {"learners": [], "params": {}, "n_settings": 1}},
+            {"search": {"learners": [], "params": [], "n_settings": 1, "n_failed": 0}},
         )
     ]
     + [json.dumps({**json.loads(CARD.to_json()), "classes": [["a"]], "features": "3"})],

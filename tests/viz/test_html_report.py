@@ -18,7 +18,7 @@ import browser
 from fitwithin import TimeConstrainedClassifier
 from fitwithin.viz._report.summary import summarize_fit
 from pages import ParsedPage
-from sample_fits import a_fit, a_round
+from sample_fits import a_fit, a_round, a_search
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -290,6 +290,27 @@ def test_parameters_changed_after_fit_do_not_change_the_report(tmp_path):
     fit = a_fit(used=9.0).set_params(time_limit=0.001)
 
     assert "The time limit was kept: 9.00 s of 10 s." in summary_of(page_of(fit, tmp_path))
+
+
+def test_the_report_of_a_search_has_the_race_the_best_settings_and_those_that_mattered(tmp_path):
+    search = a_search(40)
+
+    page = page_of(search, tmp_path)
+
+    assert f"Best of 41 candidates: {search.cv_results_['estimator'][search.best_index_]}, depth=" in summary_of(page)
+    for words in ("The race. Each point is a fit", "Which settings mattered.", "The best 10 settings", "own settings"):
+        assert words in page.text
+    assert "Score over time" not in page.text, "the race is drawn instead"
+    assert "failed: ValueError: <no>" in page.text
+    assert len([attributes for tag, attributes in page.tags if tag == "table"]) >= 2
+
+
+def test_the_report_of_a_search_with_one_candidate_leaves_out_what_it_does_not_know(tmp_path):
+    page = page_of(a_search(1, n_failed=0, names=("tree",)), tmp_path)
+
+    assert "The best settings" in page.text
+    assert "Which settings mattered" not in page.text
+    assert "Candidates that failed" not in page.text
 
 
 def test_an_unpickled_estimator_can_write_a_report(tmp_path):

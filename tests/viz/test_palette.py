@@ -5,7 +5,7 @@ import re
 import pytest
 
 from fitwithin.viz._palette import PALETTE, colours_to_css_variables, palette_css
-from sample_fits import a_fit, a_round
+from sample_fits import a_fit, a_round, a_search
 
 
 def test_every_colour_is_a_css_variable_in_both_modes():
@@ -23,10 +23,13 @@ def test_other_colours_stay_as_they_are():
     assert colours_to_css_variables("fill: #123456") == "fill: #123456"
 
 
-def test_a_report_uses_only_colours_of_the_palette(tmp_path):
+@pytest.mark.parametrize(
+    "make_fit", [lambda: a_fit([a_round(1), a_round(2), a_round(3, fresh=150)], taught=(300, 0)), a_search]
+)
+def test_a_report_uses_only_colours_of_the_palette(tmp_path, make_fit):
     """A colour outside the palette would not follow dark mode."""
     pytest.importorskip("matplotlib")
-    fit = a_fit([a_round(1), a_round(2), a_round(3, fresh=150)], taught=(300, 0))
+    fit = make_fit()
 
     page = fit.report(tmp_path / "report.html").read_text(encoding="utf-8")
 

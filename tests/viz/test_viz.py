@@ -7,16 +7,23 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import fbeta_score, make_scorer
 from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
-from fitwithin import TimeConstrainedClassifier, viz
+from fitwithin import TimeConstrainedClassifier, TimeConstrainedSearch, viz
 from fitwithin.viz._time_spent import seconds_by_activity
-from sample_fits import a_fit, a_round
+from sample_fits import a_fit, a_round, a_search
 
 matplotlib = pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure  # noqa: E402  # there is none without matplotlib
 
 PICTURES = [getattr(viz, name) for name in viz.__all__]
+OF_SEARCHES = (viz.plot_race, viz.plot_settings)
 all_pictures = pytest.mark.parametrize("picture", PICTURES, ids=viz.__all__)
+
+
+def any_fit(picture, *arguments):
+    """Return a fit that the picture can draw."""
+    return a_search() if picture in OF_SEARCHES else a_fit(*arguments)
 
 
 def axes():
@@ -45,7 +52,7 @@ def points(ax, colour=None, filled=None):
 def test_each_draws_on_the_given_axes_and_returns_them(picture):
     ax = axes()
 
-    assert picture(a_fit([a_round(number, peak_memory=10**8 + number) for number in (1, 2)]), ax) is ax
+    assert picture(any_fit(picture, [a_round(number, peak_memory=10**8 + number) for number in (1, 2)]), ax) is ax
     assert ax.has_data()
     ax.figure.draw_without_rendering()
 
@@ -54,7 +61,7 @@ def test_each_draws_on_the_given_axes_and_returns_them(picture):
 def test_each_creates_axes_if_none_are_given(picture):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     with matplotlib.rc_context({"backend": "agg"}):
-        ax = picture(a_fit())
+        ax = picture(any_fit(picture))
         try:
             assert ax.figure.number in pyplot.get_fignums()
         finally:
@@ -65,14 +72,14 @@ def test_each_creates_axes_if_none_are_given(picture):
 def test_none_imports_pyplot_if_axes_are_given(picture, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
 
-    picture(a_fit(), axes())
+    picture(any_fit(picture), axes())
 
 
 @all_pictures
 def test_none_changes_the_settings_of_matplotlib(picture):
     before = dict(matplotlib.rcParams)
 
-    picture(a_fit(), axes())
+    picture(any_fit(picture), axes())
 
     assert dict(matplotlib.rcParams) == before
 
@@ -80,12 +87,12 @@ def test_none_changes_the_settings_of_matplotlib(picture):
 @all_pictures
 def test_each_raises_an_error_before_fit(picture):
     with pytest.raises(NotFittedError):
-        picture(TimeConstrainedClassifier(), axes())
+        picture(TimeConstrainedSearch() if picture in OF_SEARCHES else TimeConstrainedClassifier(), axes())
 
 
 @all_pictures
 def test_other_estimators_raise_an_error(picture):
-    message = "Got GaussianNB; expected a fitted TimeConstrainedClassifier or TimeConstrainedRegressor."
+    message = r"Got GaussianNB; expected a fitted TimeConstrained(Classifier or TimeConstrainedRegressor|Search)\."
     with pytest.raises(TypeError, match=message):
         picture(GaussianNB(), axes())
 
@@ -95,13 +102,14 @@ def test_without_matplotlib_each_says_what_to_install(picture, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.style", None)
 
     with pytest.raises(ImportError, match=r"pip install 'fitwithin\[plots\]'"):
-        picture(a_fit())
+        picture(any_fit(picture))
 
 
 @all_pictures
 @pytest.mark.parametrize("rounds", [0, 1, 1000])
 def test_any_number_of_rounds_can_be_drawn(picture, rounds):
-    ax = picture(a_fit([a_round(number, elapsed=0.003 * number) for number in range(1, rounds + 1)]), axes())
+    finished = [a_round(number, elapsed=0.003 * number, candidate=number % 30) for number in range(1, rounds + 1)]
+    ax = picture(a_search(rounds=finished) if picture in OF_SEARCHES else a_fit(finished), axes())
 
     ax.figure.draw_without_rendering()
     assert len(ax.get_children()) < 40, "not a patch for each round"
@@ -112,9 +120,13 @@ def test_a_real_fit_can_be_drawn(picture):
     random = np.random.default_rng(0)
     X = random.random((3000, 4))
     y = np.where(X[:, 0] + 0.3 * random.random(3000) > 0.9, "rare", "usual")
-    fit = TimeConstrainedClassifier(GaussianNB(), time_limit=60, random_state=0).fit(X, y)
+    if picture in OF_SEARCHES:
+        space = {"max_depth": [1, 2, 4, 8], "min_samples_leaf": [1, 10]}
+        fit = TimeConstrainedSearch(DecisionTreeClassifier(), space, time_limit=60, random_state=0)
+    else:
+        fit = TimeConstrainedClassifier(GaussianNB(), time_limit=60, random_state=0)
 
-    assert picture(fit, axes()).has_data()
+    assert picture(fit.fit(X, y), axes()).has_data()
 
 
 def test_memory_is_drawn_by_training_rows_with_a_limit_that_is_near():

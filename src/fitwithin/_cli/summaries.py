@@ -14,6 +14,7 @@ from fitwithin._cli.console import print_line, sanitize_line
 from fitwithin._core.exceptions import join_names
 from fitwithin._core.memory_limit import format_bytes
 from fitwithin._tabular import COLUMN_KINDS, ENCODING_DESCRIPTIONS, Encoding, ModelCard, TrainingTable
+from fitwithin.teachers._search.contender import describe_settings
 
 _KIND_NAMES = {"number": "numbers", "boolean": "booleans", "time": "dates and times", "text": "text"}
 
@@ -77,10 +78,10 @@ def _describe_target(table: TrainingTable) -> str:
 
 
 def print_training_result(console: Console, card: ModelCard) -> None:
-    """Print the rows, score and time of a training."""
+    """Print the learner, rows, score and time of a training."""
     training = card.training
     lines = {
-        "learner": f"{card.learner}, teacher {card.teacher}",
+        **_describe_learner(card),
         "training rows": f"{training['rows_taught']:,} of {training['rows']:,}",
         "rounds": str(len(training["rounds"])),
         f"{card.scoring}, estimated": _format_estimate(training),
@@ -95,6 +96,20 @@ def print_training_result(console: Console, card: ModelCard) -> None:
         lines["memory used"] = format_bytes(training["peak_memory"]) + (f" of {format_bytes(limit)}" if limit else "")
     lines["stopped by"] = training["stop_reason"]
     console.print(_key_value_table(lines))
+
+
+def _describe_learner(card: ModelCard) -> dict[str, str]:
+    """Return the learner and how it was taught; after a search also its settings, and what was tried."""
+    search = card.training.get("search")
+    if search is None:
+        return {"learner": f"{card.learner}, teacher {card.teacher}"}
+    others = len(search["learners"]) - 1
+    failed = f", {search['n_failed']:,} of them failed" if search["n_failed"] else ""
+    return {
+        "best learner": card.learner + (f", of {', '.join(map(str, search['learners']))}" if others else ""),
+        "its settings": describe_settings(search["params"]),
+        "settings tried": f"{search['n_settings']:,}{failed}",
+    }
 
 
 def _format_estimate(training: Mapping[str, Any]) -> str:

@@ -41,9 +41,14 @@ LearnerOption = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help=f"{', '.join(_LISTED_LEARNERS)}, or package.module:factory.",
+        help=f"{', '.join(_LISTED_LEARNERS)}, or package.module:factory; with --search several, with commas between.",
         autocompletion=lambda incomplete: [name for name in CLASSIFIERS if name.startswith(incomplete)],
     ),
+]
+
+
+SearchOption = Annotated[
+    bool, typer.Option("--search", help="Look for the best settings too, and for the best one of several learners.")
 ]
 
 
@@ -136,6 +141,7 @@ def train(
     target: TargetOption = None,
     time_limit: TimeLimitOption = "60s",
     learner: LearnerOption = "hist-gradient-boosting",
+    search: SearchOption = False,
     teacher: TeacherOption = "auto",
     scoring: ScoringOption = None,
     test: TestOption = None,
@@ -163,6 +169,8 @@ def train(
     1 other errors.
 
     Example: fitwithin train rows.parquet --target label --time-limit 15m --learner lightgbm --out model.skops
+
+    Example: fitwithin train rows.parquet --target label --time-limit 15m --search --learner lightgbm,random-forest
     """
     with report_errors(debug=debug):
         require_libraries("pandas", "pyarrow", "skops", *(["matplotlib"] if report is not None else []))
@@ -174,6 +182,7 @@ def train(
             target=target,
             seconds=parse_time_limit_option(time_limit),
             learner=learner,
+            search=search,
             teacher=teacher,
             scoring=scoring,
             test=test,

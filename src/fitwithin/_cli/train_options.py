@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from sklearn.metrics import get_scorer_names
 
@@ -54,8 +54,9 @@ class TrainOptions:
         As on the command line.
     memory_limit : int or None
         The memory limit in bytes.
-    limit_includes_reading, use_pickle, force : bool
-        Whether the limit covers reading; whether to store by pickle; whether to replace files.
+    limit_includes_reading, use_pickle, force, search : bool
+        Whether the limit covers reading; whether to store by pickle; whether to replace files; whether to search over
+        learners and settings.
     """
 
     data: Path
@@ -78,6 +79,7 @@ class TrainOptions:
     checkpoint: Path | None = None
     validation: str = "random"
     groups: str | None = None
+    search: bool = False
 
     def validate(self) -> TrainInputs:
         """Check everything that can be checked without reading the data.
@@ -104,8 +106,22 @@ class TrainOptions:
             raise UserInputError("--jobs 0 leaves no core for the learner.", "Use a number of cores, or -1 for all.")
         if self.scoring is not None:
             validate_choice("--scoring", self.scoring, get_scorer_names())
-        # Only whether it can be created; the task is not known yet.
-        make_learner(self.learner, regression=False, jobs=self.jobs)
+        self._validate_search()
+        # Only whether they can be created; the task is not known yet.
+        self.make_learners(regression=False)
+
+    def _validate_search(self) -> None:
+        names = self.learner_names
+        if self.search and self.teacher != "auto":
+            raise UserInputError("--search chooses the training rows itself.", "Leave out --teacher, or --search.")
+        if not self.search and len(names) > 1:
+            raise UserInputError(
+                f"--learner {self.learner} names {len(names)} learners, and only --search tries several.",
+                "Add --search, or name one learner.",
+            )
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise UserInputError(f"--learner {self.learner} names {twice} twice.", "Name it once.")
 
     def _open_inputs(self) -> TrainInputs:
         data = open_data_file(self.data)
@@ -132,6 +148,26 @@ class TrainOptions:
         for path in outputs:
             # A checkpoint that is there already is gone on from; whether it is one shows when it is read.
             validate_output_path(path, force=self.force or path is self.checkpoint)
+
+    @property
+    def learner_names(self) -> list[str]:
+        """The learners; without a search there is one."""
+        return [name.strip() for name in self.learner.split(",")]
+
+    @property
+    def method(self) -> str:
+        """The teacher, or "search"."""
+        return "search" if self.search else self.teacher
+
+    def make_learners(self, *, regression: bool) -> list[Any]:
+        """Return the learners, not fitted.
+
+        Raises
+        ------
+        UserInputError
+            If there is no learner of that name.
+        """
+        return [make_learner(name, regression=regression, jobs=self.jobs) for name in self.learner_names]
 
     @property
     def chosen_task(self) -> TaskType | None:

@@ -17,7 +17,6 @@ from sklearn.metrics import get_scorer
 
 from fitwithin._cli.console import print_line, print_note, print_warnings, stdout_to_stderr
 from fitwithin._cli.model_output import WrittenModel, write_model
-from fitwithin._cli.options import make_learner
 from fitwithin._cli.summaries import print_training_result, print_training_table
 from fitwithin._cli.train_options import TrainInputs, TrainOptions
 from fitwithin._core.exceptions import NoModelInTime
@@ -30,7 +29,8 @@ from fitwithin._tabular import (
     TrainingTable,
     attach_encoder,
     build_pipeline,
-    choose_encoding,
+    choose_encoding_for_all,
+    describe_search,
     encode_features,
     fit_model,
     make_initial_card,
@@ -48,7 +48,7 @@ from fitwithin._tabular.files import full_suffix
 class _PreparedData:
     """Everything that a training needs, and the seconds it took to prepare."""
 
-    learner: Any
+    learners: list[Any]
     table: TrainingTable
     encoding: Encoding
     features: EncodedFeatures
@@ -87,15 +87,16 @@ def run_training(options: TrainOptions, *, as_json: bool) -> None:
 def _prepare_data(options: TrainOptions, inputs: TrainInputs, start: float) -> _PreparedData:
     chunk = inputs.data.read(label=inputs.target)
     target = read_target_column(inputs.target, chunk.table[inputs.target], options.chosen_task, options.max_classes)
-    learner = make_learner(options.learner, regression=target.is_regression, jobs=options.jobs)
-    if options.scoring is not None:
-        validate_scoring(options.scoring, learner, target)
+    learners = options.make_learners(regression=target.is_regression)
+    for learner in learners if options.scoring is not None else ():
+        validate_scoring(options.scoring or "", learner, target)
     table = make_training_table(chunk, target, options.groups)
-    encoding = choose_encoding(learner)
+    encoding = choose_encoding_for_all(learners)
     features = encode_features(table, encoding)
-    validate_learner(learner, options.teacher, features.X, target)
+    for learner in learners:
+        validate_learner(learner, options.teacher, features.X, target)
     test_rows = None if inputs.test is None else read_test_rows(features, target, inputs.test)
-    return _PreparedData(learner, table, encoding, features, test_rows, time.monotonic() - start)
+    return _PreparedData(learners, table, encoding, features, test_rows, time.monotonic() - start)
 
 
 def _print_prepared_data(console: Console, options: TrainOptions, prepared: _PreparedData) -> None:
@@ -103,10 +104,9 @@ def _print_prepared_data(console: Console, options: TrainOptions, prepared: _Pre
     if options.checkpoint is not None and options.checkpoint.exists():
         print_line(console, f"Going on from {options.checkpoint}; the time limit counts all runs together.")
     memory = "" if options.memory_limit is None else f" in at most {format_bytes(options.memory_limit)}"
-    print_line(
-        console,
-        f"Training {options.learner} for at most {options.seconds:g} s{memory}; Ctrl-C keeps the best model so far.",
-    )
+    names = " and of ".join(options.learner_names)
+    activity = f"Searching for the best settings of {names}" if options.search else f"Training {options.learner}"
+    print_line(console, f"{activity} for at most {options.seconds:g} s{memory}; Ctrl-C keeps the best model so far.")
 
 
 def _seconds_for_fit(options: TrainOptions, start: float) -> float:
@@ -126,16 +126,18 @@ def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: flo
     target = prepared.table.target
     scoring = options.scoring or ("r2" if target.is_regression else "accuracy")
     settings: dict[str, Any] = {
-        "teacher": options.teacher,
         "scoring": options.scoring,
         "memory_limit": options.memory_limit,
         "validation": options.validation,
         "random_state": options.seed,
         "checkpoint": _make_checkpoint(options, prepared, scoring),
     }
+    if not options.search:
+        settings["teacher"] = options.teacher
+    learner = prepared.learners if options.search else prepared.learners[0]
     # Learners may print, and standard output is for JSON alone.
     with stdout_to_stderr() if as_json else nullcontext():
-        model, caught = fit_model(prepared.learner, prepared.features, prepared.table, time_limit=seconds, **settings)
+        model, caught = fit_model(learner, prepared.features, prepared.table, time_limit=seconds, **settings)
         test_result = _score_test_rows(model, prepared.test_rows, scoring)
     seconds_before_fit = options.seconds - seconds
     return _TrainedModel(model, scoring, test_result, caught, seconds_before_fit + model.time_used_)
@@ -150,7 +152,7 @@ def _make_checkpoint(options: TrainOptions, prepared: _PreparedData, scoring: st
         prepared.table,
         learner=options.learner,
         encoding=prepared.encoding,
-        teacher=options.teacher,
+        teacher=options.method,
         scoring=scoring,
         training={"data": options.data.name, "seed": options.seed, "time_limit": options.seconds},
     )
@@ -178,13 +180,14 @@ def _score_test_rows(model: Any, test_rows: tuple[Any, Any] | None, scoring: str
 
 
 def _describe_model(options: TrainOptions, prepared: _PreparedData, trained: _TrainedModel) -> ModelCard:
+    search = describe_search(trained.model, options.learner_names) if options.search else None
     return make_model_card(
         trained.model,
         prepared.features,
         prepared.table,
-        learner=options.learner,
+        learner=options.learner if search is None else search["learner"],
         encoding=prepared.encoding,
-        teacher=options.teacher,
+        teacher=options.method,
         scoring=trained.scoring,
         training={
             "data": options.data.name,
@@ -195,6 +198,7 @@ def _describe_model(options: TrainOptions, prepared: _PreparedData, trained: _Tr
             "seconds_reading": prepared.seconds,
             "limit_includes_reading": options.limit_includes_reading,
             "test": trained.test_result,
+            **({} if search is None else {"search": search}),
         },
     )
 

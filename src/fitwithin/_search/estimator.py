@@ -26,6 +26,7 @@ from fitwithin.backends import Backend
 from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.backends._scoring import Scorer
 from fitwithin.teachers import Teacher
+from fitwithin.teachers._search.contender import describe_settings
 from fitwithin.teachers._search.entrant import Entrant
 from fitwithin.teachers._search.teacher import Search
 
@@ -160,14 +161,18 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
             _make_entrant(number, learner, starts[number], self.n_rows_in_, random, seeded=seeded)
             for number, learner in enumerate(learners)
         ]
-        self._teacher = teacher
+        self._teacher, self._learner_names = teacher, [learner.name for learner in learners]
         others = tuple(entrant.estimator for entrant in teacher.entrants[1:])
         return replace(inputs, settings=replace(inputs.settings, other_learners=others))
+
+    def _describe_candidate(self, number: int) -> str:
+        contender = self._teacher.contenders[number]
+        return f"{self._learner_names[contender.learner]}, {describe_settings(contender.settings)}"
 
     def _set_fitted(self, result: SessionResult) -> None:
         super()._set_fitted(result)
         search: Search = self.__dict__.pop("_teacher")
-        names = [learner.name for learner in self._list_learners()]
+        names: list[str] = self.__dict__.pop("_learner_names")
         self.cv_results_ = make_cv_results(search.contenders, names, result.history, result.candidate)
         self.best_index_ = 0 if result.candidate is None else result.candidate
         self.best_params_ = self.cv_results_["params"][self.best_index_]

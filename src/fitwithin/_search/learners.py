@@ -10,7 +10,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from fitwithin._presets import make_preset
-from fitwithin.teachers._search.ready_spaces import find_ready_space
+from fitwithin.teachers._search.ready_spaces import find_learner, find_ready_space
 from fitwithin.teachers._search.space import Settings, Space, make_space
 
 _EXPECTED = "an estimator, the name of one, or a list of these and of pairs (estimator, param_distributions)"
@@ -120,7 +120,7 @@ def _make_learner(entry: Any, distributions: Any, regression: bool) -> SearchLea
         entry = HistGradientBoostingRegressor() if regression else HistGradientBoostingClassifier()
     if isinstance(entry, str):
         return SearchLearner(make_preset(entry, regression=regression), distributions, entry)
-    learner = SearchLearner(entry, distributions, type(entry).__name__)
+    learner = SearchLearner(entry, distributions, type(find_learner(entry)[0]).__name__)
     if distributions is not None:
         # An error in it should come before any time is used.
         make_space(entry, distributions)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.log import LOGGER
 from fitwithin._core.records import Round
+from fitwithin._session.progress import DescribeCandidate
 from fitwithin._session.result import SessionResult
 
 
@@ -17,6 +19,8 @@ class SessionLog:
     ----------
     budget : Budget
         The time limit.
+    describe_candidate : callable, optional
+        Returns the learner and the settings of a candidate of a search, by its number.
 
     Examples
     --------
@@ -30,21 +34,25 @@ class SessionLog:
     >>> LOGGER.setLevel(logging.NOTSET)
     """
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, describe_candidate: DescribeCandidate = str) -> None:
         self._budget = budget
+        self._describe_candidate = describe_candidate
 
-    def on_start(self, learner: Any, n_rows: int) -> None:
-        """Log the learner, the rows and the limit."""
-        LOGGER.info("Fitting %s on up to %s rows within %g s.", _name(learner), f"{n_rows:,}", self._budget.seconds)
+    def on_start(self, learner: Any, n_rows: int, other_learners: Sequence[Any] = ()) -> None:
+        """Log the learner, or all learners of a search, the rows and the limit."""
+        names = ", ".join(_name(one) for one in (learner, *other_learners))
+        LOGGER.info("Fitting %s on up to %s rows within %g s.", names, f"{n_rows:,}", self._budget.seconds)
 
-    def on_activity(self, activity: str, rows: int) -> None:
+    def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
         """Log nothing: a round tells enough."""
 
     def on_round(self, finished: Round) -> None:
-        """Log rows, score and seconds of a round."""
+        """Log rows, score and seconds of a round, in a search also the learner and its settings."""
+        candidate = finished.candidate
         LOGGER.info(
-            "Round %d: %s rows, %s%s, %.1f s of training, %.1f s since the start.",
+            "Round %d: %s%s rows, %s%s, %.1f s of training, %.1f s since the start.",
             finished.number,
+            "" if candidate is None else f"{self._describe_candidate(candidate)}; ",
             f"{finished.rows:,}",
             _describe_score(finished.estimate, finished.low, finished.high),
             ", the best so far" if finished.best else "",

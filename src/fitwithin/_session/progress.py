@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Self
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import Progress, ProgressColumn, Task, TaskID, TextColumn
 from rich.progress_bar import ProgressBar
 from rich.table import Column
+from rich.text import Text
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.memory_limit import format_bytes
 from fitwithin._core.records import Round
+
+DescribeCandidate = Callable[[int], str]
+"""Returns the learner and the settings of a candidate of a search, by its number."""
 
 
 class _TimeBar(ProgressColumn):
@@ -34,8 +39,22 @@ def _one_line(text: str, style: str) -> TextColumn:
     return TextColumn(text, style=style, markup=False, table_column=Column(no_wrap=True))
 
 
+class _Lines(Progress):
+    """A bar, and below it the lines of a search, if there is one."""
+
+    below: tuple[str, ...] = ()
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield from super().get_renderables()
+        for line in self.below:
+            yield Text(line, no_wrap=True, overflow="ellipsis")
+
+
 class ProgressDisplay:
     """Show a bar over the time, the last round with its rows, estimate and memory, and the current activity.
+
+    In a search there is the best score in place of the last round, and two lines more: the settings that lead, and
+    those that are tried.
 
     Parameters
     ----------
@@ -43,16 +62,22 @@ class ProgressDisplay:
         The time limit.
     console : rich.console.Console
         Where to draw.
+    describe_candidate : callable, optional
+        Returns the learner and the settings of a candidate of a search, by its number.
     """
 
-    def __init__(self, budget: Budget, console: Console) -> None:
+    def __init__(self, budget: Budget, console: Console, describe_candidate: DescribeCandidate = str) -> None:
         columns = (
             _TimeBar(budget),
             _TimeText(budget),
             _one_line("{task.fields[result]}", "green"),
             _one_line("{task.fields[activity]}", "dim"),
         )
-        self._progress = Progress(*columns, console=console, refresh_per_second=10)
+        self._describe_candidate = describe_candidate
+        self._tried: set[int] = set()
+        self._leader = "no model yet"
+        self._best = "no model yet"
+        self._progress = _Lines(*columns, console=console, refresh_per_second=10)
         self._task: TaskID = self._progress.add_task("", total=None, result="", activity="starting")
 
     def __enter__(self) -> Self:
@@ -60,18 +85,36 @@ class ProgressDisplay:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
+        self._progress.below = self._progress.below[:1]
         self._progress.update(self._task, activity="")
         self._progress.stop()
 
-    def on_activity(self, activity: str, rows: int) -> None:
-        """Show the current activity."""
+    def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
+        """Show the current activity, and in a search the settings that are tried."""
+        if candidate is not None:
+            self._tried.add(candidate)
+            settings = self._describe_candidate(candidate)
+            self._progress.below = (f"  leading: {self._leader}", f"  trying:  {settings}")
         self._progress.update(self._task, activity=f"{activity} {rows:,} rows")
 
     def on_round(self, finished: Round) -> None:
-        """Show the last round."""
-        result = f"round {finished.number}: {finished.rows:,} rows"
-        if finished.estimate is not None:
-            result += f", {finished.estimate:.3f} [{finished.low:.3f}, {finished.high:.3f}]"
+        """Show the last round, or in a search the best one."""
+        if finished.candidate is not None:
+            self._show_leader(finished, finished.candidate)
+            return
+        result = f"round {finished.number}: {finished.rows:,} rows{_describe_score(finished)}"
         if finished.peak_memory is not None:
             result += f", {format_bytes(finished.peak_memory)}"
         self._progress.update(self._task, result=result)
+
+    def _show_leader(self, finished: Round, candidate: int) -> None:
+        if finished.best:
+            self._leader = self._describe_candidate(candidate)
+            self._best = f"best of {finished.rows:,} rows{_describe_score(finished)}"
+        self._progress.below = (f"  leading: {self._leader}", *self._progress.below[1:])
+        settings = "1 setting" if len(self._tried) == 1 else f"{len(self._tried):,} settings"
+        self._progress.update(self._task, result=f"{settings}, {self._best}")
+
+
+def _describe_score(finished: Round) -> str:
+    return "" if finished.estimate is None else f", {finished.estimate:.3f} [{finished.low:.3f}, {finished.high:.3f}]"

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fitwithin._core.budget import Budget
+from fitwithin._core.candidate import Candidate
 from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.log import LOGGER
@@ -32,8 +33,8 @@ _CHOICE_FACTOR = 3
 class Listener(Protocol):
     """An object that is told what a session does, such as a progress display."""
 
-    def on_activity(self, activity: str, rows: int) -> None:
-        """Note that the learner begins an activity with this number of rows."""
+    def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
+        """Note that the learner, or this candidate of a search, begins an activity with this number of rows."""
         ...
 
     def on_round(self, finished: Round) -> None:
@@ -267,7 +268,7 @@ class Session:
     def _teach(self, rows: Rows, lesson: Lesson) -> None:
         outlook = self._outlook_for(lesson)
         _check_memory(outlook.memory, len(rows))
-        self._announce("training on", len(rows))
+        self._announce("training on", len(rows), lesson.candidate)
         prediction = outlook.cost.predict(len(rows))
         predicted = None if prediction is None else prediction.fit_seconds
         if predicted is not None:
@@ -310,7 +311,7 @@ class Session:
             self._save(current, best.record.estimate, best.record.fresh_estimate)
 
     def _examine(self, rows: Rows, exam: Exam) -> Answers:
-        self._announce("predicting", len(rows))
+        self._announce("predicting", len(rows), self._current().candidate)
         report = self.runner.examine(rows, exam.margins)
         outlook = self._current_outlook
         outlook.memory.observe_exam(self._current().rows, report.peak_memory)
@@ -413,7 +414,7 @@ class Session:
     ) -> None:
         """Make the new model the best one, if it can still be loaded in time."""
         current.is_wanted = True
-        self._announce("saving the model of", current.n_rows_trained)
+        self._announce("saving the model of", current.n_rows_trained, current.candidate)
         model = self.runner.save()
         if self.budget.seconds - self.budget.elapsed() < model.load_seconds:
             model.discard()
@@ -450,11 +451,11 @@ class Session:
             raise RuntimeError("No round is under way; a teacher must yield a Lesson before its first Exam.")
         return self._tracker.current
 
-    def _announce(self, activity: str, n_rows: int) -> None:
+    def _announce(self, activity: str, n_rows: int, candidate: Candidate | None) -> None:
         self._activity = f"{activity} {n_rows:,} rows"
         self._status = f"the learner was still {self._activity}"
         for listener in self.listeners:
-            listener.on_activity(activity, n_rows)
+            listener.on_activity(activity, n_rows, None if candidate is None else candidate.number)
 
     def _describe_or_raise(self, failure: LearnerRaised | LearnerDied) -> str:
         """Return a warning about a learner that failed; without a model in hand, raise its error."""

@@ -2,10 +2,11 @@
 
 from fitwithin._tabular.checkpoint_file import attach_encoder
 from fitwithin._tabular.columns import COLUMN_KINDS
-from fitwithin._tabular.encoding import ENCODING_DESCRIPTIONS, Encoding, choose_encoding
+from fitwithin._tabular.encoding import ENCODING_DESCRIPTIONS, Encoding, choose_encoding_for_all
 from fitwithin._tabular.features import EncodedFeatures, column_types, encode_features, extract_features
 from fitwithin._tabular.learner_checks import validate_columns, validate_learner, validate_scoring
 from fitwithin._tabular.model_card import ModelCard
+from fitwithin._tabular.search_summary import describe_search
 from fitwithin._tabular.target_column import TaskType, predictions_to_arrow, read_target_column
 from fitwithin._tabular.training import (
     FEATURE_NAMES_WARNING,
@@ -28,8 +29,9 @@ __all__ = [
     "TrainingTable",
     "attach_encoder",
     "build_pipeline",
-    "choose_encoding",
+    "choose_encoding_for_all",
     "column_types",
+    "describe_search",
     "encode_features",
     "extract_features",
     "fit_model",

@@ -64,6 +64,11 @@ def choose_encoding(learner: Any) -> Encoding:
     return "ordinal" if takes_missing or (inner is not None and choose_encoding(inner) == "ordinal") else "one-hot"
 
 
+def choose_encoding_for_all(learners: Sequence[Any]) -> Encoding:
+    """Return the encoding for learners that get the same rows: "ordinal" if all of them take missing values."""
+    return "ordinal" if all(choose_encoding(learner) == "ordinal" for learner in learners) else "one-hot"
+
+
 def make_column_encoder(columns: Sequence[FeatureColumn], encoding: Encoding) -> ColumnTransformer:
     """Return an unfitted encoder for a frame of these columns; it takes unknown text for missing or rare.
 

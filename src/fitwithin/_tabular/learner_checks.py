@@ -52,8 +52,8 @@ def validate_learner(learner: Any, teacher: str, X: Any, target: TargetColumn) -
     # By its name: older versions of scikit-learn have no tag for learners that take sparse rows.
     if hasattr(X, "tocsr") and type(learner).__name__.startswith("HistGradientBoosting"):
         raise UserInputError(
-            f"The file holds sparse rows, which {type(learner).__name__} does not take.",
-            "Use --learner lightgbm, random-forest or logistic-regression.",
+            f"The encoded rows are sparse rows, which {type(learner).__name__} does not take.",
+            "Use --learner lightgbm, random-forest or logistic-regression instead.",
         )
 
 

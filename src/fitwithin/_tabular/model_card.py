@@ -116,10 +116,20 @@ def _validate_card(card: ModelCard) -> None:
         and isinstance(card.features, int)
         and all(isinstance(card.training[name], type_) for name, type_ in _TRAINING_TYPES.items())
         and isinstance(card.training.get("lost_seconds", 0.0), _NUMBER)
+        and _is_valid_search(card.training.get("search"))
         and all(isinstance(estimate[name], _NUMBER) for name in ("value", "low", "high"))
     )
     if not is_valid:
         raise TypeError("an entry has the wrong type")
+
+
+def _is_valid_search(search: Any) -> bool:
+    """Whether the entry about a search is what `describe_search` returns, or there is none."""
+    return search is None or (
+        isinstance(search["learners"], list)
+        and isinstance(search["params"], dict)
+        and all(isinstance(search[name], int) for name in ("n_settings", "n_failed"))
+    )
 
 
 def _to_json_value(value: Any) -> Any:

@@ -14,6 +14,7 @@ from fitwithin._classifier import TimeConstrainedClassifier
 from fitwithin._core.environment import Environment, library_versions
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._regressor import TimeConstrainedRegressor
+from fitwithin._search import TimeConstrainedSearch
 from fitwithin._tabular.features import EncodedFeatures, column_types
 from fitwithin._tabular.files import DataFile
 from fitwithin._tabular.learner_checks import validate_columns
@@ -32,17 +33,19 @@ def fit_model(
 
     Parameters
     ----------
-    learner : estimator
-        Unfitted.
+    learner : estimator or list of estimators
+        Unfitted; a list for a search over these learners and their settings.
     features : EncodedFeatures
         The training rows.
     table : TrainingTable
         Their target and their groups.
     **settings : dict
-        Other parameters of `TimeConstrainedClassifier`, such as `time_limit`.
+        Other parameters of `TimeConstrainedClassifier` or `TimeConstrainedSearch`, such as `time_limit`.
     """
     target = table.target
-    estimator_class = TimeConstrainedRegressor if target.is_regression else TimeConstrainedClassifier
+    estimator_class: Any = TimeConstrainedRegressor if target.is_regression else TimeConstrainedClassifier
+    if isinstance(learner, list):
+        estimator_class = TimeConstrainedSearch
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", FEATURE_NAMES_WARNING)
@@ -79,7 +82,7 @@ def make_model_card(model: Any, features: EncodedFeatures, table: TrainingTable,
 
     Parameters
     ----------
-    model : TimeConstrainedClassifier or TimeConstrainedRegressor
+    model : TimeConstrainedClassifier, TimeConstrainedRegressor or TimeConstrainedSearch
         Fitted.
     features : EncodedFeatures
         The rows that it was fitted on.

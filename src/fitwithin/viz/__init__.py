@@ -1,5 +1,7 @@
 """Pictures of a fit: the score over time, where time and memory went, which rows and classes were trained on.
 
+`plot_race` and `plot_settings` are for searches: which settings were tried, and which of them mattered.
+
 Each function takes a fitted estimator and, optionally, the `Axes` to draw on. It returns the `Axes`. The pictures
 need matplotlib: ``pip install 'fitwithin[plots]'``.
 """
@@ -8,7 +10,18 @@ from fitwithin.viz._classes_taught import classes_taught
 from fitwithin.viz._fit_times import fit_times
 from fitwithin.viz._learning_curve import learning_curve
 from fitwithin.viz._memory_used import memory_used
+from fitwithin.viz._plot_race import plot_race
+from fitwithin.viz._plot_settings import plot_settings
 from fitwithin.viz._rows_taught import rows_taught
 from fitwithin.viz._time_spent import time_spent
 
-__all__ = ["classes_taught", "fit_times", "learning_curve", "memory_used", "rows_taught", "time_spent"]
+__all__ = [
+    "classes_taught",
+    "fit_times",
+    "learning_curve",
+    "memory_used",
+    "plot_race",
+    "plot_settings",
+    "rows_taught",
+    "time_spent",
+]

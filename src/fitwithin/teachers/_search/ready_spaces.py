@@ -51,7 +51,7 @@ def find_ready_space(estimator: Any, n_rows: int) -> Space | None:
     >>> find_ready_space(GaussianNB(), 1000) is None
     True
     """
-    learner, prefix = _find_learner(estimator)
+    learner, prefix = find_learner(estimator)
     for base in type(learner).__mro__:
         space = READY_SPACES.get((base.__module__.split(".")[0], base.__name__))
         if space is not None:
@@ -59,7 +59,7 @@ def find_ready_space(estimator: Any, n_rows: int) -> Space | None:
     return None
 
 
-def _find_learner(estimator: Any) -> tuple[Any, str]:
+def find_learner(estimator: Any) -> tuple[Any, str]:
     """Return the learner inside pipelines and wrappers, and the prefix of its parameters."""
     names = {base.__name__ for base in type(estimator).__mro__}
     if "Pipeline" in names and getattr(estimator, "steps", None):
@@ -68,7 +68,7 @@ def _find_learner(estimator: Any) -> tuple[Any, str]:
         step, inner = "estimator", estimator.estimator
     else:
         return estimator, ""
-    learner, prefix = _find_learner(inner)
+    learner, prefix = find_learner(inner)
     return learner, f"{step}__{prefix}"
 
 

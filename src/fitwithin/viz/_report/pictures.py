@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fitwithin import viz
 from fitwithin.viz._fitted_estimator import FittedEstimator, score_name
+from fitwithin.viz._fitted_search import is_search
 from fitwithin.viz._html import html_figure
 from fitwithin.viz._palette import INK
 from fitwithin.viz._report.inline_svg import inline_svg
@@ -56,14 +57,14 @@ class ReportPicture:
 
 def render_pictures(estimator: FittedEstimator) -> str:
     """Return all pictures of a fit as HTML."""
-    pictures = "".join(_render_picture(estimator, picture) for picture in _select_pictures(estimator))
+    pictures = "".join(render_picture(estimator, picture) for picture in _select_pictures(estimator))
     return f'<div class="pictures">{pictures}</div>'
 
 
 def _select_pictures(estimator: FittedEstimator) -> Iterator[ReportPicture]:
-    """Yield the pictures that have something to show."""
+    """Yield the pictures that have something to show; the scores of a search have a section of their own."""
     rounds = estimator.history_
-    if any(finished.estimate is not None for finished in rounds):
+    if not is_search(estimator) and any(finished.estimate is not None for finished in rounds):
         yield _learning_curve_picture(estimator)
     yield _time_spent_picture(estimator)
     if rounds:
@@ -152,7 +153,8 @@ _MEMORY_USED = ReportPicture(
 )
 
 
-def _render_picture(estimator: FittedEstimator, picture: ReportPicture) -> str:
+def render_picture(estimator: FittedEstimator, picture: ReportPicture) -> str:
+    """Return a picture of a fit, with its caption, as HTML."""
     from matplotlib.figure import Figure
 
     with picture_style(**_REPORT_PICTURE_STYLE), warnings.catch_warnings():

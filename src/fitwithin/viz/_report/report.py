@@ -10,9 +10,11 @@ from typing import Any
 from fitwithin._core.environment import Environment
 from fitwithin._core.records import Round
 from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted
+from fitwithin.viz._fitted_search import is_search
 from fitwithin.viz._history import first_and_last, history_columns
 from fitwithin.viz._html import SORT_SCRIPT, PageSection, html_table, make_scrollable, render_html_page, save_page
 from fitwithin.viz._report.pictures import PICTURES_CSS, render_pictures
+from fitwithin.viz._report.search_section import SEARCH_CSS, search_section
 from fitwithin.viz._report.summary import (
     data_facts,
     facts_table,
@@ -89,10 +91,10 @@ def _render_report(estimator: Any) -> str:
     check_fitted(estimator)
     require_matplotlib()
     title = f"{_learner_name(estimator.best_estimator_)}, fitted within {estimator.time_limit_:g} s"
-    sections = [_pictures_section(estimator), _rounds_section(estimator.history_), *_facts_sections(estimator)]
-    return render_html_page(
-        title, summarize_fit(estimator), sections, style=PICTURES_CSS + _TABLES_CSS, script=SORT_SCRIPT
-    )
+    sections = [search_section(estimator)] if is_search(estimator) else []
+    sections += [_pictures_section(estimator), _rounds_section(estimator.history_), *_facts_sections(estimator)]
+    style = PICTURES_CSS + _TABLES_CSS + SEARCH_CSS
+    return render_html_page(title, summarize_fit(estimator), sections, style=style, script=SORT_SCRIPT)
 
 
 def _learner_name(model: Any) -> str:
@@ -102,7 +104,9 @@ def _learner_name(model: Any) -> str:
 
 
 def _pictures_section(estimator: FittedEstimator) -> PageSection:
-    introduction = "How the score grew, where time and memory went, and what the models were trained on."
+    introduction = "Where time and memory went, and what the models were trained on."
+    if not is_search(estimator):
+        introduction = "How the score grew, where time and memory went, and what the models were trained on."
     return PageSection("Pictures", introduction, render_pictures(estimator))
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 from fitwithin._core.environment import Environment, library_versions
 from fitwithin._core.memory_limit import format_bytes
+from fitwithin.teachers._search.contender import describe_settings
 from fitwithin.viz._fitted_estimator import FittedEstimator, find_best_round, lost_seconds, score_name
+from fitwithin.viz._fitted_search import is_search, list_failed
 from fitwithin.viz._html import escape_text, make_scrollable
 
 _STOP_REASONS = {
@@ -22,8 +24,8 @@ _STOP_REASONS = {
 
 
 def summarize_fit(estimator: FittedEstimator) -> list[str]:
-    """Return a paragraph each about the score, the time limit, the memory if it is known, and the returned model."""
-    paragraphs = _describe_score, _describe_time, _describe_memory, _describe_model
+    """Return a paragraph each about the score, the search, the time limit, the memory and the returned model."""
+    paragraphs = _describe_score, _describe_search, _describe_time, _describe_memory, _describe_model
     return [text for describe in paragraphs if (text := describe(estimator))]
 
 
@@ -39,6 +41,15 @@ def _describe_score(estimator: FittedEstimator) -> str:
     if estimator.n_rows_taught_ >= estimator.n_rows_in_:
         return f"{name} not known: the model was trained on every row, so no row is left for an estimate."
     return f"{name} not known: the model made no predictions for rows that were new to it."
+
+
+def _describe_search(estimator: FittedEstimator) -> str:
+    if not is_search(estimator):
+        return ""
+    results, best = estimator.cv_results_, estimator.best_index_
+    n_tried = len({finished.candidate for finished in estimator.history_} - {None} | set(list_failed(estimator)))
+    learner, settings = results["estimator"][best], describe_settings(results["params"][best])
+    return f"Best of {n_tried:,} candidates: {learner}, {settings}."
 
 
 def _describe_time(estimator: FittedEstimator) -> str:

@@ -1,0 +1,34 @@
+"""
+Which learner, which settings?
+==============================
+
+Two learners, any settings, more rows than the time limit allows for: a search tries candidates on small subsets, the
+better ones on larger subsets, and gives the rest of the time to the one that should be ahead at the deadline.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import make_classification
+
+from fitwithin import TimeConstrainedSearch, viz
+
+X, y = make_classification(500_000, n_features=12, n_informative=8, n_clusters_per_class=8, random_state=0)
+search = TimeConstrainedSearch(["decision-tree", "logistic-regression"], time_limit=10, random_state=0).fit(X, y)
+
+estimate, low, high = search.score_estimate_
+results = search.cv_results_
+print(f"{len(results['params'])} candidates in {search.time_used_:.1f} s of {search.time_limit_:g} s")
+print(f"best: {results['estimator'][search.best_index_]}, {search.best_params_ or 'own settings'}")
+print(f"accuracy {estimate:.3f} [{low:.3f}, {high:.3f}], from {search.n_rows_taught_:,} of {search.n_rows_in_:,} rows")
+
+# %%
+# Each point is a fit; the larger it is, the more training rows it had. After a hollow point its candidate was dropped.
+# The green one is returned.
+
+viz.plot_race(search)
+
+# %%
+# Which numbers went together with a high score, among candidates on the same subset? The search stays near good
+# settings, so this says more about what was tried than about all that could be.
+
+viz.plot_settings(search)
+plt.show()

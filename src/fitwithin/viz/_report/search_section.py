@@ -1,0 +1,118 @@
+"""The section of a report about a search: the race, the best settings, and which settings mattered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fitwithin import viz
+from fitwithin.teachers._search.contender import describe_settings
+from fitwithin.viz._fitted_estimator import score_name
+from fitwithin.viz._fitted_search import FittedSearch, list_failed, list_scored_fits
+from fitwithin.viz._html import PageSection, escape_text, make_scrollable
+from fitwithin.viz._report.pictures import ReportPicture, render_picture
+from fitwithin.viz._setting_effects import SettingEffect, find_setting_effects
+
+# Rows of the table of settings.
+_MAX_SETTINGS = 10
+# Failed candidates whose reasons are listed.
+_MAX_FAILED = 5
+# Inches of a picture for its axes and its legend, and for each bar.
+_HEIGHT_WITHOUT_BARS, _HEIGHT_OF_BAR = 1.4, 0.42
+_MAX_BARS_HEIGHT = 6.0
+
+SEARCH_CSS = """
+.settings td:nth-child(2) { min-width: 14rem; }
+.settings :is(td, th):is(.number) { text-align: right; white-space: nowrap; }
+"""
+
+
+def search_section(search: FittedSearch) -> PageSection:
+    """Return the section about a search."""
+    effects = find_setting_effects(search)
+    pictures = [_race_picture(search)] + ([_settings_picture(effects)] if effects else [])
+    rendered = "".join(render_picture(search, picture) for picture in pictures)
+    introduction = (
+        "A candidate is a learner with its settings. Candidates were tried on small subsets of the training rows, the "
+        "better ones on larger subsets, all on the same validation rows."
+    )
+    body = f'<div class="pictures">{rendered}</div>{_settings_table(search)}{_failures_note(search)}'
+    return PageSection("Search", introduction, body)
+
+
+def _race_picture(search: FittedSearch) -> ReportPicture:
+    fits = list_scored_fits(search)
+    n_candidates = len({one.candidate for one in fits})
+    return ReportPicture(
+        viz.plot_race,
+        4.6,
+        "The race",
+        "Each point is a fit; the larger it is, the more training rows it had. A line joins the fits of one candidate. "
+        "After a hollow point the candidate was dropped. Green is the candidate that is returned.",
+        f"{score_name(search)} over time of {len(fits)} fits of {n_candidates} candidates",
+    )
+
+
+def _settings_picture(effects: Sequence[SettingEffect]) -> ReportPicture:
+    subsets = {effect.learner: f"{effect.learner} on {effect.n_rows:,} rows" for effect in effects}
+    strongest = effects[0]
+    return ReportPicture(
+        viz.plot_settings,
+        min(_HEIGHT_WITHOUT_BARS + _HEIGHT_OF_BAR * len(effects), _MAX_BARS_HEIGHT),
+        "Which settings mattered",
+        "Spearman's rank correlation of each number with the score, among the n candidates that were tried on one "
+        f"subset ({', '.join(subsets.values())}). At 1, higher values always had higher scores; at -1, lower ones. "
+        "Chance alone gives a grey bar in more than 5 % of cases. The search stays near good settings, so this "
+        "describes what was tried, not all that is possible.",
+        f"The strongest is {strongest.parameter} of {strongest.learner} with {strongest.correlation:.2f}",
+    )
+
+
+def _settings_table(search: FittedSearch) -> str:
+    """Return a table of the best settings, as HTML."""
+    results = search.cv_results_
+    order = np.argsort(results["rank_test_score"], kind="stable")
+    shown = [number for number in order if np.isfinite(results["mean_test_score"][number])][:_MAX_SETTINGS]
+    if not shown:
+        return ""
+    texts, numbers = ("learner", "settings"), (score_name(search), "training rows", "seconds", "candidate")
+    head = "".join(f'<th scope="col">{escape_text(name)}</th>' for name in texts)
+    head += "".join(f'<th scope="col" class="number">{escape_text(name)}</th>' for name in numbers)
+    body = "".join(_settings_row(search, number) for number in shown)
+    table = f'<table class="settings"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    count = "The best settings" if len(shown) < _MAX_SETTINGS else f"The best {_MAX_SETTINGS} settings"
+    note = (
+        "The first one is returned; then those tried on more rows come first. Scores are those of the last fit, on the "
+        "validation rows, and seconds are those of all fits of a candidate."
+    )
+    return f'<h3>{count}</h3>{make_scrollable(table, count)}<p class="note">{note}</p>'
+
+
+def _settings_row(search: FittedSearch, number: int) -> str:
+    results = search.cv_results_
+    texts = results["estimator"][number], describe_settings(results["params"][number])
+    numbers = (
+        f"{results['mean_test_score'][number]:.4f}",
+        f"{results['n_rows'][number]:,}",
+        f"{results['seconds'][number]:.2f}",
+        str(number),
+    )
+    cells = "".join(f"<td>{escape_text(text)}</td>" for text in texts)
+    cells += "".join(f'<td class="number">{escape_text(text)}</td>' for text in numbers)
+    return f"<tr>{cells}</tr>"
+
+
+def _failures_note(search: FittedSearch) -> str:
+    """Return the reasons of candidates that failed, as HTML."""
+    failed = list_failed(search)
+    if not failed:
+        return ""
+    results = search.cv_results_
+    lines = [
+        f"{results['estimator'][number]}, {describe_settings(results['params'][number])}: {results['ended'][number]}"
+        for number in failed[:_MAX_FAILED]
+    ]
+    reasons = "".join(f"<li>{escape_text(line)}</li>" for line in lines)
+    more = f"<li>and {len(failed) - _MAX_FAILED:,} more</li>" if len(failed) > _MAX_FAILED else ""
+    return f"<h3>Candidates that failed</h3><ul>{reasons}{more}</ul>"
