@@ -40,7 +40,7 @@ StopReason = Literal["time", "all rows", "no mistakes", "on_round", "interrupted
 Z_95 = 1.96
 """Standard errors from the middle of a 95 % interval to its ends."""
 
-CLEAR_ERRORS = 1.5
+CLEAR_ERRORS = 2.0
 """Standard errors of the difference by which settings must be ahead: they are the best of many, which are lucky too."""
 
 # Standard errors by which a model with more rows may score lower than the best one, and still replaces it. Of two

@@ -326,7 +326,7 @@ class Race:
         return [*others, *(one for one in own if self._is_cheap(one, n_rows))] if others else []
 
     def _is_cheap(self, contender: Contender, n_rows: int) -> bool:
-        """Whether a trial on so many rows leaves time for others; own settings may take more, as all are against them."""
+        """Whether a trial on so many rows leaves time for others; that of own settings may take more."""
         outlook, n_rows = contender.candidate.outlook, min(n_rows, self.state.n_usable)
         limit = (_MAX_OWN_TRIAL_TIME if contender.has_own_settings else _MAX_TRIAL_TIME) * self.state.time_limit
         return outlook.fit_seconds(n_rows) <= limit and outlook.may_begin(n_rows)
