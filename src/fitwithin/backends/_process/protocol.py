@@ -16,6 +16,7 @@ from warnings import WarningMessage
 
 import cloudpickle
 
+from fitwithin._core.cores import CoreShare
 from fitwithin.backends._process.shared_rows import RowLayout, RowSelection
 from fitwithin.backends._process.surroundings import Surroundings
 
@@ -54,12 +55,15 @@ class WorkerSetup:
         The parent's global settings.
     seed : int or None
         Seed of the global random state, set before the learner is unpickled.
+    core_share : CoreShare or None, default=None
+        The cores of one of several learners; None for a single one, which may use all.
     """
 
     pickled_learner: bytes
     layout: RowLayout
     surroundings: Surroundings
     seed: int | None
+    core_share: CoreShare | None = None
 
 
 @dataclass(frozen=True)
