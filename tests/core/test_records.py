@@ -33,6 +33,7 @@ FIELDS = [
     "seconds_setup",
     "predicted_setup",
     "predicted_estimate",
+    "candidate",
 ]
 
 

@@ -29,7 +29,7 @@ class WatchedRunner(InlineRunner):
         super().__init__(budget)
         self.backend = backend
 
-    def fit(self, rows, batch=None, within=None):
+    def fit(self, rows, batch=None, within=None, **others):
         self.backend.fits.append(len(rows))
         self._budget.clock.advance(1)
         peak = self._stop_above(BASE + self.backend.fit_bytes(len(rows)))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fitwithin._core.records import Estimate
 from fitwithin._session.fit_state import ModelRecord
-from fitwithin._session.selection import Candidate, ModelSelector, ValidationExam, is_worse
+from fitwithin._session.selection import KeptModel, ModelSelector, ValidationExam, is_worse
 from fitwithin.backends._scoring import accuracy_interval
 
 
@@ -83,7 +83,7 @@ class Model:
 def a_selector(best=None, returns="best", exam=None):
     selector = ModelSelector(returns)
     if best is not None:
-        selector.replace_best(Candidate(Model(), ModelRecord(1, 10, estimate=best), exam))
+        selector.replace_best(KeptModel(Model(), ModelRecord(1, 10, estimate=best), exam))
     return selector
 
 
@@ -192,7 +192,7 @@ def test_the_last_validation_exam_of_the_best_model_counts():
 
 def test_a_model_without_an_estimate_is_replaced_by_any_that_has_one():
     selector = a_selector()
-    selector.replace_best(Candidate(Model(), ModelRecord(1, 10)))
+    selector.replace_best(KeptModel(Model(), ModelRecord(1, 10)))
 
     assert selector.prefers(an_estimate(0.1))
     assert selector.prefers(an_estimate(0.1), validated=True)
@@ -214,7 +214,7 @@ def test_a_model_whose_score_is_not_finite_is_better_than_none_and_worse_than_an
     selector = a_selector()
     assert selector.prefers(UNDEFINED, validated=validated)
 
-    selector.replace_best(Candidate(Model(), ModelRecord(1, 10, estimate=UNDEFINED)))
+    selector.replace_best(KeptModel(Model(), ModelRecord(1, 10, estimate=UNDEFINED)))
 
     assert selector.prefers(an_estimate(0.1), validated=validated)
 
@@ -222,10 +222,10 @@ def test_a_model_whose_score_is_not_finite_is_better_than_none_and_worse_than_an
 def test_the_best_model_and_the_one_before_are_kept_until_the_selector_closes():
     selector, (first, second, third) = a_selector(), (Model(), Model(), Model())
 
-    selector.replace_best(Candidate(first, ModelRecord(1, 10)))
-    selector.replace_best(Candidate(second, ModelRecord(1, 20)))
+    selector.replace_best(KeptModel(first, ModelRecord(1, 10)))
+    selector.replace_best(KeptModel(second, ModelRecord(1, 20)))
     assert (first.discarded, second.discarded) == (0, 0)
-    selector.replace_best(Candidate(third, ModelRecord(1, 30)))
+    selector.replace_best(KeptModel(third, ModelRecord(1, 30)))
     assert (first.discarded, second.discarded, third.discarded) == (1, 0, 0)
     selector.close()
     assert (first.discarded, second.discarded, third.discarded) == (1, 1, 1)

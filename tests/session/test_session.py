@@ -423,7 +423,7 @@ class Mortal(Inline):
 
 
 class MortalSeat(InlineRunner):
-    def fit(self, rows, batch=None, within=None):
+    def fit(self, rows, batch=None, within=None, **others):
         if len(rows) > 20:
             raise LearnerDied("it was killed by SIGSEGV")
         return super().fit(rows, batch, within)

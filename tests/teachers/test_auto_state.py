@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._session.fit_state import ModelRecord
-from fitwithin._session.selection import Candidate, ModelSelector, ValidationExam
+from fitwithin._session.selection import KeptModel, ModelSelector, ValidationExam
 from fitwithin.teachers import Deck, Exam, Lesson
 from fitwithin.teachers._auto.state import _LEAST_SECONDS, BestLesson, TeachingState
 from fitwithin.testing import FakeClock
@@ -280,7 +280,7 @@ def test_it_agrees_with_the_session(value, other, wrong_first, is_paired, n_rows
     influences = (best.influence, new.influence) if is_paired else (None, None)
     selector, rows = ModelSelector("best"), np.arange(400)
     record = ModelRecord(1, 1000, None, None, best.score, None)
-    selector.replace_best(Candidate(None, record, ValidationExam(rows, influences[0])))
+    selector.replace_best(KeptModel(None, record, ValidationExam(rows, influences[0])))
 
     preferred = selector.prefers(new.score, validated=True, exam=ValidationExam(rows, influences[1]), n_rows=n_rows)
 

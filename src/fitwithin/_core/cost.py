@@ -255,6 +255,11 @@ class Outlook:
         self.memory = memory or MemoryModel()
         self._budget = budget
 
+    def for_other_learner(self, cost: CostModel | None = None, *, can_stop_early: bool = False) -> Outlook:
+        """Return an outlook for another learner, with the same deadline and memory limit."""
+        memory = MemoryModel(self.memory.limit)
+        return Outlook(self._budget, cost, can_stop_early=can_stop_early, killable=self.killable, memory=memory)
+
     @property
     def seconds_left(self) -> float:
         """Seconds until the deadline."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from fitwithin._core.candidate import Candidate
 
 Rows = npt.NDArray[np.integer[Any]]
 """Row numbers of a pool, in the narrowest sufficient type."""
@@ -132,6 +135,11 @@ class Lesson:
         is at least as good: it was trained on them, so less means that something is wrong with it.
     expected_score : float or None, default=None
         The score on the validation rows that the teacher expects of the model, for the history.
+    candidate : Candidate or None, default=None
+        The learner to fit, in a session with several; None for the session's only one. If it raises, dies, or takes too
+        much memory or time, that is raised at the teacher's request, and the teacher may go on with another.
+    at_most : float or None, default=None
+        Seconds after which the learner is killed, in its fit and in each of its exams, if the runner can do that.
 
     Examples
     --------
@@ -146,6 +154,8 @@ class Lesson:
     within: float | None = None
     refit: bool = False
     expected_score: float | None = None
+    candidate: Candidate | None = None
+    at_most: float | None = None
 
     @property
     def is_measurement(self) -> bool:
@@ -300,6 +310,8 @@ class Round:
         learner whose steps are unknown.
     predicted_estimate : float or None, default=None
         The expected `estimate`; None if the teacher does not plan by it.
+    candidate : int or None, default=None
+        In a search, the number of the settings that were fitted: their place in `cv_results_`.
     """
 
     number: int
@@ -324,6 +336,7 @@ class Round:
     seconds_setup: float | None = None
     predicted_setup: float | None = None
     predicted_estimate: float | None = None
+    candidate: int | None = None
 
     @property
     def is_flattered(self) -> bool:

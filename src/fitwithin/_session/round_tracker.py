@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.budget import Clock
+from fitwithin._core.candidate import Candidate
 from fitwithin._core.records import ClassCounts, Estimate, Exam, Lesson, Mask, Purpose, Round, Rows
 from fitwithin._core.target import Labels
 from fitwithin._session.selection import ValidationExam
@@ -87,6 +88,8 @@ class OpenRound:
         Whether the model was examined on rows that may choose between models, which holdout rows may not.
     is_wanted : bool
         Whether the model is to be saved, as the best one.
+    candidate : Candidate or None
+        The learner, in a session with several.
     """
 
     number: int
@@ -110,6 +113,7 @@ class OpenRound:
     validation_rows: int = 0
     is_comparable: bool = False
     is_wanted: bool = False
+    candidate: Candidate | None = None
     handover_seconds: float = 0.0
     fit_seconds: float = 0.0
     setup_seconds: float | None = None
@@ -183,6 +187,7 @@ class OpenRound:
             seconds_setup=self.setup_seconds,
             predicted_setup=self.plan.setup_seconds,
             predicted_estimate=self.plan.score,
+            candidate=None if self.candidate is None else self.candidate.number,
         )
 
 

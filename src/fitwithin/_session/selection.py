@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fitwithin._core.candidate import Candidate
 from fitwithin._core.records import Estimate, Influence, Returns, Rows, difference_error, is_worse
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.loaded_model import LoadedModel
@@ -36,7 +37,7 @@ class ValidationExam:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class KeptModel:
     """A saved model, and what is known about it.
 
     Parameters
@@ -47,11 +48,14 @@ class Candidate:
         Its rows and scores.
     exam : ValidationExam or None, default=None
         Its last validation exam in this session, if it had any.
+    candidate : Candidate or None, default=None
+        In a search, the learner and its settings.
     """
 
     model: SavedModel
     record: ModelRecord
     exam: ValidationExam | None = None
+    candidate: Candidate | None = None
 
 
 class ModelSelector:
@@ -61,23 +65,23 @@ class ModelSelector:
     ----------
     returns : {"best", "last"}
         Which model the teacher wants back.
-    stored : Candidate, optional
+    stored : KeptModel, optional
         The best model of an earlier fit. It stays unless a new one is at least as good: by its score, or without
         scores by its rows.
 
     Attributes
     ----------
-    best : Candidate or None
+    best : KeptModel or None
         The best model so far.
-    former : Candidate or None
+    former : KeptModel or None
         The best model before it, in case that the best one cannot be loaded.
     """
 
-    def __init__(self, returns: Returns, stored: Candidate | None = None) -> None:
+    def __init__(self, returns: Returns, stored: KeptModel | None = None) -> None:
         self._returns = returns
         self._stored = stored
         self.best = stored
-        self.former: Candidate | None = None
+        self.former: KeptModel | None = None
 
     @property
     def accepts_every_model(self) -> bool:
@@ -97,6 +101,7 @@ class ModelSelector:
         has_every_row: bool = False,
         n_rows: int | None = None,
         same_rows: bool = True,
+        candidate: Candidate | None = None,
     ) -> bool:
         """Whether a new model replaces the best one.
 
@@ -117,6 +122,9 @@ class ModelSelector:
             Rows that it was trained on; by default more than the best model.
         same_rows : bool, default=True
             Whether a stored model was examined on the same validation rows.
+        candidate : Candidate, optional
+            In a search, the learner and its settings. Its model replaces that of another candidate if its score is
+            higher, and one of a learner with its own settings if it is higher by more than the difference's error.
         """
         if self.accepts_every_model:
             return n_rows is None or self.accepts_unseen(n_rows)
@@ -137,9 +145,14 @@ class ModelSelector:
             return True
         if not validated:
             return estimate.low > best.low
+        error = _paired_error(exam, self.best.exam)
+        other = self.best.candidate
+        if other is not None and candidate is not None and candidate is not other:
+            must_be_clear = other.has_own_settings and not candidate.has_own_settings
+            return is_worse(best, estimate, error) if must_be_clear else estimate.value > best.value
         if n_rows is not None and n_rows <= self.best.record.n_rows:
             return estimate.value > best.value
-        return not is_worse(estimate, best, _paired_error(exam, self.best.exam))
+        return not is_worse(estimate, best, error)
 
     def _beats_stored(self, estimate: Estimate, n_rows: int, *, same_rows: bool) -> bool:
         """Whether a new model is at least as good as the stored one, if there is one."""
@@ -151,9 +164,9 @@ class ModelSelector:
         # On other rows the score of the smaller model may be luck.
         return not same_rows and n_rows > stored.n_rows and estimate.high >= stored.estimate.low
 
-    def replace_best(self, candidate: Candidate) -> None:
+    def replace_best(self, model: KeptModel) -> None:
         """Make a model the best one, keep the one before, and discard the one before that."""
-        discarded, self.former, self.best = self.former, self.best, candidate
+        discarded, self.former, self.best = self.former, self.best, model
         if discarded is not None:
             discarded.model.discard()
 
@@ -173,16 +186,16 @@ class ModelSelector:
 
     def close(self) -> None:
         """Discard the models; one was loaded, or none is wanted."""
-        for candidate in (self.former, self.best):
-            if candidate is not None:
-                candidate.model.discard()
+        for kept in (self.former, self.best):
+            if kept is not None:
+                kept.model.discard()
 
 
-def find_stored_model(past: FitState) -> Candidate | None:
+def find_stored_model(past: FitState) -> KeptModel | None:
     """Return the model of an earlier fit; None if it was not stored."""
     if past.model is None or past.model_record is None:
         return None
-    return Candidate(LoadedModel(past.model), past.model_record)
+    return KeptModel(LoadedModel(past.model), past.model_record)
 
 
 def is_lower(estimate: Estimate | None, other: Estimate | None) -> bool:

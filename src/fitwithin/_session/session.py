@@ -11,6 +11,7 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.log import LOGGER
+from fitwithin._core.memory_cost import MemoryModel
 from fitwithin._core.records import Answers, Estimate, Exam, Lesson, OnRound, Round, Rows, StopReason
 from fitwithin._core.target import Labels
 from fitwithin._session.checkpoint import Checkpoint
@@ -18,8 +19,8 @@ from fitwithin._session.continuation import Continuation
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.result import SessionResult, no_memory_error, no_model_error
 from fitwithin._session.round_tracker import OpenRound, RoundPlan, RoundTracker
-from fitwithin._session.selection import Candidate, ModelSelector, ValidationExam, find_stored_model
-from fitwithin.backends import Runner, ScoreReport
+from fitwithin._session.selection import KeptModel, ModelSelector, ValidationExam, find_stored_model
+from fitwithin.backends import FitReport, Runner, ScoreReport
 from fitwithin.teachers import Deck, Requests, Teacher
 from fitwithin.teachers._validation import teach_and_validate
 
@@ -194,7 +195,7 @@ class Session:
 
     def _carry_out(self, requests: Requests) -> StopReason:
         answers: Answers | None = None
-        refusal: OutOfMemory | None = None
+        refusal: OutOfMemory | LearnerRaised | LearnerDied | None = None
         while True:
             if self._has_no_time_to_choose():
                 return self._finish_last_round("time")
@@ -217,13 +218,21 @@ class Session:
                 if not self._may_begin(request, len(rows)):
                     return "time"
                 self._teach(rows, request)
-            except OutOfMemory as error:
-                if self._selector.best is None:
-                    raise
-                if self._tracker.current is not None:
-                    self.outlook.memory.observe_stop(self._tracker.current.rows)
-                self._abandon_round()
+            except (OutOfMemory, LearnerRaised, LearnerDied) as error:
+                self._note_failure(error, request)
                 refusal = error
+
+    def _note_failure(self, failure: OutOfMemory | LearnerRaised | LearnerDied, request: Lesson | Exam) -> None:
+        """Forget the round under way if the teacher can go on after it; otherwise raise the failure."""
+        current = self._tracker.current
+        candidate = request.candidate if isinstance(request, Lesson) else self._current().candidate
+        is_memory = isinstance(failure, OutOfMemory)
+        can_go_on = candidate is not None or (is_memory and self._selector.best is not None)
+        if not can_go_on:
+            raise failure
+        if current is not None and is_memory:
+            self._current_outlook.memory.observe_stop(current.rows)
+        self._abandon_round()
 
     def _abandon_round(self) -> None:
         """Forget the round under way, which cannot be finished; if its model is saved, note it."""
@@ -243,12 +252,23 @@ class Session:
         return not is_waiting_for_exam and self.budget.remaining() < _CHOICE_FACTOR * self._tracker.slowest_choice
 
     def _may_begin(self, lesson: Lesson, n_rows: int) -> bool:
-        return (self.outlook.may_finish if lesson.within is None else self.outlook.may_begin)(n_rows)
+        outlook = self._outlook_for(lesson)
+        return (outlook.may_finish if lesson.within is None else outlook.may_begin)(n_rows)
+
+    def _outlook_for(self, lesson: Lesson) -> Outlook:
+        return self.outlook if lesson.candidate is None else lesson.candidate.outlook
+
+    @property
+    def _current_outlook(self) -> Outlook:
+        """Predicts the learner of the round under way."""
+        candidate = self._current().candidate
+        return self.outlook if candidate is None else candidate.outlook
 
     def _teach(self, rows: Rows, lesson: Lesson) -> None:
-        self._check_memory(len(rows))
+        outlook = self._outlook_for(lesson)
+        _check_memory(outlook.memory, len(rows))
         self._announce("training on", len(rows))
-        prediction = self.outlook.cost.predict(len(rows))
+        prediction = outlook.cost.predict(len(rows))
         predicted = None if prediction is None else prediction.fit_seconds
         if predicted is not None:
             lesson = self._continuation.write_before_fit(lesson, predicted)
@@ -257,18 +277,25 @@ class Session:
             if lesson.is_measurement:
                 current = self._tracker.begin_measurement(rows)
             else:
-                plan = RoundPlan(predicted, self.outlook.cost.setup_seconds(len(rows)), lesson.expected_score)
+                plan = RoundPlan(predicted, outlook.cost.setup_seconds(len(rows)), lesson.expected_score)
                 current = self._tracker.begin(rows, plan, continues=lesson.batch is not None)
-        report = self.runner.fit(rows, lesson.batch, lesson.within)
+        current.candidate = lesson.candidate
+        report = self._fit(rows, lesson)
         current.add_fit(report)
-        self.outlook.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
+        outlook.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
         if not lesson.is_measurement or report.skipped_seconds:
             # A learner that takes a few steps and does not know how many are left says nothing about its cost.
-            self.outlook.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds, report.setup_seconds)
+            outlook.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds, report.setup_seconds)
         current.is_refit = lesson.refit
         if not lesson.refit and self._selector.accepts_unseen(current.n_rows_trained):
             # Save it before its exams, which may take long.
             self._save(current)
+
+    def _fit(self, rows: Rows, lesson: Lesson) -> FitReport:
+        if lesson.candidate is None:
+            return self.runner.fit(rows, lesson.batch, lesson.within)
+        learner = lesson.candidate.estimator
+        return self.runner.fit(rows, lesson.batch, lesson.within, learner=learner, at_most=lesson.at_most)
 
     def _compare_refit(self, current: OpenRound, estimate: Estimate) -> None:
         """Make the best model that was fitted again with more rows the best one; its scores stay those of the former.
@@ -282,18 +309,13 @@ class Session:
             current.validation_exam = best.exam
             self._save(current, best.record.estimate, best.record.fresh_estimate)
 
-    def _check_memory(self, n_rows: int) -> None:
-        """Raise `OutOfMemory` if a lesson of this size is expected to take more than the limit."""
-        memory = self.outlook.memory
-        if memory.limit is not None and not memory.fits(n_rows):
-            raise OutOfMemory(max(memory.predict(n_rows) or 0, memory.limit + 1), memory.limit)
-
     def _examine(self, rows: Rows, exam: Exam) -> Answers:
         self._announce("predicting", len(rows))
         report = self.runner.examine(rows, exam.margins)
-        self.outlook.memory.observe_exam(self._current().rows, report.peak_memory)
+        outlook = self._current_outlook
+        outlook.memory.observe_exam(self._current().rows, report.peak_memory)
         self._tracker.add_exam(rows, report, exam.purpose)
-        self.outlook.cost.observe_exam(
+        outlook.cost.observe_exam(
             len(rows), report.handover_seconds + report.exam_seconds, self._current().n_rows_trained
         )
         scored = self._score(len(rows)) if exam.purpose in ("score", "validation") else None
@@ -331,6 +353,7 @@ class Session:
             exam=exam,
             n_rows=current.n_rows_trained,
             same_rows=self._continuation.has_validation_rows(exam.rows),
+            candidate=current.candidate,
         ):
             # The deadline may come right after the model is saved, and its score on holdout rows is known.
             _, fresh_estimate = self._estimates(current) if current.fresh.any() else (None, None)
@@ -395,7 +418,7 @@ class Session:
         if self.budget.seconds - self.budget.elapsed() < model.load_seconds:
             model.discard()
             raise OutOfTime
-        self.outlook.cost.observe_write(current.n_rows_trained, self._continuation.reserve_seconds(model))
+        self._current_outlook.cost.observe_write(current.n_rows_trained, self._continuation.reserve_seconds(model))
         record = ModelRecord(
             number=current.number,
             n_rows=current.n_rows_trained,
@@ -406,16 +429,17 @@ class Session:
             fit_seconds=current.fit_seconds,
             was_cut_short=current.was_cut_short,
         )
-        self._selector.replace_best(Candidate(model, record, current.validation_exam))
+        self._selector.replace_best(KeptModel(model, record, current.validation_exam, current.candidate))
         current.saved, current.saved_at = model, self.budget.elapsed()
 
     def _close_round(self, current: OpenRound, estimate: Estimate | None, fresh_estimate: Estimate | None) -> bool:
         """Note the round, and tell everyone; True if the user says stop."""
         if current.saved is not None and not current.is_refit:
             self._selector.update_best(estimate, fresh_estimate, current.validation_exam)
+        outlook = self.outlook if current.candidate is None else current.candidate.outlook
         finished = self._tracker.close(current, estimate, self.budget.elapsed())
         load_seconds = 0.0 if current.saved is None else current.saved.load_seconds
-        self.outlook.cost.observe_round(finished, load_seconds)
+        outlook.cost.observe_round(finished, load_seconds)
         self._continuation.write()
         for listener in self.listeners:
             listener.on_round(finished)
@@ -485,3 +509,9 @@ class Session:
             )
             LOGGER.warning("%s", self._failure)
         raise LearnerFailed(f"The model cannot be loaded in this process: {error!r}.") from error
+
+
+def _check_memory(memory: MemoryModel, n_rows: int) -> None:
+    """Raise `OutOfMemory` if a lesson of this size is expected to take more than the limit."""
+    if memory.limit is not None and not memory.fits(n_rows):
+        raise OutOfMemory(max(memory.predict(n_rows) or 0, memory.limit + 1), memory.limit)

@@ -106,6 +106,8 @@ class FitSettings:
         learners, this is the limit of each.
     n_jobs : int
         Learners that run at the same time: the runner, and one less siblings.
+    other_learners : tuple of estimator
+        Other learners that `Runner.fit` will be given, so that their libraries can be imported ahead.
     """
 
     scoring: Scoring = field(default_factory=Scoring)
@@ -115,6 +117,7 @@ class FitSettings:
     early_stopping: EarlyStoppingFit | None = None
     memory_limit: int | None = None
     n_jobs: int = 1
+    other_learners: tuple[Any, ...] = ()
 
 
 class PendingDump(Protocol):
@@ -254,7 +257,15 @@ class Runner(Protocol):
         """
         ...
 
-    def fit(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
+    def fit(
+        self,
+        rows: Rows,
+        batch: int | None = None,
+        within: float | None = None,
+        *,
+        learner: Any = None,
+        at_most: float | None = None,
+    ) -> FitReport:
         """Train on rows of the pool.
 
         Parameters
@@ -266,6 +277,11 @@ class Runner(Protocol):
             default a fresh copy of the learner is trained by `fit`.
         within : float, optional
             Seconds after which to stop a learner that supports early stopping.
+        learner : estimator, optional
+            The learner to train, not fitted; by default the one of `prepare`.
+        at_most : float, optional
+            Seconds that this call, and each later one until the next `fit`, may take. A killable runner then stops the
+            learner and raises `LearnerDied`; others ignore it.
 
         Raises
         ------

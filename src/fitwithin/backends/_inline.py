@@ -19,7 +19,7 @@ from fitwithin._core.exceptions import LearnerRaised, OutOfTime
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import LabeledRows, Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
-from fitwithin.backends._early_stopping import make_stop_signal
+from fitwithin.backends._early_stopping import find_early_stopping, make_stop_signal
 from fitwithin.backends._memory_use import read_memory_use, reset_peak
 from fitwithin.backends._model_runner import ModelRunner, reissue_warnings, rows_per_piece
 
@@ -173,9 +173,18 @@ class InlineRunner:
         """Let every later call raise `OutOfTime`; a call under way does so once the learner returns."""
         self._budget.stop()
 
-    def fit(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
-        """Train a fresh copy of the learner, or continue with the newest model."""
+    def fit(
+        self,
+        rows: Rows,
+        batch: int | None = None,
+        within: float | None = None,
+        *,
+        learner: Any = None,
+        at_most: float | None = None,
+    ) -> FitReport:
+        """Train a fresh copy of the learner, or continue with the newest model; nothing can end it after `at_most`."""
         settings = self._prepared.settings
+        early_stopping = settings.early_stopping if learner is None else find_early_stopping(learner)
         start = self._budget.elapsed()
         stop_signal = make_stop_signal(within, self._budget.clock)
         if self._memory is not None:
@@ -183,10 +192,11 @@ class InlineRunner:
         training_rows = self._prepared.pool.read(rows)
         fit_start = self._budget.elapsed()
         if batch is None or self._newest is None:
-            self._newest = ModelRunner(clone(self._prepared.learner, safe=False), settings.scoring)
+            unfitted = self._prepared.learner if learner is None else learner
+            self._newest = ModelRunner(clone(unfitted, safe=False), settings.scoring)
         with self._at_work():
             if batch is None:
-                self._newest.fit(training_rows, settings.fit_params, stop_signal, settings.early_stopping)
+                self._newest.fit(training_rows, settings.fit_params, stop_signal, early_stopping)
             else:
                 if self._newest is self._saved:
                     self._newest = copy.deepcopy(self._saved)

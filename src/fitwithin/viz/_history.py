@@ -77,6 +77,7 @@ _COLUMNS: dict[str, HtmlColumn[Round]] = {
         ("low", "low", "lower end of the score's 95 % interval", _format_score),
         ("high", "high", "upper end of the score's 95 % interval", _format_score),
         ("predicted_estimate", "expected score", "score that was expected before the fit", _format_score),
+        ("candidate", "candidate", "number of the settings that were fitted", _format_count),
         ("best", "best", "whether the model became the best so far", _format_best),
         (
             "elapsed",
@@ -98,7 +99,7 @@ _COLUMNS: dict[str, HtmlColumn[Round]] = {
 
 
 # Columns that most teachers and learners leave empty.
-_OPTIONAL_COLUMNS = ("predicted_estimate", "seconds_setup", "predicted_setup")
+_OPTIONAL_COLUMNS = ("predicted_estimate", "candidate", "seconds_setup", "predicted_setup")
 
 
 def history_columns(rounds: Sequence[Round]) -> list[HtmlColumn[Round]]:

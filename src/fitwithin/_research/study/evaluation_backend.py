@@ -137,9 +137,17 @@ class _EvaluationRunner:
         """Stop the learner."""
         self._runner.stop()
 
-    def fit(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
+    def fit(
+        self,
+        rows: Rows,
+        batch: int | None = None,
+        within: float | None = None,
+        *,
+        learner: Any = None,
+        at_most: float | None = None,
+    ) -> FitReport:
         """Fit, then evaluate."""
-        report = self._runner.fit(rows, batch, within)
+        report = self._runner.fit(rows, batch, within, learner=learner, at_most=at_most)
         self._n_evaluated = self._backend.evaluate(self._runner, self._budget)
         return report
 

@@ -213,7 +213,7 @@ class ProcessRunner:
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Pickle the learner, have its modules imported, and open the shared files."""
-        pickled_learner = _pickle_learner(learner, settings)
+        pickled_learner = _pickle_learner((learner, settings))
         surroundings = Surroundings.current()
         with _naming_refusals():
             self._host.import_modules(find_modules(pickled_learner), settings.n_jobs)
@@ -242,10 +242,19 @@ class ProcessRunner:
                 if worker is not None:
                     worker.kill()
 
-    def fit(self, rows: Rows, batch: int | None = None, within: float | None = None) -> FitReport:
+    def fit(
+        self,
+        rows: Rows,
+        batch: int | None = None,
+        within: float | None = None,
+        *,
+        learner: Any = None,
+        at_most: float | None = None,
+    ) -> FitReport:
         """Train a fresh copy of the learner, or continue with the newest model."""
         start, start_seconds = self._budget.elapsed(), 0.0
         shared = self._prepared.rows
+        pickled_learner = None if learner is None else _pickle_learner(learner)
         with self._until_deadline("its process was still starting, which takes a few seconds for the first fit"):
             selection = shared.share_training_rows(rows) if batch is None else shared.share_exam_rows(rows)
             if batch is None and self._has_grown:
@@ -259,8 +268,8 @@ class ProcessRunner:
             # Without any time a fit is a measurement, and stays one.
             within -= self._budget.elapsed() - start
         if self._watch is not None:
-            self._watch.begin()
-        reply = self._request(FitRequest(selection, batch, within))
+            self._watch.begin(at_most)
+        reply = self._request(FitRequest(selection, batch, within, pickled_learner))
         self._warnings, skipped_seconds, setup_seconds, resting_bytes = reply.value
         self._resting_bytes.append(resting_bytes)
         handover_seconds = self._budget.elapsed() - start - reply.seconds
@@ -365,6 +374,8 @@ class ProcessRunner:
         """Ask the learner's process."""
         if self._learner is None:
             raise RuntimeError("fit() must be called before examine(), score() and save().")
+        if self._watch is not None:
+            self._watch.begin_request()
         try:
             return self._ask(self._learner, request, files, self._watch)
         except (LearnerDied, OutOfMemory):
@@ -501,10 +512,12 @@ def predict_load_seconds(seconds: float) -> float:
     return _LOAD_SECONDS + _LOAD_FACTOR * seconds
 
 
-def _pickle_learner(learner: Any, settings: FitSettings) -> bytes:
+def _pickle_learner(learner: Any) -> bytes:
+    """Pickle a learner, or one with its settings."""
     try:
-        body: bytes = cloudpickle.dumps((learner, settings), protocol=5)
+        body: bytes = cloudpickle.dumps(learner, protocol=5)
     except Exception as error:
+        learner = learner[0] if isinstance(learner, tuple) else learner
         raise TypeError(
             f"The learner {type(learner).__name__}, its scorer or an argument of its fit cannot be pickled, so it "
             f"cannot be sent to a process that is stopped at the deadline: {error}. "

@@ -1,10 +1,10 @@
-"""Watch the memory of a learner's process and of everything that it started."""
+"""Watch the memory of a learner's process and of everything that it started, and the seconds of its requests."""
 
 from __future__ import annotations
 
 import time
 
-from fitwithin._core.exceptions import OutOfMemory
+from fitwithin._core.exceptions import LearnerDied, OutOfMemory
 from fitwithin.backends._memory_use import find_descendants, read_exact_memory, read_memory_use, reset_peak
 
 _LOOK_SECONDS = 0.1
@@ -51,20 +51,30 @@ class MemoryWatch:
         self._next_exact = 0.0
         # Share of the memory that remains if each page counts once.
         self._counted_once = 1.0
+        self._seconds: float | None = None
+        self._request_start = 0.0
 
-    def begin(self) -> None:
-        """Begin anew: what follows has a peak of its own."""
+    def begin(self, seconds: float | None = None) -> None:
+        """Begin anew: what follows has a peak of its own, and takes at most `seconds` for each request."""
+        self._seconds = seconds
         reset_peak(self.pid)
         self.peak, self._file_backed, self._counted_once = None, 0, 1.0
         self.measure()
         self.before = self.peak
 
+    def begin_request(self) -> None:
+        """Begin to count the seconds of a request."""
+        self._request_start = time.monotonic()
+
     @property
     def look_seconds(self) -> float:
-        """Seconds until the next look: fewer as the memory comes closer to the limit."""
-        if self.limit is None:
-            return _LOOK_SECONDS
-        return min(max((self.limit - self._now) / _MAX_BYTES_PER_SECOND, _MIN_LOOK_SECONDS), _LOOK_SECONDS)
+        """Seconds until the next look: fewer as the memory, or the time of the request, comes closer to its limit."""
+        seconds = _LOOK_SECONDS
+        if self.limit is not None:
+            seconds = min(seconds, (self.limit - self._now) / _MAX_BYTES_PER_SECOND)
+        if self._seconds is not None:
+            seconds = min(seconds, self._request_start + self._seconds - time.monotonic())
+        return max(seconds, _MIN_LOOK_SECONDS)
 
     def look(self) -> None:
         """Measure once, and compare.
@@ -73,7 +83,11 @@ class MemoryWatch:
         ------
         OutOfMemory
             If the processes take more than the limit.
+        LearnerDied
+            If the request takes more than its seconds; the runner then kills the process.
         """
+        if self._seconds is not None and time.monotonic() - self._request_start > self._seconds:
+            raise LearnerDied(f"it was stopped after {self._seconds:.3g} s, its share of the time")
         self.measure()
         if self.limit is not None and self._now > self.limit:
             raise OutOfMemory(self._now, self.limit)

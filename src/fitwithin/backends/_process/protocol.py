@@ -68,7 +68,7 @@ class WorkerSetup:
 
 @dataclass(frozen=True)
 class FitRequest:
-    """Train a fresh copy of the learner, or continue by batches.
+    """Train a fresh copy of the learner, or another one that comes pickled, or continue by batches.
 
     Reply: a list of `PortableWarning`, the skipped seconds, and the bytes that the process held before.
     """
@@ -76,6 +76,7 @@ class FitRequest:
     selection: RowSelection
     batch: int | None = None
     within: float | None = None
+    pickled_learner: bytes | None = None
 
 
 @dataclass(frozen=True)

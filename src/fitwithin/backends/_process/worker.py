@@ -25,7 +25,7 @@ import numpy as np
 import psutil
 
 from fitwithin.backends._base import FitSettings
-from fitwithin.backends._early_stopping import make_stop_signal
+from fitwithin.backends._early_stopping import find_early_stopping, make_stop_signal
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process.core_binding import bind_to_cores, limit_threads
@@ -138,6 +138,10 @@ class Worker:
         self._setup.surroundings.apply(self._own_variables)
         _seed_global_state(self._setup.seed)
         learner, settings = self._unpickle_learner()
+        early_stopping = settings.early_stopping
+        if request.pickled_learner is not None:
+            learner = pickle.loads(request.pickled_learner)
+            early_stopping = find_early_stopping(learner)
         if self._setup.core_share is not None and len(sys.modules) != self._n_limited_modules:
             # Unpickling may have imported a library with threads of its own.
             limit_threads(self._setup.core_share)
@@ -147,7 +151,7 @@ class Worker:
         stop_signal = make_stop_signal(request.within)
         rows = self._rows.read(request.selection)
         if request.batch is None:
-            self._newest.fit(rows, settings.fit_params, stop_signal, settings.early_stopping)
+            self._newest.fit(rows, settings.fit_params, stop_signal, early_stopping)
         else:
             self._newest.partial_fit(rows, request.batch, settings.classes)
         caught = [PortableWarning.from_message(warning) for warning in self._newest.warnings]

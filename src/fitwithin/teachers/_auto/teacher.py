@@ -92,9 +92,7 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
             if not state.has_model:
                 yield from state.teach_and_validate(state.lesson, _FIRST_TIME)
             deck.notes[_NOTE_EMPHASIS] = yield from run_trial(state, search)
-        if not deck.notes[_NOTE_EMPHASIS]:
-            yield from state.measure_steps()
-        reason = yield from _teach_planned_lessons(state, search if deck.notes[_NOTE_EMPHASIS] else None)
+        reason = yield from teach_until_deadline(state, search if deck.notes[_NOTE_EMPHASIS] else None)
         yield from state.examine_unused_rows()
         yield from state.refit_with_every_row()
         return reason
@@ -109,6 +107,13 @@ def _choose_first_size(deck: Deck) -> FirstSize:
         return deck.size - (2 * count_validation_rows(deck.size) if deck.validation_rows is None else 0)
     least = min(_MIN_FIRST_ROWS / deck.size, _MAX_FIRST_FRACTION)
     return min(max(_FIRST_FRACTION, least), _MAX_FIRST_ROWS / deck.size)
+
+
+def teach_until_deadline(state: TeachingState, search: MistakeSearch | None) -> Subgenerator[StopReason]:
+    """Teach planned lessons after the first ones, with a search for mistakes if they may help."""
+    if search is None:
+        yield from state.measure_steps()
+    return (yield from _teach_planned_lessons(state, search))
 
 
 def _teach_planned_lessons(state: TeachingState, search: MistakeSearch | None) -> Subgenerator[StopReason]:

@@ -1,0 +1,1 @@
+"""Search of settings: parameter spaces, and suggestions in them."""

@@ -1,0 +1,140 @@
+"""Sessions with several learners: a failing candidate is out, and the others go on."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from fitwithin import TimeConstrainedClassifier
+from fitwithin._core.candidate import Candidate
+from fitwithin._core.cost import Outlook
+from fitwithin._core.exceptions import LearnerDied, LearnerRaised
+from fitwithin._core.records import Estimate, Lesson
+from fitwithin._session.fit_state import ModelRecord
+from fitwithin._session.selection import KeptModel, ModelSelector
+from fitwithin.teachers import Exam
+
+
+class Raising(GaussianNB):
+    def fit(self, X, y):
+        raise ValueError("no such setting")
+
+
+class Dying(GaussianNB):
+    def fit(self, X, y):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Sleeping(GaussianNB):
+    def fit(self, X, y):
+        time.sleep(60)
+
+
+class SleepingInPredict(GaussianNB):
+    def predict(self, X):
+        time.sleep(60)
+
+
+class TryAll:
+    """Teach each learner once, and note what came of it."""
+
+    returns = "best"
+    validates = True
+
+    def __init__(self, learners):
+        self.learners = learners
+        self.failures = {}
+        self.candidates = []
+
+    def teach(self, deck):
+        rows, validation = deck.deal(2000), deck.deal(1000)
+        for number, learner in enumerate(self.learners):
+            candidate = Candidate(number, learner, deck.outlook.for_other_learner())
+            self.candidates.append(candidate)
+            try:
+                yield Lesson(rows, within=10.0, candidate=candidate, at_most=0.5)
+                yield Exam(validation, purpose="validation")
+            except (LearnerRaised, LearnerDied) as failure:
+                self.failures[number] = str(failure)
+        return "all rows"
+
+
+def fit_all(learners, backend="process"):
+    rng = np.random.default_rng(0)
+    X = rng.random((6000, 5))
+    y = ((X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)).astype(int)
+    teacher = TryAll(learners)
+    clf = TimeConstrainedClassifier(GaussianNB(), time_limit=60, teacher=teacher, backend=backend, progress=False)
+    return clf.fit(X, y), teacher
+
+
+def test_the_best_of_several_learners_comes_back_with_its_number():
+    clf, _ = fit_all([GaussianNB(), DecisionTreeClassifier(max_depth=6), DecisionTreeClassifier(max_depth=1)])
+
+    assert isinstance(clf.best_estimator_, DecisionTreeClassifier)
+    assert clf.best_estimator_.max_depth == 6
+    assert [finished.candidate for finished in clf.history_] == [0, 1, 2]
+    assert [finished.best for finished in clf.history_] == [True, True, False]
+
+
+def test_each_candidate_has_a_cost_of_its_own():
+    _, teacher = fit_all([GaussianNB(), DecisionTreeClassifier()])
+
+    assert all(candidate.outlook.largest_known_rows == 2000 for candidate in teacher.candidates)
+    assert teacher.candidates[0].outlook.cost is not teacher.candidates[1].outlook.cost
+
+
+@pytest.mark.parametrize(
+    ("learner", "reason"),
+    [
+        (Raising(), "no such setting"),
+        (Dying(), "killed by SIGKILL"),
+        (Sleeping(), "it was stopped after 0.5 s, its share of the time"),
+        (SleepingInPredict(), "it was stopped after 0.5 s, its share of the time"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_candidate_that_fails_is_told_to_the_teacher_and_the_next_one_is_fitted(learner, reason):
+    clf, teacher = fit_all([learner, DecisionTreeClassifier(max_depth=6)])
+
+    assert reason in teacher.failures[0]
+    assert isinstance(clf.best_estimator_, DecisionTreeClassifier)
+    assert clf.stop_reason_ == "all rows"
+    assert [finished.candidate for finished in clf.history_] == [1]
+
+
+def test_candidates_run_in_this_process_too():
+    clf, teacher = fit_all([Raising(), DecisionTreeClassifier(max_depth=6)], backend="inline")
+
+    assert "no such setting" in teacher.failures[0]
+    assert isinstance(clf.best_estimator_, DecisionTreeClassifier)
+
+
+class Model:
+    def discard(self):
+        """There is nothing to discard."""
+
+
+def prefers(number, value, best_number, *, n_rows=10):
+    candidates = [Candidate(i, None, Outlook(), has_own_settings=i == 0) for i in range(3)]
+    selector = ModelSelector("best")
+    best = ModelRecord(1, 10, estimate=Estimate(0.80, 0.78, 0.82))
+    selector.replace_best(KeptModel(Model(), best, candidate=candidates[best_number]))
+    return selector.prefers(
+        Estimate(value, value - 0.02, value + 0.02), validated=True, n_rows=n_rows, candidate=candidates[number]
+    )
+
+
+def test_the_learners_own_settings_are_replaced_only_by_a_clearly_better_candidate():
+    assert not prefers(1, 0.81, 0)
+    assert prefers(1, 0.83, 0)
+
+
+def test_another_candidate_is_replaced_by_one_with_a_higher_score_whatever_its_rows():
+    assert prefers(2, 0.801, 1)
+    assert not prefers(2, 0.799, 1, n_rows=1000)
+    assert prefers(1, 0.799, 1, n_rows=1000)

@@ -1,0 +1,219 @@
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from fitwithin.teachers._search import suggest
+from fitwithin.teachers._search.frugal_suggester import FrugalSuggester
+from fitwithin.teachers._search.random_suggester import RandomSuggester, make_key
+from fitwithin.teachers._search.space import Choice, Distribution, FloatRange, IntRange, Space
+
+try:
+    import flaml  # noqa: F401
+except ImportError:
+    HAS_FLAML = False
+else:
+    HAS_FLAML = True
+
+NEEDS_FLAML = pytest.mark.skipif(not HAS_FLAML, reason="flaml is not installed")
+SUGGESTERS = pytest.mark.parametrize(
+    "suggester_type", [RandomSuggester, pytest.param(FrugalSuggester, marks=NEEDS_FLAML)]
+)
+
+
+class Weekday:
+    def rvs(self, random_state):
+        return random_state.choice(["Monday", "Tuesday", "Friday"])
+
+
+MIXED = Space(
+    {
+        "n_estimators": IntRange(4, 4096, log=True),
+        "max_depth": IntRange(1, 20),
+        "rate": FloatRange(0.01, 1.0, log=True),
+        "part": FloatRange(0.0, 1.0),
+        "max_bin": Choice((7, 15, 31, 63)),
+        "kernel": Choice(("a", "b", None, (1, 2), {"deep": [1]})),
+        "noise": Distribution(stats.norm(0, 1)),
+        "count": Distribution(stats.poisson(3)),
+        "day": Distribution(Weekday()),
+        "fixed": Choice(("only",)),
+    },
+    {"n_estimators": 4, "max_depth": 1},
+    "n_estimators",
+)
+
+
+def score(values):
+    """A peak at 300 trees with rate 0.2 and kernel "b"."""
+    distance = abs(math.log(values["n_estimators"] / 300)) + abs(math.log(values["rate"] / 0.2))
+    return -distance - (values["kernel"] != "b")
+
+
+def ask_and_tell(suggester, n_times, score=score):
+    asked = []
+    while len(asked) < n_times and (values := suggester.ask()) is not None:
+        asked.append(values)
+        suggester.tell(values, score(values), 0.1)
+    return asked
+
+
+@SUGGESTERS
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_settings_have_every_parameter_within_its_bounds(suggester_type, seed):
+    for values in ask_and_tell(suggester_type(MIXED, seed), 40):
+        assert set(values) == set(MIXED.parameters)
+        for name, parameter in MIXED.parameters.items():
+            if isinstance(parameter, Choice):
+                assert parameter.find(values[name]) is not None
+            elif not isinstance(parameter, Distribution):
+                assert parameter.contains(values[name])
+        assert values["day"] in {"Monday", "Tuesday", "Friday"}
+        assert type(values["count"]) is int
+
+
+@SUGGESTERS
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_no_settings_are_returned_twice(suggester_type, seed):
+    space = Space({"depth": IntRange(1, 5), "kernel": Choice(("a", "b", "c"))}, {"depth": 1})
+
+    asked = ask_and_tell(suggester_type(space, seed), 100, lambda values: values["depth"])
+
+    assert len(asked) == len({make_key(values) for values in asked})
+    assert len(asked) == 15, "a small space is tried to its end"
+
+
+@SUGGESTERS
+def test_an_exhausted_space_stays_exhausted(suggester_type):
+    suggester = suggester_type(Space({"depth": Choice((1, 2))}), 0)
+
+    assert len(ask_and_tell(suggester, 9, lambda values: 1.0)) == 2
+    assert suggester.ask() is None
+
+
+@SUGGESTERS
+def test_a_large_space_whose_draws_repeat_ends(suggester_type):
+    space = Space({"count": Distribution(stats.randint(0, 3))})
+
+    assert len(ask_and_tell(suggester_type(space, 0), 100, lambda values: 1.0)) == 3
+
+
+@SUGGESTERS
+def test_the_same_seed_gives_the_same_settings(suggester_type):
+    one, same, other = (ask_and_tell(suggester_type(MIXED, seed), 60) for seed in (3, 3, 4))
+
+    assert one == same
+    assert one != other
+
+
+@SUGGESTERS
+def test_the_first_settings_are_the_cheap_ones(suggester_type):
+    values = suggester_type(MIXED, 0).ask()
+
+    assert (values["n_estimators"], values["max_depth"]) == (4, 1)
+
+
+@SUGGESTERS
+def test_a_start_is_tried_first_and_as_it_is(suggester_type):
+    start = {"n_estimators": 9999, "rate": 0.3, "kernel": "not among them"}
+
+    values = suggester_type(MIXED, 0, start).ask()
+
+    assert {name: values[name] for name in start} == start
+    assert values["max_depth"] == 1
+
+
+@SUGGESTERS
+def test_a_start_with_an_unknown_parameter_is_refused(suggester_type):
+    with pytest.raises(ValueError, match="'depth', which is not searched"):
+        suggester_type(MIXED, 0, {"depth": 3})
+
+
+@SUGGESTERS
+def test_settings_can_be_asked_for_side_by_side(suggester_type):
+    suggester = suggester_type(MIXED, 0)
+    running = [suggester.ask() for _ in range(4)]
+    for _ in range(30):
+        values = running.pop(0)
+        suggester.tell(values, score(values), 0.1)
+        running.append(suggester.ask())
+
+    assert None not in running
+
+
+@SUGGESTERS
+@pytest.mark.parametrize("failure", [None, math.nan, -math.inf])
+def test_failed_fits_are_passed_over(suggester_type, failure):
+    suggester = suggester_type(MIXED, 0)
+
+    asked = ask_and_tell(suggester, 40, lambda values: failure if values["kernel"] == "a" else score(values))
+
+    assert len(asked) == 40
+
+
+@SUGGESTERS
+def test_if_every_fit_fails_settings_still_come(suggester_type):
+    assert len(ask_and_tell(suggester_type(MIXED, 0), 40, lambda values: None)) == 40
+
+
+@SUGGESTERS
+def test_settings_from_elsewhere_and_second_scores_change_nothing(suggester_type):
+    plain, told_more = suggester_type(MIXED, 0), suggester_type(MIXED, 0)
+
+    for _ in range(20):
+        values, same = plain.ask(), told_more.ask()
+        assert values == same
+        for suggester in (plain, told_more):
+            suggester.tell(values, score(values), 0.1)
+        told_more.tell(values, 99.0, 0.1)
+        told_more.tell({"n_estimators": 5}, 99.0, 0.1)
+
+
+@NEEDS_FLAML
+def test_frugal_search_stays_near_cheap_settings_until_it_gains():
+    costs = [values["n_estimators"] for values in ask_and_tell(FrugalSuggester(MIXED, 0), 8)]
+
+    assert max(costs[:3]) < 200
+
+
+@NEEDS_FLAML
+@pytest.mark.parametrize("seed", range(3))
+def test_frugal_search_comes_closer_to_the_best_than_random_search(seed):
+    space = Space({name: MIXED.parameters[name] for name in ("n_estimators", "rate", "kernel")}, {"n_estimators": 4})
+
+    frugal, random = (
+        max(map(score, ask_and_tell(suggester, 80)))
+        for suggester in (FrugalSuggester(space, seed), RandomSuggester(space, seed))
+    )
+
+    assert frugal > random
+
+
+@NEEDS_FLAML
+def test_frugal_search_goes_on_after_it_converged():
+    space = Space({"rate": FloatRange(0.0, 1.0)}, {"rate": 0.0})
+
+    asked = ask_and_tell(FrugalSuggester(space, 0), 300, lambda values: -abs(values["rate"] - 0.5))
+
+    assert len(asked) == 300
+
+
+@NEEDS_FLAML
+def test_flaml_is_used_if_it_is_installed():
+    assert isinstance(suggest.make_suggester(MIXED, 0), FrugalSuggester)
+
+
+def test_without_flaml_search_is_random(monkeypatch):
+    monkeypatch.setattr(suggest, "find_spec", lambda name: None)
+
+    assert isinstance(suggest.make_suggester(MIXED, 0), RandomSuggester)
+
+
+def test_a_space_of_one_setting_gives_it_once():
+    suggester = suggest.make_suggester(Space({"fixed": Choice(("only",)), "alpha": FloatRange(1.0, 1.0)}), 0)
+
+    assert [suggester.ask(), suggester.ask()] == [{"fixed": "only", "alpha": 1.0}, None]
