@@ -5,7 +5,7 @@ A teacher of one's own takes a dozen lines: a class with `returns` and a generat
 """
 
 from fitwithin._core.cost import Outlook
-from fitwithin._core.records import Answers, Estimate, Exam, Lesson, StopReason, difference_error, examine
+from fitwithin._core.records import Answers, Estimate, Exam, Lesson, StopReason, Wait, difference_error, examine
 from fitwithin.teachers._auto import Auto
 from fitwithin.teachers._base import Requests, Teacher
 from fitwithin.teachers._deck import Deck
@@ -37,6 +37,7 @@ __all__ = [
     "TCTActive",
     "TCTBase",
     "Teacher",
+    "Wait",
     "difference_error",
     "examine",
 ]

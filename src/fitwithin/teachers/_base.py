@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Protocol, TypeVar
 
-from fitwithin._core.records import Answers, Exam, Lesson, Returns, StopReason
+from fitwithin._core.records import Answers, Exam, Lesson, Returns, StopReason, Wait
 from fitwithin.teachers._deck import Deck
 
 T = TypeVar("T")
 
-Requests = Generator[Lesson | Exam, Answers | None, StopReason]
+Requests = Generator[Lesson | Exam | Wait, Answers | None, StopReason]
 """Generator that `Teacher.teach` returns: it yields requests, is sent answers, and returns a stop reason."""
 
-Subgenerator = Generator[Lesson | Exam, Answers | None, T]
+Subgenerator = Generator[Lesson | Exam | Wait, Answers | None, T]
 """Part of a teacher, for ``yield from``: it yields requests, is sent answers, and returns a result."""
 
 
