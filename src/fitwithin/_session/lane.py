@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -65,6 +67,28 @@ class SessionParts:
     on_round: OnRound | None
 
 
+class Turns(Protocol):
+    """How a lane takes turns with others."""
+
+    def released(self) -> AbstractContextManager[None]:
+        """Return a context for a call of the runner, in which other lanes go on."""
+        ...
+
+    def wait(self) -> None:
+        """Wait until another lane's learner has done something; see `Wait`."""
+        ...
+
+
+class _OnlyLane:
+    """The turns of a lane without others."""
+
+    def released(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def wait(self) -> None:
+        """Return at once."""
+
+
 class Lane:
     """One learner at work: carry out the requests of a teacher's generator, one after the other.
 
@@ -79,6 +103,8 @@ class Lane:
 
     Attributes
     ----------
+    turns : Turns
+        How it takes turns with the others. Everything but the calls of its runner happens in its turn.
     activity, status : str
         What the learner does, in words.
     """
@@ -91,15 +117,13 @@ class Lane:
         self._parts = parts
         self._selector = parts.selector
         self._continuation = parts.continuation
+        self.turns: Turns = _OnlyLane()
         self.activity = "getting ready"
         self.status = "the learner had not started"
 
     def open_sibling(self) -> Lane:
         """Return a lane of the same session with a learner of its own."""
         return Lane(self._parts, self.runner.open_sibling(), self.tracker.open_lane())
-
-    def wait(self) -> None:
-        """Return at once: there is no other lane to wait for; `Lanes` sets another one."""
 
     def carry_out(self, requests: Requests) -> StopReason:
         """Carry out requests until there is no more, or the budget is spent; return why it ended."""
@@ -118,7 +142,7 @@ class Lane:
                 return self._finish_last_round("time")
             answers = refusal = None
             if isinstance(request, Wait):
-                self.wait()
+                self.turns.wait()
                 continue
             rows = self.tracker.check_request(request)
             try:
@@ -209,10 +233,11 @@ class Lane:
             self._save(current)
 
     def _fit(self, rows: Rows, lesson: Lesson) -> FitReport:
-        if lesson.candidate is None:
-            return self.runner.fit(rows, lesson.batch, lesson.within)
-        learner = lesson.candidate.estimator
-        return self.runner.fit(rows, lesson.batch, lesson.within, learner=learner, at_most=lesson.at_most)
+        with self.turns.released():
+            if lesson.candidate is None:
+                return self.runner.fit(rows, lesson.batch, lesson.within)
+            learner = lesson.candidate.estimator
+            return self.runner.fit(rows, lesson.batch, lesson.within, learner=learner, at_most=lesson.at_most)
 
     def _compare_refit(self, current: OpenRound, estimate: Estimate) -> None:
         """Make the best model that was fitted again with more rows the best one; its scores stay those of the former.
@@ -224,11 +249,13 @@ class Lane:
             return
         if best.record.estimate is None or estimate.value >= best.record.estimate.value:
             current.validation_exam = best.exam
-            self._save(current, best.record.estimate, best.record.fresh_estimate)
+            # If another lane finds a better model meanwhile, this one is not that model with more rows.
+            self._save(current, best.record.estimate, best.record.fresh_estimate, lambda: False)
 
     def _examine(self, rows: Rows, exam: Exam) -> Answers:
         self._announce("predicting", len(rows))
-        report = self.runner.examine(rows, exam.margins)
+        with self.turns.released():
+            report = self.runner.examine(rows, exam.margins)
         outlook = self._current_outlook
         outlook.memory.observe_exam(self._current().rows, report.peak_memory)
         self.tracker.add_exam(rows, report, exam.purpose)
@@ -250,7 +277,8 @@ class Lane:
         """Return the user's score over the rows of the last exam."""
         current = self._current()
         n_examined = len(current.fresh)
-        report = self.runner.score(np.arange(n_examined) >= n_examined - n_rows, paired=True)
+        with self.turns.released():
+            report = self.runner.score(np.arange(n_examined) >= n_examined - n_rows, paired=True)
         current.add_score(report)
         return report
 
@@ -264,17 +292,20 @@ class Lane:
         if current.saved is not None:
             # A model that is validated again stays the best one, with its last score.
             self._update_best(current)
-        elif self._selector.prefers(
+            return
+        is_preferred = partial(
+            self._selector.prefers,
             estimate,
             validated=True,
             exam=exam,
             n_rows=current.n_rows_trained,
             same_rows=self._continuation.has_validation_rows(exam.rows),
             candidate=current.candidate,
-        ):
+        )
+        if is_preferred():
             # The deadline may come right after the model is saved, and its score on holdout rows is known.
             _, fresh_estimate = self._estimates(current) if current.fresh.any() else (None, None)
-            self._save(current, estimate, fresh_estimate)
+            self._save(current, estimate, fresh_estimate, is_preferred)
 
     def _finish_round(self) -> bool:
         """Choose between the new model and the best one, and note the round; True if the user says stop."""
@@ -287,18 +318,20 @@ class Lane:
         estimate, fresh_estimate = self._estimates(current)
         if current.validation_estimate is not None:
             estimate = current.validation_estimate
-        elif (
-            current.saved is None
-            and not current.is_measurement
-            and self._selector.prefers(
-                # A first model has no other to be compared with.
-                estimate if current.is_comparable or self._selector.best is None else None,
-                has_every_row=current.has_every_row,
-                n_rows=current.n_rows_trained,
-            )
-        ):
-            self._save(current, estimate, fresh_estimate)
+        elif current.saved is None and not current.is_measurement:
+            is_preferred = partial(self._prefers_unvalidated, current, estimate)
+            if is_preferred():
+                self._save(current, estimate, fresh_estimate, is_preferred)
         return self._close_round(current, estimate, fresh_estimate)
+
+    def _prefers_unvalidated(self, current: OpenRound, estimate: Estimate | None) -> bool:
+        """Whether a model without an exam on validation rows replaces the best one."""
+        return self._selector.prefers(
+            # A first model has no other to be compared with.
+            estimate if current.is_comparable or self._selector.best is None else None,
+            has_every_row=current.has_every_row,
+            n_rows=current.n_rows_trained,
+        )
 
     def _finish_last_round(self, reason: StopReason) -> StopReason:
         """Note the last round, and return why the session ends; without an exam its model is lost."""
@@ -311,7 +344,8 @@ class Lane:
     def _estimates(self, current: OpenRound) -> tuple[Estimate | None, Estimate | None]:
         """Return the new model's score over all rows of its exams, and over the fresh ones."""
         if current.estimates is None and current.is_examined:
-            report = self.runner.score(current.fresh)
+            with self.turns.released():
+                report = self.runner.score(current.fresh)
             current.add_score(report)
             current.estimates = report.overall, report.selected
             self._update_best(current)
@@ -326,12 +360,25 @@ class Lane:
         self._selector.update_best(current.validation_estimate or overall, fresh_estimate, current.validation_exam)
 
     def _save(
-        self, current: OpenRound, estimate: Estimate | None = None, fresh_estimate: Estimate | None = None
+        self,
+        current: OpenRound,
+        estimate: Estimate | None = None,
+        fresh_estimate: Estimate | None = None,
+        is_preferred: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Make the new model the best one, if it can still be loaded in time."""
+        """Make the new model the best one, if it can still be loaded in time.
+
+        If another lane has found a better model while this one was saved, `is_preferred` decides again.
+        """
         current.is_wanted = True
         self._announce("saving the model of", current.n_rows_trained)
-        model = self.runner.save()
+        best = self._selector.best
+        with self.turns.released():
+            model = self.runner.save()
+        if self._has_other_best(best) and not is_preferred():
+            current.is_wanted = False
+            model.discard()
+            return
         if self.budget.seconds - self.budget.elapsed() < model.load_seconds:
             model.discard()
             raise OutOfTime
@@ -348,6 +395,11 @@ class Lane:
         )
         self._selector.replace_best(KeptModel(model, record, current.validation_exam, current.candidate))
         current.saved, current.saved_at = model, self.budget.elapsed()
+
+    def _has_other_best(self, former: KeptModel | None) -> bool:
+        """Whether another model than the former one is the best."""
+        best = self._selector.best
+        return best is not None and (former is None or best.model is not former.model)
 
     def _close_round(self, current: OpenRound, estimate: Estimate | None, fresh_estimate: Estimate | None) -> bool:
         """Note the round, and tell everyone; True if the user says stop."""

@@ -17,12 +17,13 @@ from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.continuation import Continuation
 from fitwithin._session.fit_state import FitState
 from fitwithin._session.lane import Lane, Listener, SessionParts
+from fitwithin._session.lanes import Lanes
 from fitwithin._session.result import SessionResult, no_memory_error, no_model_error
 from fitwithin._session.round_tracker import RoundTracker
 from fitwithin._session.selection import ModelSelector, find_stored_model
 from fitwithin.backends import Runner
 from fitwithin.teachers import Deck, Teacher
-from fitwithin.teachers._validation import teach_and_validate
+from fitwithin.teachers._validation import list_lanes
 
 
 class Session:
@@ -50,6 +51,8 @@ class Session:
         An earlier fit on the same rows, to go on from.
     checkpoint : Checkpoint, optional
         Where to store the session while it runs.
+    n_jobs : int, default=1
+        Learners that the runner can have at work at the same time; a teacher may need fewer.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Session:
         on_round: OnRound | None = None,
         past: FitState | None = None,
         checkpoint: Checkpoint | None = None,
+        n_jobs: int = 1,
     ) -> None:
         self.teacher = teacher
         self.deck = deck
@@ -75,7 +79,9 @@ class Session:
         self._continuation = Continuation(past, checkpoint, budget, self._selector, self.state)
         self._continuation.restore(self._tracker, outlook, deck, teacher)
         parts = SessionParts(budget, outlook, self._selector, self._continuation, listeners, on_round)
+        # The lane that decides how the session ends; of several, the first one unless another one fails.
         self._lane = Lane(parts, runner, self._tracker)
+        self._n_jobs = n_jobs
         self._failure: str | None = None
 
     def run(self) -> SessionResult:
@@ -134,7 +140,7 @@ class Session:
                 self._lane.fit_again(self._continuation.lost)
                 if self._continuation.reason_to_end is not None:
                     return self._continuation.reason_to_end
-            return self._lane.carry_out(teach_and_validate(self.teacher, self.deck))
+            return self._run_lanes()
         except OutOfTime as error:
             self._lane.status = str(error) or self._lane.status
             reason = "time"
@@ -153,6 +159,19 @@ class Session:
             reason = "learner failed"
         self._lane.abandon_round()
         return reason
+
+    def _run_lanes(self) -> StopReason:
+        """Carry out the teacher's requests, in one lane or side by side."""
+        requests = list_lanes(self.teacher, self.deck, self._n_jobs)
+        if len(requests) == 1:
+            return self._lane.carry_out(requests[0])
+        lanes = Lanes(self._lane, requests)
+        try:
+            return lanes.run()
+        finally:
+            if lanes.deciding is not self._lane:
+                self._lane.abandon_round()
+            self._lane = lanes.deciding
 
     def _describe_or_raise(self, failure: LearnerRaised | LearnerDied) -> str:
         """Return a warning about a learner that failed; without a model in hand, raise its error."""
