@@ -11,6 +11,7 @@ from fitwithin._core.exceptions import (
 )
 from fitwithin._core.records import Round
 from fitwithin._regressor import TimeConstrainedRegressor
+from fitwithin._search import TimeConstrainedSearch
 
 __all__ = [
     "CheckpointWarning",
@@ -22,6 +23,7 @@ __all__ = [
     "Round",
     "TimeConstrainedClassifier",
     "TimeConstrainedRegressor",
+    "TimeConstrainedSearch",
 ]
 
 __version__ = "0.1.0"

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from sklearn.base import ClassifierMixin, is_regressor
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.metaestimators import available_if
 
-from fitwithin._core.target import Array, Labels, expand_to_classes
+from fitwithin._class_scores import ClassScoresMixin
+from fitwithin._core.target import Labels
 from fitwithin._estimator import TimeConstrainedEstimator
 
 
-def _learner_has(method: str) -> Callable[[TimeConstrainedClassifier], bool]:
-    def has(self: TimeConstrainedClassifier) -> bool:
-        getattr(self.best_estimator_ if hasattr(self, "best_estimator_") else self._learner_or_default(), method)
-        return True
-
-    return has
-
-
-class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # type: ignore[misc]  # no types in scikit-learn
+class TimeConstrainedClassifier(ClassScoresMixin, ClassifierMixin, TimeConstrainedEstimator):  # type: ignore[misc]  # no types in scikit-learn
     """Fit the best classifier that a learner can build from the data by a deadline.
 
     Parameters
@@ -120,48 +110,7 @@ class TimeConstrainedClassifier(ClassifierMixin, TimeConstrainedEstimator):  # t
             raise TypeError(f"estimator must be a classifier; got the regressor {learner!r}.")
 
     def _check_target(self, y: Any) -> Labels:
-        labels = Labels.encode(y)
-        self.classes_ = labels.classes
-        self.class_count_ = labels.counts
-        return labels
-
-    @available_if(_learner_has("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn ships no types
-    def predict_proba(self, X: Any) -> Array:
-        """Predict probabilities, with one column for each of `classes_`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
-            Rows to classify.
-        """
-        return self._expand_classes(self._call_best("predict_proba", X), absent=0.0)
-
-    @available_if(_learner_has("predict_log_proba"))  # type: ignore[untyped-decorator]  # scikit-learn ships no types
-    def predict_log_proba(self, X: Any) -> Array:
-        """Predict the logarithms of the probabilities.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
-            Rows to classify.
-        """
-        return self._expand_classes(self._call_best("predict_log_proba", X), absent=-np.inf)
-
-    @available_if(_learner_has("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn ships no types
-    def decision_function(self, X: Any) -> Array:
-        """Return the learner's decision function.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
-            Rows to classify.
-        """
-        return self._call_best("decision_function", X)
-
-    def _expand_classes(self, answer: Array, absent: float) -> Array:
-        """Add a column for each of `classes_` that the best model was not trained on."""
-        known = getattr(self.best_estimator_, "classes_", self.classes_)
-        return expand_to_classes(answer, known, self.classes_, absent)
+        return self._encode_labels(y)
 
     def __sklearn_tags__(self) -> Tags:
         """Return the learner's own tags, as far as they apply."""

@@ -72,8 +72,6 @@ from fitwithin.viz._report import ReportMixin
 _BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": Inline}
 # Least rows of the rarest class in a first subset, for metrics other than accuracy, which are often undefined on fewer.
 _MIN_CLASS_ROWS = 20
-# Share of a first fit's steps that grows with its rows: boosters and forests take as long for 250 rows as for 500.
-_FIRST_GROWING_SHARE_OF_STEPS = 0.3
 # Largest seed that every random generator takes.
 _MAX_SEED = 2**31 - 1
 _UNWATCHED_MEMORY = (
@@ -86,7 +84,7 @@ ShowProgress = Literal["auto"] | bool
 
 
 @dataclass(frozen=True, eq=False)
-class _FitInputs:
+class FitInputs:
     """The checked input of `fit`.
 
     Parameters
@@ -207,7 +205,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         backend: Backend = _resolve("backend", self.backend, _BACKENDS, "open")
         budget = Budget(parse_time_limit(self.time_limit), clock=backend.clock)
         memory_limit = None if self.memory_limit is None else parse_memory_limit(self.memory_limit)
-        teacher: Teacher = _resolve("teacher", self.teacher, TEACHERS, "teach")
+        teacher = self._make_teacher()
         arguments = ValidationArguments(self.validation, groups, X_val, y_val)
         scoring = make_scoring(self.scoring, regression=self._regression, weighted=sample_weight is not None)
         with (
@@ -216,7 +214,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             show_progress(self.progress, budget) as display,
         ):
             fit_params = self._route(sample_weight, groups, params)
-            inputs = self._check_inputs(X, y, teacher, scoring, fit_params, memory_limit, arguments)
+            inputs = self._prepare_teacher(
+                teacher, self._check_inputs(X, y, teacher, scoring, fit_params, memory_limit, arguments)
+            )
             if memory_limit is not None and not runner.killable:
                 warnings.warn(_UNWATCHED_MEMORY, RuntimeWarning, stacklevel=2)
             past = self._find_past(inputs, checkpoint, budget)
@@ -251,7 +251,15 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             warnings.warn(message, CheckpointWarning, stacklevel=2)
         return self
 
-    def _find_past(self, inputs: _FitInputs, checkpoint: Checkpoint | None, budget: Budget) -> FitState | None:
+    def _make_teacher(self) -> Teacher:
+        teacher: Teacher = _resolve("teacher", self.teacher, TEACHERS, "teach")
+        return teacher
+
+    def _prepare_teacher(self, teacher: Teacher, inputs: FitInputs) -> FitInputs:
+        """Tell the teacher what is known once the input is checked."""
+        return inputs
+
+    def _find_past(self, inputs: FitInputs, checkpoint: Checkpoint | None, budget: Budget) -> FitState | None:
         """Return the fit to go on from, in memory or in the checkpoint, and count its seconds."""
         fingerprint = inputs.fingerprint
         stored = None
@@ -265,13 +273,13 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         budget.seconds += kept[1].seconds
         return kept[1]
 
-    def _keep_state(self, state: FitState, result: SessionResult, inputs: _FitInputs) -> None:
+    def _keep_state(self, state: FitState, result: SessionResult, inputs: FitInputs) -> None:
         """Keep what the next call with `warm_start` goes on from; it takes five bytes a row."""
         self.__dict__.pop("_kept_state", None)
         if self.warm_start:
             self._kept_state = inputs.fingerprint, replace(state, model=result.model)
 
-    def _describe_fit(self, inputs: _FitInputs, budget: Budget) -> dict[str, Any]:
+    def _describe_fit(self, inputs: FitInputs, budget: Budget) -> dict[str, Any]:
         """Return what a reader of the checkpoint needs in place of the data."""
         X, labels = inputs.training_table, inputs.labels
         return {
@@ -295,7 +303,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         params: Mapping[str, Any],
         memory_limit: int | None,
         arguments: ValidationArguments,
-    ) -> _FitInputs:
+    ) -> FitInputs:
         learner = self._check_learner()
         validate_teacher(teacher, learner, regression=self._regression)
         features = self._check_features(X, y)
@@ -322,7 +330,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         can_go_on = self.checkpoint is not None or self.warm_start
         # A fit that goes on must hold out the same rows, whatever its random state.
         held_out = chosen.hold_out(training, np.random.default_rng(0) if can_go_on else rng)
-        return _FitInputs(
+        return FitInputs(
             learner,
             pool,
             FitSettings(
@@ -549,13 +557,12 @@ def _resolve(parameter: str, value: Any, known: Mapping[str, Callable[[], Any]],
 
 def _make_outlook(budget: Budget, settings: FitSettings, *, killable: bool) -> Outlook:
     can_stop_early = settings.early_stopping is not None
-    # The steps of a learner take time in proportion to its rows, and most of it on few rows does not grow with them.
-    cost = CostModel(1.0, _FIRST_GROWING_SHARE_OF_STEPS) if can_stop_early else CostModel()
+    cost = CostModel.for_learner(can_stop_early=can_stop_early)
     memory = MemoryModel(settings.memory_limit)
     return Outlook(budget, cost, can_stop_early=can_stop_early, killable=killable, memory=memory)
 
 
-def _make_deck(inputs: _FitInputs, outlook: Outlook) -> Deck:
+def _make_deck(inputs: FitInputs, outlook: Outlook) -> Deck:
     codes = None if inputs.labels is None else inputs.labels.codes
     min_class_rows = 1 if inputs.settings.scoring.is_accuracy else _MIN_CLASS_ROWS
     deck = Deck(len(inputs.pool), inputs.rng, codes, min_class_rows, outlook)

@@ -25,6 +25,10 @@ _MIN_CHANCE = 0.02
 _MIN_CHANCE_UNKILLABLE = 0.995
 
 
+# Share of a first fit's steps that grows with its rows: boosters and forests take as long for 250 rows as for 500.
+_FIRST_GROWING_SHARE_OF_STEPS = 0.3
+
+
 @dataclass(frozen=True)
 class Prediction:
     """What a round is expected to take.
@@ -79,6 +83,12 @@ class CostModel:
         self._exam_seconds_per_row = SecondsByRows(1.0, first_growing_share=0.0, least_growing_share=0.0)
         self._first_number = 1
         self._write_seconds: dict[int, float] = {}
+
+    @classmethod
+    def for_learner(cls, *, can_stop_early: bool) -> CostModel:
+        """Return a cost model for a learner, which has steps if it can stop early."""
+        # Steps take time in proportion to the rows, and most of it on few rows does not grow with them.
+        return cls(1.0, _FIRST_GROWING_SHARE_OF_STEPS) if can_stop_early else cls()
 
     def observe_fit(self, rows: int, seconds: float, setup_seconds: float | None = None) -> None:
         """Learn from a fit: the seconds it took, or would have taken to its end, and those of its set-up."""
@@ -255,9 +265,9 @@ class Outlook:
         self.memory = memory or MemoryModel()
         self._budget = budget
 
-    def for_other_learner(self, cost: CostModel | None = None, *, can_stop_early: bool = False) -> Outlook:
+    def for_other_learner(self, *, can_stop_early: bool = False) -> Outlook:
         """Return an outlook for another learner, with the same deadline and memory limit."""
-        memory = MemoryModel(self.memory.limit)
+        memory, cost = MemoryModel(self.memory.limit), CostModel.for_learner(can_stop_early=can_stop_early)
         return Outlook(self._budget, cost, can_stop_early=can_stop_early, killable=self.killable, memory=memory)
 
     @property

@@ -37,6 +37,10 @@ class SessionResult:
         Seconds of the fits that left no model, because the deadline, the memory limit, an error or the user ended them.
     failure : str or None
         How the learner failed in a later round, for a warning.
+    validation_estimate : Estimate or None
+        Its score on the rows that chose it.
+    candidate : int or None
+        In a search, the number of its candidate.
     """
 
     model: Any
@@ -47,6 +51,8 @@ class SessionResult:
     class_counts: ClassCounts | None
     seconds_lost: float = 0.0
     failure: str | None = None
+    validation_estimate: Estimate | None = None
+    candidate: int | None = None
 
 
 def no_model_error(budget: Budget, n_rounds: int, status: str) -> NoModelInTime:

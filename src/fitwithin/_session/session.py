@@ -198,6 +198,7 @@ class Session:
                 raise
             reason, model = "interrupted", self._load_best()
         best, history = self._selector.best.record, self._tracker.history
+        candidate = self._selector.best.candidate
         if self._failure is not None:
             reason = "learner failed"
         return SessionResult(
@@ -209,6 +210,8 @@ class Session:
             best.class_counts,
             seconds_lost=self._tracker.lost_seconds,
             failure=self._failure,
+            validation_estimate=best.estimate,
+            candidate=None if candidate is None else candidate.number,
         )
 
     def _load_best(self) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import (
     Answers,
@@ -188,6 +189,28 @@ class TeachingState:
     def max_rows(self) -> int:
         """Rows of the largest lesson that the rows left and the memory allow."""
         return self.outlook.largest_lesson_rows(self.n_usable)
+
+    @property
+    def n_validation_rows(self) -> int:
+        """Rows that may be validation rows."""
+        return len(self._validation_pool)
+
+    def list_validation_rows(self, count: int) -> Rows:
+        """Return the first validation rows."""
+        return self._validation_pool[:count]
+
+    def list_holdout_rows(self, count: int) -> Rows:
+        """Return the first holdout rows."""
+        return self._holdout_pool[:count]
+
+    def switch_learner(self, outlook: Outlook, curve: LearningCurve, best: BestLesson | None) -> None:
+        """Go on with another learner, from the same rows; there is no model of it to examine."""
+        self.deck.outlook = self.outlook = outlook
+        self.curve, self.best, self.retries = curve, best, 0
+        self.score = None if best is None else best.score
+        self.was_cut_short = best is not None and best.was_cut_short
+        self.has_model = False
+        self._can_measure = outlook.can_stop_early
 
     @property
     def has_best_model(self) -> bool:

@@ -81,7 +81,7 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
             yield from state.repeat_if_cut_short()
         else:
             deck.notes.clear()
-            state = TeachingState(deck, _choose_first_size(deck))
+            state = TeachingState(deck, choose_first_size(deck))
             yield from state.teach_and_validate(state.lesson, _FIRST_TIME)
             yield from state.enlarge_validation_set()
         deck.notes[_NOTE_VALIDATED] = True
@@ -98,7 +98,7 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         return reason
 
 
-def _choose_first_size(deck: Deck) -> FirstSize:
+def choose_first_size(deck: Deck) -> FirstSize:
     """Return the rows of the first lesson, as a number or as a fraction of the pool."""
     if deck.size < _MIN_SPLIT_ROWS:
         return deck.size

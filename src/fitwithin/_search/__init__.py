@@ -1,0 +1,5 @@
+"""The estimator that searches over learners and settings."""
+
+from fitwithin._search.estimator import TimeConstrainedSearch
+
+__all__ = ["TimeConstrainedSearch"]

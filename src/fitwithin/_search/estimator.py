@@ -1,0 +1,240 @@
+"""TimeConstrainedSearch: learners and settings raced inside one deadline."""
+
+from __future__ import annotations
+
+import copy
+import os
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import get_scorer
+from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from fitwithin._class_scores import ClassScoresMixin
+from fitwithin._core.budget import TimeLimit
+from fitwithin._core.memory_limit import MemoryLimit
+from fitwithin._core.records import OnRound
+from fitwithin._core.target import Target, Values
+from fitwithin._estimator import FitInputs, ShowProgress, TimeConstrainedEstimator, fill_random_states
+from fitwithin._search.learners import SearchLearner, is_regression, list_learners, list_starts
+from fitwithin._search.results import make_cv_results
+from fitwithin._session.held_out_rows import Validation
+from fitwithin._session.result import SessionResult
+from fitwithin.backends import Backend
+from fitwithin.backends._early_stopping import find_early_stopping
+from fitwithin.backends._scoring import Scorer
+from fitwithin.teachers import Teacher
+from fitwithin.teachers._search.entrant import Entrant
+from fitwithin.teachers._search.teacher import Search
+
+
+class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
+    """Search over learners and settings for the best model within a time limit.
+
+    Settings are tried on small subsets of the training rows first, and the better ones on larger subsets, all on the
+    same validation rows. The one that should be ahead at the deadline gets the rest of the time, at least 40 % of it.
+    The learner's own settings take part, and lose only to settings that are clearly better.
+
+    Parameters
+    ----------
+    estimator : estimator, str, list or None, default=None
+        A classifier or regressor of the scikit-learn kind, the name of one, or a list of these and of pairs
+        ``(estimator, param_distributions)``. None stands for histogram gradient boosting. Names alone are
+        classifiers unless `task` says otherwise.
+    param_distributions : dict or None, default=None
+        Settings to try, as in scikit-learn's ``RandomizedSearchCV``: lists of values, and distributions with a
+        method ``rvs``, by parameter names such as ``step__parameter`` in a pipeline. None stands for a ready space,
+        if the learner is one that is known; of any other only its own settings are tried.
+    initial_params : dict, list of dict or None, default=None
+        Settings to try first, such as the ``best_params_`` of last night.
+    task : {"classification", "regression"} or None, default=None
+        What the learners are for, where names alone do not tell.
+    time_limit : int, float, timedelta or str, default=60
+        Seconds, a ``timedelta``, or text such as ``"90s"``, ``"15m"``, ``"1h30m"``, for the whole of `fit`.
+    scoring : str, callable or None, default=None
+        A scikit-learn scorer or its name. None stands for accuracy, or R2.
+    backend : {"process", "inline"} or Backend, default="process"
+        Where the learners run. "process" can stop them at the deadline.
+    progress : "auto" or bool, default="auto"
+        Whether to show a live display; "auto" shows it on a terminal or in a notebook.
+    on_round : callable or None, default=None
+        Called with each finished `Round`; returning True stops early and keeps the best model.
+    memory_limit : int, float, str or None, default=None
+        Bytes, or text such as ``"8GB"`` or ``"50%"``. Settings that take more are out.
+    checkpoint : str, path-like or None, default=None
+        A file for the best model so far, written while the search runs. After a kill the same call goes on with it.
+    validation : {"random", "last"}, default="random"
+        Which rows of X choose the model and give the estimate: random ones, or the last ones in their order.
+    random_state : int, RandomState or None, default=None
+        Seed of every choice of rows and settings, and of each `random_state` that a learner leaves at None.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The fitted learner with the best settings, free of this package's code.
+    best_params_ : dict
+        Its settings, as far as they are not the learner's own.
+    best_score_ : float or None
+        Its score on the validation rows, which is a little too high, because it was chosen by it.
+    score_estimate_ : tuple of float or None
+        Its score on rows that had no part in training or choosing, with the ends of a 95 % interval.
+    best_index_ : int
+        Its place in `cv_results_`.
+    cv_results_ : dict of arrays
+        One entry for each setting: ``estimator``, ``params``, ``mean_test_score`` (its last score), ``n_rows`` (the
+        rows behind it), ``seconds``, ``ended`` (why it ended) and ``rank_test_score``; 1 is the model that is returned.
+    history_ : list of Round
+        Every fit, with the number of its settings as ``candidate``.
+    stop_reason_, time_used_, n_rows_taught_, n_rows_in_, classes_
+        As of `TimeConstrainedClassifier`.
+
+    Examples
+    --------
+    >>> from fitwithin import TimeConstrainedSearch
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = make_classification(3_000, random_state=0)
+    >>> space = {"max_depth": [2, 4, 8], "min_samples_leaf": [1, 20]}
+    >>> search = TimeConstrainedSearch(DecisionTreeClassifier(), space, time_limit=10, random_state=0).fit(X, y)
+    >>> search.cv_results_["rank_test_score"][search.best_index_]
+    np.int32(1)
+    """
+
+    # The search is its own way of choosing rows, and does not go on from an earlier call.
+    teacher: ClassVar[str] = "search"  # type: ignore[misc]  # a parameter of the siblings
+    warm_start: ClassVar[bool] = False  # type: ignore[misc]  # a parameter of the siblings
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        param_distributions: Any = None,
+        *,
+        initial_params: Any = None,
+        task: str | None = None,
+        time_limit: TimeLimit = 60,
+        scoring: str | Scorer | None = None,
+        backend: str | Backend = "process",
+        progress: ShowProgress = "auto",
+        on_round: OnRound | None = None,
+        memory_limit: MemoryLimit | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        validation: Validation = "random",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.param_distributions = param_distributions
+        self.initial_params = initial_params
+        self.task = task
+        self.time_limit = time_limit
+        self.scoring = scoring
+        self.backend = backend
+        self.progress = progress
+        self.on_round = on_round
+        self.memory_limit = memory_limit
+        self.checkpoint = checkpoint
+        self.validation = validation
+        self.random_state = random_state
+
+    @property
+    def _regression(self) -> bool:  # type: ignore[override]  # a class attribute of the siblings
+        return is_regression(self.estimator, self.task)
+
+    def _list_learners(self) -> list[SearchLearner]:
+        return list_learners(self.estimator, self.param_distributions, self.task)
+
+    def _make_teacher(self) -> Teacher:
+        # Errors in the settings should come before any time is used.
+        list_starts(self.initial_params, self._list_learners())
+        return Search([], _can_stop_early)
+
+    def _prepare_teacher(self, teacher: Teacher, inputs: FitInputs) -> FitInputs:
+        """Give the search its learners, now that the number of rows is known."""
+        assert isinstance(teacher, Search)
+        seeded = self.random_state is not None
+        random = check_random_state(inputs.settings.seed if seeded else None)
+        learners = self._list_learners()
+        starts = list_starts(self.initial_params, learners)
+        teacher.entrants = [
+            _make_entrant(number, learner, starts[number], self.n_rows_in_, random, seeded=seeded)
+            for number, learner in enumerate(learners)
+        ]
+        self._teacher = teacher
+        others = tuple(entrant.estimator for entrant in teacher.entrants[1:])
+        return replace(inputs, settings=replace(inputs.settings, other_learners=others))
+
+    def _set_fitted(self, result: SessionResult) -> None:
+        super()._set_fitted(result)
+        search: Search = self.__dict__.pop("_teacher")
+        names = [learner.name for learner in self._list_learners()]
+        self.cv_results_ = make_cv_results(search.contenders, names, result.candidate)
+        self.best_index_ = 0 if result.candidate is None else result.candidate
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self.best_score_ = None if result.validation_estimate is None else result.validation_estimate.value
+
+    def _check_target(self, y: Any) -> Target:
+        return Values.read(y) if self._regression else self._encode_labels(y)
+
+    def _make_learner(self) -> Any:
+        """Return the first learner."""
+        return self._list_learners()[0].estimator
+
+    def _default_learner(self) -> Any:
+        return list_learners(None, None, "regression" if self._regression else None)[0].estimator
+
+    def _check_kind(self, learner: Any) -> None:
+        """Do nothing: the learners' kind says what the search is for."""
+
+    def _learner_or_default(self) -> Any:
+        try:
+            return self._make_learner()
+        except (ImportError, TypeError, ValueError):
+            return self._default_learner()
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the best model's score on these rows, by `scoring`; accuracy or R2 by default.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
+            Rows to predict.
+        y : array-like of shape (n_rows,)
+            Their labels or values.
+        """
+        check_is_fitted(self)
+        scoring = self.scoring or ("r2" if self._regression else "accuracy")
+        scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+        return float(scorer(self, X, y))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return the first learner's tags, as far as they apply."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.estimator_type = "regressor" if self._regression else "classifier"
+        learner = self._learner_or_default()
+        if hasattr(learner, "__sklearn_tags__"):
+            own = get_tags(learner)
+            tags.classifier_tags = copy.deepcopy(own.classifier_tags)
+            tags.regressor_tags = copy.deepcopy(own.regressor_tags)
+        return tags
+
+
+def _make_entrant(
+    number: int,
+    learner: SearchLearner,
+    starts: list[dict[str, Any]],
+    n_rows: int,
+    random: np.random.RandomState,
+    *,
+    seeded: bool,
+) -> Entrant:
+    estimator = clone(learner.estimator, safe=False)
+    if seeded:
+        fill_random_states(estimator, random)
+    return Entrant(number, estimator, learner.make_space(n_rows), starts, int(random.randint(2**31 - 1)))
+
+
+def _can_stop_early(estimator: Any) -> bool:
+    return find_early_stopping(estimator) is not None

@@ -1,0 +1,113 @@
+"""A learner in a search: its space, and who suggests settings of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sklearn.base import clone
+
+from fitwithin._core.candidate import Candidate
+from fitwithin._core.cost import Outlook
+from fitwithin.teachers._search.contender import Contender
+from fitwithin.teachers._search.space import Settings, Space
+from fitwithin.teachers._search.suggest import Suggester, make_suggester
+
+CanStopEarly = Callable[[Any], bool]
+"""Whether a learner can be told to stop early."""
+
+# Failures in a row, from the first setting on, after which a learner is out.
+_MAX_FAILURES = 4
+
+
+class Entrant:
+    """A learner of a search, and its settings so far.
+
+    Parameters
+    ----------
+    number : int
+        Its place among the learners.
+    estimator : estimator
+        The learner with its own settings, not fitted.
+    space : Space or None
+        Settings that may be tried; None for its own ones alone.
+    starts : list of dict
+        Settings to try first.
+    seed : int
+        Seed of the suggestions.
+
+    Attributes
+    ----------
+    seconds : float
+        Seconds of its trials on the current subset.
+    contenders : list of Contender
+        Its settings so far; the first one is the learner's own.
+    """
+
+    def __init__(self, number: int, estimator: Any, space: Space | None, starts: list[Settings], seed: int) -> None:
+        self.number = number
+        self.estimator = estimator
+        self.space = space
+        self.seconds = 0.0
+        self.contenders: list[Contender] = []
+        self.is_out = False
+        self._starts = list(starts)
+        self._seed = seed
+        self._suggester: Suggester | None = None
+        self.renew_suggester()
+
+    def renew_suggester(self, start: Mapping[str, Any] | None = None) -> None:
+        """Begin to suggest anew, near these settings; by default from the cheapest ones."""
+        if self.space is not None:
+            self._seed += 1
+            self._suggester = make_suggester(self.space, self._seed, start)
+
+    def suggest(self) -> Settings | None:
+        """Return settings to try next; None if there are no more."""
+        if self._starts:
+            return self._starts.pop(0)
+        return None if self._suggester is None else self._suggester.ask()
+
+    def make_contender(
+        self, number: int, settings: Settings, outlook: Outlook, can_stop_early: CanStopEarly
+    ) -> Contender:
+        """Return a contender with these settings; one that the learner refuses is out at once."""
+        estimator, failure = clone(self.estimator, safe=False), None
+        try:
+            if settings:
+                estimator.set_params(**settings)
+        except Exception as error:  # a learner's own checks may raise anything
+            failure = f"{type(error).__name__}: {error}"
+        own = outlook.for_other_learner(can_stop_early=can_stop_early(estimator))
+        candidate = Candidate(number, estimator, own, has_own_settings=not settings)
+        contender = Contender(candidate, self.number, settings, failure=failure)
+        self.contenders.append(contender)
+        return contender
+
+    def find_contender(self, settings: Settings) -> Contender | None:
+        """Return the contender that has these settings already."""
+        return next((contender for contender in self.contenders if contender.settings == settings), None)
+
+    def tell(self, contender: Contender, seconds: float) -> None:
+        """Note what came of the last trial of a contender."""
+        self.seconds += seconds
+        contender.seconds += seconds
+        failed = contender.failure is not None
+        if self._suggester is not None and contender.settings:
+            last = contender.last
+            self._suggester.tell(contender.settings, None if failed or last is None else last.score.value, seconds)
+        so_far = self.contenders[:_MAX_FAILURES]
+        all_failed = all(one.failure is not None for one in so_far)
+        self.is_out = all_failed and (len(so_far) == _MAX_FAILURES or self.space is None)
+
+    def own_values(self) -> Settings:
+        """Return the learner's own values of the parameters in the space, as far as they are numbers."""
+        if self.space is None:
+            return {}
+        values = self.estimator.get_params()
+        return {name: values[name] for name in self.space.parameters if _is_number(values.get(name))}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

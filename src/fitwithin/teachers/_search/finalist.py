@@ -1,0 +1,75 @@
+"""The finalist: the contender that is expected to be ahead at the deadline, on the rows that it can afford there."""
+
+from __future__ import annotations
+
+import math
+
+from fitwithin._core.records import difference_error
+from fitwithin.teachers._auto.learning_curve import LearningCurve
+from fitwithin.teachers._search.contender import CLEAR_ERRORS, Contender, Trial
+from fitwithin.teachers._search.race import Race
+
+_MIN_CHANCE = 0.9  # to end in time, of the fit that a contender is judged by
+_SIZE_RATIO = 1.1  # between two sizes that are considered
+
+
+def choose_finalist(race: Race) -> Contender | None:
+    """Return the contender with the best score expected at the deadline; None if all have failed.
+
+    A learner's own settings lose their place only to one that is expected to be ahead by more than the error of the
+    difference on the same validation rows.
+    """
+    known = [one for one in race.contenders if one.failure is None and one.trials]
+    most = max((one.n_rows for one in known), default=0)
+    on_most = [one for one in known if one.n_rows == most]
+    best = max(on_most, key=lambda one: expect_score(race, one, [most]), default=None)
+    for own in known:
+        if best is not None and own.has_own_settings and own is not best and not _is_ahead(race, best, own):
+            best = own
+    return best
+
+
+def _is_ahead(race: Race, one: Contender, other: Contender) -> bool:
+    """Whether a contender is expected to be ahead of another; of one with its own settings, clearly so."""
+    sizes = sorted({trial.n_rows for trial in one.trials} & {trial.n_rows for trial in other.trials})[-2:]
+    if not sizes:
+        return one.n_rows > other.n_rows
+    # Curves through different sizes can hardly be compared.
+    difference = expect_score(race, one, sizes) - expect_score(race, other, sizes)
+    if one.has_own_settings:
+        return difference >= 0
+    first, second = one.find_trial(sizes[-1]), other.find_trial(sizes[-1])
+    return first is None or second is None or difference > CLEAR_ERRORS * _find_error(first, second)
+
+
+def expect_score(race: Race, contender: Contender, sizes: list[int]) -> float:
+    """Return the score that a contender is expected to have at the deadline, from its trials on these sizes."""
+    curve, last = LearningCurve(), contender.find_trial(sizes[-1])
+    for size in sizes:
+        trial = contender.find_trial(size)
+        if trial is not None:
+            curve.observe(size, trial.score.value, trial.score.standard_error)
+    n_rows = find_affordable_rows(race, contender)
+    if last is None or not len(curve):
+        return -math.inf
+    return last.score.value if n_rows <= last.n_rows else curve.predict(n_rows).mean
+
+
+def find_affordable_rows(race: Race, contender: Contender) -> int:
+    """Return the most rows on which a fit should end in the time left; 0 if there are none."""
+    state, outlook = race.state, contender.candidate.outlook
+    n_rows = outlook.largest_lesson_rows(state.n_usable)
+    while n_rows > 1:
+        if outlook.chance_to_end(n_rows, race.seconds_left - state.reserved_seconds(n_rows)) >= _MIN_CHANCE:
+            return n_rows
+        n_rows = min(n_rows - 1, int(n_rows / _SIZE_RATIO))
+    return 0
+
+
+def _find_error(one: Trial, other: Trial) -> float:
+    """Return the standard error of the difference between two scores."""
+    if one.influence is not None and other.influence is not None:
+        error = difference_error(one.influence, other.influence)
+        if error is not None:
+            return error
+    return math.hypot(one.score.standard_error, other.score.standard_error)

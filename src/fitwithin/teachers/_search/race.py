@@ -1,0 +1,304 @@
+"""The race: settings tried on growing subsets, each against the others on the same validation rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
+from fitwithin._core.records import Exam, Lesson, Rows, examine
+from fitwithin.teachers._auto.state import TeachingState
+from fitwithin.teachers._base import Subgenerator
+from fitwithin.teachers._search.contender import Contender, Trial
+from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
+
+Failure = LearnerRaised | LearnerDied | OutOfMemory
+"""What may come of a trial instead of a model."""
+
+# Times are fractions of the time limit, unless they say otherwise.
+
+# The subsets
+_MAX_FIRST_ROWS = 10_000  # on these a fit of a cheap setting takes 0.1 s, and good settings are told from bad ones
+_MIN_FIRST_ROWS = 1_000  # fewer say little about settings
+_FIRST_TRIAL_TIME = 0.06  # for a fit with the learner's own settings on the first subset
+_ROW_FACTOR = 4  # between the rows of a subset and those of the next
+_MAX_TRIAL_TIME = 0.05  # for a fit of the leader on the next subset; with more there would be too few trials
+_MAX_PROMOTED = 3  # contenders that are tried on the next subset too, besides those with a learner's own settings
+_PATIENCE = 20  # trials without a new leader, after which the next subset is due
+
+# The exams
+_EXAM_TIME = 0.004  # for one exam
+_MIN_EXAM_ROWS = 1_000
+_MAX_EXAM_ROWS = 5_000
+
+# The limits of one trial
+_SHARE = 0.12  # for a fit; then the learner is killed
+_MIN_SHARE_SECONDS = 0.3  # for the same, where the limit is short
+_FIRST_SHARE = 0.25  # of the time left, for the first fit of a learner
+_OVERRUN_FACTOR = 3.0  # times the predicted seconds; then the learner is killed
+_STOP_FACTOR = 0.5  # of a fit's limit; then a learner that can stop early is told to stop
+
+# The end of the race
+_MIN_FINAL_TIME = 0.4  # for the winner
+_MAX_FINAL_TIME = 0.6  # for the winner, if it needs so much for every row
+_FINAL_SAFETY_FACTOR = 1.25  # on the seconds that it needs
+_NEIGHBOUR_FACTOR = 1.5  # on the seconds of the leader's fit, for a fit with other settings near its own
+
+
+class Race:
+    """Contenders, the subset that they are tried on, and who leads.
+
+    Parameters
+    ----------
+    state : TeachingState
+        The rows: training rows to grow from, validation and holdout rows.
+    entrants : sequence of Entrant
+        The learners.
+    can_stop_early : callable
+        Whether a learner can be told to stop early.
+
+    Attributes
+    ----------
+    contenders : list of Contender
+        All settings so far, by their numbers.
+    """
+
+    def __init__(self, state: TeachingState, entrants: Sequence[Entrant], can_stop_early: CanStopEarly) -> None:
+        self.state = state
+        self.entrants = entrants
+        self.contenders: list[Contender] = []
+        self._can_stop_early = can_stop_early
+        self._outlook = state.outlook
+        self._exam_rows = state.validation_set
+        self._queue: list[Contender] = []
+        self._n_since_lead = 0
+        self._level_start = self._outlook.seconds_left
+
+    @property
+    def rows(self) -> Rows:
+        """The subset that contenders are tried on at present."""
+        return self.state.lesson
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the deadline."""
+        return self._outlook.seconds_left
+
+    @property
+    def leader(self) -> Contender | None:
+        """The contender with the best score on the present subset."""
+        return _find_best(self.contenders, len(self.rows))
+
+    def begin(self) -> Subgenerator[None]:
+        """Try each learner with its own settings: on few rows to see what it costs, then on the first subset."""
+        for entrant in self.entrants:
+            contender = self._add_contender(entrant, {})
+            share = _FIRST_SHARE * self.seconds_left / len(self.entrants)
+            yield from self._try(contender, at_most=share)
+        n_examined, n_rows = len(self._exam_rows), self._choose_first_size()
+        self._choose_exam_rows()
+        has_grown = n_rows > len(self.rows)
+        if has_grown:
+            self._grow(n_rows)
+        if has_grown or len(self._exam_rows) > n_examined:
+            # These trials were too small to be compared.
+            for contender in self.contenders:
+                contender.trials.clear()
+            self._queue = [contender for contender in self.contenders if contender.failure is None]
+
+    def is_worthwhile(self) -> bool:
+        """Whether there is time for a race: enough trials with the learner's own settings."""
+        known = [contender for contender in self.contenders if contender.trials]
+        if not known or (all(entrant.space is None for entrant in self.entrants) and len(self.entrants) == 1):
+            return not known
+        cheapest = min(contender.candidate.outlook.fit_seconds(len(self.rows)) for contender in known)
+        return cheapest <= _FIRST_TRIAL_TIME * self.state.time_limit
+
+    def has_time(self) -> bool:
+        """Whether the race goes on: the leader must have the time that it needs at the end."""
+        if all(entrant.is_out for entrant in self.entrants):
+            return False
+        return self.seconds_left > self._final_seconds()
+
+    def try_next(self) -> Subgenerator[bool]:
+        """Try the next contender; return whether there was one."""
+        if not self._queue and self._is_level_over():
+            self._rise()
+        contender = self._queue.pop(0) if self._queue else self._find_new_contender()
+        if contender is None:
+            return self._rise()
+        yield from self._try(contender)
+        return True
+
+    def try_on_every_row(self, finalist: Contender) -> Subgenerator[None]:
+        """Try more settings near the finalist's on its rows, as long as there is time."""
+        self._queue, self._n_since_lead = [], 0
+        entrant = self.entrants[finalist.learner]
+        entrant.renew_suggester(finalist.settings or entrant.own_values())
+        while (leader := self.leader) is not None:
+            n_rows = len(self.rows)
+            limit = self.seconds_left - self.state.reserved_seconds(n_rows)
+            if _NEIGHBOUR_FACTOR * leader.candidate.outlook.fit_seconds(n_rows) > limit:
+                return
+            settings = entrant.suggest()
+            if settings is None:
+                return
+            if entrant.find_contender(settings) is None:
+                yield from self._try(self._add_contender(entrant, settings), at_most=limit)
+
+    def _find_new_contender(self) -> Contender | None:
+        """Return settings that were not tried yet, of the learner that had the least time so far."""
+        alive = [entrant for entrant in self.entrants if not entrant.is_out and not self._is_behind(entrant)]
+        for entrant in sorted(alive, key=lambda entrant: entrant.seconds):
+            settings = entrant.suggest()
+            if settings is None:
+                continue
+            known = entrant.find_contender(settings)
+            if known is None:
+                return self._add_contender(entrant, settings)
+            if known.failure is None and known.n_rows < len(self.rows):
+                return known
+        return None
+
+    def _is_behind(self, entrant: Entrant) -> bool:
+        """Whether a learner's best setting is clearly worse than the leader, and it had its share of the time."""
+        leader, best = self.leader, _find_best(entrant.contenders, len(self.rows))
+        if leader is None or best is None or leader.learner == entrant.number:
+            return False
+        had_share = entrant.seconds > sum(other.seconds for other in self.entrants) / (2 * len(self.entrants))
+        ours, theirs = best.find_trial(len(self.rows)), leader.find_trial(len(self.rows))
+        return had_share and ours is not None and theirs is not None and theirs.is_clearly_better(ours)
+
+    def _add_contender(self, entrant: Entrant, settings: dict[str, object]) -> Contender:
+        contender = entrant.make_contender(len(self.contenders), settings, self._outlook, self._can_stop_early)
+        self.contenders.append(contender)
+        return contender
+
+    def _try(self, contender: Contender, *, at_most: float | None = None) -> Subgenerator[None]:
+        """Fit a contender on the present subset, and compare it on the validation rows."""
+        entrant, outlook = self.entrants[contender.learner], contender.candidate.outlook
+        start, before = self.seconds_left, self.leader
+        if contender.failure is None and not outlook.may_begin(len(self.rows)):
+            contender.failure = "there is no time for it"
+        if contender.failure is None:
+            limit = self._limit_seconds(contender) if at_most is None else at_most
+            within = _STOP_FACTOR * limit
+            lesson = Lesson(self.rows, within=within, candidate=contender.candidate, at_most=limit)
+            try:
+                yield lesson
+                answers = yield Exam(self._exam_rows, purpose="validation")
+            except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
+                contender.failure = describe_failure(failure)
+            else:
+                if answers is not None and answers.score is not None:
+                    cut_short = outlook.fit_seconds(len(self.rows)) > within
+                    seconds = start - self.seconds_left
+                    contender.add_trial(Trial(len(self.rows), answers.score, answers.influence, seconds, cut_short))
+                if self.leader is contender:
+                    # The best model so far should have its estimate.
+                    yield from examine(self.state.list_holdout_rows(len(self._exam_rows)), purpose="holdout")
+        self._n_since_lead = 0 if self.leader is not before else self._n_since_lead + 1
+        entrant.tell(contender, start - self.seconds_left)
+
+    def _limit_seconds(self, contender: Contender) -> float:
+        """Return the seconds after which a fit is killed."""
+        share = max(_SHARE * self.state.time_limit, _MIN_SHARE_SECONDS)
+        predicted = contender.candidate.outlook.fit_seconds(len(self.rows))
+        return max(share, _OVERRUN_FACTOR * predicted) if predicted else share
+
+    def _choose_exam_rows(self) -> None:
+        """Choose the validation rows of the race: fewer than at its end, since trials only need a direction."""
+        outlooks = [contender.candidate.outlook for contender in self.contenders if contender.trials]
+        most = min(_MAX_EXAM_ROWS, self.state.n_validation_rows)
+        if outlooks:
+            share = _EXAM_TIME * self.state.time_limit / max(self.seconds_left, 1e-9)
+            affordable = max(outlook.affordable_exam_rows(share, most) for outlook in outlooks)
+            # The finalist has the same ones, so that all scores can be compared.
+            self._exam_rows = self.state.list_validation_rows(max(affordable, min(_MIN_EXAM_ROWS, most)))
+            self.state.validation_set = self._exam_rows
+
+    def _choose_first_size(self) -> int:
+        """Return the rows of the first subset: as many as leave time for many trials."""
+        limit = _FIRST_TRIAL_TIME * self.state.time_limit
+        known = [contender.candidate.outlook for contender in self.contenders if contender.trials]
+        n_rows = min(_MAX_FIRST_ROWS, self.state.n_usable)
+        while n_rows > _MIN_FIRST_ROWS and not any(outlook.fit_seconds(n_rows) <= limit for outlook in known):
+            n_rows = int(0.8 * n_rows)
+        return n_rows
+
+    def _grow(self, n_rows: int) -> None:
+        new = self.state.deck.deal(n_rows - len(self.rows))
+        self.state.lesson = np.concatenate([self.rows, new])
+
+    def _is_level_over(self) -> bool:
+        """Whether the present subset had its share of the time, or nothing better was found on it for long."""
+        had_share = self._level_start - self.seconds_left >= self._level_seconds()
+        return had_share or self._n_since_lead >= _PATIENCE * len(self.entrants)
+
+    def _level_seconds(self) -> float:
+        """Return the seconds for the present subset: an equal part of the race's for each subset that is left."""
+        n_levels, n_rows = 1, len(self.rows)
+        while n_rows < self.state.n_usable and self._can_afford(_ROW_FACTOR * n_rows):
+            n_levels, n_rows = n_levels + 1, _ROW_FACTOR * n_rows
+        return max(0.0, self._level_start - self._final_seconds()) / n_levels
+
+    def _can_afford(self, n_rows: int) -> bool:
+        """Whether a trial of the leader on so many rows is cheap enough."""
+        leader = self.leader
+        if leader is None:
+            return False
+        seconds = leader.candidate.outlook.fit_seconds(min(n_rows, self.state.n_usable))
+        return seconds <= _MAX_TRIAL_TIME * self.state.time_limit
+
+    def _rise(self) -> bool:
+        """Go on with the next subset and the best contenders; return whether there is one."""
+        n_rows = min(_ROW_FACTOR * len(self.rows), self.state.max_rows)
+        if n_rows <= len(self.rows) or not self._can_afford(n_rows):
+            self._n_since_lead = 0
+            return False
+        self._queue = self._find_promoted()
+        for entrant in self.entrants:
+            best = _find_best(entrant.contenders, len(self.rows))
+            if best is not None:
+                entrant.renew_suggester(best.settings or entrant.own_values())
+            entrant.seconds = 0.0
+        self._grow(n_rows)
+        self._level_start, self._n_since_lead = self.seconds_left, 0
+        return True
+
+    def _find_promoted(self) -> list[Contender]:
+        """Return the best contenders, and the learners' own settings unless they are clearly worse."""
+        n_rows, leader = len(self.rows), self.leader
+        here = [one for one in self.contenders if one.failure is None and one.find_trial(n_rows) is not None]
+        ranked = sorted(here, key=lambda one: one.score_at(n_rows), reverse=True)
+        promoted = ranked[:_MAX_PROMOTED]
+        first = None if leader is None else leader.find_trial(n_rows)
+        for own in ranked[_MAX_PROMOTED:]:
+            trial = own.find_trial(n_rows)
+            if own.has_own_settings and first is not None and trial is not None and not first.is_clearly_better(trial):
+                promoted.append(own)
+        return promoted
+
+    def _final_seconds(self) -> float:
+        """Return the seconds that the leader should have at the end."""
+        limit, leader = self.state.time_limit, self.leader
+        need = 0.0
+        if leader is not None:
+            n_rows = self.state.n_usable
+            need = _FINAL_SAFETY_FACTOR * leader.candidate.outlook.fit_seconds(n_rows)
+            need += self.state.reserved_seconds(n_rows)
+        return min(max(need, _MIN_FINAL_TIME * limit), _MAX_FINAL_TIME * limit)
+
+
+def _find_best(contenders: Sequence[Contender], n_rows: int) -> Contender | None:
+    """Return the contender with the best score on this number of rows; None if none was tried on so many."""
+    tried = [one for one in contenders if one.failure is None and one.find_trial(n_rows) is not None]
+    return max(tried, key=lambda one: one.score_at(n_rows), default=None)
+
+
+def describe_failure(failure: Failure) -> str:
+    """Return why a trial has no model."""
+    if isinstance(failure, LearnerRaised):
+        return str(failure)
+    return f"it took {failure}" if isinstance(failure, OutOfMemory) else str(failure)

@@ -1,0 +1,142 @@
+"""The search: a race of settings on growing subsets, then the rest of the time for the one that should win."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from fitwithin._core.candidate import Candidate
+from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory
+from fitwithin._core.records import Answers, Lesson, Returns, StopReason
+from fitwithin.teachers._auto.mistake_search import MistakeSearch
+from fitwithin.teachers._auto.state import BestLesson, TeachingState
+from fitwithin.teachers._auto.teacher import choose_first_size, teach_until_deadline
+from fitwithin.teachers._auto.trial import run_trial
+from fitwithin.teachers._base import Requests, Subgenerator
+from fitwithin.teachers._deck import Deck
+from fitwithin.teachers._search.contender import Contender, Trial
+from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
+from fitwithin.teachers._search.finalist import choose_finalist
+from fitwithin.teachers._search.race import Race, describe_failure
+
+_Result = TypeVar("_Result")
+
+_ALPHA = 0.2  # Auto's share of mistakes among new rows
+_OVERRUN_FACTOR = 3.0  # times the predicted seconds of a fit; then the learner is killed
+_MIN_LIMIT_SECONDS = 1.0  # for a fit; predictions of less are rough
+
+
+class Search:
+    """Teacher of a search over learners and settings.
+
+    Parameters
+    ----------
+    entrants : sequence of Entrant
+        The learners, with their spaces.
+    can_stop_early : callable
+        Whether a learner can be told to stop early.
+
+    Attributes
+    ----------
+    contenders : list of Contender
+        All settings that were tried.
+    """
+
+    returns: Returns = "best"
+    validates = True
+
+    def __init__(self, entrants: Sequence[Entrant], can_stop_early: CanStopEarly) -> None:
+        self.entrants = entrants
+        self.can_stop_early = can_stop_early
+        self.contenders: list[Contender] = []
+
+    def teach(self, deck: Deck) -> Requests:
+        """Yield the trials of the race, then the lessons of the finalist."""
+        race = Race(TeachingState(deck, choose_first_size(deck)), self.entrants, self.can_stop_early)
+        self.contenders = race.contenders
+        yield from race.begin()
+        if race.is_worthwhile():
+            while race.has_time() and (yield from race.try_next()):
+                pass
+        return (yield from _teach_finalists(race))
+
+
+def _teach_finalists(race: Race) -> Subgenerator[StopReason]:
+    """Give the rest of the time to the finalist; if it fails, to the next one."""
+    while (finalist := choose_finalist(race)) is not None:
+        try:
+            return (yield from _teach_finalist(race, finalist))
+        except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
+            finalist.failure = describe_failure(failure)
+    raise _tell_failures(race)
+
+
+def _teach_finalist(race: Race, finalist: Contender) -> Subgenerator[StopReason]:
+    state = race.state
+    _switch(state, finalist)
+    # Mistakes help the learner's own settings now and then; others were chosen without them.
+    lessons = _teach_like_auto(state) if finalist.has_own_settings else teach_until_deadline(state, None)
+    reason = yield from _teach_candidate(lessons, finalist.candidate)
+    _note_last_lesson(state, finalist)
+    if not state.deck.left:
+        yield from race.try_on_every_row(finalist)
+        finalist = race.leader or finalist
+        _switch(state, finalist)
+    yield from state.examine_unused_rows()
+    yield from _teach_candidate(state.refit_with_every_row(), finalist.candidate)
+    return reason
+
+
+def _teach_like_auto(state: TeachingState) -> Subgenerator[StopReason]:
+    """Teach as the default teacher does after its first lesson."""
+    search = MistakeSearch(_ALPHA)
+    yield from state.teach_and_validate(state.lesson)
+    helps = yield from run_trial(state, search)
+    return (yield from teach_until_deadline(state, search if helps else None))
+
+
+def _switch(state: TeachingState, contender: Contender) -> None:
+    last = contender.last
+    best = None if last is None else BestLesson(state.lesson, last.score, last.was_cut_short, last.influence)
+    state.switch_learner(contender.candidate.outlook, contender.curve, best)
+
+
+def _note_last_lesson(state: TeachingState, finalist: Contender) -> None:
+    """Add the best lesson of the finalist to its trials."""
+    best = state.best
+    if best is not None and len(best.rows) > finalist.n_rows:
+        seconds = finalist.candidate.outlook.fit_seconds(len(best.rows))
+        finalist.trials.append(Trial(len(best.rows), best.score, best.influence, seconds, best.was_cut_short))
+
+
+def _teach_candidate(requests: Subgenerator[_Result], candidate: Candidate) -> Subgenerator[_Result]:
+    """Carry out lessons with a candidate as the learner."""
+    try:
+        request = next(requests)
+        while True:
+            if isinstance(request, Lesson):
+                request = replace(request, candidate=candidate, at_most=_find_limit(candidate, len(request.rows)))
+            try:
+                answers: Answers | None = yield request
+            except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
+                request = requests.throw(failure)
+            else:
+                request = requests.send(answers)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]  # the result of the generator
+
+
+def _find_limit(candidate: Candidate, n_rows: int) -> float | None:
+    predicted = candidate.outlook.fit_seconds(n_rows)
+    return max(_OVERRUN_FACTOR * predicted, _MIN_LIMIT_SECONDS) if predicted else None
+
+
+def _tell_failures(race: Race) -> Exception:
+    """Return an error that tells why each learner failed."""
+    reasons = {
+        f"{type(contender.candidate.estimator).__name__}: {contender.failure}"
+        for contender in race.contenders
+        if contender.failure is not None
+    }
+    return LearnerFailed("Every candidate failed. " + " ".join(sorted(reasons)))
