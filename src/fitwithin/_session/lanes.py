@@ -102,6 +102,7 @@ class Lanes:
             thread.join()
         for lane in self._lanes[1:]:
             lane.abandon_round()
+            self._lanes[0].tracker.lost_seconds += lane.tracker.lost_seconds
             lane.runner.__exit__()
 
     @contextmanager

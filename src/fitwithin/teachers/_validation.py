@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Answers, Lesson, Rows, examine
 from fitwithin.teachers._base import ParallelTeacher, Requests, Subgenerator, Teacher
@@ -34,11 +32,12 @@ def list_lanes(teacher: Teacher, deck: Deck, n_jobs: int = 1) -> list[Requests]:
     >>> requests.send(None).purpose
     'holdout'
     """
-    lanes: Sequence[Requests] = [teacher.teach(deck)]
     if n_jobs > 1 and isinstance(teacher, ParallelTeacher):
         lanes = teacher.teach_lanes(deck, n_jobs)
+    else:
+        lanes = [teacher.teach(deck)]
     if deck.validation_rows is None or deck.holdout_rows is None or getattr(teacher, "validates", False):
-        return list(lanes)
+        return lanes
     validation_rows = deck.validation_rows if teacher.returns == "best" else deck.validation_rows[:0]
     exams = _HeldOutExams(deck, validation_rows, deck.holdout_rows)
     return [_examine_each_model(requests, exams) for requests in lanes]
