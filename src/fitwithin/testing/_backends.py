@@ -483,7 +483,8 @@ class KillableBackendContract(BackendContract):
             else:
                 raise AssertionError("the learner was not stopped")
             assert sibling.examine(np.arange(10)).wrong.shape == (10,)
-            sibling.fit(np.arange(15))
+            sibling.fit(np.arange(100, 115))
+            assert sibling.examine(np.arange(120, 130)).wrong.shape == (10,)
 
     def test_the_end_of_one_learners_process_leaves_its_sibling_alone(self) -> None:
         """The runner whose process ended can be used again."""

@@ -217,7 +217,8 @@ class ProcessRunner:
         surroundings = Surroundings.current()
         with _naming_refusals():
             self._host.import_modules(find_modules(pickled_learner), settings.n_jobs)
-            rows = share_rows(pool, self._budget, self._host.folder, settings.n_jobs)
+            # Rows are shared with siblings, which go on if this runner is stopped.
+            rows = share_rows(pool, self._session_budget, self._host.folder, settings.n_jobs)
         # A single learner may use all cores.
         core_share = share_cores(settings.n_jobs)[0] if settings.n_jobs > 1 else None
         setup = WorkerSetup(pickled_learner, rows.layout, surroundings, settings.seed, core_share)
