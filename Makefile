@@ -22,7 +22,9 @@ demo: $(VENV)/core  ## train on a simulated pump for 20 seconds, with live progr
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r name text; do printf '%-16s %s\n' "$$name" "$$text"; done
 
-# One thread a process: on busy cores the threads of boosters wait for each other.
+# One thread a process: on busy cores the threads of boosters wait for each other. Bytecode is stored: tests start
+# hundreds of interpreters, and each would compile the package again.
+test test-slow: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/dev  ## run the fast tests and the docstring examples: four minutes on two cores
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n $(TEST_PROCESSES) --dist loadfile
 

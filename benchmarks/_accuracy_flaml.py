@@ -22,6 +22,8 @@ ESTIMATORS: Mapping[str, str] = {
     # The same model, solved with lbfgs; FLAML's model that uses saga has another penalty.
     "logistic-regression": "lrl2",
     "hist-gradient-boosting": "histgb",
+    "catboost": "catboost",
+    "extra-trees": "extra_tree",
 }
 """FLAML's name of each learner. It has no single decision tree."""
 

@@ -21,10 +21,24 @@ def main(estimator: str, limit: float, seed: int, folder: str) -> None:
     X, y = _load(Path(folder), "train")
     automl = AutoML()
     settings = {"task": "classification", "metric": "accuracy", "estimator_list": [estimator], "n_jobs": 1}
+    before = _read_bytes("VmRSS")
     start = time.perf_counter()
     automl.fit(X, y, time_budget=limit, seed=seed, verbose=0, **settings)
     seconds = time.perf_counter() - start
-    print(json.dumps({"seconds": seconds, **_score_model(automl, *_load(Path(folder), "test"))}))
+    memory = None if before is None else _read_bytes("VmHWM") - before
+    settings = sum(automl._iter_per_learner.values())
+    found = {"seconds": seconds, "memory": memory, "settings": settings}
+    print(json.dumps({**found, **_score_model(automl, *_load(Path(folder), "test"))}))
+
+
+def _read_bytes(name: str) -> Any:
+    """Return a size of this process: VmRSS, its memory now, or VmHWM, its peak; None outside of Linux."""
+    # The peak of `resource.getrusage` includes that of the process which started this one.
+    file = Path("/proc/self/status")
+    sizes = (
+        [line.split()[1] for line in file.read_text().splitlines() if line.startswith(name)] if file.exists() else []
+    )
+    return 1024 * int(sizes[0]) if sizes else None
 
 
 def _score_model(automl: Any, X: Any, y: Any) -> dict[str, Any]:

@@ -111,6 +111,14 @@ class Outcome:
         Seconds in fits that left no model; those after the last finished round if the model does not tell.
     error : str or None
         Reason why there is no model.
+    memory : int or None
+        Peak memory in bytes beyond that before the fit.
+    used_bytes : int or None
+        Bytes of the rows that were trained on or predicted.
+    settings : int or None
+        Number of settings that a search tried.
+    params : str or None
+        Settings that a search chose.
     """
 
     seconds: float
@@ -123,6 +131,10 @@ class Outcome:
     in_vain: float | None = None
     lost: float | None = None
     error: str | None = None
+    memory: int | None = None
+    used_bytes: int | None = None
+    settings: int | None = None
+    params: str | None = None
 
 
 class Rival(Protocol):

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 
 import psutil
 
-# Seconds between samples.
+# Seconds between samples, by default.
 _PERIOD_SECONDS = 0.02
 
 
@@ -38,10 +38,10 @@ class MemoryUsage:
 
 
 @contextmanager
-def measure_peak_memory() -> Iterator[MemoryUsage]:
+def measure_peak_memory(period: float = _PERIOD_SECONDS) -> Iterator[MemoryUsage]:
     """Sample this process and its descendants; on exit, the yielded object has the peak above the start."""
     beyond = MemoryUsage()
-    command = [sys.executable, __file__, str(os.getpid())]
+    command = [sys.executable, __file__, str(os.getpid()), str(period)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as sampler:
         assert sampler.stdout is not None
         before = MemoryUsage(**json.loads(sampler.stdout.readline()))
@@ -50,12 +50,12 @@ def measure_peak_memory() -> Iterator[MemoryUsage]:
     beyond.pss, beyond.own = peak.pss - before.pss, peak.own - before.own
 
 
-def main(pid: int) -> None:
+def main(pid: int, period: float) -> None:
     """Print a first sample, sample until standard input closes, and print the peak."""
     process = psutil.Process(pid)
     peak = _sample(process)
     print(json.dumps(asdict(peak)), flush=True)
-    while not select.select([sys.stdin], [], [], _PERIOD_SECONDS)[0]:
+    while not select.select([sys.stdin], [], [], period)[0]:
         now = _sample(process)
         peak = MemoryUsage(max(peak.pss, now.pss), max(peak.own, now.own))
     print(json.dumps(asdict(peak)), flush=True)
@@ -82,4 +82,4 @@ def _read(pid: int) -> MemoryUsage:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), float(sys.argv[2]))

@@ -10,6 +10,7 @@ import time
 import numpy as np
 import psutil
 import pytest
+from hypothesis import settings
 from joblib.externals.loky import get_reusable_executor
 from threadpoolctl import threadpool_limits
 
@@ -25,6 +26,11 @@ SLOW_PAGES = {
 }
 """Pages whose examples take more than two seconds."""
 
+# Continuous integration tries the same examples each time: what fails there fails again, and not by chance.
+settings.register_profile("continuous integration", derandomize=True, deadline=None, database=None, print_blob=True)
+if os.environ.get("CI"):
+    settings.load_profile("continuous integration")
+
 CLEANUP_SECONDS = 5.0
 """How long a fit may take to clean up after it returned: 0.06 s when measured, and room for a busy machine."""
 
@@ -32,14 +38,23 @@ CLEANUP_SECONDS = 5.0
 CLOCKLESS_FILES = {
     "test_accuracy_benchmark.py",
     "test_backend_contract.py",
+    "test_cli_console.py",
+    "test_cli_train.py",
     "test_docs.py",
+    "test_early_stopping_sessions.py",
     "test_examples.py",
     "test_fitted_estimators.py",
     "test_forged_files.py",
+    "test_interval_coverage_benchmark.py",
     "test_learner_process.py",
     "test_missing_surroundings.py",
     "test_model_file.py",
+    "test_nesting.py",
+    "test_osct.py",
+    "test_progress.py",
+    "test_registry.py",
     "test_scoring.py",
+    "test_setup_seconds.py",
     "test_spawn_host.py",
     "test_study.py",
     "test_study_evaluation_backend.py",

@@ -35,6 +35,8 @@ HANGS = [
     "hangs in predict",
     "starts a session",
 ]
+# Without a model there is less to do at the deadline, so these stand for the others.
+HANGS_AT_ONCE = ["hangs in C", "ignores signals", "hangs in loky workers", "returns a large model", "hangs in predict"]
 DEATHS = ["segfaults", "exits", "is killed"]
 
 
@@ -104,7 +106,7 @@ def test_a_learner_that_hangs_in_round_4_leaves_the_model_of_an_earlier_one_in_t
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("nothing_left_behind")
-@pytest.mark.parametrize("trouble", HANGS)
+@pytest.mark.parametrize("trouble", HANGS_AT_ONCE)
 def test_a_learner_that_hangs_at_once_raises_no_model_in_time(trouble, rows):
     start = time.monotonic()
     with pytest.raises(NoModelInTime, match=r"No model within the limit of 1.5 s: after 1\.\d+ s .* Try a limit of \d"):

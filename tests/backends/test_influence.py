@@ -89,7 +89,7 @@ def test_the_error_of_a_difference_in_accuracy_is_mcnemars(pair):
     assert difference_error(first, second) == pytest.approx(expected, abs=1e-6)
 
 
-@settings(deadline=None)
+@settings(max_examples=25, deadline=None)  # a metric that needs resamples takes 0.1 s
 @given(mistakes, st.sampled_from(["accuracy", "neg_mean_absolute_error", "r2", "f1_macro"]))
 def test_two_equal_models_differ_by_nothing(wrong, name):
     y = np.arange(len(wrong)) % 2
@@ -142,22 +142,29 @@ def two_rankings(n_rows, rng):
     return y, [1 / (1 + np.exp(-(common + 0.4 * rng.normal(size=n_rows)))) for _ in range(2)]
 
 
-@pytest.mark.parametrize("rows_before", [0, 100])
-def test_resamples_of_two_models_are_paired(rows_before):
+@pytest.fixture(scope="module")
+def rankings():
+    """Return labels, two rankings of their rows, and the spread of the difference of their scores over resamples."""
     rng = np.random.default_rng(0)
     y, (first, second) = two_rankings(600, rng)
-    (one, paired_first), (other, paired_second) = (
-        score(Told(chance > 0.5, chance), y, "roc_auc", rows_before=rows)
-        for chance, rows in ((first, 0), (second, rows_before))
-    )
     differences = []
     for _ in range(400):
         rows = rng.integers(600, size=600)
         differences.append(roc_auc_score(y[rows], first[rows]) - roc_auc_score(y[rows], second[rows]))
+    return y, first, second, np.std(differences)
+
+
+@pytest.mark.parametrize("rows_before", [0, 100])
+def test_resamples_of_two_models_are_paired(rows_before, rankings):
+    y, first, second, expected = rankings
+    (one, paired_first), (other, paired_second) = (
+        score(Told(chance > 0.5, chance), y, "roc_auc", rows_before=rows)
+        for chance, rows in ((first, 0), (second, rows_before))
+    )
 
     error = difference_error(paired_first, paired_second)
     # 60 resamples give it within 10 %, twice of that is allowed.
-    assert error == pytest.approx(np.std(differences), rel=0.25)
+    assert error == pytest.approx(expected, rel=0.25)
     assert error < 0.7 * math.hypot(one.standard_error, other.standard_error)
     assert np.linalg.norm(paired_first) == pytest.approx(one.standard_error, rel=1e-5)
 

@@ -147,7 +147,7 @@ def test_a_regression_is_trained(run, here):
     assert card["training"]["rows_without_label"] == ROWS // 10
 
 
-@pytest.mark.parametrize("learner", ["random-forest", "linear-svm"])
+@pytest.mark.parametrize("learner", ["decision-tree", "linear-svm"])
 def test_models_are_trained_on_sparse_rows_and_matrices(run, learner):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (500, 5)).astype(float)
@@ -664,11 +664,11 @@ def grouped_people():
 def test_groups_are_kept_together_and_are_no_feature(run):
     grouped_people().to_parquet("grouped.parquet")
 
-    shown = train(run, "--groups", "family", data="grouped.parquet", learner="random-forest")
+    shown = train(run, "--groups", "family", data="grouped.parquet")
     with_groups = json.loads(
-        train(run, "--groups", "family", "--json", "--force", data="grouped.parquet", learner="random-forest").stdout
+        train(run, "--groups", "family", "--json", "--force", data="grouped.parquet", learner="lightgbm").stdout
     )
-    without = json.loads(train(run, "--json", "--force", data="grouped.parquet", learner="random-forest").stdout)
+    without = json.loads(train(run, "--json", "--force", data="grouped.parquet", learner="lightgbm").stdout)
 
     assert shown.exit_code == 0, shown.output
     assert "Left out: family (it names the groups)" in shown.stdout

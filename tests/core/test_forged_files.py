@@ -633,7 +633,7 @@ def forge_value(data, content):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_numbers_a_file_holds_predicting_never_crashes(reader, honest_entries, path, name, data):
     entries = dict(honest_entries[name])

@@ -29,6 +29,19 @@ def test_what_is_left_goes_by_the_budget():
     assert outlook.seconds_left == 6
 
 
+def test_the_most_that_an_exam_may_take_grows_with_the_rows_of_the_model():
+    outlook = an_outlook()
+    assert outlook.most_exam_seconds(100, 1000) == 0.0
+    outlook.cost.observe_exam(100, 1.0, model_rows=1000)
+
+    assert outlook.exam_seconds(100, 8000) == pytest.approx(1.0)
+    assert outlook.most_exam_seconds(100, 8000) == pytest.approx(8.0)
+    assert outlook.most_exam_seconds(100, 500) == pytest.approx(1.0)
+
+    outlook.cost.observe_exam(100, 1.0, model_rows=2000)
+    assert outlook.most_exam_seconds(100, 8000) == pytest.approx(1.0), "twice the rows took no longer"
+
+
 def test_lessons_and_exams_cost_what_the_last_ones_did():
     outlook = an_outlook(lessons=[(100, 2.0)], exam=0.01)
 

@@ -209,7 +209,7 @@ def test_methods_are_there_only_if_the_learner_has_them(table):
 
 @pytest.mark.usefixtures("one_thread")  # with fewer cores than threads its threads wait for each other
 def test_no_estimator_means_histogram_boosting(table):
-    assert type(inline().fit(*table).best_estimator_) is HistGradientBoostingClassifier
+    assert type(inline(on_round=lambda finished: True).fit(*table).best_estimator_) is HistGradientBoostingClassifier
 
 
 def test_random_state_sets_that_of_the_learner_unless_it_has_one(table):

@@ -281,8 +281,16 @@ def test_class_weight_in_the_learner_keeps_working(backend):
     assert balanced.predict(NUMBERS).sum() > plain.predict(NUMBERS).sum()
 
 
-@pytest.mark.parametrize("scoring", ["balanced_accuracy", "f1", "neg_log_loss", "roc_auc", "average_precision"])
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("scoring", "backend"),
+    [
+        ("balanced_accuracy", "inline"),
+        ("f1", "process"),
+        ("neg_log_loss", "process"),
+        ("roc_auc", "inline"),
+        ("average_precision", "inline"),
+    ],
+)
 def test_the_best_model_is_chosen_and_estimated_by_the_users_metric(scoring, backend):
     classifier = fitted(
         DecisionTreeClassifier(max_depth=3),

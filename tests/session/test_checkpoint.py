@@ -523,13 +523,17 @@ SLOW_FIT = """
 
 @pytest.mark.slow
 def test_time_in_a_fit_that_was_killed_counts(path):
+    start = time.monotonic()
     process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(SLOW_FIT), str(path)])
+    while not os.path.exists(path):
+        assert time.monotonic() < start + 60
+        time.sleep(0.02)  # Another process begins its fit.
     with pytest.raises(subprocess.TimeoutExpired):
-        process.wait(timeout=8)
+        process.wait(timeout=4)
     process.kill()
     process.wait()
 
-    assert 2 < read_state(path).seconds < 8
+    assert 2 < read_state(path).seconds < time.monotonic() - start
 
 
 @pytest.mark.slow
@@ -553,11 +557,11 @@ def test_a_real_process_that_is_killed_at_random_moments_loses_the_fit_under_way
     sys.path.insert(0, str(os.path.join(os.path.dirname(__file__), "..", "..", "benchmarks")))
     from _checkpoint_kills import kill_and_resume
 
-    outcome = kill_and_resume(tmp_path, n_kills=5, time_limit=25.0, seed=0)
+    outcome = kill_and_resume(tmp_path, n_kills=3, time_limit=16.0, seed=0)
 
-    assert outcome.n_kills == 5
+    assert outcome.n_kills == 3
     assert not outcome.losses
-    assert outcome.seconds_used <= 25.0 + 0.5
+    assert outcome.seconds_used <= 16.0 + 0.5
 
 
 def test_a_plain_tree_is_the_same_with_and_without_a_checkpoint(path):

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -17,6 +18,7 @@ from fitwithin._core.target import Labels
 from fitwithin._pools import TablePool
 from fitwithin._session.fingerprint import describe_learner, describe_rows, find_differences, learner_types
 
+FOREST = RandomForestClassifier(class_weight={0: 1.0, 1: 2.0})
 FRAME = pd.DataFrame(
     {"a": np.arange(1000.0), "b": pd.Categorical(["x", "y"] * 500), "c": ["q", None] * 500, "d": range(1000)}
 )
@@ -66,18 +68,15 @@ def test_the_memory_order_of_an_array_does_not_matter():
 
 def test_a_fingerprint_is_the_same_in_another_process():
     code = (
-        "from test_fingerprint import TABLES, describe; from sklearn.ensemble import RandomForestClassifier as R;"
-        "from fitwithin._session.fingerprint import describe_learner;"
-        "print([describe(table) for table in TABLES.values()], describe_learner(R(class_weight={0: 1.0, 1: 2.0})))"
+        "from test_fingerprint import FOREST, TABLES, describe, describe_learner;"
+        "print([describe(table) for table in TABLES.values()], describe_learner(FOREST))"
     )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", code], cwd=__file__.rpartition("/")[0], check=True, capture_output=True
-        ).stdout
-        for _ in range(2)
-    }
+    program = [sys.executable, "-c", code]
+    other = subprocess.run(
+        program, cwd=__file__.rpartition("/")[0], check=True, capture_output=True, text=True
+    ).stdout.strip()
 
-    assert len(outputs) == 1
+    assert other == f"{[describe(table) for table in TABLES.values()]} {describe_learner(FOREST)}"
 
 
 def test_parameters_of_the_parts_of_a_learner_show():

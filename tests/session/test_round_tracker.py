@@ -197,6 +197,20 @@ def test_holdout_rows_are_fresh_for_every_model():
         assert close(tracker).fresh == 3
 
 
+def test_holdout_rows_of_a_model_that_was_examined_twice_are_those_of_both_exams():
+    tracker = a_tracker()
+    teach(tracker, [0])
+    examine(tracker, [1, 2], purpose="holdout")
+    examine(tracker, [3], purpose="holdout")
+    assert tracker.last_exams["holdout"].tolist() == [1, 2, 3]
+    close(tracker)
+
+    teach(tracker, [0, 4])
+    examine(tracker, [2], purpose="holdout")
+
+    assert tracker.last_exams["holdout"].tolist() == [2]
+
+
 def test_holdout_rows_are_not_fresh_once_they_were_taught_or_examined():
     tracker = a_tracker()
     teach(tracker, [0, 5])

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -66,6 +66,7 @@ texts = st.one_of(st.text(max_size=3), st.just(np.nan))
 
 
 @pytest.mark.parametrize("encoding", ["ordinal", "one-hot"])
+@settings(max_examples=50)
 @given(seen=st.lists(texts, min_size=1, max_size=8), new=st.lists(texts, min_size=1, max_size=8))
 def test_new_rows_may_hold_any_text(encoding, seen, new):
     encoder = make_column_encoder(COLUMNS, encoding).fit(frame(np.arange(len(seen)), seen))

@@ -294,7 +294,7 @@ COSTS = {
     "random": random_seconds,
     "by labels": lambda seed: lambda X, y: 2e-4 * len(X) * (1 + 20 * (y == 4).mean()),
 }
-LIMITS, SEEDS = (2.5, 5, 10, 20), range(3)
+LIMITS, SEEDS = (2.5, 5, 10, 20), range(2)
 
 
 @pytest.fixture(scope="module")

@@ -64,6 +64,66 @@ def test_a_lesson_is_followed_by_holdout_rows_and_then_by_as_many_validation_row
     assert not np.isin(validation.rows, holdout.rows).any()
 
 
+def neighbors_state(limit):
+    """The state of a learner whose exams take 1 ms a row for each 100,000 rows of the model, after its first lesson."""
+    state = a_state(200_000, first=1000, outlook=an_outlook(limit, clock=FakeClock()))
+    state.outlook.cost.observe_exam(1000, 0.01, model_rows=1000)
+    driven(state.enlarge_validation_set())
+    return state
+
+
+def examined(state, steps, seconds_per_row=1e-8):
+    """Drive a lesson and its exams, whose seconds grow with the rows of the model, and return the exams."""
+    asked, answers = [], None
+    while True:
+        try:
+            request = steps.send(answers)
+        except StopIteration:
+            return asked
+        answers = None
+        if isinstance(request, Exam):
+            asked.append(request)
+            seconds = seconds_per_row * len(state.lesson) * len(request.rows)
+            state.outlook._budget.clock.advance(seconds)
+            state.outlook.cost.observe_exam(len(request.rows), seconds, len(state.lesson))
+            answers = answers_to(request, request.rows % 5 == 0)
+
+
+@pytest.mark.parametrize("limit", [2.0, 10.0, 30.0])
+def test_a_model_that_is_slow_to_examine_is_examined_on_the_first_of_the_same_rows(limit):
+    state = neighbors_state(limit)
+    before = state.outlook.seconds_left
+
+    exams = examined(state, state.teach_and_validate(np.arange(100_000)))
+
+    (validation,) = (exam.rows for exam in exams if exam.purpose == "validation")
+    assert 100 <= len(validation) < len(state.validation_set)
+    np.testing.assert_array_equal(validation, state.validation_set[: len(validation)])
+    assert before - state.outlook.seconds_left <= max(0.3 * before, 2 * 100 * 1e-3)
+    assert exams[0].purpose == "holdout", "a chosen model has an estimate"
+    assert len(exams[0].rows) == 100, "few rows, which tell what the others take"
+    holdout = np.concatenate([exam.rows for exam in exams if exam.purpose == "holdout"])
+    assert len(np.unique(holdout)) == len(holdout) <= len(validation)
+
+
+def test_holdout_rows_without_time_are_examined_at_the_end():
+    state = neighbors_state(10.0)
+    examined(state, state.teach_and_validate(np.concatenate([state.lesson, state.deck.deal(100_000)])))
+    n_before = state._n_holdout
+
+    exams = examined(state, state.examine_unused_rows())
+
+    assert [exam.purpose for exam in exams] == ["holdout"]
+    assert 0 < len(exams[0].rows) <= len(state.validation_set) - n_before
+
+
+def test_the_price_of_exams_lets_a_large_lesson_be_planned():
+    state = neighbors_state(10.0)
+    state.outlook.cost.observe_exam(1000, 0.1, model_rows=10_000)
+
+    assert state.reserved_seconds(180_000) < 0.3 * state.outlook.seconds_left
+
+
 def test_validation_rows_give_the_score_and_the_error_rate():
     state = a_state()
     wrong = set(state.validation_set[:30].tolist())
@@ -102,17 +162,18 @@ def test_without_a_time_limit_a_lesson_has_none():
 def test_a_lesson_leaves_time_for_the_exams_of_its_model(limit, share, exam):
     state = a_state(outlook=an_outlook(limit, exam=exam))
 
-    within = next(state.teach_and_validate(state.lesson, share)).within
+    within, n_rows = next(state.teach_and_validate(state.lesson, share)).within, state.count_exam_rows(250)
 
     assert 0 < within <= max(share * limit, _LEAST_SECONDS), "without any time it would be a measurement"
-    assert within == _LEAST_SECONDS or within + state.outlook.exam_seconds(2 * len(state.validation_set)) <= limit
+    assert within == _LEAST_SECONDS or within + state.outlook.exam_seconds(2 * n_rows) <= limit
 
 
 @given(st.floats(0.01, 1000), st.integers(1, 10**5), st.floats(0, 1e-2))
 def test_the_reserved_time_is_finite_and_longer_than_the_exams(limit, rows, exam):
     state = a_state(outlook=an_outlook(limit, exam=exam))
 
-    assert state.outlook.exam_seconds(2 * len(state.validation_set)) < state.reserved_seconds(rows) < math.inf
+    n_exam_rows = 2 * state.count_exam_rows(rows)
+    assert state.outlook.exam_seconds(n_exam_rows, rows) < state.reserved_seconds(rows) < math.inf
 
 
 @pytest.mark.parametrize(("seconds", "was_cut_short"), [(1.0, False), (30.0, True)])
@@ -272,6 +333,15 @@ def test_a_larger_lesson_with_a_slightly_lower_score_is_the_best_one_and_a_small
     assert not lesson.yields_to(1000, other.score, other.influence)
     assert not lesson.yields_to(2000, scored(0.6).score, scored(0.6).influence)
     assert lesson.yields_to(500, scored(0.85).score, None)
+
+
+def test_scores_on_different_numbers_of_rows_are_not_paired():
+    # The two influences could be of as many resamples of other rows.
+    best, new = scored(0.80), scored(0.79)
+    lesson = BestLesson(np.arange(1000), best.score, influence=best.influence, n_validation_rows=400)
+
+    assert not lesson.yields_to(2000, new.score, new.influence, 400)
+    assert lesson.yields_to(2000, new.score, new.influence, 200)
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.booleans(), st.booleans(), st.integers(1, 3000))

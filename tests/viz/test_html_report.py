@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import browser
 from fitwithin import TimeConstrainedClassifier
+from fitwithin.viz._report.summary import summarize_fit
 from pages import ParsedPage
 from sample_fits import a_fit, a_round
 
@@ -51,8 +52,15 @@ def page_of(fit, folder):
         ({"rounds": [a_round(1)]}, "There was 1 round; the fit ended because the time was up"),
     ],
 )
-def test_the_page_begins_with_a_summary(tmp_path, changes, expected):
-    assert expected in summary_of(page_of(a_fit(**changes), tmp_path))
+def test_the_summary_tells_the_score_the_time_and_the_model(changes, expected):
+    assert expected in " ".join(summarize_fit(a_fit(**changes)))
+
+
+def test_the_page_begins_with_the_summary(tmp_path):
+    fit = a_fit(lost=2.5)
+    summary = summary_of(page_of(fit, tmp_path))
+
+    assert all(paragraph in summary for paragraph in summarize_fit(fit))
 
 
 def test_rounds_settings_machine_and_versions_are_on_the_page(tmp_path):

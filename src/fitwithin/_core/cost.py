@@ -186,6 +186,17 @@ class CostModel:
         growth = 1.0 if cautious and self._exam_growth else self._exam_growth
         return rows * observed[largest] * math.pow(model_rows / largest, growth)
 
+    def most_exam_seconds(self, rows: int, model_rows: int) -> float:
+        """Return the seconds of an exam if they grow in proportion to the rows that the model was trained on.
+
+        If two models have shown that they do not grow, return those that are expected.
+        """
+        observed = self._exam_seconds_per_row.observed
+        if len(observed) > 1 and not self._exam_growth:
+            return self.exam_seconds(rows, model_rows)
+        largest = max(observed, default=model_rows)
+        return self.exam_seconds(rows, min(model_rows, largest)) * max(1.0, model_rows / largest)
+
     @property
     def _exam_growth(self) -> float:
         """Exponent of the seconds of an exam in the rows of the model, beyond the largest one.
@@ -293,10 +304,18 @@ class Outlook:
         # An exam that cannot be killed makes the session late.
         return self.cost.exam_seconds(rows, model_rows, cautious=not self.killable)
 
+    def most_exam_seconds(self, rows: int, model_rows: int) -> float:
+        """Return the most seconds that an exam of a model trained on `model_rows` may take; see `CostModel`."""
+        return self.cost.most_exam_seconds(rows, model_rows)
+
     def affordable_exam_rows(self, share: float, most: int) -> int:
         """Return how many rows, up to `most`, can be examined in a share of the time that is left."""
-        seconds, available = self.exam_seconds(most), share * self.seconds_left
-        return most if seconds <= available else int(most * available / seconds)
+        return self.count_exam_rows(share * self.seconds_left, most)
+
+    def count_exam_rows(self, seconds: float, most: int, model_rows: int | None = None) -> int:
+        """Return how many rows, up to `most`, a model can be examined on within some seconds; see `exam_seconds`."""
+        expected = self.exam_seconds(most, model_rows)
+        return most if expected <= seconds else int(most * max(0.0, seconds) / expected)
 
     def may_finish(self, rows: int) -> bool:
         """Whether a round with a lesson of this size has a chance to end in time.

@@ -40,6 +40,9 @@ StopReason = Literal["time", "all rows", "no mistakes", "on_round", "interrupted
 Z_95 = 1.96
 """Standard errors from the middle of a 95 % interval to its ends."""
 
+CLEAR_ERRORS = 1.5
+"""Standard errors of the difference by which settings must be ahead: they are the best of many, which are lucky too."""
+
 # Standard errors by which a model with more rows may score lower than the best one, and still replaces it. Of two
 # equally good models the new one is lower by more in one case of seven; then the best one stays, which costs little.
 # It is not exactly 1: one row that only the best model gets right is a difference of just over one standard error.
@@ -112,6 +115,29 @@ def is_worse(candidate: Estimate, best: Estimate, error: float | None = None) ->
     if error is None:
         error = math.hypot(candidate.standard_error, best.standard_error)
     return not candidate.value - best.value >= -_TOLERATED_ERRORS * error
+
+
+def is_clearly_better(candidate: Estimate, best: Estimate, error: float | None = None) -> bool:
+    """Whether other settings score higher than a learner's own by more than chance.
+
+    Parameters
+    ----------
+    candidate, best : Estimate
+        The two scores.
+    error : float, optional
+        The standard error of their difference on the same rows; by default that of independent scores.
+
+    Examples
+    --------
+    >>> best, candidate = Estimate(0.79, 0.77, 0.81), Estimate(0.80, 0.78, 0.82)
+    >>> is_clearly_better(candidate, best)
+    False
+    >>> is_clearly_better(candidate, best, error=0.004)
+    True
+    """
+    if error is None:
+        error = math.hypot(candidate.standard_error, best.standard_error)
+    return candidate.value - best.value > CLEAR_ERRORS * error
 
 
 @dataclass(frozen=True, eq=False)

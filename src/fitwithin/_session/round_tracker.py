@@ -91,6 +91,8 @@ class OpenRound:
         Whether the model is to be saved, as the best one.
     candidate : Candidate or None
         The learner, in a session with several.
+    holdout_rows : list of array of int
+        The rows of its exams on holdout rows.
     """
 
     number: int
@@ -120,6 +122,7 @@ class OpenRound:
     setup_seconds: float | None = None
     exam_seconds: float = 0.0
     peak_memory: int | None = None
+    holdout_rows: list[Rows] = field(default_factory=list)
     _fresh: list[Mask] = field(default_factory=list)
 
     def add_fit(self, report: FitReport) -> None:
@@ -239,7 +242,7 @@ class RoundTracker:
     slowest_choice : float
         Seconds of the teacher's slowest choice so far.
     last_exams : dict of array of int
-        The rows of the last exam for each purpose.
+        The rows of the last exam for each purpose; of all exams of the last model on holdout rows.
     lost_seconds : float
         Seconds of the rounds that left no model to compare with the best one.
     """
@@ -392,6 +395,10 @@ class RoundTracker:
         self.last_exams[purpose] = rows
         if self.current is not None:
             self.current.add_exam(report, fresh, purpose)
+        if self.current is not None and purpose == "holdout":
+            # A model may be examined on some of them first, and on others later.
+            self.current.holdout_rows.append(rows)
+            self.last_exams[purpose] = np.concatenate(self.current.holdout_rows)
         if purpose != "holdout":
             self._mistakes.append(rows[report.wrong])
             self._marks[rows] |= _SEEN

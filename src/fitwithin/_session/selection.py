@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fitwithin._core.candidate import Candidate
-from fitwithin._core.records import Estimate, Influence, Returns, Rows, difference_error, is_worse
+from fitwithin._core.records import Estimate, Influence, Returns, Rows, difference_error, is_clearly_better, is_worse
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.loaded_model import LoadedModel
 from fitwithin.backends import SavedModel
@@ -149,7 +149,7 @@ class ModelSelector:
         other = self.best.candidate
         if other is not None and candidate is not None and candidate is not other:
             must_be_clear = other.has_own_settings and not candidate.has_own_settings
-            return is_worse(best, estimate, error) if must_be_clear else estimate.value > best.value
+            return is_clearly_better(estimate, best, error) if must_be_clear else estimate.value > best.value
         if n_rows is not None and n_rows <= self.best.record.n_rows:
             return estimate.value > best.value
         return not is_worse(estimate, best, error)

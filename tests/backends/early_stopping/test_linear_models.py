@@ -13,7 +13,12 @@ from sklearn.pipeline import make_pipeline
 
 from fake_stop_signal import questions
 from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
-from fitwithin.backends._early_stopping.linear_models import continue_with_warm_start, fit_in_several_calls
+from fitwithin.backends._early_stopping.linear_models import (
+    continue_with_warm_start,
+    fit_in_several_calls,
+    fit_sgd,
+)
+from fitwithin.testing import FakeClock
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(500, 6))
@@ -146,8 +151,37 @@ def test_sgd_stops_by_its_own_rule(settings):
     np.testing.assert_array_equal(model.coef_, plain.coef_)
 
 
+class EpochsByTheClock:
+    """A learner whose `fit` takes a second and 0.1 s an iteration, and whose `partial_fit` takes a second."""
+
+    max_iter, warm_start, random_state = 1000, False, 0
+
+    def __init__(self, clock):
+        self.clock = clock
+
+    def fit(self, X, y):
+        self.clock.advance(1 + 0.1 * self.max_iter)
+        self.n_iter_ = self.max_iter
+
+    def partial_fit(self, X, y):
+        self.clock.advance(1)
+
+
+@pytest.mark.parametrize("seconds", [5.0, 20.0, 50.0])
+def test_sgd_is_in_time_although_epochs_that_continue_are_slower(seconds):
+    stop_signal = StopSignal(seconds, clock=(clock := FakeClock()))
+    learner = EpochsByTheClock(clock)
+
+    fit_sgd(learner, None, None, stop_signal, {})
+
+    assert -1 <= stop_signal.seconds_left() < 0.5 * seconds
+    assert stop_signal.skipped_seconds > 0
+    assert stop_signal.setup_seconds == pytest.approx(1.0, abs=0.2)
+    assert learner.max_iter == 1000
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_stopped_sgd_reaches_an_equally_good_model_epoch_by_epoch():
+def test_stopped_sgd_reaches_an_equally_good_model():
     learner = clone(SGD).set_params(max_iter=40)
     best = clone(learner).fit(X, Y).score(X, Y)
 

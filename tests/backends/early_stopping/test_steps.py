@@ -1,11 +1,14 @@
 """The steps of a fit are spread over calls that end in time."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin.backends._early_stopping import StopSignal
-from fitwithin.backends._early_stopping.steps import StepTimer, advance_until
+from fitwithin.backends._early_stopping.base import make_stop_signal
+from fitwithin.backends._early_stopping.steps import StepTimer, advance_until, restart_until
 from fitwithin.testing import FakeClock
 
 
@@ -243,3 +246,56 @@ def test_a_single_call_counts_as_setup():
     advance_until(learner.stop_signal, 100, learner.advance_to, first_steps=4)
 
     assert learner.stop_signal.setup_seconds == 9
+
+
+# Calls that start anew
+
+
+def restarted(seconds, *, setup=0.5, step=0.01, max_steps=1000, n_needed=10**6):
+    """The steps of each call that starts anew, and the seconds that are left; `n_needed` steps converge."""
+    clock, calls = FakeClock(), []
+    stop_signal = StopSignal(seconds, clock=clock)
+
+    def start_anew(n_steps):
+        calls.append(n_steps)
+        clock.advance(setup + step * min(n_steps, n_needed))
+        return n_steps <= n_needed
+
+    restart_until(stop_signal, max_steps, start_anew)
+    return calls, stop_signal.seconds_left()
+
+
+def test_a_short_first_call_that_was_mostly_setup_does_not_keep_the_learner_from_its_own_end():
+    calls, left = restarted(10, n_needed=60)
+
+    assert calls[-1] > 60
+    assert left > 5
+
+
+@given(st.floats(0, 2), st.floats(1e-3, 0.1), st.floats(0.01, 50))
+def test_calls_that_start_anew_at_least_double_and_end_in_time_after_the_first(setup, step, seconds):
+    calls, left = restarted(seconds, setup=setup, step=step)
+
+    assert calls[0] == 1
+    assert all(more >= 2 * less or more == 1000 for less, more in itertools.pairwise(calls))
+    assert left >= 0 or len(calls) == 1
+
+
+def test_all_steps_are_taken_anew_if_there_is_time_although_there_are_less_than_twice_as_many():
+    calls, _ = restarted(100, setup=0.0, step=0.1, max_steps=600)
+    assert calls == [1, 498], "half of the time, and no time for all of them"
+
+    calls, _ = restarted(10, max_steps=60)
+    assert calls == [1, 8, 54, 60]
+
+
+def test_a_measurement_that_starts_anew_takes_its_steps():
+    clock, calls = FakeClock(), []
+
+    def start_anew(n_steps):
+        clock.advance(1.0 * n_steps)
+        return calls.append(n_steps) is None
+
+    restart_until(make_stop_signal(0, clock), 100, start_anew)
+
+    assert calls == [1, 4]

@@ -97,7 +97,8 @@ os.statvfs = refuse
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("system", SYSTEMS)
+# Files in /dev/shm have names like those in the temporary folder, so one of the two is enough.
+@pytest.mark.parametrize("system", ["no os.memfd_create", "no /dev/shm"])
 def test_the_backend_keeps_its_contract_on_an_older_system(system, tmp_path):
     # Every interpreter runs this file before anything else, those of the backend included.
     missing = "import os\nfor name in ('memfd_create', 'pidfd_open'):\n    delattr(os, name)\n"

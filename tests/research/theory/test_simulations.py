@@ -28,7 +28,7 @@ def run(tmp_path_factory):
             patch.setitem(
                 simulations_module._SIMULATIONS,
                 name,
-                replace(simulation, simulate=partial(simulation.simulate, n_attempts=100)),
+                replace(simulation, simulate=partial(simulation.simulate, n_attempts=30)),
             )
         return folder, run_simulations(folder, seed=3, console=console), console.file.getvalue()
 

@@ -69,6 +69,27 @@ def test_the_steps_are_a_range_of_the_space(package, name):
     assert space.steps is None or space.cheap[space.steps] == space.parameters[space.steps].low
 
 
+@LEARNERS
+def test_the_ladder_has_settings_of_the_space_that_the_learner_takes(package, name):
+    learner = make_learner(package, name)
+    space = find_ready_space(learner, 10**6)
+
+    for values in space.ladder:
+        for parameter_name, value in values.items():
+            parameter = space.parameters[parameter_name]
+            assert parameter.find(value) is not None if hasattr(parameter, "find") else parameter.contains(value)
+        assert clone(learner).set_params(**values).get_params().items() >= values.items()
+
+
+def test_the_ladder_leaves_out_trees_with_more_leaves_than_half_of_the_rows():
+    learner = make_preset("hist-gradient-boosting")
+
+    few, many = (find_ready_space(learner, n_rows).ladder for n_rows in (100, 10**6))
+
+    assert [values["max_leaf_nodes"] for values in few] == [31, 15]
+    assert len(many) == 5
+
+
 @settings(max_examples=30)
 @given(n_rows=st.integers(1, 10**7))
 def test_no_tree_has_more_leaves_than_half_of_the_rows(n_rows):

@@ -17,6 +17,7 @@ from fitwithin.backends._early_stopping.steps import (
     advance_until,
     must_fit_in_one_call,
     preserve_attributes,
+    restart_until,
     save_random_state,
 )
 
@@ -63,7 +64,7 @@ def fit_logistic_regression(learner: Any, X: Any, y: Any, stop_signal: StopSigna
     elif learner.solver == "lbfgs":
         fit_in_several_calls(learner, fit, stop_signal, continue_fit)
     elif learner.solver == "newton-cg":
-        fit_in_several_calls(learner, fit, stop_signal, continue_fit, n_fresh_calls=1, max_growth=_NEWTON_CG_MAX_GROWTH)
+        fit_in_several_calls(learner, fit, stop_signal, continue_fit, restarts=False, max_growth=_NEWTON_CG_MAX_GROWTH)
     else:
         fit_in_several_calls(learner, fit, stop_signal, None)
 
@@ -76,7 +77,7 @@ def can_stop_logistic_regression(learner: Any) -> bool:
 def fit_sgd(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """Fit stochastic gradient descent in several calls, which keep its own stopping rule.
 
-    Epochs that `partial_fit` adds at the end have no stopping rule but the time. `partial_fit` resets an adaptive
+    Epochs that `partial_fit` adds at the end have no stopping rule but the time, and are slower. It resets an adaptive
     learning rate, so that no epochs are added there.
     """
     if "coef_init" in params or "intercept_init" in params:
@@ -112,14 +113,15 @@ def fit_in_several_calls(
     stop_signal: StopSignal,
     continue_fit: ContinueFit | None,
     *,
-    n_fresh_calls: int = 2,
+    restarts: bool = True,
     max_growth: int = UNLIMITED,
 ) -> None:
     """Fit one iteration to measure its time; start anew with as many as half of the time allows; then continue.
 
-    A call from scratch keeps the solver's whole state and its own stopping rule. With enough time the second call is
-    therefore the last, and gives the model of a plain fit. If it stops before convergence, more calls continue from
-    there, each for half of the time left. If the fit cannot be continued, the second call gets two thirds.
+    A call from scratch keeps the solver's whole state and its own stopping rule. With enough time such a call is
+    therefore the last, and gives the model of a plain fit. If it stops before convergence, and there is no time for
+    twice as many iterations, more calls continue from there, each for half of the time left. If the fit cannot be
+    continued, a call gets two thirds.
 
     Parameters
     ----------
@@ -131,8 +133,8 @@ def fit_in_several_calls(
         Time left.
     continue_fit : callable or None
         Adds iterations to the last call; None if that is impossible.
-    n_fresh_calls : int, default=2
-        Number of calls that start from scratch.
+    restarts : bool, default=True
+        Whether calls after the first one start anew while there is time.
     max_growth : int, optional
         See `advance_until`.
     """
@@ -140,13 +142,15 @@ def fit_in_several_calls(
         fit()
         stop_signal.finish_setup()
         return
-    iterative_fit = _IterativeFit(learner, fit, continue_fit, n_fresh_calls)
-    time_share = _TIME_SHARE if continue_fit is not None else _LAST_CALL_TIME_SHARE
+    iterative_fit = _IterativeFit(learner, fit, continue_fit)
     start = stop_signal.seconds_left()
     with preserve_attributes(learner, "max_iter", "warm_start", "random_state"):
-        iteration_seconds = advance_until(
-            stop_signal, learner.max_iter, iterative_fit.advance_to, time_share=time_share, max_growth=max_growth
-        )
+        if restarts:
+            iteration_seconds = iterative_fit.restart(stop_signal)
+        else:
+            iteration_seconds = advance_until(
+                stop_signal, learner.max_iter, iterative_fit.advance_to, max_growth=max_growth
+            )
     # `advance_until` takes a fit that cannot be continued for a complete one. Nobody knows how many iterations a solver
     # that converges would still need: as many as it took so far is a guess, and a few steps tell nothing.
     n_skipped, seconds = iterative_fit.finish(), start - stop_signal.seconds_left()
@@ -156,32 +160,44 @@ def fit_in_several_calls(
 class _IterativeFit:
     """A fit in several calls, and the iterations of all of them."""
 
-    def __init__(self, learner: Any, fit: FitCall, continue_fit: ContinueFit | None, n_fresh_calls: int) -> None:
+    def __init__(self, learner: Any, fit: FitCall, continue_fit: ContinueFit | None) -> None:
         self._learner = learner
         self._fit = fit
         self._continue_fit = continue_fit
-        self._fresh_calls_left = n_fresh_calls
         self._max_iterations = learner.max_iter
         self._restore_random_state = save_random_state(learner.random_state)
         self._recorder = WarningRecorder()
         self._n_iterations = 0
         self._has_converged = False
 
+    def restart(self, stop_signal: StopSignal) -> float:
+        """Start anew while that pays, then continue until the time is up; return the seconds of an iteration."""
+        can_continue = self._continue_fit is not None
+        time_share = _TIME_SHARE if can_continue else _LAST_CALL_TIME_SHARE
+        seconds = restart_until(stop_signal, self._max_iterations, self._start_anew, time_share=time_share)
+        n_done, setup_seconds = self._n_iterations, stop_signal.setup_seconds
+        n_missing = 0 if self._has_converged else self._max_iterations - n_done
+        if can_continue and n_missing > 0 and stop_signal.seconds_left() > seconds:
+            # The first call is a single iteration again: one that continues may take longer.
+            seconds = advance_until(stop_signal, n_missing, lambda n_more: self.advance_to(n_done + n_more))
+            stop_signal.setup_seconds = setup_seconds
+        return seconds
+
     def advance_to(self, n_iterations: int) -> bool:
         """Advance to a total number of iterations; return whether more would help and are possible."""
-        if self._fresh_calls_left > 0:
-            self._start_anew(n_iterations)
-        elif self._continue_fit is not None:
-            self._add_iterations(self._continue_fit, n_iterations - self._n_iterations)
+        if self._n_iterations == 0 or self._continue_fit is None:
+            return self._start_anew(n_iterations)
+        self._add_iterations(self._continue_fit, n_iterations - self._n_iterations)
         self._has_converged = self._n_iterations < n_iterations
-        return not self._has_converged and (self._fresh_calls_left > 0 or self._continue_fit is not None)
+        return not self._has_converged
 
-    def _start_anew(self, n_iterations: int) -> None:
-        self._fresh_calls_left -= 1
+    def _start_anew(self, n_iterations: int) -> bool:
         self._restore_random_state()
         self._learner.warm_start, self._learner.max_iter = False, n_iterations
         self._recorder.record(self._fit)
         self._n_iterations = _count_iterations(self._learner)
+        self._has_converged = self._n_iterations < n_iterations
+        return not self._has_converged
 
     def _add_iterations(self, continue_fit: ContinueFit, n_iterations: int) -> None:
         # An integer would shuffle the rows into the same order in every call.

@@ -19,6 +19,9 @@ AdvanceTo = Callable[[int], bool]
 UNLIMITED = 1 << 62
 """More steps than any fit takes."""
 
+# Least ratio of the steps of a call that starts anew to those of the call before, which are thrown away.
+_MIN_RESTART_GROWTH = 2
+
 # Least share of the seconds of a call that its steps are taken for; the rest is its setup.
 _LEAST_MARGINAL_SHARE = 0.5
 
@@ -187,6 +190,63 @@ def advance_until(
         n_steps = min(affordable, max(first_steps, max_growth * done), max_steps - done)
         if n_steps == 0:
             stop_signal.skipped_seconds = (max_steps - done) * cost.marginal_seconds
+            return cost.step_seconds
+
+
+def restart_until(stop_signal: StopSignal, max_steps: int, start_anew: AdvanceTo, *, time_share: float = 0.5) -> float:
+    """Call `start_anew` with a growing number of steps, while one of all steps or twice as many should end in time.
+
+    Most of a short first call may be its setup, so that the second one is over long before the time is. Then there is
+    time for a third one.
+
+    Parameters
+    ----------
+    stop_signal : StopSignal
+        Time left. Its `setup_seconds` become those of the first call.
+    max_steps : int
+        Steps of a complete fit.
+    start_anew : callable
+        Fits from scratch with this number of steps; returns whether more steps would improve the fit.
+    time_share : float, default=0.5
+        Share of the time left that a call may take.
+
+    Returns
+    -------
+    float
+        Seconds per step of the last call.
+
+    Examples
+    --------
+    >>> from fitwithin.testing import FakeClock
+    >>> clock, calls = FakeClock(), []
+    >>> def start_anew(n_steps):
+    ...     clock.advance(0.5 + 0.01 * n_steps)
+    ...     return calls.append(n_steps) is None
+    >>> round(restart_until(StopSignal(10, clock=clock), 1000, start_anew), 2)
+    0.01
+    >>> calls
+    [1, 8, 54, 178]
+    """
+    n_steps = 1
+    left = start = stop_signal.seconds_left()
+    cost: _CallCost | None = None
+    while True:
+        is_improving = start_anew(n_steps)
+        before, left = left, stop_signal.seconds_left()
+        if cost is None:
+            cost = _CallCost(n_steps, before - left)
+        else:
+            cost.update(n_steps, before - left)
+        stop_signal.finish_setup(start - cost.setup_seconds)
+        affordable = cost.affordable_steps(left, time_share, 1)
+        if n_steps < stop_signal.min_steps:
+            affordable = max(affordable, stop_signal.min_steps)
+        elif n_steps == affordable == 1:
+            # If there is time for one more step, a fit that cannot continue takes it anew.
+            affordable = 2
+        done, n_steps = n_steps, min(affordable, max_steps)
+        is_worth_it = n_steps >= _MIN_RESTART_GROWTH * done or done < n_steps == max_steps
+        if not (is_improving and is_worth_it):
             return cost.step_seconds
 
 

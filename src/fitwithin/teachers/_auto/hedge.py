@@ -48,10 +48,11 @@ class Hedge:
         if not n_rows:
             return "time"
         rows = self._choose_rows(usable, n_rows)
+        n_exam_rows = state.count_exam_rows(len(rows))
         try:
             yield Lesson(rows, within=state.lesson_seconds(len(rows)))
-            yield from examine(state.holdout_set, purpose="holdout")
-            yield from examine(state.validation_set, purpose="validation")
+            yield from examine(state.list_holdout_rows(n_exam_rows), purpose="holdout")
+            yield from examine(state.validation_set[:n_exam_rows], purpose="validation")
         except OutOfMemory:
             # The lessons go on.
             pass

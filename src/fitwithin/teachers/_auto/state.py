@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import OutOfMemory
-from fitwithin._core.records import (
-    Answers,
-    Estimate,
-    Influence,
-    Lesson,
-    ResumePoint,
-    Rows,
-    difference_error,
-    examine,
-    is_worse,
-)
+from fitwithin._core.records import Answers, Estimate, Lesson, ResumePoint, Rows, examine
+from fitwithin.teachers._auto.best_lesson import BestLesson
 from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._base import Subgenerator
 from fitwithin.teachers._deck import Deck, FirstSize
@@ -33,6 +23,13 @@ _MAX_VALIDATION_ROWS = 10_000  # the standard error of an accuracy is 0.5 % at m
 _MIN_VALIDATION_ROWS = 200  # also the rows of the first exam, when the cost of exams is unknown
 _SMALL_POOL_VALIDATION_ONE_IN = 10  # rows of the pool for each one, where `_MIN_VALIDATION_ROWS` would be more
 _VALIDATION_TIME = 0.01  # for one exam, of the time left
+
+# Exams of models that take longer to predict the more rows they have, such as nearest neighbours. They are examined on
+# fewer of the same rows.
+_EXAM_TIME = 0.1  # for one exam, of the time left before the lesson
+_LATE_EXAM_TIME = 0.4  # for one exam, of the time left after the fit
+_MIN_EXAM_ROWS = 100  # also the rows of the exam that tells what others would take
+_MIN_LATE_EXAM_ROWS = 30  # a score on fewer rows says nothing
 
 # Time that a lesson leaves for what follows its training
 _EXAM_SAFETY_FACTOR = 1.3  # on the predicted seconds of exams
@@ -57,36 +54,6 @@ _FIRST_MEASURED_OVERSIZE = 8  # times the rows that should end in time, while on
 # Share of the time that is left at the end for a better estimate, and the rows that are enough for it.
 _FINAL_EXAM_TIME = 0.3
 _MAX_FINAL_EXAM_ROWS = 100_000
-
-
-@dataclass(frozen=True, eq=False)
-class BestLesson:
-    """The lesson with the best score so far.
-
-    Parameters
-    ----------
-    rows : array of int
-        Its rows.
-    score : Estimate
-        Its score on the validation rows.
-    was_cut_short : bool, default=False
-        Whether its fit was stopped early.
-    influence : array of float or None, default=None
-        See `Answers.influence`.
-    """
-
-    rows: Rows
-    score: Estimate
-    was_cut_short: bool = False
-    influence: Influence | None = None
-
-    def yields_to(self, n_rows: int, score: Estimate, influence: Influence | None) -> bool:
-        """Whether the session replaces its model by one with this number of rows and this score."""
-        if n_rows <= len(self.rows) or not math.isfinite(score.value):
-            return score.value > self.score.value
-        is_paired = self.influence is not None and influence is not None
-        error = difference_error(self.influence, influence) if is_paired else None  # type: ignore[arg-type]  # not None
-        return not is_worse(score, self.score, error)
 
 
 def count_validation_rows(pool_size: int) -> int:
@@ -116,7 +83,7 @@ class TeachingState:
     lesson : array of int
         The rows of the last lesson, from which the next one grows; at first those of the first lesson.
     validation_set : array of int
-        The rows of each validation exam.
+        The rows of each validation exam; where it would take too long, the first ones of them.
     time_limit : float
         Seconds until the deadline at the start.
     score : Estimate or None
@@ -158,6 +125,7 @@ class TeachingState:
         self._stored: BestLesson | None = None
         self._can_measure = deck.outlook.can_stop_early
         self._cut_after = math.inf
+        self._n_holdout = 0
         self.retries = 0
 
     @classmethod
@@ -179,11 +147,6 @@ class TeachingState:
         error_rate = past.notes.get(NOTE_ERROR_RATE)
         state.error_rate = error_rate if isinstance(error_rate, float) else state.error_rate
         return state
-
-    @property
-    def holdout_set(self) -> Rows:
-        """The rows of each holdout exam."""
-        return self._holdout_pool[: len(self.validation_set)]
 
     def find_usable_rows(self) -> Rows:
         """Return every row that may be taught, whether it was dealt or not, in the order of the pool."""
@@ -237,13 +200,36 @@ class TeachingState:
         self.validation_set = self._validation_pool[: max(n_affordable, n_before)]
         if n_affordable > n_before:
             # On few rows the first model may look better than it is, and no later model would have the same luck.
-            yield from examine(self._holdout_pool[n_before:n_affordable], purpose="holdout")
+            yield from self._examine_holdout_rows(n_affordable)
             self.best, self.curve = None, LearningCurve()
-            yield from self._validate()
+            yield from self._validate(n_affordable)
 
-    def reserved_seconds(self, n_rows: int) -> float:
-        """Return the seconds that a lesson of `n_rows` needs after its training, for its model to count."""
-        exams = _EXAM_SAFETY_FACTOR * self.outlook.exam_seconds(2 * len(self.validation_set), n_rows)
+    def count_exam_rows(self, n_rows: int, seconds_left: float | None = None) -> int:
+        """Return how many validation rows, and holdout rows, the model of a lesson is examined on.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows of the lesson.
+        seconds_left : float, optional
+            Seconds left before the lesson; by default now.
+        """
+        seconds = _EXAM_TIME * (self.outlook.seconds_left if seconds_left is None else seconds_left)
+        n_most = len(self.validation_set)
+        return min(n_most, max(_MIN_EXAM_ROWS, self.outlook.count_exam_rows(seconds, n_most, n_rows)))
+
+    def reserved_seconds(self, n_rows: int, n_exam_rows: int | None = None) -> float:
+        """Return the seconds that a lesson of `n_rows` needs after its training, for its model to count.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows of the lesson.
+        n_exam_rows : int, optional
+            Rows of the exams of its model; by default those of two exams.
+        """
+        n_exam_rows = 2 * self.count_exam_rows(n_rows) if n_exam_rows is None else n_exam_rows
+        exams = _EXAM_SAFETY_FACTOR * self.outlook.exam_seconds(n_exam_rows, n_rows)
         overhead = _OVERHEAD_SAFETY_FACTOR * self.outlook.overhead_seconds(n_rows)
         return exams + overhead + _DELAY_SECONDS + min(_DELAY_FRACTION * self.time_limit, _MAX_DELAY_SECONDS)
 
@@ -288,14 +274,33 @@ class TeachingState:
         expected_score: float | None = None,
     ) -> Subgenerator[None]:
         """Teach these rows in at most a fraction of the time left, then examine holdout and validation rows."""
-        within = self._seconds_within(len(lesson), time_fraction)
+        within, seconds_left = self._seconds_within(len(lesson), time_fraction), self.outlook.seconds_left
         self.has_model = False
         yield Lesson(lesson, within=within if np.isfinite(within) else None, expected_score=expected_score)
-        self.lesson, self.has_model = lesson, True
+        self.lesson, self.has_model, self._n_holdout = lesson, True, 0
         self.was_cut_short = self.outlook.fit_seconds(len(lesson)) > within
         # Holdout rows come first: once a model is chosen, it should have its estimate.
-        yield from examine(self.holdout_set, purpose="holdout")
-        yield from self._validate(emphasis=emphasis)
+        n_rows = self.count_exam_rows(len(lesson), seconds_left)
+        limit = min(_EXAM_TIME * seconds_left, _LATE_EXAM_TIME * self.outlook.seconds_left)
+        if self.outlook.most_exam_seconds(n_rows, len(lesson)) > limit:
+            # Some rows tell what the others would take.
+            yield from self._examine_holdout_rows(min(n_rows, _MIN_EXAM_ROWS))
+            n_rows = min(self.count_exam_rows(len(lesson), seconds_left), self._count_late_exam_rows(n_rows))
+        else:
+            yield from self._examine_holdout_rows(n_rows)
+        yield from self._validate(n_rows, emphasis=emphasis)
+        yield from self._examine_holdout_rows(self._n_holdout + self._count_late_exam_rows(n_rows - self._n_holdout))
+
+    def _count_late_exam_rows(self, most: int) -> int:
+        """Return how many rows an exam of the last model may have, so that another one of the same size ends."""
+        n_rows = self.outlook.affordable_exam_rows(_LATE_EXAM_TIME, max(0, most))
+        return min(max(0, most), max(n_rows, _MIN_LATE_EXAM_ROWS))
+
+    def _examine_holdout_rows(self, until: int) -> Subgenerator[None]:
+        """Examine the holdout rows up to the one with this number, without those that were examined before."""
+        rows = self._holdout_pool[self._n_holdout : until]
+        self._n_holdout += len(rows)
+        yield from examine(rows, purpose="holdout")
 
     def repeat_if_cut_short(self) -> Subgenerator[None]:
         """Teach every row once more, if an earlier fit had to stop with them and now there is more time."""
@@ -312,8 +317,8 @@ class TeachingState:
         seconds = min(time_fraction * seconds_left, seconds_left - self.reserved_seconds(n_rows))
         return max(_LEAST_SECONDS, seconds)
 
-    def _validate(self, *, emphasis: bool = False) -> Subgenerator[None]:
-        answers = yield from examine(self.validation_set, purpose="validation")
+    def _validate(self, n_rows: int, *, emphasis: bool = False) -> Subgenerator[None]:
+        answers = yield from examine(self.validation_set[:n_rows], purpose="validation")
         self.score = answers.score
         if len(answers.rows):
             # Without validation rows the error rate stays unknown.
@@ -327,19 +332,20 @@ class TeachingState:
             return
         if not self.was_cut_short:
             self.curve.observe(len(self.lesson), score.value, score.standard_error, emphasis=emphasis)
-        if self._is_best(score, answers.influence):
-            self.best, self.retries = BestLesson(self.lesson, score, self.was_cut_short, answers.influence), 0
+        if self._is_best(score, answers):
+            self.best = BestLesson(self.lesson, score, self.was_cut_short, answers.influence, len(answers.rows))
+            self.retries = 0
         elif self.best is not None and len(self.lesson) <= len(self.best.rows):
             self.retries += 1
 
-    def _is_best(self, score: Estimate, influence: Influence | None) -> bool:
+    def _is_best(self, score: Estimate, answers: Answers) -> bool:
         """Whether the session takes the last model for the best one."""
         if self._stored is not None and score.value < self._stored.score.value:
             # The model of an earlier fit stays unless a new one is at least as good.
             return False
         if self.best is None or self.best is self._stored:
             return True
-        return self.best.yields_to(len(self.lesson), score, influence)
+        return self.best.yields_to(len(self.lesson), score, answers.influence, len(answers.rows))
 
     def refit_with_every_row(self) -> Subgenerator[None]:
         """Teach every row, also those kept back, if the best model has all others and that is sure to end in time."""
@@ -347,19 +353,26 @@ class TeachingState:
         if best is None or best.was_cut_short or len(best.rows) < self.n_usable or not self.deck.can_refit:
             return
         rows = np.arange(self.deck.pool_size, dtype=best.rows.dtype)
-        within = self._seconds_within(len(rows))
+        exam_rows = self.validation_set[: best.n_validation_rows or None]
+        within = self.outlook.seconds_left - self.reserved_seconds(len(rows), len(exam_rows))
         if self.outlook.largest_lesson_rows(len(rows)) < len(rows) or not self.outlook.may_begin(len(rows)):
             return
         if self.outlook.chance_to_end(len(rows), within) >= _REFIT_CHANCE:
             yield Lesson(rows, within=within if np.isfinite(within) else None, refit=True)
-            yield from examine(self.validation_set, purpose="validation")
+            yield from examine(exam_rows, purpose="validation")
 
     def examine_unused_rows(self) -> Subgenerator[None]:
         """Examine more rows for the estimate, if the last model is the best one and there are rows and time left.
 
-        If the user chose holdout rows, others may be too much like training rows.
+        First come holdout rows for which there was no time. If the user chose holdout rows, others may be too much like
+        training rows.
         """
-        if self.has_best_model and self.deck.left and self.deck.holdout_rows is None:
+        if not self.has_best_model:
+            return
+        n_left = max(0, min(len(self._holdout_pool), len(self.validation_set)) - self._n_holdout)
+        n_rows = self.outlook.affordable_exam_rows(_FINAL_EXAM_TIME, n_left)
+        yield from self._examine_holdout_rows(self._n_holdout + n_rows)
+        if n_rows == n_left and self.deck.left and self.deck.holdout_rows is None:
             n_rows = self.outlook.affordable_exam_rows(_FINAL_EXAM_TIME, min(_MAX_FINAL_EXAM_ROWS, self.deck.left))
             # These are no holdout rows: a later fit that goes on from this one may be trained on them.
             yield from examine(self.deck.deal(n_rows))

@@ -45,12 +45,15 @@ def run_trial(state: TeachingState, search: MistakeSearch) -> Subgenerator[bool]
         deck.discard(np.concatenate([mistakes, random]))
         return False
     mistakes, random = _shrink(deck, mistakes, round(search.alpha * n_new)), _shrink(deck, random, n_new)
-    n_exam_rows = state.outlook.affordable_exam_rows(_EXAM_TIME, min(_MAX_EXAM_ROWS, deck.left // 2))
-    exam_rows = deck.deal(n_exam_rows)
+    exam_rows = random[:0]
     try:
-        reference = yield from _score_lesson(state, np.concatenate([first, random]), exam_rows)
+        yield from state.teach_and_validate(np.concatenate([first, random]), _MAX_LESSON_TIME)
+        # An exam of this model may take longer than one of the first.
+        exam_rows = deck.deal(state.outlook.affordable_exam_rows(_EXAM_TIME, min(_MAX_EXAM_ROWS, deck.left // 2)))
+        reference = yield from examine(exam_rows, purpose="score")
         with_mistakes = np.concatenate([first, mistakes, random[len(mistakes) :]])
-        emphasized = yield from _score_lesson(state, with_mistakes, exam_rows, emphasis=True)
+        yield from state.teach_and_validate(with_mistakes, _MAX_LESSON_TIME, emphasis=True)
+        emphasized = yield from examine(exam_rows, purpose="score")
     except OutOfMemory:
         # The model went with its process.
         state.has_model = False
@@ -68,13 +71,6 @@ def run_trial(state: TeachingState, search: MistakeSearch) -> Subgenerator[bool]
 def _shrink(deck: Deck, rows: Rows, n_rows: int) -> Rows:
     deck.discard(rows[n_rows:])
     return rows[:n_rows]
-
-
-def _score_lesson(
-    state: TeachingState, lesson: Rows, exam_rows: Rows, *, emphasis: bool = False
-) -> Subgenerator[Answers]:
-    yield from state.teach_and_validate(lesson, _MAX_LESSON_TIME, emphasis=emphasis)
-    return (yield from examine(exam_rows, purpose="score"))
 
 
 def _is_clearly_lower(emphasized: Answers, reference: Answers) -> bool:

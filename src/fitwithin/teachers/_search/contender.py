@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from fitwithin._core.candidate import Candidate
-from fitwithin._core.records import Estimate, Influence, difference_error
+from fitwithin._core.records import Estimate, Influence, difference_error, is_clearly_better, is_worse
 from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._search.space import Settings
-
-CLEAR_ERRORS = 1.5
-"""Standard errors of the difference by which a setting must be ahead: it is the best of many, which are lucky too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +37,17 @@ class Trial:
     seconds: float
     was_cut_short: bool = False
 
+    def difference_error(self, other: Trial) -> float:
+        """Return the standard error of the difference between the scores, by the rows on which the two differ."""
+        if self.influence is not None and other.influence is not None:
+            error = difference_error(self.influence, other.influence)
+            if error is not None:
+                return error
+        return math.hypot(self.score.standard_error, other.score.standard_error)
+
     def is_clearly_better(self, other: Trial) -> bool:
-        """Whether the score is higher by more than chance, by the rows on which the two differ."""
-        is_paired = self.influence is not None and other.influence is not None
-        error = difference_error(self.influence, other.influence) if is_paired else None  # type: ignore[arg-type]  # not None
-        if error is None:
-            error = math.hypot(self.score.standard_error, other.score.standard_error)
-        return self.score.value - other.score.value > CLEAR_ERRORS * error
+        """Whether the score is higher by more than chance."""
+        return is_clearly_better(self.score, other.score, self.difference_error(other))
 
 
 @dataclass(eq=False)
@@ -64,6 +66,8 @@ class Contender:
         Its trials, in their order.
     failure : str or None
         Why it is out: the learner's error, or its end.
+    was_killed : bool
+        Whether it was killed because its share of the time was over.
     seconds : float
         Seconds of all its fits and exams.
     """
@@ -73,6 +77,7 @@ class Contender:
     settings: Settings
     trials: list[Trial] = field(default_factory=list)
     failure: str | None = None
+    was_killed: bool = False
     seconds: float = 0.0
     curve: LearningCurve = field(default_factory=LearningCurve)
 
@@ -105,6 +110,38 @@ class Contender:
         self.trials.append(trial)
         if not trial.was_cut_short:
             self.curve.observe(trial.n_rows, trial.score.value, trial.score.standard_error)
+
+
+@dataclass(frozen=True, eq=False)
+class InHand:
+    """The model that the session would return now: a contender and its trial.
+
+    Parameters
+    ----------
+    contender : Contender
+        The contender.
+    trial : Trial
+        The trial that its model is from.
+    """
+
+    contender: Contender
+    trial: Trial
+
+    def yields_to(self, contender: Contender, trial: Trial) -> bool:
+        """Whether the session replaces it by the model of another trial."""
+        ours, theirs = self.trial, trial
+        if contender is not self.contender:
+            must_be_clear = self.contender.has_own_settings and not contender.has_own_settings
+            return theirs.is_clearly_better(ours) if must_be_clear else theirs.score.value > ours.score.value
+        if theirs.n_rows <= ours.n_rows:
+            return theirs.score.value > ours.score.value
+        return not is_worse(theirs.score, ours.score, theirs.difference_error(ours))
+
+
+def find_best(contenders: Sequence[Contender], n_rows: int) -> Contender | None:
+    """Return the contender with the best score on this number of rows; None if none was tried on so many."""
+    tried = [one for one in contenders if one.failure is None and one.find_trial(n_rows) is not None]
+    return max(tried, key=lambda one: one.score_at(n_rows), default=None)
 
 
 def describe_settings(settings: dict[str, Any]) -> str:

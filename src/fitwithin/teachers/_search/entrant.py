@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from sklearn.base import clone
 
 from fitwithin._core.candidate import Candidate
 from fitwithin._core.cost import Outlook
-from fitwithin.teachers._search.contender import Contender
+from fitwithin.teachers._search.contender import Contender, find_best
 from fitwithin.teachers._search.space import Settings, Space
 from fitwithin.teachers._search.suggest import Suggester, make_suggester
 
@@ -52,22 +52,44 @@ class Entrant:
         self.seconds = 0.0
         self.contenders: list[Contender] = []
         self.is_out = False
-        self._starts = list(starts)
+        self._starts = [*starts, *(() if space is None else space.ladder)]
         self._seed = seed
         self._suggester: Suggester | None = None
-        self.renew_suggester()
 
-    def renew_suggester(self, start: Mapping[str, Any] | None = None) -> None:
-        """Begin to suggest anew, near these settings; by default from the cheapest ones."""
-        if self.space is not None:
-            self._seed += 1
-            self._suggester = make_suggester(self.space, self._seed, start)
+    def renew_suggester(self) -> None:
+        """Begin to suggest anew, near the best settings then."""
+        self._suggester = None
 
-    def suggest(self) -> Settings | None:
-        """Return settings to try next; None if there are no more."""
+    def suggest(self, n_rows: int) -> Settings | None:
+        """Return settings to try next; None if there are no more.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows of the trials that tell which settings are the best so far.
+        """
         if self._starts:
-            return self._starts.pop(0)
-        return None if self._suggester is None else self._suggester.ask()
+            return dict(self._starts.pop(0))
+        if self.space is None:
+            return None
+        if self._suggester is None:
+            self._seed += 1
+            self._suggester = make_suggester(self.space, self._seed, self._find_start(self.space, n_rows))
+        return self._suggester.ask()
+
+    def _find_start(self, space: Space, n_rows: int) -> Settings | None:
+        """Return the settings to begin with: the best so far, or the cheapest if nothing is known to be good."""
+        best = self.find_best(n_rows)
+        if best is None or not (space.ladder or best.settings):
+            return None
+        # The learner's own values may be None, or text such as "sqrt", which no search can move from.
+        own = self.estimator.get_params()
+        settings = best.settings or {name: own[name] for name in space.parameters if _is_number(own.get(name))}
+        return {name: value for name, value in settings.items() if name in space.parameters}
+
+    def find_best(self, n_rows: int) -> Contender | None:
+        """Return the contender with the best score on this number of rows; None if none was tried on so many."""
+        return find_best(self.contenders, n_rows)
 
     def make_contender(
         self, number: int, settings: Settings, outlook: Outlook, can_stop_early: CanStopEarly
@@ -100,13 +122,6 @@ class Entrant:
         so_far = self.contenders[:_MAX_FAILURES]
         all_failed = all(one.failure is not None for one in so_far)
         self.is_out = all_failed and (len(so_far) == _MAX_FAILURES or self.space is None)
-
-    def own_values(self) -> Settings:
-        """Return the learner's own values of the parameters in the space, as far as they are numbers."""
-        if self.space is None:
-            return {}
-        values = self.estimator.get_params()
-        return {name: values[name] for name in self.space.parameters if _is_number(values.get(name))}
 
 
 def _is_number(value: Any) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from fitwithin._core.records import difference_error
+from fitwithin._core.records import CLEAR_ERRORS
 from fitwithin.teachers._auto.learning_curve import LearningCurve
-from fitwithin.teachers._search.contender import CLEAR_ERRORS, Contender, Trial
+from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.race import Race
 
 _MIN_CHANCE = 0.9  # to end in time, of the fit that a contender is judged by
@@ -39,7 +39,7 @@ def _is_ahead(race: Race, one: Contender, other: Contender) -> bool:
     if one.has_own_settings:
         return difference >= 0
     first, second = one.find_trial(sizes[-1]), other.find_trial(sizes[-1])
-    return first is None or second is None or difference > CLEAR_ERRORS * _find_error(first, second)
+    return first is None or second is None or difference > CLEAR_ERRORS * first.difference_error(second)
 
 
 def expect_score(race: Race, contender: Contender, sizes: list[int]) -> float:
@@ -64,12 +64,3 @@ def find_affordable_rows(race: Race, contender: Contender) -> int:
             return n_rows
         n_rows = min(n_rows - 1, int(n_rows / _SIZE_RATIO))
     return 0
-
-
-def _find_error(one: Trial, other: Trial) -> float:
-    """Return the standard error of the difference between two scores."""
-    if one.influence is not None and other.influence is not None:
-        error = difference_error(one.influence, other.influence)
-        if error is not None:
-            return error
-    return math.hypot(one.score.standard_error, other.score.standard_error)

@@ -10,7 +10,7 @@ from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
 from fitwithin._core.records import Exam, Lesson, Rows, examine
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Subgenerator
-from fitwithin.teachers._search.contender import Contender, Trial
+from fitwithin.teachers._search.contender import Contender, InHand, Trial, find_best
 from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
 
 Failure = LearnerRaised | LearnerDied | OutOfMemory
@@ -23,19 +23,19 @@ _MAX_FIRST_ROWS = 10_000  # on these a fit of a cheap setting takes 0.1 s, and g
 _MIN_FIRST_ROWS = 1_000  # fewer say little about settings
 _FIRST_TRIAL_TIME = 0.06  # for a fit with the learner's own settings on the first subset
 _ROW_FACTOR = 4  # between the rows of a subset and those of the next
-_MAX_TRIAL_TIME = 0.05  # for a fit of the leader on the next subset; with more there would be too few trials
+_MAX_TRIAL_TIME = 0.07  # for a fit of the leader on the next subset; with more there would be too few trials
 _MAX_PROMOTED = 3  # contenders that are tried on the next subset too, besides those with a learner's own settings
 _PATIENCE = 20  # trials without a new leader, after which the next subset is due
 
 # The exams
-_EXAM_TIME = 0.004  # for one exam
+_EXAM_TIME = 0.01  # for one exam
 _MIN_EXAM_ROWS = 1_000
 _MAX_EXAM_ROWS = 5_000
 
 # The limits of one trial
 _SHARE = 0.12  # for a fit; then the learner is killed
 _MIN_SHARE_SECONDS = 0.3  # for the same, where the limit is short
-_FIRST_SHARE = 0.25  # of the time left, for the first fit of a learner
+_FIRST_SHARE = 0.5  # of the time left, for the first fits of all learners; then they are killed
 _OVERRUN_FACTOR = 3.0  # times the predicted seconds; then the learner is killed
 _STOP_FACTOR = 0.5  # of a fit's limit; then a learner that can stop early is told to stop
 
@@ -62,12 +62,15 @@ class Race:
     ----------
     contenders : list of Contender
         All settings so far, by their numbers.
+    in_hand : InHand or None
+        What the session would return now.
     """
 
     def __init__(self, state: TeachingState, entrants: Sequence[Entrant], can_stop_early: CanStopEarly) -> None:
         self.state = state
         self.entrants = entrants
         self.contenders: list[Contender] = []
+        self.in_hand: InHand | None = None
         self._can_stop_early = can_stop_early
         self._outlook = state.outlook
         self._exam_rows = state.validation_set
@@ -88,14 +91,13 @@ class Race:
     @property
     def leader(self) -> Contender | None:
         """The contender with the best score on the present subset."""
-        return _find_best(self.contenders, len(self.rows))
+        return find_best(self.contenders, len(self.rows))
 
     def begin(self) -> Subgenerator[None]:
         """Try each learner with its own settings: on few rows to see what it costs, then on the first subset."""
         for entrant in self.entrants:
             contender = self._add_contender(entrant, {})
-            share = _FIRST_SHARE * self.seconds_left / len(self.entrants)
-            yield from self._try(contender, at_most=share)
+            yield from self._try(contender, at_most=_FIRST_SHARE * self.seconds_left / len(self.entrants))
         n_examined, n_rows = len(self._exam_rows), self._choose_first_size()
         self._choose_exam_rows()
         has_grown = n_rows > len(self.rows)
@@ -106,6 +108,13 @@ class Race:
             for contender in self.contenders:
                 contender.trials.clear()
             self._queue = [contender for contender in self.contenders if contender.failure is None]
+
+    def try_last_resort(self) -> Subgenerator[None]:
+        """Give all that is left to the first learner that was too slow for its share of the time."""
+        slow = [entrant.contenders[0] for entrant in self.entrants if entrant.contenders[0].was_killed]
+        if slow:
+            slow[0].failure = None
+            yield from self._try(slow[0], at_most=self.seconds_left)
 
     def is_worthwhile(self) -> bool:
         """Whether there is time for a race: enough trials with the learner's own settings."""
@@ -135,13 +144,13 @@ class Race:
         """Try more settings near the finalist's on its rows, as long as there is time."""
         self._queue, self._n_since_lead = [], 0
         entrant = self.entrants[finalist.learner]
-        entrant.renew_suggester(finalist.settings or entrant.own_values())
+        entrant.renew_suggester()
         while (leader := self.leader) is not None:
             n_rows = len(self.rows)
             limit = self.seconds_left - self.state.reserved_seconds(n_rows)
             if _NEIGHBOUR_FACTOR * leader.candidate.outlook.fit_seconds(n_rows) > limit:
                 return
-            settings = entrant.suggest()
+            settings = entrant.suggest(len(self.rows))
             if settings is None:
                 return
             if entrant.find_contender(settings) is None:
@@ -151,7 +160,7 @@ class Race:
         """Return settings that were not tried yet, of the learner that had the least time so far."""
         alive = [entrant for entrant in self.entrants if not entrant.is_out and not self._is_behind(entrant)]
         for entrant in sorted(alive, key=lambda entrant: entrant.seconds):
-            settings = entrant.suggest()
+            settings = entrant.suggest(len(self.rows))
             if settings is None:
                 continue
             known = entrant.find_contender(settings)
@@ -163,12 +172,9 @@ class Race:
 
     def _is_behind(self, entrant: Entrant) -> bool:
         """Whether a learner's best setting is clearly worse than the leader, and it had its share of the time."""
-        leader, best = self.leader, _find_best(entrant.contenders, len(self.rows))
-        if leader is None or best is None or leader.learner == entrant.number:
-            return False
+        best = entrant.find_best(len(self.rows))
         had_share = entrant.seconds > sum(other.seconds for other in self.entrants) / (2 * len(self.entrants))
-        ours, theirs = best.find_trial(len(self.rows)), leader.find_trial(len(self.rows))
-        return had_share and ours is not None and theirs is not None and theirs.is_clearly_better(ours)
+        return had_share and best is not None and self._is_clearly_behind(best)
 
     def _add_contender(self, entrant: Entrant, settings: dict[str, object]) -> Contender:
         contender = entrant.make_contender(len(self.contenders), settings, self._outlook, self._can_stop_early)
@@ -190,16 +196,24 @@ class Race:
                 answers = yield Exam(self._exam_rows, purpose="validation")
             except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
                 contender.failure = describe_failure(failure)
+                contender.was_killed = start - self.seconds_left >= limit
             else:
                 if answers is not None and answers.score is not None:
                     cut_short = outlook.fit_seconds(len(self.rows)) > within
                     seconds = start - self.seconds_left
-                    contender.add_trial(Trial(len(self.rows), answers.score, answers.influence, seconds, cut_short))
+                    trial = Trial(len(self.rows), answers.score, answers.influence, seconds, cut_short)
+                    contender.add_trial(trial)
+                    self.note_in_hand(contender, trial)
                 if self.leader is contender:
                     # The best model so far should have its estimate.
                     yield from examine(self.state.list_holdout_rows(len(self._exam_rows)), purpose="holdout")
         self._n_since_lead = 0 if self.leader is not before else self._n_since_lead + 1
         entrant.tell(contender, start - self.seconds_left)
+
+    def note_in_hand(self, contender: Contender, trial: Trial) -> None:
+        """Note whether the session keeps the model of this trial."""
+        if self.in_hand is None or self.in_hand.yields_to(contender, trial):
+            self.in_hand = InHand(contender, trial)
 
     def _limit_seconds(self, contender: Contender) -> float:
         """Return the seconds after which a fit is killed."""
@@ -259,26 +273,25 @@ class Race:
             return False
         self._queue = self._find_promoted()
         for entrant in self.entrants:
-            best = _find_best(entrant.contenders, len(self.rows))
-            if best is not None:
-                entrant.renew_suggester(best.settings or entrant.own_values())
             entrant.seconds = 0.0
+            entrant.renew_suggester()
         self._grow(n_rows)
         self._level_start, self._n_since_lead = self.seconds_left, 0
         return True
 
     def _find_promoted(self) -> list[Contender]:
         """Return the best contenders, and the learners' own settings unless they are clearly worse."""
-        n_rows, leader = len(self.rows), self.leader
+        n_rows = len(self.rows)
         here = [one for one in self.contenders if one.failure is None and one.find_trial(n_rows) is not None]
         ranked = sorted(here, key=lambda one: one.score_at(n_rows), reverse=True)
-        promoted = ranked[:_MAX_PROMOTED]
-        first = None if leader is None else leader.find_trial(n_rows)
-        for own in ranked[_MAX_PROMOTED:]:
-            trial = own.find_trial(n_rows)
-            if own.has_own_settings and first is not None and trial is not None and not first.is_clearly_better(trial):
-                promoted.append(own)
-        return promoted
+        others = [one for one in ranked if not one.has_own_settings][:_MAX_PROMOTED]
+        return [one for one in ranked if one in others or (one.has_own_settings and not self._is_clearly_behind(one))]
+
+    def _is_clearly_behind(self, contender: Contender) -> bool:
+        """Whether the leader is better by more than chance on the present subset."""
+        leader, trial = self.leader, contender.find_trial(len(self.rows))
+        best = None if leader is None else leader.find_trial(len(self.rows))
+        return best is not None and trial is not None and best.is_clearly_better(trial)
 
     def _final_seconds(self) -> float:
         """Return the seconds that the leader should have at the end."""
@@ -289,12 +302,6 @@ class Race:
             need = _FINAL_SAFETY_FACTOR * leader.candidate.outlook.fit_seconds(n_rows)
             need += self.state.reserved_seconds(n_rows)
         return min(max(need, _MIN_FINAL_TIME * limit), _MAX_FINAL_TIME * limit)
-
-
-def _find_best(contenders: Sequence[Contender], n_rows: int) -> Contender | None:
-    """Return the contender with the best score on this number of rows; None if none was tried on so many."""
-    tried = [one for one in contenders if one.failure is None and one.find_trial(n_rows) is not None]
-    return max(tried, key=lambda one: one.score_at(n_rows), default=None)
 
 
 def describe_failure(failure: Failure) -> str:

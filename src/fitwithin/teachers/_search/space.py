@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -50,6 +50,9 @@ class Space:
         Settings to begin with: those of a fast fit. Parameters that are left out are drawn.
     steps : str, optional
         Name of the parameter that counts the estimator's steps, such as "n_estimators", if it is in the space.
+    ladder : tuple of dict, optional
+        Settings that are known to be good on some data, from fast ones to slow ones, to try first. Parameters that are
+        left out stay as the estimator has them.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class Space:
     parameters: Mapping[str, Parameter]
     cheap: Mapping[str, Any] = field(default_factory=dict)
     steps: str | None = None
+    ladder: tuple[Settings, ...] = ()
 
     def sample(self, rng: np.random.Generator) -> Settings:
         """Draw settings."""
@@ -91,7 +95,8 @@ class Space:
 
     def add(self, name: str, parameter: Parameter, cheap: Any) -> Space:
         """Return this space with one more parameter, and its cheap value."""
-        return Space({**self.parameters, name: parameter}, {**self.cheap, name: cheap}, self.steps)
+        parameters, cheap_values = {**self.parameters, name: parameter}, {**self.cheap, name: cheap}
+        return replace(self, parameters=parameters, cheap=cheap_values)
 
     def add_prefix(self, prefix: str) -> Space:
         """Return this space for an estimator inside another one, with each name after the prefix."""
@@ -103,6 +108,7 @@ class Space:
             {names[name]: parameter for name, parameter in self.parameters.items()},
             {names[name]: value for name, value in self.cheap.items()},
             None if self.steps is None else names[self.steps],
+            tuple({names[name]: value for name, value in settings.items()} for settings in self.ladder),
         )
 
 

@@ -9,8 +9,9 @@ from typing import TypeVar
 from fitwithin._core.candidate import Candidate
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory
 from fitwithin._core.records import Answers, Lesson, Returns, StopReason
+from fitwithin.teachers._auto.best_lesson import BestLesson
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
-from fitwithin.teachers._auto.state import BestLesson, TeachingState
+from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._auto.teacher import choose_first_size, teach_until_deadline
 from fitwithin.teachers._auto.trial import run_trial
 from fitwithin.teachers._base import Requests, Subgenerator
@@ -59,6 +60,8 @@ class Search:
         if race.is_worthwhile():
             while race.has_time() and (yield from race.try_next()):
                 pass
+        if race.in_hand is None:
+            yield from race.try_last_resort()
         return (yield from _teach_finalists(race))
 
 
@@ -69,7 +72,9 @@ def _teach_finalists(race: Race) -> Subgenerator[StopReason]:
             return (yield from _teach_finalist(race, finalist))
         except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
             finalist.failure = describe_failure(failure)
-    raise _tell_failures(race)
+    if race.in_hand is None:
+        raise _tell_failures(race)
+    return "learner failed"
 
 
 def _teach_finalist(race: Race, finalist: Contender) -> Subgenerator[StopReason]:
@@ -78,13 +83,14 @@ def _teach_finalist(race: Race, finalist: Contender) -> Subgenerator[StopReason]
     # Mistakes help the learner's own settings now and then; others were chosen without them.
     lessons = _teach_like_auto(state) if finalist.has_own_settings else teach_until_deadline(state, None)
     reason = yield from _teach_candidate(lessons, finalist.candidate)
-    _note_last_lesson(state, finalist)
+    _note_last_lesson(race, finalist)
+    yield from state.examine_unused_rows()
     if not state.deck.left:
         yield from race.try_on_every_row(finalist)
-        finalist = race.leader or finalist
-        _switch(state, finalist)
-    yield from state.examine_unused_rows()
-    yield from _teach_candidate(state.refit_with_every_row(), finalist.candidate)
+    if race.in_hand is not None and race.in_hand.trial.n_rows == len(state.lesson):
+        winner = race.in_hand.contender
+        _switch(state, winner)
+        yield from _teach_candidate(state.refit_with_every_row(), winner.candidate)
     return reason
 
 
@@ -102,12 +108,15 @@ def _switch(state: TeachingState, contender: Contender) -> None:
     state.switch_learner(contender.candidate.outlook, contender.curve, best)
 
 
-def _note_last_lesson(state: TeachingState, finalist: Contender) -> None:
+def _note_last_lesson(race: Race, finalist: Contender) -> None:
     """Add the best lesson of the finalist to its trials."""
-    best = state.best
+    best = race.state.best
     if best is not None and len(best.rows) > finalist.n_rows:
         seconds = finalist.candidate.outlook.fit_seconds(len(best.rows))
-        finalist.trials.append(Trial(len(best.rows), best.score, best.influence, seconds, best.was_cut_short))
+        trial = Trial(len(best.rows), best.score, best.influence, seconds, best.was_cut_short)
+        # Its curve has this score already.
+        finalist.trials.append(trial)
+        race.note_in_hand(finalist, trial)
 
 
 def _teach_candidate(requests: Subgenerator[_Result], candidate: Candidate) -> Subgenerator[_Result]:

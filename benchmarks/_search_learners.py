@@ -1,0 +1,31 @@
+"""Learners of the search benchmark: each with its own settings, which are its library's, and one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from fitwithin._presets import make_preset
+
+LEARNERS: Mapping[str, Callable[[], Any]] = {
+    "lightgbm": lambda: make_preset("lightgbm"),
+    "xgboost": lambda: make_preset("xgboost"),
+    "catboost": lambda: make_preset("catboost"),
+    "hist-gradient-boosting": HistGradientBoostingClassifier,
+    # The presets of these three have the paper's settings; a user's have the library's.
+    "random-forest": lambda: RandomForestClassifier(n_jobs=1),
+    "extra-trees": lambda: ExtraTreesClassifier(n_jobs=1),
+    "logistic-regression": LogisticRegression,
+    "linear-svm": LinearSVC,
+}
+"""Learners by name. Histogram boosting takes its number of threads from OMP_NUM_THREADS."""
+
+
+def make_learners(names: str) -> Any:
+    """Return a learner, or a list of them for names such as "lightgbm+random-forest"."""
+    learners = [LEARNERS[name]() for name in names.split("+")]
+    return learners if "+" in names else learners[0]

@@ -1,0 +1,184 @@
+"""Compare a search over settings under a limit with "auto", every row, FLAML and scikit-learn's searches."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+
+from _accuracy_flaml import FlamlRival, find_flaml_version
+from _accuracy_rivals import Rival
+from _report import RESULTS, Environment, MarkdownTable, write_report
+from _search_covtype import CovtypePart
+from _search_deadline import DeadlinePart
+from _search_jobs import JobsPart, make_job_methods
+from _search_list import ListPart
+from _search_log import RunLog, SearchRun, read_runs
+from _search_memory import MemoryPart
+from _search_methods import FLAML, FULL, SEARCH, make_race_methods
+from _search_pairs import SearchData, read_search_pairs, select_search_pairs
+from _search_part import RACE, Bench, Part
+from _search_race import RacePart
+from _search_recorder import DryRecorder, LogRecorder, Recorder
+from _search_sklearn import HALVING, RANDOMIZED, SklearnMethod, SklearnPart, make_same_space_search
+from fitwithin._research.study.dataset_sources import load_dataset
+
+LISTS = ("tuning", "final")
+"""Lists of pairs. Settings may be chosen by the tuning list; the final list is run once, at the end."""
+
+PARTS = (RACE, "sklearn", "covtype", "list", "deadline", "memory", "jobs")
+"""Parts of the benchmark."""
+
+# Pairs of these parts are those of another part.
+_PAIRS_OF: Mapping[str, str] = {"jobs": RACE}
+
+# Seconds to read and encode a data set; only predicts how long the benchmark takes.
+_DATA_SECONDS = 4.0
+
+# Variables that set the number of threads of each learner.
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def _parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    add = parser.add_argument
+    data = os.environ.get("FITWITHIN_DATA")
+    add("--data", type=Path, default=data, help="folder of parquet files; default: FITWITHIN_DATA")
+    add("--list", choices=(*LISTS, "both"), default="tuning", help="list of pairs; 'both' only with --summary")
+    add("--part", action="append", choices=PARTS, help="only this part; may be repeated; default: all")
+    add("--only", default="", help="only pairs whose name, such as 'covtype, lightgbm', contains this text")
+    add("--methods", help="only these methods of the race, separated by commas; every row always runs")
+    add("--seeds", type=int, default=2, help="number of seeds")
+    add("--sklearn-seeds", type=int, default=1, help="number of seeds against scikit-learn's searches")
+    add("--limit-factor", type=_parse_factors, default=(1.0, 4.0), help="limits of the race in full trainings: 1,4")
+    add("--flaml-python", default=sys.executable, help="interpreter that has FLAML; default: this one")
+    add("--retry", action="store_true", help="run again what failed for another reason than time")
+    add("--dry-run", action="store_true", help="print each pair, T and the expected seconds, and exit")
+    add("--summary", action="store_true", help="only summarise the existing results")
+    add("--results", type=Path, default=RESULTS, help="folder for the results")
+    arguments = parser.parse_args(argv)
+    if arguments.data is None and not arguments.summary and not arguments.dry_run:
+        parser.error("got no folder of data sets; pass --data FOLDER or set the environment variable FITWITHIN_DATA")
+    if arguments.list == "both" and not arguments.summary:
+        parser.error("got --list both; expected one list, or --summary")
+    return arguments
+
+
+def _parse_factors(text: str) -> tuple[float, ...]:
+    factors = tuple(float(factor) for factor in text.split(","))
+    if not all(factor > 0 for factor in factors):
+        raise argparse.ArgumentTypeError(f"got {text!r}; expected positive multiples of a full training")
+    return factors
+
+
+def make_parts(race: Mapping[str, Rival]) -> dict[str, Part]:
+    """Return all parts, given the methods of the race."""
+    own = make_race_methods()
+    parts: tuple[Part, ...] = (
+        RacePart(race),
+        SklearnPart(make_same_space_search(), {name: SklearnMethod(name) for name in (HALVING, RANDOMIZED)}),
+        CovtypePart({SEARCH: own[SEARCH]}),
+        ListPart(own[SEARCH]),
+        DeadlinePart(),
+        MemoryPart(),
+        JobsPart(own[FULL], make_job_methods()),
+    )
+    return {part.name: part for part in parts}
+
+
+def _find_race_methods(arguments: argparse.Namespace) -> dict[str, Rival]:
+    """Return the methods of the race, without FLAML where it is not installed."""
+    methods: dict[str, Rival] = {**make_race_methods(), FLAML: FlamlRival(arguments.flaml_python)}
+    if arguments.methods is not None:
+        chosen = {FULL, *arguments.methods.split(",")}
+        if unknown := chosen - set(methods):
+            raise SystemExit(f"unknown methods {', '.join(sorted(unknown))}; known are {', '.join(methods)}")
+        methods = {name: method for name, method in methods.items() if name in chosen}
+    if FLAML in methods and not (arguments.dry_run or arguments.summary):
+        version = find_flaml_version(arguments.flaml_python)
+        print(
+            f"FLAML {version}" if version else f"{arguments.flaml_python} has no FLAML, which is left out", flush=True
+        )
+        if version is None:
+            del methods[FLAML]
+    return methods
+
+
+def run_parts(arguments: argparse.Namespace, recorder: Recorder, parts: Mapping[str, Part]) -> None:
+    """Carry out the chosen parts."""
+    data = SearchData(partial(load_dataset, folder=arguments.data, online=False))
+    bench = Bench(recorder, data, tuple(range(arguments.seeds)), arguments.limit_factor)
+    pairs = read_search_pairs()
+    for name in arguments.part or PARTS:
+        seeds = tuple(range(arguments.sklearn_seeds)) if name == "sklearn" else bench.seeds
+        chosen = select_search_pairs(pairs, _PAIRS_OF.get(name, name), arguments.list, arguments.only)
+        parts[name].run(replace(bench, seeds=seeds), chosen)
+
+
+def print_plan(recorder: DryRecorder) -> None:
+    """Print every pair with its expected seconds, the sum of each part, and that of all."""
+    known = {(each.part, each.pair.dataset, each.pair.learner): each.pair for each in read_search_pairs()}
+    totals: dict[str, float] = {}
+    for (part, dataset, learner), seconds in recorder.seconds.items():
+        pair = known.get((part, dataset, learner)) or known.get((_PAIRS_OF.get(part, part), dataset, learner))
+        sizes = f"{pair.rows:8,d} rows, T {pair.seconds:5.1f} s; " if pair else ""
+        runs = recorder.runs[part, dataset, learner]
+        print(f"{part:9s}{dataset}, {learner}: {sizes}{runs} runs, {seconds:.0f} s")
+        totals[part] = totals.get(part, 0.0) + seconds
+    read = {(part, dataset) for part, dataset, _ in recorder.seconds if not dataset.startswith("made-up")}
+    totals["reading data"] = _DATA_SECONDS * len(read)
+    for part, seconds in totals.items():
+        print(f"{part}: {seconds:.0f} s")
+    print(f"all: {sum(totals.values()):.0f} s = {sum(totals.values()) / 60:.0f} minutes")
+
+
+def write_summary(runs: Sequence[SearchRun], parts: Mapping[str, Part], folder: Path, name: str) -> int:
+    """Write tables and goals; return 1 if a goal is missed."""
+    tables = [table for part in parts.values() for table in part.make_tables(runs) if table.rows]
+    goals = [goal for part in parts.values() for goal in part.make_goals(runs)]
+    tables += [_make_failure_table(runs), _make_conditions_table(runs)]
+    return write_report(name, Environment.current(), tables, goals, {"runs": len(runs)}, folder)
+
+
+def _make_failure_table(runs: Sequence[SearchRun]) -> MarkdownTable:
+    rows = [[run.key.name, run.error or ""] for run in runs if run.accuracy is None]
+    return MarkdownTable("Runs without a model", ("run", "why"), rows)
+
+
+def _make_conditions_table(runs: Sequence[SearchRun]) -> MarkdownTable:
+    rows = []
+    for conditions in dict.fromkeys((run.command, run.machine, run.code) for run in runs):
+        mine = [run for run in runs if (run.command, run.machine, run.code) == conditions]
+        loads = [run.load for run in mine if run.load is not None]
+        spread = f"{fmean(loads):.1f}, at most {max(loads):.1f}" if loads else ""
+        rows.append([*conditions, mine[0].date, mine[-1].date, str(len(mine)), spread])
+    columns = ("command", "machine", "code", "first run", "last run", "runs", "load average before a run")
+    return MarkdownTable("Conditions", columns, rows)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run what has no line yet, and summarise; return 1 if a goal is missed."""
+    arguments = _parse_arguments(argv)
+    parts = make_parts(_find_race_methods(arguments))
+    if arguments.dry_run:
+        recorder = DryRecorder()
+        run_parts(arguments, recorder, parts)
+        print_plan(recorder)
+        return 0
+    if not arguments.summary:
+        # The learners' processes read these variables: one thread each, whatever the learner asks for.
+        os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
+        log = RunLog(arguments.results / f"search-{arguments.list}.csv")
+        run_parts(arguments, LogRecorder(log, arguments.list, retry=arguments.retry), parts)
+    lists = LISTS if arguments.list == "both" else (arguments.list,)
+    runs = [run for name in lists for run in read_runs(arguments.results / f"search-{name}.csv")]
+    return write_summary(runs, parts, arguments.results, f"search-{arguments.list}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

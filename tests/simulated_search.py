@@ -1,0 +1,161 @@
+"""Searches on a fake clock: a learner whose seconds and mistakes follow from its settings, without models or data."""
+
+import math
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from fitwithin._core.budget import Budget
+from fitwithin._core.cost import CostModel, Outlook
+from fitwithin._core.exceptions import LearnerDied, LearnerRaised
+from fitwithin._session.fit_state import ModelRecord
+from fitwithin._session.selection import KeptModel, ModelSelector, ValidationExam
+from fitwithin.teachers import Deck, Lesson
+from fitwithin.teachers._search.entrant import Entrant
+from fitwithin.teachers._search.teacher import Search
+from fitwithin.testing import FakeClock
+from teacher_driver import answers_to
+
+ROUND_SECONDS = 0.02  # that a fit takes besides its own seconds
+
+
+class Simulated(BaseEstimator):
+    """A learner that is as good as `skill` says, takes `cost` seconds for a million rows, and may misbehave.
+
+    Parameters
+    ----------
+    skill : float
+        Part of the mistakes that it avoids, in the limit of many rows.
+    cost : float
+        Seconds for a million rows.
+    trouble : {None, "raises", "dies", "hangs", "refuses"}
+        What goes wrong in a fit, or already with the setting.
+    """
+
+    def __init__(self, skill=0.5, cost=1.0, trouble=None):
+        self.skill = skill
+        self.cost = cost
+        self.trouble = trouble
+
+    def set_params(self, **params):
+        if params.get("trouble") == "refuses":
+            raise ValueError("there is no such trouble")
+        return super().set_params(**params)
+
+    def seconds(self, rows):
+        return 0.01 + self.cost * rows / 1e6
+
+    def error(self, rows):
+        return (1 - self.skill) * (0.3 + 0.4 * (rows / 1000) ** -0.4)
+
+
+@dataclass
+class SimulatedResult:
+    """What became of a search."""
+
+    search: Search
+    reason: str | None = None
+    best: object = None
+    best_score: float = -math.inf
+    best_rows: int = 0
+    returned: object = None
+    lessons: list = field(default_factory=list)
+    exams: list = field(default_factory=list)
+    seconds_of: dict = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+def run_search(learners, *, pool_size=200_000, limit=20.0, seed=0, starts=None):
+    """Drive a search over pairs of a learner and its space; return what came of it."""
+    clock = FakeClock()
+    budget = Budget(limit, clock=clock)
+    outlook = Outlook(budget, CostModel())
+    deck = Deck(pool_size, np.random.default_rng(seed), outlook=outlook)
+    entrants = [
+        Entrant(number, learner, space, (starts or {}).get(number, []), seed + number)
+        for number, (learner, space) in enumerate(learners)
+    ]
+    search = Search(entrants, lambda estimator: False)
+    result = SimulatedResult(search)
+    session = _Session(search.teach(deck), clock, budget, result, seed)
+    session.run()
+    result.seconds, result.returned = budget.elapsed(), session.best_candidate
+    return result
+
+
+class _Session:
+    def __init__(self, requests, clock, budget, result, seed):
+        self.requests = requests
+        self.clock = clock
+        self.budget = budget
+        self.result = result
+        self.luck = np.random.default_rng(seed).random(2_000_000)
+        self.lesson = None
+        self.selector = ModelSelector("best")
+
+    @property
+    def best_candidate(self):
+        return None if self.selector.best is None else self.selector.best.candidate
+
+    def run(self):
+        answers, failure = None, None
+        while True:
+            try:
+                request = self.requests.send(answers) if failure is None else self.requests.throw(failure)
+            except StopIteration as end:
+                self.result.reason = end.value
+                return
+            answers, failure = None, None
+            try:
+                answers = self._teach(request) if isinstance(request, Lesson) else self._examine(request)
+            except (LearnerRaised, LearnerDied) as error:
+                failure = error
+            if self.budget.is_spent:
+                self.result.reason = "time"
+                return
+
+    def _teach(self, lesson):
+        self.lesson, learner = lesson, lesson.candidate.estimator
+        self.result.lessons.append(lesson)
+        seconds = learner.seconds(len(lesson.rows))
+        if learner.trouble == "hangs" or (lesson.at_most is not None and seconds > lesson.at_most):
+            self._spend(lesson.at_most)
+            raise LearnerDied("it was stopped")
+        self._spend(seconds + ROUND_SECONDS)
+        if learner.trouble == "raises":
+            raise LearnerRaised(ValueError("no"), "", "ValueError: no")
+        if learner.trouble == "dies":
+            raise LearnerDied("it was killed by SIGKILL")
+        lesson.candidate.outlook.cost.observe_fit(len(lesson.rows), seconds)
+
+    def _examine(self, exam):
+        lesson, candidate = self.lesson, self.lesson.candidate
+        error = candidate.estimator.error(len(lesson.rows))
+        # Models agree on most rows: what one gets wrong, a worse one mostly gets wrong too.
+        own = np.random.default_rng(candidate.number).random(len(exam.rows))
+        wrong = 0.9 * self.luck[exam.rows] + 0.1 * own < error
+        self._spend(1e-6 * len(exam.rows))
+        candidate.outlook.cost.observe_exam(len(exam.rows), 1e-6 * len(exam.rows), len(lesson.rows))
+        answers = answers_to(exam, wrong)
+        if exam.purpose == "validation":
+            self.result.exams.append(exam)
+            self._select(lesson, candidate, answers)
+            if answers.score.value > self.result.best_score and not self.budget.is_spent:
+                self.result.best, self.result.best_score = candidate.estimator, answers.score.value
+                self.result.best_rows = len(lesson.rows)
+        return answers
+
+    def _select(self, lesson, candidate, answers):
+        if lesson.refit or self.budget.is_spent:
+            return
+        exam, n_rows = ValidationExam(answers.rows, answers.influence), len(lesson.rows)
+        if self.selector.prefers(answers.score, validated=True, exam=exam, n_rows=n_rows, candidate=candidate):
+            record = ModelRecord(1, n_rows, estimate=answers.score)
+            self.selector.replace_best(KeptModel(SimpleNamespace(discard=lambda: None), record, exam, candidate))
+
+    def _spend(self, seconds):
+        number = self.lesson.candidate.number
+        self.result.seconds_of[number] = self.result.seconds_of.get(number, 0.0) + seconds
+        self.clock.advance(seconds)
