@@ -65,8 +65,7 @@ from fitwithin._session.session import Session
 from fitwithin.backends import Backend, FitSettings, Inline, Process
 from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.backends._scoring import Scorer, Scoring, make_scoring
-from fitwithin.teachers import Deck, Teacher
-from fitwithin.teachers._base import ParallelTeacher
+from fitwithin.teachers import Deck, ParallelTeacher, Teacher
 from fitwithin.teachers._registry import TEACHERS
 from fitwithin.viz._history import History
 from fitwithin.viz._report import ReportMixin
