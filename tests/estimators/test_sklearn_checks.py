@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor
+from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor, TimeConstrainedSearch
 
 
 @parametrize_with_checks(
@@ -27,4 +27,14 @@ def test_the_classifier_passes_every_check_of_scikit_learn(estimator, check):
     ]
 )
 def test_the_regressor_passes_every_check_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks(
+    [
+        TimeConstrainedSearch(learner, {"max_depth": [3, None]}, backend="inline", time_limit=1)
+        for learner in (DecisionTreeClassifier(), DecisionTreeRegressor())
+    ]
+)
+def test_the_search_passes_every_check_of_scikit_learn(estimator, check):
     check(estimator)

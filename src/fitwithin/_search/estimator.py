@@ -170,7 +170,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         super()._set_fitted(result)
         search: Search = self.__dict__.pop("_teacher")
         names = [learner.name for learner in self._list_learners()]
-        self.cv_results_ = make_cv_results(search.contenders, names, result.candidate)
+        self.cv_results_ = make_cv_results(search.contenders, names, result.history, result.candidate)
         self.best_index_ = 0 if result.candidate is None else result.candidate
         self.best_params_ = self.cv_results_["params"][self.best_index_]
         self.best_score_ = None if result.validation_estimate is None else result.validation_estimate.value

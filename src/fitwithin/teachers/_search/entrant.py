@@ -52,6 +52,8 @@ class Entrant:
         self.seconds = 0.0
         self.contenders: list[Contender] = []
         self.is_out = False
+        own = estimator.get_params() if hasattr(estimator, "get_params") else {}
+        self._own_values = {name: own[name] for name in (() if space is None else space.parameters) if name in own}
         self._starts = [*starts, *(() if space is None else space.ladder)]
         self._seed = seed
         self._suggester: Suggester | None = None
@@ -83,8 +85,7 @@ class Entrant:
         if best is None or not (space.ladder or best.settings):
             return None
         # The learner's own values may be None, or text such as "sqrt", which no search can move from.
-        own = self.estimator.get_params()
-        settings = best.settings or {name: own[name] for name in space.parameters if _is_number(own.get(name))}
+        settings = best.settings or {name: value for name, value in self._own_values.items() if _is_number(value)}
         return {name: value for name, value in settings.items() if name in space.parameters}
 
     def find_best(self, n_rows: int) -> Contender | None:
@@ -108,8 +109,19 @@ class Entrant:
         return contender
 
     def find_contender(self, settings: Settings) -> Contender | None:
-        """Return the contender that has these settings already."""
-        return next((contender for contender in self.contenders if contender.settings == settings), None)
+        """Return the contender that has these settings already, in other words perhaps."""
+        return next((one for one in self.contenders if self._complete(one.settings) == self._complete(settings)), None)
+
+    def _complete(self, settings: Settings) -> Settings:
+        """Return settings with the learner's own values of the other parameters in the space."""
+        return {**self._own_values, **settings}
+
+    def tell_known(self, settings: Settings, known: Contender) -> None:
+        """Tell the suggester what is known about settings that it suggests again."""
+        last = known.last
+        if self._suggester is not None:
+            score = None if known.failure is not None or last is None else last.score.value
+            self._suggester.tell(settings, score, known.seconds)
 
     def tell(self, contender: Contender, seconds: float) -> None:
         """Note what came of the last trial of a contender."""

@@ -11,6 +11,7 @@ from fitwithin.teachers._search.race import Race
 
 _MIN_CHANCE = 0.9  # to end in time, of the fit that a contender is judged by
 _SIZE_RATIO = 1.1  # between two sizes that are considered
+_OUTSIDER_TIME = 0.45  # of the time left, for the fit of an outsider; the learner's own settings get the rest
 
 
 def choose_finalist(race: Race) -> Contender | None:
@@ -27,6 +28,47 @@ def choose_finalist(race: Race) -> Contender | None:
         if best is not None and own.has_own_settings and own is not best and not _is_ahead(race, best, own):
             best = own
     return best
+
+
+def choose_outsider(race: Race, finalist: Contender) -> Contender | None:
+    """Return settings that deserve one fit on every row before the finalist gets the rest; None if none do.
+
+    Settings that are made for many rows look no better than others on few. If they are not clearly behind, and so fast
+    that a fit on every row takes less than half of the time, it is worth more than the time that it costs. If it is
+    better than the one before, the next slower ones are tried too.
+    """
+    n_rows, last = race.state.max_rows, finalist.last
+    others = [one for one in race.contenders if one.failure is None and not one.has_own_settings]
+    tried = [one for one in others if one.find_trial(n_rows) is not None]
+    if not tried and not finalist.has_own_settings:
+        return None
+    waiting = [one for one in others if one not in tried and _is_fast(race, one) and not _is_behind(race, one)]
+    if not tried:
+        in_reach = [one for one in waiting if last is not None and one.n_rows == last.n_rows]
+        return max(in_reach, key=lambda one: expect_score(race, one, [one.n_rows]), default=None)
+    best, newest = max(tried, key=lambda one: one.score_at(n_rows)), race.newest
+    if best is not newest:
+        return None
+    slower = [one for one in waiting if _predict_seconds(race, one) > _predict_seconds(race, best)]
+    return min(slower, key=lambda one: _predict_seconds(race, one), default=None)
+
+
+def _is_behind(race: Race, contender: Contender) -> bool:
+    """Whether a contender was clearly worse than others on the largest subset that it was tried on."""
+    trial = contender.last
+    if trial is None:
+        return True
+    rivals = (one.find_trial(trial.n_rows) for one in race.contenders if one.failure is None)
+    return any(rival is not None and rival.is_clearly_better(trial) for rival in rivals)
+
+
+def _predict_seconds(race: Race, contender: Contender) -> float:
+    return contender.candidate.outlook.fit_seconds(race.state.max_rows)
+
+
+def _is_fast(race: Race, contender: Contender) -> bool:
+    spare = _OUTSIDER_TIME * race.seconds_left - race.state.reserved_seconds(race.state.max_rows)
+    return _predict_seconds(race, contender) <= spare
 
 
 def _is_ahead(race: Race, one: Contender, other: Contender) -> bool:

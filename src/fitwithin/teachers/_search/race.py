@@ -21,10 +21,11 @@ Failure = LearnerRaised | LearnerDied | OutOfMemory
 # The subsets
 _MAX_FIRST_ROWS = 10_000  # on these a fit of a cheap setting takes 0.1 s, and good settings are told from bad ones
 _MIN_FIRST_ROWS = 1_000  # fewer say little about settings
-_FIRST_TRIAL_TIME = 0.06  # for a fit with the learner's own settings on the first subset
+_FIRST_TRIAL_TIME = 0.2  # for a fit with the learner's own settings on the first subset; others are faster
 _ROW_FACTOR = 4  # between the rows of a subset and those of the next
 _MAX_TRIAL_TIME = 0.07  # for a fit of the leader on the next subset; with more there would be too few trials
 _MAX_PROMOTED = 3  # contenders that are tried on the next subset too, besides those with a learner's own settings
+_MAX_REPEATS = 20  # suggestions in a row that were tried before; then there are no more
 _PATIENCE = 20  # trials without a new leader, after which the next subset is due
 
 # The exams
@@ -64,6 +65,8 @@ class Race:
         All settings so far, by their numbers.
     in_hand : InHand or None
         What the session would return now.
+    newest : Contender or None
+        The contender that was tried last.
     """
 
     def __init__(self, state: TeachingState, entrants: Sequence[Entrant], can_stop_early: CanStopEarly) -> None:
@@ -71,6 +74,7 @@ class Race:
         self.entrants = entrants
         self.contenders: list[Contender] = []
         self.in_hand: InHand | None = None
+        self.newest: Contender | None = None
         self._can_stop_early = can_stop_early
         self._outlook = state.outlook
         self._exam_rows = state.validation_set
@@ -140,6 +144,20 @@ class Race:
         yield from self._try(contender)
         return True
 
+    def take_every_row(self) -> None:
+        """Make all rows that may be used the subset."""
+        if self.state.max_rows > len(self.rows):
+            self._grow(self.state.max_rows)
+
+    def try_outsider(self, contender: Contender) -> Subgenerator[None]:
+        """Fit a contender on every row; the subset stays as it is."""
+        subset = self.rows
+        self._grow(self.state.max_rows)
+        new = self.rows[len(subset) :]
+        yield from self._try(contender)
+        self.state.deck.put_back(new)
+        self.state.lesson = subset
+
     def try_on_every_row(self, finalist: Contender) -> Subgenerator[None]:
         """Try more settings near the finalist's on its rows, as long as there is time."""
         self._queue, self._n_since_lead = [], 0
@@ -150,24 +168,32 @@ class Race:
             limit = self.seconds_left - self.state.reserved_seconds(n_rows)
             if _NEIGHBOUR_FACTOR * leader.candidate.outlook.fit_seconds(n_rows) > limit:
                 return
-            settings = entrant.suggest(len(self.rows))
-            if settings is None:
+            contender = self._suggest(entrant)
+            if contender is None:
                 return
-            if entrant.find_contender(settings) is None:
-                yield from self._try(self._add_contender(entrant, settings), at_most=limit)
+            yield from self._try(contender, at_most=limit)
 
     def _find_new_contender(self) -> Contender | None:
         """Return settings that were not tried yet, of the learner that had the least time so far."""
         alive = [entrant for entrant in self.entrants if not entrant.is_out and not self._is_behind(entrant)]
         for entrant in sorted(alive, key=lambda entrant: entrant.seconds):
+            contender = self._suggest(entrant)
+            if contender is not None:
+                return contender
+        return None
+
+    def _suggest(self, entrant: Entrant) -> Contender | None:
+        """Return settings of a learner that were not tried on the present subset; None if there are no more."""
+        for _ in range(_MAX_REPEATS):
             settings = entrant.suggest(len(self.rows))
             if settings is None:
-                continue
+                return None
             known = entrant.find_contender(settings)
             if known is None:
                 return self._add_contender(entrant, settings)
-            if known.failure is None and known.n_rows < len(self.rows):
+            if known.failure is None and known.find_trial(len(self.rows)) is None:
                 return known
+            entrant.tell_known(settings, known)
         return None
 
     def _is_behind(self, entrant: Entrant) -> bool:
@@ -183,6 +209,7 @@ class Race:
 
     def _try(self, contender: Contender, *, at_most: float | None = None) -> Subgenerator[None]:
         """Fit a contender on the present subset, and compare it on the validation rows."""
+        self.newest = contender
         entrant, outlook = self.entrants[contender.learner], contender.candidate.outlook
         start, before = self.seconds_left, self.leader
         if contender.failure is None and not outlook.may_begin(len(self.rows)):

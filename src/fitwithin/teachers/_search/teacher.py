@@ -18,11 +18,12 @@ from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._deck import Deck
 from fitwithin.teachers._search.contender import Contender, Trial
 from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
-from fitwithin.teachers._search.finalist import choose_finalist
+from fitwithin.teachers._search.finalist import choose_finalist, choose_outsider
 from fitwithin.teachers._search.race import Race, describe_failure
 
 _Result = TypeVar("_Result")
 
+_TRIAL_TIME = 0.05  # of the time left; a learner that takes longer for the subset has no time for a trial of mistakes
 _ALPHA = 0.2  # Auto's share of mistakes among new rows
 _OVERRUN_FACTOR = 3.0  # times the predicted seconds of a fit; then the learner is killed
 _MIN_LIMIT_SECONDS = 1.0  # for a fit; predictions of less are rough
@@ -68,6 +69,10 @@ class Search:
 def _teach_finalists(race: Race) -> Subgenerator[StopReason]:
     """Give the rest of the time to the finalist; if it fails, to the next one."""
     while (finalist := choose_finalist(race)) is not None:
+        outsider = choose_outsider(race, finalist)
+        if outsider is not None:
+            yield from race.try_outsider(outsider)
+            continue
         try:
             return (yield from _teach_finalist(race, finalist))
         except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
@@ -80,11 +85,15 @@ def _teach_finalists(race: Race) -> Subgenerator[StopReason]:
 def _teach_finalist(race: Race, finalist: Contender) -> Subgenerator[StopReason]:
     state = race.state
     _switch(state, finalist)
-    # Mistakes help the learner's own settings now and then; others were chosen without them.
-    lessons = _teach_like_auto(state) if finalist.has_own_settings else teach_until_deadline(state, None)
-    reason = yield from _teach_candidate(lessons, finalist.candidate)
-    _note_last_lesson(race, finalist)
-    yield from state.examine_unused_rows()
+    reason: StopReason = "all rows"
+    if finalist.n_rows >= state.max_rows:
+        race.take_every_row()
+    else:
+        # Mistakes help the learner's own settings now and then; others were chosen without them.
+        lessons = _teach_like_auto(state) if finalist.has_own_settings else teach_until_deadline(state, None)
+        reason = yield from _teach_candidate(lessons, finalist.candidate)
+        _note_last_lesson(race, finalist)
+        yield from state.examine_unused_rows()
     if not state.deck.left:
         yield from race.try_on_every_row(finalist)
     if race.in_hand is not None and race.in_hand.trial.n_rows == len(state.lesson):
@@ -96,10 +105,13 @@ def _teach_finalist(race: Race, finalist: Contender) -> Subgenerator[StopReason]
 
 def _teach_like_auto(state: TeachingState) -> Subgenerator[StopReason]:
     """Teach as the default teacher does after its first lesson."""
-    search = MistakeSearch(_ALPHA)
-    yield from state.teach_and_validate(state.lesson)
-    helps = yield from run_trial(state, search)
-    return (yield from teach_until_deadline(state, search if helps else None))
+    search: MistakeSearch | None = None
+    if state.outlook.fit_seconds(len(state.lesson)) <= _TRIAL_TIME * state.outlook.seconds_left:
+        search = MistakeSearch(_ALPHA)
+        yield from state.teach_and_validate(state.lesson)
+        helps = yield from run_trial(state, search)
+        search = search if helps else None
+    return (yield from teach_until_deadline(state, search))
 
 
 def _switch(state: TeachingState, contender: Contender) -> None:

@@ -1,0 +1,248 @@
+"""TimeConstrainedSearch as a user meets it: what it takes, what it refuses, and what it tells."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import loguniform, randint
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.datasets import make_classification, make_regression
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from fitwithin import LearnerFailed, TimeConstrainedSearch
+
+DEPTHS = {"max_depth": [1, 2, 4, 8], "min_samples_leaf": randint(1, 50)}
+
+
+@pytest.fixture(scope="module")
+def classes():
+    return make_classification(4_000, 12, n_informative=8, n_classes=3, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fitted(classes):
+    search = TimeConstrainedSearch(
+        DecisionTreeClassifier(), DEPTHS, time_limit=3, backend="inline", progress=False, random_state=0
+    )
+    return search.fit(*classes)
+
+
+def search_of(estimator, distributions=None, **parameters):
+    settings = {"time_limit": 2, "backend": "inline", "progress": False, "random_state": 0} | parameters
+    return TimeConstrainedSearch(estimator, distributions, **settings)
+
+
+def test_the_results_have_one_entry_for_each_setting_and_the_returned_one_is_first(fitted):
+    results = pd.DataFrame(fitted.cv_results_)
+
+    assert results["rank_test_score"].tolist().index(1) == fitted.best_index_
+    assert sorted(results["rank_test_score"]) == list(range(1, len(results) + 1))
+    assert results.loc[fitted.best_index_, "ended"] == "returned"
+    assert fitted.cv_results_["params"][0] == {}
+    assert fitted.best_params_ == fitted.cv_results_["params"][fitted.best_index_]
+    assert len({str(params) for params in fitted.cv_results_["params"]}) == len(results)
+    # The last one may have been under way at the deadline.
+    assert (results["n_rows"][:-1] > 0).all()
+
+
+def test_the_returned_model_has_the_best_settings(fitted):
+    assert {name: fitted.best_estimator_.get_params()[name] for name in fitted.best_params_} == fitted.best_params_
+    assert fitted.score(*make_classification(4_000, 12, n_informative=8, n_classes=3, random_state=0)) > 0.6
+    assert 0 < fitted.best_score_ <= 1
+    low_to_high = fitted.score_estimate_[1], fitted.score_estimate_[0], fitted.score_estimate_[2]
+    assert tuple(sorted(low_to_high)) == low_to_high
+
+
+def test_each_fit_of_the_history_has_the_number_of_its_settings(fitted):
+    numbers = {finished.candidate for finished in fitted.history_}
+
+    assert numbers <= set(range(len(fitted.cv_results_["params"])))
+    assert 0 in numbers
+    assert fitted.best_index_ in numbers
+
+
+def test_masked_parameters_tell_the_settings_of_each_candidate(fitted):
+    depths = fitted.cv_results_["param_max_depth"]
+
+    assert depths.mask[0]
+    assert depths[1] == fitted.cv_results_["params"][1]["max_depth"]
+
+
+def test_a_list_of_learners_is_searched_and_named(classes):
+    search = search_of(["decision-tree", (GaussianNB(), {"var_smoothing": loguniform(1e-9, 1e-3)})]).fit(*classes)
+
+    assert set(search.cv_results_["estimator"]) == {"decision-tree", "GaussianNB"}
+    assert isinstance(search.best_estimator_, DecisionTreeClassifier | GaussianNB)
+
+
+def test_a_pipeline_is_searched_by_the_names_of_its_steps(classes):
+    pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier())
+
+    search = search_of(pipeline, {"decisiontreeclassifier__max_depth": [2, 6]}).fit(*classes)
+
+    assert isinstance(search.best_estimator_, Pipeline)
+    assert {"decisiontreeclassifier__max_depth": 6} in search.cv_results_["params"]
+
+
+def test_a_search_can_be_the_last_step_of_a_pipeline(classes):
+    model = make_pipeline(StandardScaler(), search_of(DecisionTreeClassifier(), DEPTHS)).fit(*classes)
+
+    assert model.score(*classes) > 0.6
+
+
+def test_regressors_are_searched_too():
+    X, y = make_regression(2_000, 5, noise=1.0, random_state=0)
+
+    search = search_of(DecisionTreeRegressor(), {"max_depth": [2, 8, None]}).fit(X, y)
+
+    assert is_regressor(search)
+    assert not is_classifier(search)
+    assert search.score(X, y) > 0.5
+    assert not hasattr(search, "predict_proba")
+
+
+def test_names_alone_are_regressors_if_the_task_says_so():
+    X, y = make_regression(1_000, 5, random_state=0)
+
+    search = search_of("decision-tree", task="regression").fit(X, y)
+
+    assert isinstance(search.best_estimator_, DecisionTreeRegressor)
+
+
+def test_another_metric_chooses_the_settings_and_scores(classes):
+    X, y = classes[0], (classes[1] == 0).astype(int)
+
+    search = search_of(DecisionTreeClassifier(), DEPTHS, scoring="roc_auc").fit(X, y)
+
+    assert search.score(X, y) > 0.8
+    assert search.predict_proba(X).shape == (len(X), 2)
+
+
+def test_initial_params_are_the_first_settings_beside_the_learners_own(classes):
+    search = search_of(DecisionTreeClassifier(), DEPTHS, initial_params={"max_depth": 3}).fit(*classes)
+
+    assert search.cv_results_["params"][:2] == [{}, {"max_depth": 3}]
+
+
+def test_frames_and_weights_reach_the_learner(classes):
+    X = pd.DataFrame(classes[0]).add_prefix("c")
+
+    search = search_of(DecisionTreeClassifier(), DEPTHS).fit(X, classes[1], sample_weight=np.ones(len(X)))
+
+    assert list(search.best_estimator_.feature_names_in_) == list(X.columns)
+
+
+def test_the_same_seed_gives_the_same_settings_to_try_first(classes):
+    first, second = (search_of(DecisionTreeClassifier(), DEPTHS).fit(*classes) for _ in range(2))
+
+    # How many are tried depends on the clock.
+    assert first.cv_results_["params"][:3] == second.cv_results_["params"][:3]
+
+
+def test_without_a_space_an_unknown_learner_is_fitted_with_its_own_settings(classes):
+    search = search_of(GaussianNB()).fit(*classes)
+
+    assert search.best_params_ == {}
+    assert len(search.cv_results_["params"]) == 1
+    assert search.n_rows_taught_ == search.n_rows_in_
+
+
+def test_a_search_can_be_cloned_and_printed():
+    search = TimeConstrainedSearch(["lightgbm", (Ridge(), {"alpha": [1, 2]})], time_limit="5m")
+
+    assert clone(search).get_params()["time_limit"] == "5m"
+    assert "time_limit='5m'" in repr(search)
+
+
+BAD_INPUT = [
+    ({"estimator": DecisionTreeClassifier(), "param_distributions": {"max_dept": [1]}}, ValueError, "max_dept"),
+    ({"estimator": DecisionTreeClassifier(), "param_distributions": {}}, ValueError, "is empty"),
+    ({"estimator": DecisionTreeClassifier(), "param_distributions": {"max_depth": []}}, ValueError, "max_depth"),
+    ({"estimator": DecisionTreeClassifier(), "param_distributions": {"max_depth": 3}}, TypeError, "max_depth"),
+    ({"estimator": DecisionTreeClassifier(), "param_distributions": [1]}, TypeError, "expected a dict"),
+    ({"estimator": []}, ValueError, "empty list"),
+    ({"estimator": DecisionTreeClassifier}, TypeError, "estimator must be"),
+    ({"estimator": [DecisionTreeClassifier(), RandomForestRegressor()]}, ValueError, "not both"),
+    ({"estimator": [DecisionTreeClassifier(), DecisionTreeClassifier()]}, ValueError, "twice"),
+    ({"estimator": ["decision-tree"], "param_distributions": {"max_depth": [1]}}, ValueError, "pairs"),
+    ({"estimator": "lightgbn"}, ValueError, "lightgbn"),
+    ({"estimator": "decision-tree", "task": "ranking"}, ValueError, "task must be"),
+    ({"estimator": DecisionTreeClassifier(), "task": "regression"}, ValueError, "Leave task out"),
+    ({"estimator": DecisionTreeClassifier(), "initial_params": {"alpha": 1}}, ValueError, "alpha"),
+    ({"estimator": DecisionTreeClassifier(), "initial_params": [3]}, TypeError, "initial_params must be"),
+    ({"estimator": [("lightgbm", {"num_leaves": [1]}, 3)]}, ValueError, "tuple of 3"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "error", "text"), BAD_INPUT, ids=lambda value: str(value)[:40])
+def test_bad_input_is_refused_before_the_clock_is_used(parameters, error, text, classes):
+    start = time.monotonic()
+    with pytest.raises(error, match=text):
+        TimeConstrainedSearch(**parameters, time_limit=60, progress=False).fit(*classes)
+
+    assert time.monotonic() - start < 30
+
+
+class Crashing(DecisionTreeClassifier):
+    def fit(self, X, y, sample_weight=None):
+        if self.max_depth == 3:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if self.max_depth == 5:
+            raise RuntimeError("five is too many")
+        return super().fit(X, y)
+
+
+def test_candidates_that_crash_or_raise_are_out_with_their_reason(classes):
+    space = {"max_depth": [3, 5, 7]}
+
+    search = search_of(Crashing(), space, backend="process", time_limit=5).fit(*classes)
+
+    results = search.cv_results_
+    ended = {params.get("max_depth"): end for params, end in zip(results["params"], results["ended"], strict=True)}
+    assert "SIGSEGV" in ended[3]
+    assert "five is too many" in ended[5]
+    assert search.best_estimator_.max_depth in (None, 7)
+
+
+class AlwaysRaising(DecisionTreeClassifier):
+    def fit(self, X, y, sample_weight=None):
+        raise RuntimeError("there is nothing to learn")
+
+
+def test_if_all_candidates_fail_their_errors_are_told_together(classes):
+    with pytest.raises(LearnerFailed, match=r"Every candidate failed.*there is nothing to learn"):
+        search_of(AlwaysRaising(), {"max_depth": [1, 2, 3, 4, 5, 6]}).fit(*classes)
+
+
+def test_on_round_stops_a_search_and_keeps_the_best(classes):
+    search = search_of(DecisionTreeClassifier(), DEPTHS, on_round=lambda finished: finished.number == 3).fit(*classes)
+
+    assert search.stop_reason_ == "on_round"
+    assert len(search.history_) == 3
+    search.predict(classes[0])
+
+
+def test_a_ready_space_improves_on_the_learners_own_settings():
+    rng = np.random.default_rng(0)
+    X = rng.random((20_000, 6))
+    y = (np.sin(20 * X[:, 0]) + np.sin(20 * X[:, 1]) > 0).astype(int)
+    own = HistGradientBoostingClassifier(max_iter=2, max_leaf_nodes=3)
+
+    search = search_of(own, backend="process", time_limit=10).fit(X, y)
+
+    assert search.best_params_
+    assert search.score_estimate_[0] > own.fit(X[:15_000], y[:15_000]).score(X[15_000:], y[15_000:]) + 0.1
+
+
+def test_logistic_regression_has_a_ready_space(classes):
+    search = search_of(make_pipeline(StandardScaler(), LogisticRegression())).fit(*classes)
+
+    assert any("logisticregression__C" in params for params in search.cv_results_["params"])
