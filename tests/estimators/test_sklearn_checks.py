@@ -32,7 +32,7 @@ def test_the_regressor_passes_every_check_of_scikit_learn(estimator, check):
 
 @parametrize_with_checks(
     [
-        TimeConstrainedSearch(learner, {"max_depth": [3, None]}, backend="inline", time_limit=1)
+        TimeConstrainedSearch(learner, {"max_depth": [3, None]}, backend="inline", time_limit=60)
         for learner in (DecisionTreeClassifier(), DecisionTreeRegressor())
     ]
 )

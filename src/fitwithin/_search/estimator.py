@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -217,8 +216,10 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         learner = self._learner_or_default()
         if hasattr(learner, "__sklearn_tags__"):
             own = get_tags(learner)
-            tags.classifier_tags = copy.deepcopy(own.classifier_tags)
-            tags.regressor_tags = copy.deepcopy(own.regressor_tags)
+            if own.classifier_tags is not None:
+                # A learner may take several targets; the search does not.
+                tags.classifier_tags = replace(own.classifier_tags, multi_label=False)
+            tags.regressor_tags = own.regressor_tags
         return tags
 
 

@@ -66,6 +66,8 @@ class Contender:
         Its trials, in their order.
     failure : str or None
         Why it is out: the learner's error, or its end.
+    error : Exception or None
+        What the session raised.
     was_killed : bool
         Whether it was killed because its share of the time was over.
     seconds : float
@@ -77,6 +79,7 @@ class Contender:
     settings: Settings
     trials: list[Trial] = field(default_factory=list)
     failure: str | None = None
+    error: Exception | None = None
     was_killed: bool = False
     seconds: float = 0.0
     curve: LearningCurve = field(default_factory=LearningCurve)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
-from fitwithin._core.records import Exam, Lesson, Rows, examine
+from fitwithin._core.records import Lesson, Rows, examine
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Subgenerator
 from fitwithin.teachers._search.contender import Contender, InHand, Trial, find_best
@@ -29,7 +29,7 @@ _MAX_REPEATS = 20  # suggestions in a row that were tried before; then there are
 _PATIENCE = 20  # trials without a new leader, after which the next subset is due
 
 # The exams
-_EXAM_TIME = 0.01  # for one exam
+_EXAM_TIME = 0.02  # for one exam
 _MIN_EXAM_ROWS = 1_000
 _MAX_EXAM_ROWS = 5_000
 
@@ -98,20 +98,22 @@ class Race:
         return find_best(self.contenders, len(self.rows))
 
     def begin(self) -> Subgenerator[None]:
-        """Try each learner with its own settings: on few rows to see what it costs, then on the first subset."""
+        """Try each learner with its own settings on few rows, to see what it costs."""
         for entrant in self.entrants:
             contender = self._add_contender(entrant, {})
             yield from self._try(contender, at_most=_FIRST_SHARE * self.seconds_left / len(self.entrants))
-        n_examined, n_rows = len(self._exam_rows), self._choose_first_size()
         self._choose_exam_rows()
-        has_grown = n_rows > len(self.rows)
-        if has_grown:
+
+    def try_own_settings(self) -> Subgenerator[None]:
+        """Try each learner with its own settings on the first subset that others are tried on."""
+        n_rows = self._choose_first_size()
+        if n_rows > len(self.rows):
             self._grow(n_rows)
-        if has_grown or len(self._exam_rows) > n_examined:
-            # These trials were too small to be compared.
-            for contender in self.contenders:
-                contender.trials.clear()
-            self._queue = [contender for contender in self.contenders if contender.failure is None]
+        for contender in self.contenders:
+            # The trial before was too small, and had too few validation rows, to be compared.
+            contender.trials.clear()
+            if contender.failure is None:
+                yield from self._try(contender)
 
     def try_last_resort(self) -> Subgenerator[None]:
         """Give all that is left to the first learner that was too slow for its share of the time."""
@@ -121,12 +123,12 @@ class Race:
             yield from self._try(slow[0], at_most=self.seconds_left)
 
     def is_worthwhile(self) -> bool:
-        """Whether there is time for a race: enough trials with the learner's own settings."""
+        """Whether there is something to choose from, and time for enough trials."""
+        if not self.state.n_validation_rows or (len(self.entrants) == 1 and self.entrants[0].space is None):
+            return False
         known = [contender for contender in self.contenders if contender.trials]
-        if not known or (all(entrant.space is None for entrant in self.entrants) and len(self.entrants) == 1):
-            return not known
-        cheapest = min(contender.candidate.outlook.fit_seconds(len(self.rows)) for contender in known)
-        return cheapest <= _FIRST_TRIAL_TIME * self.state.time_limit
+        seconds = [contender.candidate.outlook.fit_seconds(len(self.rows)) for contender in known]
+        return not known or min(seconds) <= _FIRST_TRIAL_TIME * self.state.time_limit
 
     def has_time(self) -> bool:
         """Whether the race goes on: the leader must have the time that it needs at the end."""
@@ -220,12 +222,12 @@ class Race:
             lesson = Lesson(self.rows, within=within, candidate=contender.candidate, at_most=limit)
             try:
                 yield lesson
-                answers = yield Exam(self._exam_rows, purpose="validation")
+                answers = yield from examine(self._exam_rows, purpose="validation")
             except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
-                contender.failure = describe_failure(failure)
+                contender.failure, contender.error = describe_failure(failure), failure
                 contender.was_killed = start - self.seconds_left >= limit
             else:
-                if answers is not None and answers.score is not None:
+                if answers.score is not None:
                     cut_short = outlook.fit_seconds(len(self.rows)) > within
                     seconds = start - self.seconds_left
                     trial = Trial(len(self.rows), answers.score, answers.influence, seconds, cut_short)
@@ -266,6 +268,9 @@ class Race:
         n_rows = min(_MAX_FIRST_ROWS, self.state.n_usable)
         while n_rows > _MIN_FIRST_ROWS and not any(outlook.fit_seconds(n_rows) <= limit for outlook in known):
             n_rows = int(0.8 * n_rows)
+        # A learner that cannot be killed must be sure to end.
+        while n_rows > len(self.rows) and not all(outlook.may_begin(n_rows) for outlook in known):
+            n_rows = int(0.8 * n_rows)
         return n_rows
 
     def _grow(self, n_rows: int) -> None:
@@ -289,8 +294,8 @@ class Race:
         leader = self.leader
         if leader is None:
             return False
-        seconds = leader.candidate.outlook.fit_seconds(min(n_rows, self.state.n_usable))
-        return seconds <= _MAX_TRIAL_TIME * self.state.time_limit
+        outlook, n_rows = leader.candidate.outlook, min(n_rows, self.state.n_usable)
+        return outlook.fit_seconds(n_rows) <= _MAX_TRIAL_TIME * self.state.time_limit and outlook.may_begin(n_rows)
 
     def _rise(self) -> bool:
         """Go on with the next subset and the best contenders; return whether there is one."""

@@ -59,8 +59,12 @@ class Search:
         self.contenders = race.contenders
         yield from race.begin()
         if race.is_worthwhile():
+            yield from race.try_own_settings()
             while race.has_time() and (yield from race.try_next()):
                 pass
+        if not race.state.n_validation_rows and race.contenders[0].failure is None:
+            # A pool with very few rows is taught whole, and settings cannot be compared.
+            return "all rows"
         if race.in_hand is None:
             yield from race.try_last_resort()
         return (yield from _teach_finalists(race))
@@ -76,7 +80,7 @@ def _teach_finalists(race: Race) -> Subgenerator[StopReason]:
         try:
             return (yield from _teach_finalist(race, finalist))
         except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
-            finalist.failure = describe_failure(failure)
+            finalist.failure, finalist.error = describe_failure(failure), failure
     if race.in_hand is None:
         raise _tell_failures(race)
     return "learner failed"
@@ -154,7 +158,10 @@ def _find_limit(candidate: Candidate, n_rows: int) -> float | None:
 
 
 def _tell_failures(race: Race) -> Exception:
-    """Return an error that tells why each learner failed."""
+    """Return an error that tells why each learner failed; a single one's exception is raised as it is."""
+    first = race.contenders[0].error
+    if len(race.entrants) == 1 and isinstance(first, LearnerRaised):
+        return first
     reasons = {
         f"{type(contender.candidate.estimator).__name__}: {contender.failure}"
         for contender in race.contenders
