@@ -415,4 +415,4 @@ def test_two_learners_fit_much_more_in_the_same_time():
 
     n_fits = [len(fit(Counting(), learner, backend=Process(), n_jobs=n, time_limit=5).history_) for n in (1, 2)]
 
-    assert n_fits[1] > 1.6 * n_fits[0]  # 1.8 beside three busy processes.
+    assert n_fits[1] > 1.4 * n_fits[0]  # 1.9 on an idle machine.

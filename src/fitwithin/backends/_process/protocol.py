@@ -280,10 +280,13 @@ class WorkerEnded:
     status: int
 
 
+_SELECTOR: type[selectors.BaseSelector] = getattr(selectors, "PollSelector", selectors.DefaultSelector)
+
+
 def wait_readable(descriptors: list[int], timeout: float | None) -> set[int]:
     """Return the descriptors that can be read, as soon as there is one; none after `timeout` seconds."""
-    # Unlike `select`, this takes descriptors of any number.
-    with selectors.DefaultSelector() as selector:
+    # Unlike `select`, this takes descriptors of any number; unlike `epoll`, it needs none of its own.
+    with _SELECTOR() as selector:
         for descriptor in descriptors:
             selector.register(descriptor, selectors.EVENT_READ)
         return {key.fd for key, _ in selector.select(timeout)}
