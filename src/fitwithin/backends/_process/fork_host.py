@@ -21,6 +21,7 @@ from fitwithin._core.exceptions import LearnerDied
 from fitwithin.backends._process.memory_watch import MemoryWatch
 from fitwithin.backends._process.protocol import (
     MAX_CONTROL_BYTES,
+    MIN_TIMEOUT_SECONDS,
     Answer,
     Channel,
     Command,
@@ -286,6 +287,9 @@ class ForkServerHandle:
             return psutil.Process(self._process.pid).status() == psutil.STATUS_STOPPED
         except psutil.NoSuchProcess:
             return True
+        except OSError:
+            # There is no descriptor left to find out with.
+            return False
 
     def wait_for_answers(self, budget: Budget, number: int | None = None) -> None:
         """Wait until nothing is owed, or no answer to the commands up to this number.
@@ -340,7 +344,7 @@ class ForkServerHandle:
 
     def receive(self, timeout: float) -> None:
         """Read the server's next message; raise TimeoutError if there is none, or ForkServerGone."""
-        if not wait_readable([self.control.fileno()], timeout):
+        if not wait_readable([self.control.fileno()], max(timeout, MIN_TIMEOUT_SECONDS)):
             raise TimeoutError
         with self._lock:
             try:
