@@ -58,6 +58,11 @@ class Entrant:
         self._seed = seed
         self._suggester: Suggester | None = None
 
+    @property
+    def has_ladder_left(self) -> bool:
+        """Whether settings to begin with were not tried yet."""
+        return bool(self._starts)
+
     def renew_suggester(self) -> None:
         """Begin to suggest anew, near the best settings then."""
         self._suggester = None

@@ -11,7 +11,7 @@ from fitwithin.teachers._search.race import Race
 
 _MIN_CHANCE = 0.9  # to end in time, of the fit that a contender is judged by
 _SIZE_RATIO = 1.1  # between two sizes that are considered
-_OUTSIDER_TIME = 0.6  # of the time left, for the fit of an outsider; the learner's own settings get the rest
+_OUTSIDER_TIME = 0.3  # of the time left, for the fit of an outsider; the learner's own settings get the rest
 
 
 def choose_finalist(race: Race) -> Contender | None:

@@ -21,7 +21,7 @@ Failure = LearnerRaised | LearnerDied | OutOfMemory
 # The subsets
 _MAX_FIRST_ROWS = 10_000  # on these a fit of a cheap setting takes 0.1 s, and good settings are told from bad ones
 _MIN_FIRST_ROWS = 1_000  # fewer say little about settings
-_FIRST_TRIAL_TIME = 0.2  # for a fit with the learner's own settings on the first subset; others are faster
+_FIRST_TRIAL_TIME = 0.08  # for a fit with the learner's own settings on the first subset; others are faster
 _ROW_FACTOR = 4  # between the rows of a subset and those of the next
 _MAX_TRIAL_TIME = 0.07  # for a fit of the leader on the next subset; with more there would be too few trials
 _MAX_PROMOTED = 3  # contenders that are tried on the next subset too, besides those with a learner's own settings
@@ -43,6 +43,7 @@ _STOP_FACTOR = 0.5  # of a fit's limit; then a learner that can stop early is to
 # The end of the race
 _MIN_FINAL_TIME = 0.4  # for the winner
 _MAX_FINAL_TIME = 0.6  # for the winner, if it needs so much for every row
+_MAX_OWN_TIME = 0.75  # for the learner's own settings, if they lead after the known good ones were tried
 _FINAL_SAFETY_FACTOR = 1.25  # on the seconds that it needs
 _NEIGHBOUR_FACTOR = 1.5  # on the seconds of the leader's fit, for a fit with other settings near its own
 
@@ -328,12 +329,16 @@ class Race:
     def _final_seconds(self) -> float:
         """Return the seconds that the leader should have at the end."""
         limit, leader = self.state.time_limit, self.leader
-        need = 0.0
-        if leader is not None:
-            n_rows = self.state.n_usable
-            need = _FINAL_SAFETY_FACTOR * leader.candidate.outlook.fit_seconds(n_rows)
-            need += self.state.reserved_seconds(n_rows)
-        return min(max(need, _MIN_FINAL_TIME * limit), _MAX_FINAL_TIME * limit)
+        if leader is None:
+            return _MIN_FINAL_TIME * limit
+        n_rows, outlook = self.state.n_usable, leader.candidate.outlook
+        need = _FINAL_SAFETY_FACTOR * outlook.fit_seconds(n_rows) + self.state.reserved_seconds(n_rows)
+        if self.state.deck.can_refit:
+            # Once more, with the rows kept back.
+            need += _FINAL_SAFETY_FACTOR * outlook.fit_seconds(self.state.deck.pool_size)
+        own_leads = leader.has_own_settings and not any(entrant.has_ladder_left for entrant in self.entrants)
+        most = _MAX_OWN_TIME if own_leads else _MAX_FINAL_TIME
+        return min(max(need, _MIN_FINAL_TIME * limit), most * limit)
 
 
 def describe_failure(failure: Failure) -> str:
