@@ -24,6 +24,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter, validate_data
 
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
+from fitwithin._core.cores import count_jobs
 from fitwithin._core.cost import CostModel, Outlook
 from fitwithin._core.exceptions import CheckpointWarning, LearnerFailedWarning
 from fitwithin._core.log import LOGGER
@@ -64,7 +65,7 @@ from fitwithin._session.session import Session
 from fitwithin.backends import Backend, FitSettings, Inline, Process
 from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.backends._scoring import Scorer, Scoring, make_scoring
-from fitwithin.teachers import Deck, Teacher
+from fitwithin.teachers import Deck, ParallelTeacher, Teacher
 from fitwithin.teachers._registry import TEACHERS
 from fitwithin.viz._history import History
 from fitwithin.viz._report import ReportMixin
@@ -136,6 +137,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         backend: str | Backend = "process",
         progress: ShowProgress = "auto",
         on_round: OnRound | None = None,
+        n_jobs: int | None = None,
         memory_limit: MemoryLimit | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         warm_start: bool = False,
@@ -149,6 +151,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         self.backend = backend
         self.progress = progress
         self.on_round = on_round
+        self.n_jobs = n_jobs
         self.memory_limit = memory_limit
         self.checkpoint = checkpoint
         self.warm_start = warm_start
@@ -206,6 +209,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         budget = Budget(parse_time_limit(self.time_limit), clock=backend.clock)
         memory_limit = None if self.memory_limit is None else parse_memory_limit(self.memory_limit)
         teacher = self._make_teacher()
+        n_lanes = count_lanes(teacher, self.n_jobs)
         arguments = ValidationArguments(self.validation, groups, X_val, y_val)
         scoring = make_scoring(self.scoring, regression=self._regression, weighted=sample_weight is not None)
         with (
@@ -215,7 +219,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         ):
             fit_params = self._route(sample_weight, groups, params)
             inputs = self._prepare_teacher(
-                teacher, self._check_inputs(X, y, teacher, scoring, fit_params, memory_limit, arguments)
+                teacher, self._check_inputs(X, y, teacher, scoring, fit_params, memory_limit, arguments, n_lanes)
             )
             if memory_limit is not None and not runner.killable:
                 warnings.warn(_UNWATCHED_MEMORY, RuntimeWarning, stacklevel=2)
@@ -237,6 +241,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
                 on_round=self.on_round,
                 past=past,
                 checkpoint=checkpoint,
+                n_jobs=n_lanes,
             )
             result = session.run()
             if log is not None:
@@ -307,6 +312,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         params: Mapping[str, Any],
         memory_limit: int | None,
         arguments: ValidationArguments,
+        n_lanes: int,
     ) -> FitInputs:
         learner = self._check_learner()
         validate_teacher(teacher, learner, regression=self._regression)
@@ -343,7 +349,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
                 seed,
                 None if labels is None else labels.classes,
                 find_early_stopping(learner),
-                memory_limit,
+                # Each of several learners may take the same share.
+                None if memory_limit is None else max(1, memory_limit // n_lanes),
+                n_lanes,
             ),
             labels,
             rng,
@@ -531,6 +539,20 @@ def validate_teacher(teacher: Teacher, learner: Any, *, regression: bool) -> Non
             f"The teacher {name} needs a learner with {' and '.join(missing)}, which {type(learner).__name__} does "
             "not have; choose another learner, or the teacher 'tct', which needs fit and predict only."
         )
+
+
+def count_lanes(teacher: Teacher, n_jobs: int | None) -> int:
+    """Return the learners that are at work at the same time: at most as many as the teacher has work for.
+
+    Raises
+    ------
+    ValueError
+        If `n_jobs` is 0 or no integer.
+    """
+    n_lanes = count_jobs(n_jobs)
+    if not isinstance(teacher, ParallelTeacher):
+        return 1
+    return n_lanes if teacher.max_lanes is None else min(n_lanes, teacher.max_lanes)
 
 
 def show_progress(

@@ -37,6 +37,10 @@ class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # typ
         Whether to show a live display; "auto" shows it on a terminal or in a notebook.
     on_round : callable, optional
         Called with each finished `Round`; returning True stops early and keeps the best model.
+    n_jobs : int or None, default=None
+        Learners' processes that are at work at the same time. None means 1, -1 as many as cores that this process may
+        use. The teacher "auto" has work for two: its own fits, and one long fit on random rows beside them. The
+        learners share the cores and the memory limit equally, and read the same copy of the rows.
     memory_limit : int, float, str or None, default=None
         Bytes, or text such as ``"8GB"``, ``"512MiB"``, or ``"50%"`` of the memory of the machine or of the memory
         group (container) that this process is in. A learner that takes more is stopped, and the best model so far

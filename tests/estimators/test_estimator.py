@@ -45,6 +45,7 @@ def test_the_names_and_defaults_are_the_documented_ones():
         "backend": "process",
         "progress": "auto",
         "on_round": None,
+        "n_jobs": None,
         "memory_limit": None,
         "checkpoint": None,
         "warm_start": False,

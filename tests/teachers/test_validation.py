@@ -8,7 +8,7 @@ from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import ResumePoint
 from fitwithin.teachers import OSCT, SGD, TCT, Answers, Auto, Deck, Double, Exam, Full, Lesson, TCTActive
-from fitwithin.teachers._validation import teach_and_validate
+from fitwithin.teachers._validation import list_lanes
 from fitwithin.testing import FakeClock
 
 BEST = [TCT(), TCTActive(), OSCT(returns="best", first=40), Auto()]
@@ -24,7 +24,7 @@ def make_deck(outlook=None):
 
 def run(teacher, deck, most=60):
     """Return the requests of a teacher whose models are wrong on every seventh row."""
-    requests, answers, made = teach_and_validate(teacher, deck), None, []
+    (requests,), answers, made = list_lanes(teacher, deck), None, []
     while len(made) < most:
         try:
             request = requests.send(answers)
@@ -134,7 +134,7 @@ def test_a_lack_of_memory_reaches_the_teacher_from_its_lesson_and_from_the_exams
                     size //= 2
             return "memory"
 
-    requests = teach_and_validate(Frugal(), make_deck())
+    (requests,) = list_lanes(Frugal(), make_deck())
     error = OutOfMemory(2, 1)
 
     assert len(next(requests).rows) == 1000

@@ -70,6 +70,42 @@ class Budget:
             raise TimeoutError
 
 
+class StoppableBudget(Budget):
+    """The time that another budget has left, until it is stopped, by any thread.
+
+    Parameters
+    ----------
+    budget : Budget
+        The other budget.
+
+    Examples
+    --------
+    >>> budget = StoppableBudget(Budget(60))
+    >>> budget.is_spent
+    False
+    >>> budget.stop()
+    >>> budget.is_spent
+    True
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__(budget.seconds, budget.clock)
+        self._budget = budget
+        self.is_stopped = False
+
+    def elapsed(self) -> float:
+        """Return the seconds since the other budget began."""
+        return self._budget.elapsed()
+
+    def remaining(self) -> float:
+        """Return the seconds until the deadline, or none once this budget was stopped."""
+        return 0.0 if self.is_stopped else self._budget.remaining()
+
+    def stop(self) -> None:
+        """Let no time remain; the other budget goes on."""
+        self.is_stopped = True
+
+
 TimeLimit = float | str | timedelta
 """Seconds, a `timedelta`, or text such as "90s", "15m", "1h30m"."""
 

@@ -222,6 +222,21 @@ class Exam:
     margins: bool = False
 
 
+@dataclass(frozen=True)
+class Wait:
+    """A request of one of several generators of a teacher: wait until another one has got something done.
+
+    It is answered with None after a fit, an exam or the end of another generator. If no other one is at work it is
+    answered at once, in the first generator, and ends any other one.
+
+    Examples
+    --------
+    >>> from fitwithin.teachers import Wait
+    >>> Wait()
+    Wait()
+    """
+
+
 @dataclass(frozen=True, eq=False)
 class Answers:
     """The answer to an `Exam`: which of its rows the model got wrong.

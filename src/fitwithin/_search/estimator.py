@@ -106,6 +106,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     # The search is its own way of choosing rows, and does not go on from an earlier call.
     teacher: ClassVar[str] = "search"  # type: ignore[misc]  # a parameter of the siblings
     warm_start: ClassVar[bool] = False  # type: ignore[misc]  # a parameter of the siblings
+    n_jobs: ClassVar[int | None] = None  # type: ignore[misc]  # a parameter of the siblings
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -194,6 +195,29 @@ class OpenRound:
         )
 
 
+class RoundNumbers:
+    """Numbers for rounds, of which several may be under way at the same time.
+
+    Attributes
+    ----------
+    last : int
+        The last number that was taken.
+    """
+
+    def __init__(self) -> None:
+        self.last = 0
+
+    def take(self) -> int:
+        """Return the next number."""
+        self.last += 1
+        return self.last
+
+    def give_back(self, number: int) -> None:
+        """Take back the number of a round that was abandoned, unless a later one is taken."""
+        if number == self.last:
+            self.last -= 1
+
+
 class RoundTracker:
     """Follow a session row by row and round by round.
 
@@ -228,6 +252,7 @@ class RoundTracker:
     ) -> None:
         self._clock = clock
         self._labels = labels
+        self._numbers = RoundNumbers()
         self._n_train_rows = n_rows if n_train_rows is None else n_train_rows
         self._marks = np.zeros(n_rows, dtype=np.uint8)
         self._choose_seconds = 0.0
@@ -238,6 +263,13 @@ class RoundTracker:
         self.history: list[Round] = []
         self.last_exams: dict[Purpose, Rows] = {}
         self.lost_seconds = 0.0
+
+    def open_lane(self) -> RoundTracker:
+        """Return a tracker with a round under way of its own; rows, history and last exams are the same."""
+        lane = copy.copy(self)
+        lane._choose_seconds, lane._mistakes, lane._last = 0.0, [], None
+        lane.slowest_choice, lane.current, lane.lost_seconds = 0.0, None, 0.0
+        return lane
 
     @property
     def was_cut_short(self) -> bool:
@@ -253,6 +285,7 @@ class RoundTracker:
         """Go on from the rounds of an earlier fit on the same rows."""
         self._marks |= marks & (_TRAINED | _SEEN)
         self.history += history
+        self._numbers.last = max((finished.number for finished in history), default=0)
 
     @contextmanager
     def timing_choice(self) -> Iterator[None]:
@@ -303,7 +336,7 @@ class RoundTracker:
         added = np.unique(rows[self._marks[rows] & _TRAINED_NOW == 0]) if continues else rows
         n_rows_trained = len(added) + (0 if before is None else before.n_rows_trained)
         self.current = self._last = OpenRound(
-            number=len(self.history) + 1,
+            number=self._numbers.take(),
             rows=len(rows),
             new_rows=len(new),
             new_mistakes=self._count_mistakes(new),
@@ -320,7 +353,7 @@ class RoundTracker:
     def begin_measurement(self, rows: Rows) -> OpenRound:
         """Begin a round in which the learner only takes a few steps; it leaves no trace on the rows."""
         self.current = OpenRound(
-            number=len(self.history) + 1,
+            number=self._numbers.take(),
             rows=len(rows),
             new_rows=0,
             new_mistakes=0,
@@ -379,8 +412,10 @@ class RoundTracker:
 
     def abandon(self) -> None:
         """Forget the round under way, if there is one, because it cannot be finished."""
-        if self.current is not None and not self.current.was_compared:
-            self.add_lost_round(self.current)
+        if self.current is not None:
+            self._numbers.give_back(self.current.number)
+            if not self.current.was_compared:
+                self.add_lost_round(self.current)
         self.current = None
 
     def add_lost_round(self, lost: OpenRound) -> None:
@@ -389,8 +424,8 @@ class RoundTracker:
 
     def withdraw_best(self) -> None:
         """Note that the model of the last best round is not the best one after all."""
-        number = max(finished.number for finished in self.history if finished.best)
-        self.history[number - 1] = replace(self.history[number - 1], best=False)
+        place = max(place for place, finished in enumerate(self.history) if finished.best)
+        self.history[place] = replace(self.history[place], best=False)
 
 
 def _is_batch_size(batch: object) -> bool:

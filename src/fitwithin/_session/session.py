@@ -1,45 +1,29 @@
-"""The only loop: a teacher asks, a runner answers, until the budget is spent."""
+"""A session: from a teacher and a runner to the best model by the deadline."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.candidate import Candidate
 from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.log import LOGGER
-from fitwithin._core.memory_cost import MemoryModel
-from fitwithin._core.records import Answers, Estimate, Exam, Lesson, OnRound, Round, Rows, StopReason
+from fitwithin._core.records import OnRound, StopReason
 from fitwithin._core.target import Labels
 from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.continuation import Continuation
-from fitwithin._session.fit_state import FitState, ModelRecord
+from fitwithin._session.fit_state import FitState
+from fitwithin._session.lane import Lane, Listener, SessionParts
+from fitwithin._session.lanes import Lanes
 from fitwithin._session.result import SessionResult, no_memory_error, no_model_error
-from fitwithin._session.round_tracker import OpenRound, RoundPlan, RoundTracker
-from fitwithin._session.selection import KeptModel, ModelSelector, ValidationExam, find_stored_model
-from fitwithin.backends import FitReport, Runner, ScoreReport
-from fitwithin.teachers import Deck, Requests, Teacher
-from fitwithin.teachers._validation import teach_and_validate
-
-# The session ends when less time is left than this many times the teacher's slowest choice so far: choices grow with
-# their lessons, which at most double or quadruple.
-_CHOICE_FACTOR = 3
-
-
-class Listener(Protocol):
-    """An object that is told what a session does, such as a progress display."""
-
-    def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
-        """Note that the learner, or this candidate of a search, begins an activity with this number of rows."""
-        ...
-
-    def on_round(self, finished: Round) -> None:
-        """Note that a round is over."""
-        ...
+from fitwithin._session.round_tracker import RoundTracker
+from fitwithin._session.selection import ModelSelector, find_stored_model
+from fitwithin.backends import Runner
+from fitwithin.teachers import Deck, Teacher
+from fitwithin.teachers._validation import list_lanes
 
 
 class Session:
@@ -67,6 +51,8 @@ class Session:
         An earlier fit on the same rows, to go on from.
     checkpoint : Checkpoint, optional
         Where to store the session while it runs.
+    n_jobs : int, default=1
+        Learners that the runner can have at work at the same time; a teacher may need fewer.
     """
 
     def __init__(
@@ -82,20 +68,20 @@ class Session:
         on_round: OnRound | None = None,
         past: FitState | None = None,
         checkpoint: Checkpoint | None = None,
+        n_jobs: int = 1,
     ) -> None:
         self.teacher = teacher
-        self.runner = runner
         self.deck = deck
         self.budget = budget
         self.outlook = outlook
-        self.listeners = listeners
-        self.on_round = on_round
         self._tracker = RoundTracker(deck.pool_size, budget.clock, labels, deck.size)
         self._selector = ModelSelector(teacher.returns, None if past is None else find_stored_model(past))
         self._continuation = Continuation(past, checkpoint, budget, self._selector, self.state)
         self._continuation.restore(self._tracker, outlook, deck, teacher)
-        self._activity = "getting ready"
-        self._status = "the learner had not started"
+        parts = SessionParts(budget, outlook, self._selector, self._continuation, listeners, on_round)
+        # The lane that decides how the session ends; of several, the first one unless another one fails.
+        self._lane = Lane(parts, runner, self._tracker)
+        self._n_jobs = n_jobs
         self._failure: str | None = None
 
     def run(self) -> SessionResult:
@@ -151,16 +137,16 @@ class Session:
         reason: StopReason
         try:
             if self._continuation.lost is not None:
-                self._fit_again(self._continuation.lost)
+                self._lane.fit_again(self._continuation.lost)
                 if self._continuation.reason_to_end is not None:
                     return self._continuation.reason_to_end
-            return self._carry_out(teach_and_validate(self.teacher, self.deck))
+            return self._run_lanes()
         except OutOfTime as error:
-            self._status = str(error) or self._status
+            self._lane.status = str(error) or self._lane.status
             reason = "time"
         except OutOfMemory as error:
             if self._selector.best is None:
-                raise no_memory_error(error, len(self._tracker.history) + 1, self._activity) from None
+                raise no_memory_error(error, len(self._tracker.history) + 1, self._lane.activity) from None
             LOGGER.warning("No further fit stays within the memory limit: %s.", error)
             reason = "memory"
         except KeyboardInterrupt:
@@ -171,295 +157,25 @@ class Session:
             self._failure = self._describe_or_raise(failure)
             LOGGER.warning("%s", self._failure)
             reason = "learner failed"
-        self._abandon_round()
+        self._lane.abandon_round()
         return reason
 
-    def _fit_again(self, lost: ModelRecord) -> None:
-        """Fit the best model of an earlier call, which could not be stored, on the same rows."""
-        has_other_model = self._selector.best is not None or not self.runner.killable
-        if lost.rows is None or (has_other_model and not self.outlook.may_finish(len(lost.rows))):
-            return
+    def _run_lanes(self) -> StopReason:
+        """Carry out the teacher's requests, in one lane or side by side."""
+        requests = list_lanes(self.teacher, self.deck, self._n_jobs)
+        if len(requests) == 1:
+            return self._lane.carry_out(requests[0])
+        lanes = Lanes(self._lane, requests)
         try:
-            self._teach(lost.rows, Lesson(lost.rows, within=lost.fit_seconds if lost.was_cut_short else None))
-        except OutOfMemory:
-            if self._selector.best is None:
-                raise
-            self._abandon_round()
-            return
-        current = self._current()
-        if current.saved is None:
-            self._save(current, lost.estimate, lost.fresh_estimate)
-        self._continuation.lost = None
-        # Once more it would take as long as this fit.
-        self._continuation.write_model(within=current.fit_seconds)
-        self._close_round(current, lost.estimate, lost.fresh_estimate)
-
-    def _carry_out(self, requests: Requests) -> StopReason:
-        answers: Answers | None = None
-        refusal: OutOfMemory | LearnerRaised | LearnerDied | None = None
-        while True:
-            if self._has_no_time_to_choose():
-                return self._finish_last_round("time")
-            try:
-                with self._tracker.timing_choice():
-                    request = requests.send(answers) if refusal is None else requests.throw(refusal)
-            except StopIteration as end:
-                return self._finish_last_round(end.value or "all rows")
-            except OutOfTime:
-                # The deck has no time to deal so many rows.
-                return self._finish_last_round("time")
-            answers = refusal = None
-            rows = self._tracker.check_request(request)
-            try:
-                if isinstance(request, Exam):
-                    answers = self._examine(rows, request)
-                    continue
-                if self._finish_round():
-                    return "on_round"
-                if not self._may_begin(request, len(rows)):
-                    return "time"
-                self._teach(rows, request)
-            except (OutOfMemory, LearnerRaised, LearnerDied) as error:
-                self._note_failure(error, request)
-                refusal = error
-
-    def _note_failure(self, failure: OutOfMemory | LearnerRaised | LearnerDied, request: Lesson | Exam) -> None:
-        """Forget the round under way if the teacher can go on after it; otherwise raise the failure."""
-        current = self._tracker.current
-        candidate = request.candidate if isinstance(request, Lesson) else self._current().candidate
-        is_memory = isinstance(failure, OutOfMemory)
-        can_go_on = candidate is not None or (is_memory and self._selector.best is not None)
-        if not can_go_on:
-            raise failure
-        if current is not None and is_memory:
-            self._current_outlook.memory.observe_stop(current.rows)
-        self._abandon_round()
-
-    def _abandon_round(self) -> None:
-        """Forget the round under way, which cannot be finished; if its model is saved, note it."""
-        current, best = self._tracker.current, self._selector.best
-        if current is not None and current.saved is not None and best is not None:
-            # The exam that was cut off adds nothing, but the scores of those before it stay.
-            self._close_round(current, best.record.estimate, best.record.fresh_estimate)
-        self._tracker.abandon()
-
-    def _has_no_time_to_choose(self) -> bool:
-        """Whether the teacher's next choice might outlast the budget; in a very large pool choosing rows takes long.
-
-        A model that cannot be compared yet would be lost, so its next exam is chosen in any case.
-        """
-        current = self._tracker.current
-        is_waiting_for_exam = current is not None and not current.is_comparable and current.saved is None
-        return not is_waiting_for_exam and self.budget.remaining() < _CHOICE_FACTOR * self._tracker.slowest_choice
-
-    def _may_begin(self, lesson: Lesson, n_rows: int) -> bool:
-        outlook = self._outlook_for(lesson)
-        return (outlook.may_finish if lesson.within is None else outlook.may_begin)(n_rows)
-
-    def _outlook_for(self, lesson: Lesson) -> Outlook:
-        return self.outlook if lesson.candidate is None else lesson.candidate.outlook
-
-    @property
-    def _current_outlook(self) -> Outlook:
-        """Predicts the learner of the round under way."""
-        candidate = self._current().candidate
-        return self.outlook if candidate is None else candidate.outlook
-
-    def _teach(self, rows: Rows, lesson: Lesson) -> None:
-        outlook = self._outlook_for(lesson)
-        _check_memory(outlook.memory, len(rows))
-        self._announce("training on", len(rows), lesson.candidate)
-        prediction = outlook.cost.predict(len(rows))
-        predicted = None if prediction is None else prediction.fit_seconds
-        if predicted is not None:
-            lesson = self._continuation.write_before_fit(lesson, predicted)
-        with self._tracker.timing_choice():
-            # Counting the rows of a large lesson takes long too.
-            if lesson.is_measurement:
-                current = self._tracker.begin_measurement(rows)
-            else:
-                plan = RoundPlan(predicted, outlook.cost.setup_seconds(len(rows)), lesson.expected_score)
-                current = self._tracker.begin(rows, plan, continues=lesson.batch is not None)
-        current.candidate = lesson.candidate
-        report = self._fit(rows, lesson)
-        current.add_fit(report)
-        outlook.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
-        if not lesson.is_measurement or report.skipped_seconds:
-            # A learner that takes a few steps and does not know how many are left says nothing about its cost.
-            outlook.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds, report.setup_seconds)
-        current.is_refit = lesson.refit
-        if not lesson.refit and self._selector.accepts_unseen(current.n_rows_trained):
-            # Save it before its exams, which may take long.
-            self._save(current)
-
-    def _fit(self, rows: Rows, lesson: Lesson) -> FitReport:
-        if lesson.candidate is None:
-            return self.runner.fit(rows, lesson.batch, lesson.within)
-        learner = lesson.candidate.estimator
-        return self.runner.fit(rows, lesson.batch, lesson.within, learner=learner, at_most=lesson.at_most)
-
-    def _compare_refit(self, current: OpenRound, estimate: Estimate) -> None:
-        """Make the best model that was fitted again with more rows the best one; its scores stay those of the former.
-
-        One that was stopped early, or is worse on rows that it was trained on, is not better than the former.
-        """
-        best = self._selector.best
-        if best is None or current.was_cut_short or current.saved is not None:
-            return
-        if best.record.estimate is None or estimate.value >= best.record.estimate.value:
-            current.validation_exam = best.exam
-            self._save(current, best.record.estimate, best.record.fresh_estimate)
-
-    def _examine(self, rows: Rows, exam: Exam) -> Answers:
-        self._announce("predicting", len(rows), self._current().candidate)
-        report = self.runner.examine(rows, exam.margins)
-        outlook = self._current_outlook
-        outlook.memory.observe_exam(self._current().rows, report.peak_memory)
-        self._tracker.add_exam(rows, report, exam.purpose)
-        outlook.cost.observe_exam(
-            len(rows), report.handover_seconds + report.exam_seconds, self._current().n_rows_trained
-        )
-        scored = self._score(len(rows)) if exam.purpose in ("score", "validation") else None
-        if exam.purpose == "validation" and scored is not None and scored.selected is not None:
-            self._compare_by_validation(scored.selected, ValidationExam(rows, scored.influence))
-        elif self._current().saved is not None:
-            # The deadline may come before the end of the round, and the model's score must not be lost.
-            self._estimates(self._current())
-        wrong = np.zeros_like(report.wrong) if exam.purpose == "holdout" else report.wrong
-        if scored is None:
-            return Answers(rows, wrong, report.margins)
-        return Answers(rows, wrong, report.margins, scored.selected, scored.influence)
-
-    def _score(self, n_rows: int) -> ScoreReport:
-        """Return the user's score over the rows of the last exam."""
-        current = self._current()
-        n_examined = len(current.fresh)
-        report = self.runner.score(np.arange(n_examined) >= n_examined - n_rows, paired=True)
-        current.add_score(report)
-        return report
-
-    def _compare_by_validation(self, estimate: Estimate, exam: ValidationExam) -> None:
-        """Choose between the new model and the best one, and save the winner at once."""
-        current = self._current()
-        if current.is_refit:
-            self._compare_refit(current, estimate)
-            return
-        current.validation_estimate, current.validation_exam = estimate, exam
-        if current.saved is not None:
-            # A model that is validated again stays the best one, with its last score.
-            self._update_best(current)
-        elif self._selector.prefers(
-            estimate,
-            validated=True,
-            exam=exam,
-            n_rows=current.n_rows_trained,
-            same_rows=self._continuation.has_validation_rows(exam.rows),
-            candidate=current.candidate,
-        ):
-            # The deadline may come right after the model is saved, and its score on holdout rows is known.
-            _, fresh_estimate = self._estimates(current) if current.fresh.any() else (None, None)
-            self._save(current, estimate, fresh_estimate)
-
-    def _finish_round(self) -> bool:
-        """Choose between the new model and the best one, and note the round; True if the user says stop."""
-        current = self._tracker.current
-        if current is None:
-            return False
-        if current.is_refit:
-            # A score on rows that it was trained on would mislead.
-            return self._close_round(current, None, None)
-        estimate, fresh_estimate = self._estimates(current)
-        if current.validation_estimate is not None:
-            estimate = current.validation_estimate
-        elif (
-            current.saved is None
-            and not current.is_measurement
-            and self._selector.prefers(
-                # A first model has no other to be compared with.
-                estimate if current.is_comparable or self._selector.best is None else None,
-                has_every_row=current.has_every_row,
-                n_rows=current.n_rows_trained,
-            )
-        ):
-            self._save(current, estimate, fresh_estimate)
-        return self._close_round(current, estimate, fresh_estimate)
-
-    def _finish_last_round(self, reason: StopReason) -> StopReason:
-        """Note the last round, and return why the session ends; without an exam its model is lost."""
-        last = self._tracker.current
-        stopped = self._finish_round()
-        if not (last is None or last.is_examined or last.saved or self._selector.accepts_every_model):
-            self._tracker.add_lost_round(last)
-        return "on_round" if stopped else reason
-
-    def _estimates(self, current: OpenRound) -> tuple[Estimate | None, Estimate | None]:
-        """Return the new model's score over all rows of its exams, and over the fresh ones."""
-        if current.estimates is None and current.is_examined:
-            report = self.runner.score(current.fresh)
-            current.add_score(report)
-            current.estimates = report.overall, report.selected
-            self._update_best(current)
-        return current.estimates or (None, None)
-
-    def _update_best(self, current: OpenRound) -> None:
-        """Set the scores of the new model as far as they are known, if it is the best one."""
-        best = self._selector.best
-        if current.saved is None or best is None:
-            return
-        overall, fresh_estimate = current.estimates or (None, best.record.fresh_estimate)
-        self._selector.update_best(current.validation_estimate or overall, fresh_estimate, current.validation_exam)
-
-    def _save(
-        self, current: OpenRound, estimate: Estimate | None = None, fresh_estimate: Estimate | None = None
-    ) -> None:
-        """Make the new model the best one, if it can still be loaded in time."""
-        current.is_wanted = True
-        self._announce("saving the model of", current.n_rows_trained, current.candidate)
-        model = self.runner.save()
-        if self.budget.seconds - self.budget.elapsed() < model.load_seconds:
-            model.discard()
-            raise OutOfTime
-        self._current_outlook.cost.observe_write(current.n_rows_trained, self._continuation.reserve_seconds(model))
-        record = ModelRecord(
-            number=current.number,
-            n_rows=current.n_rows_trained,
-            rows=current.lesson,
-            class_counts=current.class_counts,
-            estimate=estimate,
-            fresh_estimate=fresh_estimate,
-            fit_seconds=current.fit_seconds,
-            was_cut_short=current.was_cut_short,
-        )
-        self._selector.replace_best(KeptModel(model, record, current.validation_exam, current.candidate))
-        current.saved, current.saved_at = model, self.budget.elapsed()
-
-    def _close_round(self, current: OpenRound, estimate: Estimate | None, fresh_estimate: Estimate | None) -> bool:
-        """Note the round, and tell everyone; True if the user says stop."""
-        if current.saved is not None and not current.is_refit:
-            self._selector.update_best(estimate, fresh_estimate, current.validation_exam)
-        outlook = self.outlook if current.candidate is None else current.candidate.outlook
-        finished = self._tracker.close(current, estimate, self.budget.elapsed())
-        load_seconds = 0.0 if current.saved is None else current.saved.load_seconds
-        outlook.cost.observe_round(finished, load_seconds)
-        self._continuation.write()
-        for listener in self.listeners:
-            listener.on_round(finished)
-        return self.on_round is not None and bool(self.on_round(finished))
-
-    def _current(self) -> OpenRound:
-        if self._tracker.current is None:
-            raise RuntimeError("No round is under way; a teacher must yield a Lesson before its first Exam.")
-        return self._tracker.current
-
-    def _announce(self, activity: str, n_rows: int, candidate: Candidate | None) -> None:
-        self._activity = f"{activity} {n_rows:,} rows"
-        self._status = f"the learner was still {self._activity}"
-        for listener in self.listeners:
-            listener.on_activity(activity, n_rows, None if candidate is None else candidate.number)
+            return lanes.run()
+        finally:
+            if lanes.deciding is not self._lane:
+                self._lane.abandon_round()
+            self._lane = lanes.deciding
 
     def _describe_or_raise(self, failure: LearnerRaised | LearnerDied) -> str:
         """Return a warning about a learner that failed; without a model in hand, raise its error."""
-        where = f"in round {len(self._tracker.history) + 1}, {self._activity}"
+        where = f"in round {len(self._tracker.history) + 1}, {self._lane.activity}"
         has_model = self._selector.best is not None
         if isinstance(failure, LearnerRaised):
             if not has_model:
@@ -474,7 +190,7 @@ class Session:
 
     def _result(self, reason: StopReason) -> SessionResult:
         if self._selector.best is None:
-            raise no_model_error(self.budget, len(self._tracker.history), self._status)
+            raise no_model_error(self.budget, len(self._tracker.history), self._lane.status)
         try:
             model = self._load_best()
         except KeyboardInterrupt:
@@ -513,9 +229,3 @@ class Session:
             )
             LOGGER.warning("%s", self._failure)
         raise LearnerFailed(f"The model cannot be loaded in this process: {error!r}.") from error
-
-
-def _check_memory(memory: MemoryModel, n_rows: int) -> None:
-    """Raise `OutOfMemory` if a lesson of this size is expected to take more than the limit."""
-    if memory.limit is not None and not memory.fits(n_rows):
-        raise OutOfMemory(max(memory.predict(n_rows) or 0, memory.limit + 1), memory.limit)

@@ -102,7 +102,10 @@ class FitSettings:
     early_stopping : callable or None
         Fits the learner so that it can be stopped early; None if it cannot.
     memory_limit : int or None
-        Bytes of anonymous memory that the learner and its children may take; None for no limit.
+        Bytes of anonymous memory that the learner and its children may take; None for no limit. With several
+        learners, this is the limit of each.
+    n_jobs : int
+        Learners that run at the same time: the runner, and one less siblings.
     other_learners : tuple of estimator
         Other learners that `Runner.fit` will be given, so that their libraries can be imported ahead.
     """
@@ -113,6 +116,7 @@ class FitSettings:
     classes: Array | None = None
     early_stopping: EarlyStoppingFit | None = None
     memory_limit: int | None = None
+    n_jobs: int = 1
     other_learners: tuple[Any, ...] = ()
 
 
@@ -205,6 +209,9 @@ class Runner(Protocol):
     Every other exception is an error of the backend, and ends the session. Models that were saved
     before any of these exceptions can still be loaded.
 
+    With `FitSettings.n_jobs`, the session opens siblings after `prepare`, and calls each runner from a
+    thread of its own. `stop` may be called from any thread.
+
     Attributes
     ----------
     killable : bool
@@ -226,6 +233,27 @@ class Runner(Protocol):
         ------
         TypeError
             If this backend cannot run the learner or read the pool; the message says what to do.
+        """
+        ...
+
+    def open_sibling(self) -> Runner:
+        """Return a prepared runner for the same learner, pool, settings and budget, with a learner of its own.
+
+        Both can be at work at the same time, in different threads. There is one less than `FitSettings.n_jobs`. The
+        sibling is a context manager too. It must be left before this runner is; models that it saved outlive it.
+
+        Raises
+        ------
+        TypeError
+            If this backend runs one learner only; the message says what to do.
+        """
+        ...
+
+    def stop(self) -> None:
+        """Stop the learner at once, from any thread.
+
+        A call under way in another thread raises `OutOfTime`, as does every later fit and exam. Saved models can be
+        loaded. A runner that is not killable raises once its learner returns.
         """
         ...
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
 
-from fitwithin._core.budget import Budget, Clock
+from fitwithin._core.budget import Budget, Clock, StoppableBudget
 from fitwithin._core.exceptions import LearnerRaised, OutOfTime
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import LabeledRows, Pool
@@ -144,7 +144,7 @@ class InlineRunner:
     killable = False
 
     def __init__(self, budget: Budget) -> None:
-        self._budget = budget
+        self._budget = StoppableBudget(budget)
         self._prepared_learner: _PreparedLearner | None = None
         self._newest: ModelRunner | None = None
         self._saved: ModelRunner | None = None
@@ -161,6 +161,17 @@ class InlineRunner:
         self._prepared_learner = _PreparedLearner(learner, pool, settings)
         # Without a limit there is nothing to plan, and the same fit has the same history.
         self._memory = None if settings.memory_limit is None else _MemoryGauge()
+
+    def open_sibling(self) -> InlineRunner:
+        """Refuse: two learners in one process would take turns, and none could be stopped."""
+        raise TypeError(
+            "Got n_jobs of more than 1 with backend='inline', which runs one learner at a time, in this process. "
+            "Use backend='process', or leave n_jobs out."
+        )
+
+    def stop(self) -> None:
+        """Let every later call raise `OutOfTime`; a call under way does so once the learner returns."""
+        self._budget.stop()
 
     def fit(
         self,

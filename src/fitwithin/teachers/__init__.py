@@ -5,9 +5,9 @@ A teacher of one's own takes a dozen lines: a class with `returns` and a generat
 """
 
 from fitwithin._core.cost import Outlook
-from fitwithin._core.records import Answers, Estimate, Exam, Lesson, StopReason, difference_error, examine
+from fitwithin._core.records import Answers, Estimate, Exam, Lesson, StopReason, Wait, difference_error, examine
 from fitwithin.teachers._auto import Auto
-from fitwithin.teachers._base import Requests, Teacher
+from fitwithin.teachers._base import ParallelTeacher, Requests, Teacher
 from fitwithin.teachers._deck import Deck
 from fitwithin.teachers._double import Double
 from fitwithin.teachers._full import Full
@@ -31,12 +31,14 @@ __all__ = [
     "Full",
     "Lesson",
     "Outlook",
+    "ParallelTeacher",
     "Requests",
     "StopReason",
     "TBatch",
     "TCTActive",
     "TCTBase",
     "Teacher",
+    "Wait",
     "difference_error",
     "examine",
 ]

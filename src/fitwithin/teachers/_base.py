@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
-from fitwithin._core.records import Answers, Exam, Lesson, Returns, StopReason
+from fitwithin._core.records import Answers, Exam, Lesson, Returns, StopReason, Wait
 from fitwithin.teachers._deck import Deck
 
 T = TypeVar("T")
 
-Requests = Generator[Lesson | Exam, Answers | None, StopReason]
+Requests = Generator[Lesson | Exam | Wait, Answers | None, StopReason]
 """Generator that `Teacher.teach` returns: it yields requests, is sent answers, and returns a stop reason."""
 
-Subgenerator = Generator[Lesson | Exam, Answers | None, T]
+Subgenerator = Generator[Lesson | Exam | Wait, Answers | None, T]
 """Part of a teacher, for ``yield from``: it yields requests, is sent answers, and returns a result."""
 
 
@@ -45,4 +45,31 @@ class Teacher(Protocol):
 
     def teach(self, deck: Deck) -> Requests:
         """Yield lessons and exams until no rows are left to teach."""
+        ...
+
+
+@runtime_checkable
+class ParallelTeacher(Teacher, Protocol):
+    """A teacher that can have several learners at work at the same time, for `n_jobs`.
+
+    Attributes
+    ----------
+    max_lanes : int or None
+        Most learners that it has work for; None for any number.
+    """
+
+    max_lanes: int | None
+
+    def teach_lanes(self, deck: Deck, n_lanes: int) -> list[Requests]:
+        """Return generators, at most `n_lanes`, that the session drives side by side.
+
+        Each has a learner of its own: an `Exam` is answered by the model of the generator's own last `Lesson`. Only one
+        generator runs at a time, so that they can share objects, and the deck. A generator that needs what another one
+        finds out yields `Wait`.
+
+        The first generator decides: when it returns, the session ends, and other learners are stopped; unless it
+        returns "time", which leaves the others the time until the deadline. The order in which learners finish is up
+        to the clock. Take random numbers from ``deck.rng.spawn``, and no decision from that order alone, so that the
+        same seed gives the same rows.
+        """
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Answers, Lesson, Rows, examine
-from fitwithin.teachers._base import Requests, Subgenerator, Teacher
+from fitwithin.teachers._base import ParallelTeacher, Requests, Subgenerator, Teacher
 from fitwithin.teachers._deck import Deck
 
 # Rows of each of the first two exams, when the cost of exams is unknown.
@@ -14,8 +14,8 @@ _FIRST_EXAM_ROWS = 200
 _EXAM_TIME = 0.015
 
 
-def teach_and_validate(teacher: Teacher, deck: Deck) -> Requests:
-    """Return the teacher's requests, with exams on the deck's validation and holdout rows after each lesson.
+def list_lanes(teacher: Teacher, deck: Deck, n_jobs: int = 1) -> list[Requests]:
+    """Return the teacher's requests by lane, with exams on the deck's validation and holdout rows after each lesson.
 
     A teacher that returns its last model gets exams on the holdout rows only. A deck without such rows, and a teacher
     that examines them itself, get none.
@@ -26,17 +26,21 @@ def teach_and_validate(teacher: Teacher, deck: Deck) -> Requests:
     >>> from fitwithin.teachers import TCT
     >>> deck = Deck(1000, np.random.default_rng(0))
     >>> deck.hold_out(np.arange(900, 950), np.arange(950, 1000))
-    >>> requests = teach_and_validate(TCT(), deck)
+    >>> (requests,) = list_lanes(TCT(), deck)
     >>> len(next(requests).rows)
     4
     >>> requests.send(None).purpose
     'holdout'
     """
-    requests = teacher.teach(deck)
+    if n_jobs > 1 and isinstance(teacher, ParallelTeacher):
+        lanes = teacher.teach_lanes(deck, n_jobs)
+    else:
+        lanes = [teacher.teach(deck)]
     if deck.validation_rows is None or deck.holdout_rows is None or getattr(teacher, "validates", False):
-        return requests
+        return lanes
     validation_rows = deck.validation_rows if teacher.returns == "best" else deck.validation_rows[:0]
-    return _examine_each_model(requests, _HeldOutExams(deck, validation_rows, deck.holdout_rows))
+    exams = _HeldOutExams(deck, validation_rows, deck.holdout_rows)
+    return [_examine_each_model(requests, exams) for requests in lanes]
 
 
 def _examine_each_model(requests: Requests, exams: _HeldOutExams) -> Requests:

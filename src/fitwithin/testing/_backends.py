@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Self
 
@@ -82,6 +84,32 @@ class RecordingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.repeat(self.classes_[:1], len(X))
 
 
+class MeetingClassifier(RecordingClassifier):
+    """Wait in `fit` until another one is in its own `fit`.
+
+    Parameters
+    ----------
+    folder : str
+        An empty folder, in which each one leaves a file.
+    """
+
+    def __init__(self, folder: str) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def fit(self, X: Array, y: Array) -> Self:
+        """Leave a file, and wait for a second one."""
+        with tempfile.NamedTemporaryFile(dir=self.folder, delete=False):
+            pass
+        end = time.monotonic() + LONG_SECONDS / 2
+        while len(list(Path(self.folder).iterdir())) < 2:
+            if time.monotonic() > end:
+                raise TimeoutError("no other learner is at work")
+            time.sleep(0.01)
+        super().fit(X, y)
+        return self
+
+
 def make_pool(n_rows: int = 200, *, dtype: Any = np.float32, order: Any = "C") -> TablePool:
     """Return a pool whose features follow from the row number, with three classes of text labels."""
     X = np.array(np.arange(n_rows * 3).reshape(n_rows, 3) % 120, dtype=dtype, order=order)
@@ -89,13 +117,18 @@ def make_pool(n_rows: int = 200, *, dtype: Any = np.float32, order: Any = "C") -
 
 
 def open_runner(
-    backend: Backend, learner: Any, pool: TablePool, seconds: float = LONG_SECONDS, memory_limit: int | None = None
+    backend: Backend,
+    learner: Any,
+    pool: TablePool,
+    seconds: float = LONG_SECONDS,
+    memory_limit: int | None = None,
+    n_jobs: int = 1,
 ) -> Runner:
     """Return a runner that is prepared for a learner and a pool, to be entered."""
     runner = backend.open(Budget(seconds, clock=backend.clock))
     try:
         classes = getattr(pool.y, "classes", None)
-        runner.prepare(learner, pool, FitSettings(seed=0, classes=classes, memory_limit=memory_limit))
+        runner.prepare(learner, pool, FitSettings(seed=0, classes=classes, memory_limit=memory_limit, n_jobs=n_jobs))
     except BaseException:
         runner.__exit__()
         raise
@@ -287,6 +320,22 @@ class BackendContract:
                 return
         raise AssertionError("a fit was started although the budget was spent")
 
+    def test_a_runner_that_was_stopped_raises_out_of_time(self) -> None:
+        """In every later fit and exam; a model that it saved can be loaded."""
+        with open_runner(self.make(), RecordingClassifier(), make_pool()) as runner:
+            runner.fit(np.arange(10))
+            saved = runner.save()
+            runner.stop()
+            runner.stop()
+            for call in (runner.fit, runner.examine):
+                try:
+                    call(np.arange(5))
+                except OutOfTime:
+                    continue
+                raise AssertionError("a runner that was stopped went on")
+        assert len(saved.load().X_) == 10
+        saved.discard()
+
     def test_continued_training_gets_its_rows_in_batches(self) -> None:
         """In their order. The first batch comes with all classes; a plain fit trains a new model."""
         pool = make_pool()
@@ -363,7 +412,97 @@ class BackendContract:
 
 
 class KillableBackendContract(BackendContract):
-    """Further tests for a backend that can stop a running learner."""
+    """Further tests for a backend that can stop a running learner, and run several at the same time."""
+
+    def test_siblings_are_at_work_at_the_same_time(self) -> None:
+        """Each in a process of its own: their fits only end because both have begun."""
+        pool = make_pool()
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            open_runner(self.make(), MeetingClassifier(folder), pool, n_jobs=2) as runner,
+            runner.open_sibling() as sibling,
+            ThreadPoolExecutor(2) as threads,
+        ):
+            fits = [threads.submit(each.fit, np.arange(5)) for each in (runner, sibling)]
+            assert all(fit.result().fit_seconds >= 0 for fit in fits)
+
+    def test_siblings_train_on_exactly_their_rows(self) -> None:
+        """Whatever the others train on and examine at the same time."""
+        pool = make_pool(20_000)
+        with (
+            open_runner(self.make(), RecordingClassifier(), pool, n_jobs=3) as runner,
+            runner.open_sibling() as second,
+            runner.open_sibling() as third,
+            ThreadPoolExecutor(3) as threads,
+        ):
+            work = [
+                threads.submit(self.check_runner, each, pool, seed) for seed, each in enumerate((runner, second, third))
+            ]
+            for done in work:
+                done.result()
+
+    def check_runner(self, runner: Runner, pool: TablePool, seed: int) -> None:
+        """Fit and examine rows at random, and check that they are the right ones."""
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(pool))
+        for count in (100, 2000, 9000, len(pool)):
+            self.check_fit(runner, pool, order[:count])
+            for rows in (rng.permutation(len(pool))[:3000], np.sort(order[:count])):
+                np.testing.assert_array_equal(runner.examine(rows).wrong, pool.read(rows).y != "a")
+
+    def test_a_model_of_a_sibling_outlives_it(self) -> None:
+        """And can be written to a skops file while the first runner lasts. skops is optional."""
+        pool = make_pool()
+        with open_runner(self.make(), RecordingClassifier(), pool, n_jobs=2) as runner:
+            with runner.open_sibling() as sibling:
+                sibling.fit(np.arange(10))
+                saved = sibling.save()
+            if importlib.util.find_spec("skops") is not None:
+                with tempfile.TemporaryDirectory() as folder:
+                    assert saved.dump(Path(folder) / "model.skops").wait(LONG_SECONDS)
+            runner.fit(np.arange(20))
+        assert len(saved.load().X_) == 10
+        saved.discard()
+
+    def test_a_fit_can_be_stopped_from_another_thread(self) -> None:
+        """At once; a sibling goes on."""
+        pool = make_pool()
+        with (
+            open_runner(self.make(), AwkwardClassifier("ignores signals", above=20), pool, n_jobs=2) as runner,
+            runner.open_sibling() as sibling,
+        ):
+            sibling.fit(np.arange(10))
+            runner.fit(np.arange(10))
+            timer = threading.Timer(0.3, runner.stop)
+            timer.start()
+            start = time.monotonic()
+            try:
+                runner.fit(np.arange(30))
+            except OutOfTime:
+                assert 0.2 < time.monotonic() - start < LONG_SECONDS / 10
+            else:
+                raise AssertionError("the learner was not stopped")
+            assert sibling.examine(np.arange(10)).wrong.shape == (10,)
+            sibling.fit(np.arange(100, 115))
+            assert sibling.examine(np.arange(120, 130)).wrong.shape == (10,)
+
+    def test_the_end_of_one_learners_process_leaves_its_sibling_alone(self) -> None:
+        """The runner whose process ended can be used again."""
+        pool = make_pool()
+        with (
+            open_runner(self.make(), AwkwardClassifier("is killed", above=20), pool, n_jobs=2) as runner,
+            runner.open_sibling() as sibling,
+        ):
+            for each, other in ((runner, sibling), (sibling, runner)):
+                other.fit(np.arange(10))
+                try:
+                    each.fit(np.arange(30))
+                except LearnerDied as died:
+                    assert "SIGKILL" in str(died)
+                else:
+                    raise AssertionError("the end of the learner's process was not noticed")
+                assert other.examine(np.arange(10)).wrong.shape == (10,)
+                each.fit(np.arange(12))
 
     def describe_death(self, trouble: str) -> str:
         """Fit a learner that ends its process, and return the description of its end."""

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 from sklearn.base import clone
 
-from fitwithin._core.records import Answers, Exam, Lesson, Margins, Mask, Returns, Rows, StopReason
+from fitwithin._core.records import Answers, Exam, Lesson, Margins, Mask, Returns, Rows, StopReason, Wait
 from fitwithin.backends._scoring import accuracy_interval
 from fitwithin.teachers import Deck, Teacher
 
@@ -103,6 +103,10 @@ def _record_requests(
             assert recorded, "A teacher must teach at least once; it yielded nothing."
             _check_stop_reason(end.value)
             return [*recorded, (end.value, [])]
+        if isinstance(request, Wait):
+            recorded.append(("Wait", []))
+            answers = None
+            continue
         _check_request(request, deck.pool_size, None if examines_taught else lesson)
         _check_held_out(request, deck)
         assert lesson is not None or isinstance(request, Lesson), "A teacher must yield a Lesson before its first Exam."

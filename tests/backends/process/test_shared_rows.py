@@ -11,7 +11,14 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.target import Labels
 from fitwithin._pools import StackedTable, TablePool
 from fitwithin.backends._process.mapped_file import MappedFile
-from fitwithin.backends._process.shared_rows import MappedFileRows, RowMap, RowRange, RowReader, share_rows
+from fitwithin.backends._process.shared_rows import (
+    AppendOnlyRowMap,
+    MappedFileRows,
+    RowMap,
+    RowRange,
+    RowReader,
+    share_rows,
+)
 from fitwithin.testing import FakeClock
 
 
@@ -90,11 +97,50 @@ def test_new_exam_rows_are_contiguous():
     shared.close()
 
 
-def test_memory_is_proportional_to_the_rows_used():
+@given(uses, st.sampled_from(["array", "frame"]))
+def test_rows_of_an_append_only_map_never_move(uses, kind):
+    pool = make_pool(40)
+    if kind == "frame":
+        pool.X = pytest.importorskip("pandas").DataFrame(pool.X, columns=list("abcd"))
+    shared = share_rows(pool, Budget(60), n_readers=2)
+    shared._chunk_rows = 7
+    earlier = []
+    for is_fit, numbers in uses:
+        rows = np.array(numbers)
+
+        selection = shared.share_training_rows(rows) if is_fit else shared.share_exam_rows(rows)
+
+        # Other processes may still read what was selected before.
+        earlier.append((selection, rows))
+        for known, expected in earlier:
+            check(pool, reader_of(shared), known, expected)
+    assert isinstance(shared, AppendOnlyRowMap)
+    n_used = len({number for _, numbers in uses for number in numbers})
+    assert shared.n_appended + 40 - shared._free_end == n_used
+    shared.close()
+
+
+@given(st.permutations(range(40)), st.lists(st.integers(1, 30), min_size=1, max_size=4), st.booleans())
+def test_subsets_that_grow_one_order_are_contiguous_in_an_append_only_map(order, sizes, examine_before):
+    pool, order = make_pool(40), np.array(order)
+    shared = AppendOnlyRowMap(pool, Budget(60))
+    if examine_before:
+        assert isinstance(shared.share_exam_rows(order[30:]), RowRange)
+    for size in sorted(sizes):
+        selection = shared.share_training_rows(order[:size])
+
+        assert (selection.start, selection.stop) == (0, size)
+        shared.share_exam_rows(order[30:])
+    shared.close()
+
+
+@pytest.mark.parametrize("map_type", [RowMap, AppendOnlyRowMap])
+def test_memory_is_proportional_to_the_rows_used(map_type):
     X = np.ones((1_000_000, 8))
-    shared = RowMap(TablePool(X, Labels.encode(np.arange(len(X)) % 2)), Budget(60))
+    shared = map_type(TablePool(X, Labels.encode(np.arange(len(X)) % 2)), Budget(60))
 
     shared.share_training_rows(np.arange(0, 1_000_000, 1000))
+    shared.share_exam_rows(np.arange(1, 1_000_000, 10_000))
 
     assert os.fstat(shared.files[-1].fd).st_blocks * 512 < 200_000
     shared.close()

@@ -129,6 +129,14 @@ class _EvaluationRunner:
         """Prepare the learner with all rows; the session knows only those of the pool."""
         self._runner.prepare(learner, self._backend.add_test_rows(pool), settings)
 
+    def open_sibling(self) -> Runner:
+        """Refuse: the accuracies are those of one model after the other."""
+        raise TypeError("The study evaluates one model after the other; leave n_jobs out.")
+
+    def stop(self) -> None:
+        """Stop the learner."""
+        self._runner.stop()
+
     def fit(
         self,
         rows: Rows,

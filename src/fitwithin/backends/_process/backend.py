@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import pickle
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
@@ -15,7 +16,8 @@ from typing import Any, ClassVar, Protocol, Self
 import cloudpickle
 import numpy as np
 
-from fitwithin._core.budget import Budget, Clock
+from fitwithin._core.budget import Budget, Clock, StoppableBudget
+from fitwithin._core.cores import share_cores
 from fitwithin._core.exceptions import FitwithinError, LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools import Pool
@@ -71,8 +73,12 @@ class WorkerConnection(Protocol):
         """Send a request, and return the channel that the reply comes from; raise as `request` does."""
         ...
 
+    def kill(self) -> None:
+        """Kill the worker's process at once, from any thread: a request that another one waits for raises."""
+        ...
+
     def stop(self) -> None:
-        """Kill the worker's process at once."""
+        """Kill the worker's process at once, and close the connection."""
         ...
 
     def end(self) -> None:
@@ -81,7 +87,7 @@ class WorkerConnection(Protocol):
 
 
 class ProcessHost(Protocol):
-    """Starts workers.
+    """Starts workers, from any thread.
 
     Attributes
     ----------
@@ -91,11 +97,11 @@ class ProcessHost(Protocol):
 
     folder: str | None
 
-    def import_modules(self, modules: list[str]) -> None:
-        """Import modules ahead of the first worker, if the host can."""
+    def import_modules(self, modules: list[str], n_learners: int = 1) -> None:
+        """Import modules ahead of the first worker, if the host can; `n_learners` will run at the same time."""
         ...
 
-    def start_worker(self, setup: WorkerSetup, files: Sequence[SharedFile] = ()) -> WorkerConnection:
+    def start_worker(self, setup: WorkerSetup, budget: Budget, files: Sequence[SharedFile] = ()) -> WorkerConnection:
         """Start a worker that reads these shared rows; raise TimeoutError, or LearnerDied."""
         ...
 
@@ -110,6 +116,9 @@ class Process:
     One process serves the whole of a `fit` and ends with it, so that a library is imported, and a GPU got
     ready, once. A second one loads each model that is kept, once, to see that the caller can. On Linux both are
     forks of a clean process, the fork server; on other systems they are started anew.
+
+    With `n_jobs`, several learners' processes read the same shared rows. Each is bound to its share of the cores,
+    where the system allows that, and its libraries start that number of threads by default.
 
     Parameters
     ----------
@@ -139,7 +148,7 @@ class Process:
             raise ValueError(f'Got start={self.start!r}; expected "auto", "fork" or "spawn".')
         fork = self.start == "fork" or (self.start == "auto" and sys.platform == "linux")
         with _naming_refusals():
-            return ProcessRunner(ForkHost(budget) if fork else SpawnHost(budget), budget)
+            return ProcessRunner(ForkHost() if fork else SpawnHost(), budget)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,16 +158,32 @@ class _PreparedProcess:
     rows: SharedRows
     setup: WorkerSetup
     memory_limit: int | None
+    n_jobs: int
 
 
 class ProcessRunner:
-    """Run one learner in a process of its own."""
+    """Run one learner in a process of its own.
+
+    Parameters
+    ----------
+    host : ProcessHost
+        Starts the processes.
+    budget : Budget
+        The time limit.
+    first : ProcessRunner, optional
+        The runner that this one is a sibling of. It owns the host, the rows, and the process that writes models.
+    """
 
     killable = True
 
-    def __init__(self, host: ProcessHost, budget: Budget) -> None:
+    def __init__(self, host: ProcessHost, budget: Budget, first: ProcessRunner | None = None) -> None:
         self._host = host
-        self._budget = budget
+        self._session_budget = budget
+        self._budget = StoppableBudget(budget)
+        self._first = first
+        self._siblings: list[ProcessRunner] = []
+        # Guards the workers of this runner: `stop` may come from another thread.
+        self._workers_lock = threading.Lock()
         self._prepared_process: _PreparedProcess | None = None
         self._learner: WorkerConnection | None = None
         self._loader: WorkerConnection | None = None
@@ -173,6 +198,11 @@ class ProcessRunner:
 
     def __exit__(self, *exc_info: object) -> None:
         self._stop_workers()
+        if self._first is not None:
+            self._prepared_process = None
+            return
+        for sibling in self._siblings:
+            sibling.__exit__()
         if self._writer is not None:
             self._writer.stop()
         # An exception that the user keeps holds this runner, but not the rows.
@@ -186,10 +216,32 @@ class ProcessRunner:
         pickled_learner = _pickle_learner((learner, settings))
         surroundings = Surroundings.current()
         with _naming_refusals():
-            self._host.import_modules(find_modules(pickled_learner))
-            rows = share_rows(pool, self._budget, self._host.folder)
-        setup = WorkerSetup(pickled_learner, rows.layout, surroundings, settings.seed)
-        self._prepared_process = _PreparedProcess(rows, setup, settings.memory_limit)
+            self._host.import_modules(find_modules(pickled_learner), settings.n_jobs)
+            # Rows are shared with siblings, which go on if this runner is stopped.
+            rows = share_rows(pool, self._session_budget, self._host.folder, settings.n_jobs)
+        # A single learner may use all cores.
+        core_share = share_cores(settings.n_jobs)[0] if settings.n_jobs > 1 else None
+        setup = WorkerSetup(pickled_learner, rows.layout, surroundings, settings.seed, core_share)
+        self._prepared_process = _PreparedProcess(rows, setup, settings.memory_limit, settings.n_jobs)
+
+    def open_sibling(self) -> ProcessRunner:
+        """Return a runner with a learner's process of its own, which reads the same rows."""
+        prepared, number = self._prepared, len(self._siblings) + 1
+        if number >= prepared.n_jobs:
+            raise RuntimeError(f"Got {number + 1} runners; prepare() was told n_jobs={prepared.n_jobs}.")
+        sibling = ProcessRunner(self._host, self._session_budget, self)
+        setup = replace(prepared.setup, core_share=share_cores(prepared.n_jobs)[number])
+        sibling._prepared_process = replace(prepared, setup=setup)
+        self._siblings.append(sibling)
+        return sibling
+
+    def stop(self) -> None:
+        """Kill the learner at once, from any thread; the call under way, and every later one, raises `OutOfTime`."""
+        self._budget.stop()
+        with self._workers_lock:
+            for worker in (self._learner, self._loader):
+                if worker is not None:
+                    worker.kill()
 
     def fit(
         self,
@@ -201,7 +253,7 @@ class ProcessRunner:
         at_most: float | None = None,
     ) -> FitReport:
         """Train a fresh copy of the learner, or continue with the newest model."""
-        start = self._budget.elapsed()
+        start, start_seconds = self._budget.elapsed(), 0.0
         shared = self._prepared.rows
         pickled_learner = None if learner is None else _pickle_learner(learner)
         with self._until_deadline("its process was still starting, which takes a few seconds for the first fit"):
@@ -209,7 +261,9 @@ class ProcessRunner:
             if batch is None and self._has_grown:
                 self._end_learner()
             if self._learner is None:
-                self._learner = self._host.start_worker(self._prepared.setup, shared.files)
+                worker_start = self._budget.elapsed()
+                self._learner = self._host.start_worker(self._prepared.setup, self._budget, shared.files)
+                start_seconds = self._budget.elapsed() - worker_start
                 self._watch = MemoryWatch(self._learner.pid, self._prepared.memory_limit)
         if within:
             # Without any time a fit is a measurement, and stays one.
@@ -219,8 +273,12 @@ class ProcessRunner:
         reply = self._request(FitRequest(selection, batch, within, pickled_learner))
         self._warnings, skipped_seconds, setup_seconds, resting_bytes = reply.value
         self._resting_bytes.append(resting_bytes)
+        handover_seconds = self._budget.elapsed() - start - reply.seconds
+        if self._first is not None:
+            # The session knows that the first fit of all waits for a process, and expects this of no other.
+            handover_seconds = max(0.0, handover_seconds - start_seconds)
         return FitReport(
-            handover_seconds=self._budget.elapsed() - start - reply.seconds,
+            handover_seconds=handover_seconds,
             fit_seconds=reply.seconds,
             skipped_seconds=skipped_seconds,
             peak_memory=None if self._watch is None else self._watch.peak,
@@ -237,7 +295,8 @@ class ProcessRunner:
 
     def _end_learner(self) -> None:
         """End the learner's process, with everything that it started; the next fit starts another."""
-        learner, self._learner, self._resting_bytes = self._learner, None, []
+        with self._workers_lock:
+            learner, self._learner, self._resting_bytes = self._learner, None, []
         if learner is not None:
             learner.end()
 
@@ -274,7 +333,7 @@ class ProcessRunner:
             file.close()
             raise
         save_seconds = self._budget.elapsed() - start
-        return ProcessModel(file, save_seconds, load_seconds, self._warnings, self)
+        return ProcessModel(file, save_seconds, load_seconds, self._warnings, self._first or self)
 
     def _create_model_file(self) -> SharedFile:
         with self._until_deadline():
@@ -284,12 +343,14 @@ class ProcessRunner:
         """Return the seconds that loading a model is expected to take."""
         with self._until_deadline():
             if self._loader is None:
-                self._loader = self._host.start_worker(self._prepared.setup)
+                self._loader = self._host.start_worker(self._prepared.setup, self._budget)
         try:
             reply = self._ask(self._loader, LoadRequest(file.path), [file])
         except LearnerDied as death:
-            self._loader.end()
-            self._loader = None
+            with self._workers_lock:
+                loader, self._loader = self._loader, None
+            if loader is not None:
+                loader.end()
             raise LearnerDied(f"its model cannot be loaded in a clean process: {death}") from None
         if reply.seconds > self._import_seconds and not reply.value <= sys.modules.keys():
             # The loader has imported these modules by now; this process will do so when it loads a model at last.
@@ -301,7 +362,7 @@ class ProcessRunner:
         """Have a process that never trained write a saved model to a skops file, while the learner goes on."""
         with self._until_deadline():
             if self._writer is None:
-                self._writer = self._host.start_worker(self._prepared.setup)
+                self._writer = self._host.start_worker(self._prepared.setup, self._session_budget)
             return ProcessDump(self._writer.post(DumpRequest(str(path), file.path), [file]))
 
     @property
@@ -345,15 +406,21 @@ class ProcessRunner:
         except TimeoutError:
             self._stop_workers()
             raise OutOfTime(doing) from None
+        except LearnerDied:
+            if not self._budget.is_stopped:
+                raise
+            self._stop_workers()
+            raise OutOfTime from None
         except OSError as error:
             raise LearnerDied(f"the operating system refused a resource: {error}") from error
 
     def _stop_workers(self) -> None:
         """Kill the learner and the loader at once; what is written goes on until the session ends."""
-        workers, self._learner, self._loader = (self._learner, self._loader), None, None
-        for worker in workers:
-            if worker is not None:
-                worker.stop()
+        with self._workers_lock:
+            workers, self._learner, self._loader = (self._learner, self._loader), None, None
+            for worker in workers:
+                if worker is not None:
+                    worker.stop()
 
 
 class ProcessDump:

@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Sequence
 
@@ -53,19 +54,26 @@ _PATIENCE_SECONDS = 10.0
 _LIVENESS_SECONDS = 1.0
 """Seconds between two checks of whether a fork server that owes an answer was stopped by a signal."""
 
+_POLL_SECONDS = 0.02
+"""Longest wait for a message of the fork server: another thread may read it, which wakes this one up by chance."""
+
+_LOOK_SECONDS = 0.1
+"""Longest wait for a reply before a look at the budget, which another thread may stop."""
+
 
 class ForkHost:
     """Fork workers for one session; files go there by descriptor."""
 
     folder: str | None = None
 
-    def __init__(self, budget: Budget) -> None:
-        self._budget = budget
+    def __init__(self) -> None:
         self._server = fork_servers.take()
+        self._former_servers: list[ForkServerHandle] = []
         self._modules: list[str] = []
         self._imports_sent = False
+        self._lock = threading.Lock()
 
-    def import_modules(self, modules: list[str]) -> None:
+    def import_modules(self, modules: list[str], n_learners: int = 1) -> None:
         """Have the fork server import modules once, for all workers."""
         self._modules = modules
         # A server that is still busy, or gone, imports them before the first fork.
@@ -73,36 +81,40 @@ class ForkHost:
             with contextlib.suppress(ForkServerGone):
                 self._send_imports()
 
-    def start_worker(self, setup: WorkerSetup, files: Sequence[SharedFile] = ()) -> ForkedWorker:
+    def start_worker(self, setup: WorkerSetup, budget: Budget, files: Sequence[SharedFile] = ()) -> ForkedWorker:
         """Fork a worker, and send it the setup; raise TimeoutError, or LearnerDied."""
         ours, theirs = socket.socketpair()
         channel = Channel(ours)
         try:
-            pid = self._fork([theirs.fileno(), *(file.fd for file in files)])
-            channel.send(setup, self._budget.remaining())
+            # Waiting for the lock ends at the deadline at the latest, as does what the other thread does meanwhile.
+            with self._lock:
+                pid = self._fork([theirs.fileno(), *(file.fd for file in files)], budget)
+                server = self._server
+            channel.send(setup, budget.remaining())
         except BaseException:
             channel.close()
             raise
         finally:
             theirs.close()
-        return ForkedWorker(self._server, channel, pid, self._budget)
+        return ForkedWorker(server, channel, pid, budget)
 
-    def _fork(self, descriptors: list[int]) -> int:
+    def _fork(self, descriptors: list[int], budget: Budget) -> int:
         with contextlib.suppress(ForkServerGone):
-            return self._import_and_fork(descriptors)
-        # The server ended because it had been idle for too long, just before this command, or it was killed.
-        self._server.close()
+            return self._import_and_fork(descriptors, budget)
+        # The server ended because it had been idle for too long, just before this command, or it was killed. Other
+        # threads may still wait for its workers.
+        self._former_servers.append(self._server)
         self._server, self._imports_sent = ForkServerHandle(), False
         try:
-            return self._import_and_fork(descriptors)
+            return self._import_and_fork(descriptors, budget)
         except ForkServerGone:
             raise LearnerDied("no process could be started for it") from None
 
-    def _import_and_fork(self, descriptors: list[int]) -> int:
-        self._server.wait_for_answers(self._budget)
+    def _import_and_fork(self, descriptors: list[int], budget: Budget) -> int:
+        self._server.wait_for_answers(budget)
         if not self._imports_sent:
             self._send_imports()
-        return self._server.fork(descriptors, self._budget)
+        return self._server.fork(descriptors, budget)
 
     def _send_imports(self) -> None:
         self._server.send(ImportModules(module_search_path(), self._modules))
@@ -113,6 +125,8 @@ class ForkHost:
         with contextlib.suppress(ForkServerGone):
             self._server.send(EndSession())
         fork_servers.give_back(self._server)
+        for server in self._former_servers:
+            server.close()
 
 
 class ForkedWorker:
@@ -133,17 +147,19 @@ class ForkedWorker:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             channel.send(request, budget.remaining(), [file.fd for file in files])
         while not channel.has_message:
-            timeout = budget.remaining() if watch is None else min(budget.remaining(), watch.look_seconds)
+            timeout = min(budget.remaining(), _LOOK_SECONDS if watch is None else watch.look_seconds)
             ready = wait_readable([channel.fileno(), self._server.control.fileno()], timeout)
             if watch is not None:
                 watch.look()
-            if not ready:
+            if channel.fileno() in ready:
+                self._read()
+            elif ready or self.pid in self._server.ended_workers:
+                # Another thread may have read the message about this worker.
+                if (description := self._describe_end(0.0)) is not None:
+                    raise LearnerDied(description)
+            else:
                 # The deadline goes by the budget's clock, which a study pauses.
                 budget.raise_if_spent()
-            elif channel.fileno() in ready:
-                self._read()
-            elif (description := self._describe_end(0.0)) is not None:
-                raise LearnerDied(description)
         reply: Reply | ErrorReply = channel.receive()
         return reply
 
@@ -153,12 +169,16 @@ class ForkedWorker:
             self._channel.send(request, self._budget.remaining(), [file.fd for file in files])
         return self._channel
 
-    def stop(self) -> None:
-        """Kill its process group at once; processes that left the group end when the session closes."""
-        self._channel.close()
+    def kill(self) -> None:
+        """Kill its process group at once; a request that another thread waits for raises LearnerDied."""
         # While the server has not reaped it, no other process can have its pid.
         with contextlib.suppress(OSError):
             os.killpg(self.pid, signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Kill its process group at once; processes that left the group end when the session closes."""
+        self._channel.close()
+        self.kill()
 
     def end(self) -> None:
         """Kill it with everything that it started, in whatever session, and do not wait for it."""
@@ -176,8 +196,7 @@ class ForkedWorker:
     def _describe_end(self, timeout: float) -> str | None:
         """Describe how the worker ended; None if the server does not report its end in time."""
         try:
-            while self.pid not in self._server.ended_workers:
-                self._server.receive(timeout)
+            self._server.wait_for_end(self.pid, timeout)
         except TimeoutError:
             return None
         except ForkServerGone:
@@ -192,6 +211,8 @@ class ForkServerGone(Exception):
 
 class ForkServerHandle:
     """The parent's handle on one fork server; see `fork_server` for the server itself.
+
+    Several threads may use it.
 
     Parameters
     ----------
@@ -208,6 +229,9 @@ class ForkServerHandle:
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # A server that takes no commands must not hold up its parent.
+        self.control.setblocking(False)
+        self._lock = threading.Lock()
         self._mark = secrets.token_hex(8)
         try:
             self._process = start_interpreter(
@@ -221,6 +245,7 @@ class ForkServerHandle:
         self.ended_workers: dict[int, WorkerEnded] = {}
         self._n_sent = 0
         self._last_answer: Answer | None = None
+        self._forks: dict[int, Answer] = {}
         self._owing_since = time.monotonic()
         self._folder = ""
         self._takes_commands = True
@@ -243,7 +268,11 @@ class ForkServerHandle:
     @property
     def owes_answer(self) -> bool:
         """Whether the server is still starting, or at work for a command."""
-        return self._last_answer is None or self._last_answer.number < self._n_sent
+        return self._owes(self._n_sent)
+
+    def _owes(self, number: int) -> bool:
+        """Whether the command of this number was not carried out yet."""
+        return self._last_answer is None or self._last_answer.number < number
 
     @property
     def _is_stuck(self) -> bool:
@@ -258,58 +287,85 @@ class ForkServerHandle:
             return psutil.Process(self._process.pid).status() == psutil.STATUS_STOPPED
         except psutil.NoSuchProcess:
             return True
+        except OSError:
+            # There is no descriptor left to find out with.
+            return False
 
-    def wait_for_answers(self, budget: Budget) -> None:
-        """Wait until nothing is owed; raise TimeoutError, or ForkServerGone if the server was stopped."""
-        while self.owes_answer:
+    def wait_for_answers(self, budget: Budget, number: int | None = None) -> None:
+        """Wait until nothing is owed, or no answer to the commands up to this number.
+
+        Raise TimeoutError, or ForkServerGone if the server was stopped.
+        """
+        number = self._n_sent if number is None else number
+        next_check = time.monotonic() + _LIVENESS_SECONDS
+        while self._owes(number):
             budget.raise_if_spent()
-            try:
-                self.receive(min(budget.remaining(), _LIVENESS_SECONDS))
-            except TimeoutError:
+            with contextlib.suppress(TimeoutError):
+                self.receive(min(budget.remaining(), _POLL_SECONDS))
+            if time.monotonic() >= next_check:
                 # Importing a large library may take long, and would take as long in another server.
                 if self._is_stopped:
-                    raise ForkServerGone from None
+                    raise ForkServerGone
+                next_check = time.monotonic() + _LIVENESS_SECONDS
+
+    def wait_for_end(self, pid: int, timeout: float) -> None:
+        """Wait until `ended_workers` holds a worker; raise TimeoutError, or ForkServerGone."""
+        end = time.monotonic() + timeout
+        while pid not in self.ended_workers:
+            try:
+                self.receive(min(_POLL_SECONDS, max(0.0, end - time.monotonic())))
+            except TimeoutError:
+                if time.monotonic() >= end:
+                    raise
 
     def fork(self, descriptors: list[int], budget: Budget) -> int:
         """Start a worker with these descriptors and return its pid; raise TimeoutError, LearnerDied, ForkServerGone."""
-        self.send(ForkWorker(), descriptors)
-        self.wait_for_answers(budget)
-        answer = self._last_answer
-        if answer is None or answer.pid is None:
-            reason = "" if answer is None else answer.error
-            raise LearnerDied(f"no process could be started for it: {reason}")
+        number = self.send(ForkWorker(), descriptors)
+        self.wait_for_answers(budget, number)
+        answer = self._forks.pop(number)
+        if answer.pid is None:
+            raise LearnerDied(f"no process could be started for it: {answer.error}")
         # A worker of an earlier session may have had the same pid.
         self.ended_workers.pop(answer.pid, None)
         return answer.pid
 
-    def send(self, command: Command, descriptors: Sequence[int] = ()) -> None:
-        """Send a command, and do not wait for its answer; raise ForkServerGone."""
-        if not self.owes_answer:
-            self._owing_since = time.monotonic()
-        try:
-            # A server that takes no commands must not hold up its parent.
-            self.control.setblocking(False)
-            socket.send_fds(self.control, [pickle.dumps(command)], list(descriptors))
-        except OSError as error:
-            self._takes_commands = False
-            raise ForkServerGone from error
-        self._n_sent += 1
+    def send(self, command: Command, descriptors: Sequence[int] = ()) -> int:
+        """Send a command, do not wait for its answer, and return its number; raise ForkServerGone."""
+        with self._lock:
+            if not self.owes_answer:
+                self._owing_since = time.monotonic()
+            try:
+                socket.send_fds(self.control, [pickle.dumps(command)], list(descriptors))
+            except OSError as error:
+                self._takes_commands = False
+                raise ForkServerGone from error
+            self._n_sent += 1
+            return self._n_sent
 
     def receive(self, timeout: float) -> None:
-        """Read the server's next message; raise TimeoutError, or ForkServerGone."""
-        self.control.settimeout(max(timeout, MIN_TIMEOUT_SECONDS))
-        try:
-            body = self.control.recv(MAX_CONTROL_BYTES)
-        except ConnectionError:
-            body = b""
-        if not body:
-            self._has_ended = True
-            raise ForkServerGone
-        event: Answer | WorkerEnded = pickle.loads(body)
+        """Read the server's next message; raise TimeoutError if there is none, or ForkServerGone."""
+        if not wait_readable([self.control.fileno()], max(timeout, MIN_TIMEOUT_SECONDS)):
+            raise TimeoutError
+        with self._lock:
+            try:
+                body = self.control.recv(MAX_CONTROL_BYTES)
+            except BlockingIOError:
+                # Another thread was faster.
+                raise TimeoutError from None
+            except ConnectionError:
+                body = b""
+            if not body:
+                self._has_ended = True
+                raise ForkServerGone
+            self._note(pickle.loads(body))
+
+    def _note(self, event: Answer | WorkerEnded) -> None:
         if isinstance(event, WorkerEnded):
             self.ended_workers[event.pid] = event
-        else:
-            self._last_answer, self._folder = event, event.folder
+            return
+        if event.pid is not None or event.error:
+            self._forks[event.number] = event
+        self._last_answer, self._folder = event, event.folder
 
     def close(self) -> None:
         """End the server; it takes every descendant with it, or else this process kills them."""

@@ -16,6 +16,7 @@ from warnings import WarningMessage
 
 import cloudpickle
 
+from fitwithin._core.cores import CoreShare
 from fitwithin.backends._process.shared_rows import RowLayout, RowSelection
 from fitwithin.backends._process.surroundings import Surroundings
 
@@ -54,12 +55,15 @@ class WorkerSetup:
         The parent's global settings.
     seed : int or None
         Seed of the global random state, set before the learner is unpickled.
+    core_share : CoreShare or None, default=None
+        The cores of one of several learners; None for a single one, which may use all.
     """
 
     pickled_learner: bytes
     layout: RowLayout
     surroundings: Surroundings
     seed: int | None
+    core_share: CoreShare | None = None
 
 
 @dataclass(frozen=True)
@@ -276,10 +280,13 @@ class WorkerEnded:
     status: int
 
 
+_SELECTOR: type[selectors.BaseSelector] = getattr(selectors, "PollSelector", selectors.DefaultSelector)
+
+
 def wait_readable(descriptors: list[int], timeout: float | None) -> set[int]:
     """Return the descriptors that can be read, as soon as there is one; none after `timeout` seconds."""
-    # Unlike `select`, this takes descriptors of any number.
-    with selectors.DefaultSelector() as selector:
+    # Unlike `select`, this takes descriptors of any number; unlike `epoll`, it needs none of its own.
+    with _SELECTOR() as selector:
         for descriptor in descriptors:
             selector.register(descriptor, selectors.EVENT_READ)
         return {key.fd for key, _ in selector.select(timeout)}

@@ -4,11 +4,16 @@ The parent appends rows to one growing shared map when they are first used. Wher
 size, it moves the training rows to the front of the map, in training order: the learner then reads
 one contiguous array, and a subset that grows the last one moves only the new rows. Frames and sparse
 matrices are appended in blocks. The learner's process maps a `numpy.memmap` itself, without a copy.
+
+If several learners read at the same time, no row may move: training rows are appended from the front
+of the map, and rows that are only examined from its end. Subsets that grow one order are prefixes of
+the map, and contiguous; a learner gathers the rows of any other.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -147,15 +152,29 @@ class SharedRows(Protocol):
         ...
 
 
-def share_rows(pool: Pool, budget: Budget, folder: str | None = None) -> SharedRows:
-    """Return the way to share this pool's rows."""
+def share_rows(pool: Pool, budget: Budget, folder: str | None = None, n_readers: int = 1) -> SharedRows:
+    """Return the way to share this pool's rows.
+
+    Parameters
+    ----------
+    pool : Pool
+        The rows.
+    budget : Budget
+        Ends copying at the deadline.
+    folder : str, optional
+        Where to put the files; see `SharedFile.create`.
+    n_readers : int, default=1
+        Learners' processes that read at the same time.
+    """
     if not isinstance(pool, TablePool):
         raise TypeError(
             f"Got a pool of type {type(pool).__name__}; the process backend reads tables only. Use backend='inline'."
         )
     first = pool.X.first if isinstance(pool.X, StackedTable) else pool.X
     file = MappedFile.find(first) if has_fixed_row_size(pool.X) else None
-    return RowMap(pool, budget, folder) if file is None else MappedFileRows(pool, file, budget, folder)
+    if file is not None:
+        return MappedFileRows(pool, file, budget, folder)
+    return (RowMap if n_readers == 1 else AppendOnlyRowMap)(pool, budget, folder)
 
 
 class MappedFileRows:
@@ -302,11 +321,17 @@ class RowMap:
         return not np.array_equal(self._position[rows], numbers)
 
     def _append(self, rows: Rows) -> None:
-        if self._has_duplicates(rows):
-            rows = np.unique(rows)
-        if self._blocks is not None and len(rows):
-            self._blocks.append(rows, self.n_appended)
+        rows = self._drop_duplicates(rows)
         first, self.n_appended = self.n_appended, self.n_appended + len(rows)
+        self._insert(rows, first)
+
+    def _drop_duplicates(self, rows: Rows) -> Rows:
+        return np.unique(rows) if self._has_duplicates(rows) else rows
+
+    def _insert(self, rows: Rows, first: int) -> None:
+        """Write rows that are new from position `first` on."""
+        if self._blocks is not None and len(rows):
+            self._blocks.append(rows, first)
         self._write(rows, first)
 
     def _write(self, rows: Rows, first: int) -> None:
@@ -349,6 +374,33 @@ class RowMap:
     def _set_positions(self, rows: Rows, positions: Rows) -> None:
         self._position[rows] = positions + 1
         self._row_at[positions] = rows
+
+
+class AppendOnlyRowMap(RowMap):
+    """Rows that never move, for several learners' processes that read at the same time.
+
+    Its methods may be called by several threads.
+    """
+
+    def __init__(self, pool: TablePool, budget: Budget, folder: str | None = None) -> None:
+        super().__init__(pool, budget, folder)
+        self._lock = threading.Lock()
+        # One more than the last free position: rows that are only examined lie behind it.
+        self._free_end = len(pool)
+
+    def share_training_rows(self, rows: Rows) -> RowSelection:
+        """Append the rows that are new after the training rows before, in their order."""
+        with self._lock:
+            self._append(rows[self._position[rows] == 0])
+            return self._select(rows)
+
+    def share_exam_rows(self, rows: Rows) -> RowSelection:
+        """Append the rows that are new before those that were only examined."""
+        with self._lock:
+            new = self._drop_duplicates(rows[self._position[rows] == 0])
+            self._free_end -= len(new)
+            self._insert(new, self._free_end)
+            return self._select(rows)
 
 
 class _BlockFile:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -153,13 +154,17 @@ class WorkerHandle:
             return "it closed its connection and gave no reason"
         return describe_exit(code >= 0, abs(code))
 
-    def close(self) -> None:
+    def kill(self) -> None:
         """Kill the worker and everything that it started."""
         if self.alive:
             with contextlib.suppress(psutil.NoSuchProcess):
                 kill_descendants(psutil.Process(self._process.pid))
         remove_loky_semaphores(self._process.pid)
         self._process.kill()
+
+    def close(self) -> None:
+        """Kill the worker and everything that it started, and close the connection to it."""
+        self.kill()
         if self._port is not None:
             self._port.close()
         if self._channel is not None:
@@ -173,8 +178,8 @@ spawned_workers: ProcessCache[WorkerHandle] = ProcessCache(WorkerHandle)
 class SpawnHost:
     """Spawn workers for one session; files lie in a folder that both sides open."""
 
-    def __init__(self, budget: Budget) -> None:
-        self._budget = budget
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._modules: list[str] = []
         self._waiting = [spawned_workers.take()]
         self.folder: str | None = self._make_folder()
@@ -187,18 +192,19 @@ class SpawnHost:
             spawned_workers.give_back(self._waiting.pop())
             raise
 
-    def import_modules(self, modules: list[str]) -> None:
-        """Start a second worker, and have both import modules."""
+    def import_modules(self, modules: list[str], n_learners: int = 1) -> None:
+        """Start the other learners' workers and one that loads models, and have all import modules."""
         self._modules = modules
-        self._waiting.append(WorkerHandle())
+        self._waiting += [WorkerHandle() for _ in range(n_learners)]
         for handle in self._waiting:
             handle.import_modules(modules)
 
-    def start_worker(self, setup: WorkerSetup, files: Sequence[SharedFile] = ()) -> SpawnedConnection:
+    def start_worker(self, setup: WorkerSetup, budget: Budget, files: Sequence[SharedFile] = ()) -> SpawnedConnection:
         """Send the setup to a worker; raise TimeoutError, or LearnerDied."""
-        handle = self._take_waiting() or WorkerHandle()
-        self._started.append(handle)
-        worker = SpawnedConnection(handle, self._budget)
+        with self._lock:
+            handle = self._take_waiting() or WorkerHandle()
+            self._started.append(handle)
+        worker = SpawnedConnection(handle, budget)
         paths = [file.path for file in files if file.path is not None]
         worker.begin(BeginSession(setup, self.folder or "", paths))
         return worker
@@ -257,6 +263,10 @@ class SpawnedConnection:
             channel = self._handle.connect(self._budget)
             channel.send(request, self._budget.remaining())
         return channel
+
+    def kill(self) -> None:
+        """Kill the worker, with everything that it started; a request that another thread waits for raises."""
+        self._handle.kill()
 
     def stop(self) -> None:
         """Kill the worker, with everything that it started."""

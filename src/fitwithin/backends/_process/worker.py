@@ -28,6 +28,7 @@ from fitwithin.backends._base import FitSettings
 from fitwithin.backends._early_stopping import find_early_stopping, make_stop_signal
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
+from fitwithin.backends._process.core_binding import bind_to_cores, limit_threads
 from fitwithin.backends._process.local_port import SECRET_BYTES, Secret, connect_to_port
 from fitwithin.backends._process.parent_watch import ParentWatch
 from fitwithin.backends._process.protocol import (
@@ -118,7 +119,10 @@ class Worker:
         self._files = files
         self._newest: ModelRunner | None = None
         self._loaded_files: list[int] = []
+        self._n_limited_modules = 0
         self._own_variables = find_own_variables()
+        if setup.core_share is not None:
+            self._own_variables |= bind_to_cores(setup.core_share, setup.surroundings.environment)
         setup.surroundings.apply(self._own_variables)
 
     @functools.cached_property
@@ -138,6 +142,10 @@ class Worker:
         if request.pickled_learner is not None:
             learner = pickle.loads(request.pickled_learner)
             early_stopping = find_early_stopping(learner)
+        if self._setup.core_share is not None and len(sys.modules) != self._n_limited_modules:
+            # Unpickling may have imported a library with threads of its own.
+            limit_threads(self._setup.core_share)
+            self._n_limited_modules = len(sys.modules)
         if self._newest is None:
             self._newest = ModelRunner(learner, settings.scoring)
         stop_signal = make_stop_signal(request.within)

@@ -116,6 +116,11 @@ class Planner:
             return every_row
         return best or self._choose_best(list(self._consider_retries())) or every_row
 
+    def find_largest_plain_lesson(self, most: int) -> int:
+        """Return the rows, up to `most`, of the largest lesson without mistakes that should end; 0 if none should."""
+        most = self._outlook.largest_lesson_rows(most)
+        return self._find_largest_that_ends(len(self._state.lesson), self._outlook.seconds_left, most=most)
+
     def _choose_best(self, plans: list[LessonPlan]) -> LessonPlan | None:
         """Return the lesson with the largest gain; None if it is not worth its time."""
         gain = max((plan.gain for plan in plans), default=0.0)
@@ -144,7 +149,13 @@ class Planner:
                 yield step
 
     def _find_largest_that_ends(
-        self, last_size: int, seconds_left: float, *, emphasis: bool = False, is_next: bool = True
+        self,
+        last_size: int,
+        seconds_left: float,
+        *,
+        emphasis: bool = False,
+        is_next: bool = True,
+        most: int | None = None,
     ) -> int:
         """Return the rows of the largest lesson that should end in time; 0 if none should.
 
@@ -158,8 +169,11 @@ class Planner:
             Whether it holds mistakes.
         is_next : bool, default=True
             Whether it comes next; otherwise the lesson before it will tell more about its seconds.
+        most : int, optional
+            Most rows; by default as many as the rows left and the memory allow.
         """
-        for n_rows in _list_sizes(last_size, self._find_most(emphasis=emphasis)) if seconds_left > 0 else ():
+        most = self._find_most(emphasis=emphasis) if most is None else most
+        for n_rows in _list_sizes(last_size, most) if seconds_left > 0 else ():
             within = seconds_left - self._seconds_besides_fit(n_rows, n_rows - last_size, emphasis=emphasis)
             chance = self._outlook.chance_to_end(n_rows, within, after=None if is_next else last_size)
             is_likely = chance >= (self._find_min_chance(n_rows) if is_next else self._min_chance)

@@ -148,6 +148,14 @@ class TeachingState:
         state.error_rate = error_rate if isinstance(error_rate, float) else state.error_rate
         return state
 
+    def find_usable_rows(self) -> Rows:
+        """Return every row that may be taught, whether it was dealt or not, in the order of the pool."""
+        rows = self.deck.rows
+        is_kept_back = np.zeros(self.deck.pool_size, dtype=np.bool_)
+        is_kept_back[self._validation_pool] = True
+        is_kept_back[self._holdout_pool] = True
+        return rows[~is_kept_back[rows]]
+
     @property
     def n_usable(self) -> int:
         """Rows of the last lesson and all that are left."""
@@ -298,6 +306,11 @@ class TeachingState:
         """Teach every row once more, if an earlier fit had to stop with them and now there is more time."""
         if not self.deck.left and self._seconds_within(len(self.lesson)) > self._cut_after:
             yield from self.teach_and_validate(self.lesson)
+
+    def lesson_seconds(self, n_rows: int) -> float | None:
+        """Return the seconds after which a lesson should stop, for its model to count; None without a deadline."""
+        seconds = self._seconds_within(n_rows)
+        return seconds if math.isfinite(seconds) else None
 
     def _seconds_within(self, n_rows: int, time_fraction: float = 1.0) -> float:
         seconds_left = self.outlook.seconds_left

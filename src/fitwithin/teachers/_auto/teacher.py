@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Returns, Rows, StopReason
+from fitwithin.teachers._auto.hedge import Hedge
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.plan import LessonPlan, plan_next_lesson
 from fitwithin.teachers._auto.state import TeachingState, count_validation_rows
@@ -65,6 +66,7 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
 
     returns: Returns = "best"
     validates = True
+    max_lanes: int | None = 2
 
     def __init__(self, *, alpha: float = 0.2, emphasis: Literal["trial"] | bool = "trial") -> None:
         self.alpha = alpha
@@ -72,6 +74,16 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
 
     def teach(self, deck: Deck) -> Requests:
         """Yield a first lesson, the trial, and planned lessons until the deadline."""
+        return self._teach(deck)
+
+    def teach_lanes(self, deck: Deck, n_lanes: int) -> list[Requests]:
+        """Return the requests of `teach` and, for a second learner, those of one long plain lesson beside them."""
+        if n_lanes < 2:
+            return [self.teach(deck)]
+        hedge = Hedge(deck.rng.spawn(1)[0])
+        return [self._teach(deck, hedge), hedge.teach(deck)]
+
+    def _teach(self, deck: Deck, hedge: Hedge | None = None) -> Requests:
         check_fraction(self.alpha)
         if self.emphasis not in ("trial", True, False):
             raise ValueError(f"emphasis must be 'trial', True or False; got {self.emphasis!r}.")
@@ -85,6 +97,8 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
             yield from state.teach_and_validate(state.lesson, _FIRST_TIME)
             yield from state.enlarge_validation_set()
         deck.notes[_NOTE_VALIDATED] = True
+        if hedge is not None:
+            hedge.state = state
         search = MistakeSearch(self.alpha)
         if self.emphasis != "trial":
             deck.notes[_NOTE_EMPHASIS] = self.emphasis
