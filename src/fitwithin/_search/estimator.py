@@ -62,6 +62,9 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         Whether to show a live display; "auto" shows it on a terminal or in a notebook.
     on_round : callable or None, default=None
         Called with each finished `Round`; returning True stops early and keeps the best model.
+    n_jobs : int or None, default=None
+        Settings that are tried at the same time, each in a process of its own; None stands for 1, and -1 for as many as
+        there are cores.
     memory_limit : int, float, str or None, default=None
         Bytes, or text such as ``"8GB"`` or ``"50%"``. Settings that take more are out.
     checkpoint : str, path-like or None, default=None
@@ -106,7 +109,6 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     # The search is its own way of choosing rows, and does not go on from an earlier call.
     teacher: ClassVar[str] = "search"  # type: ignore[misc]  # a parameter of the siblings
     warm_start: ClassVar[bool] = False  # type: ignore[misc]  # a parameter of the siblings
-    n_jobs: ClassVar[int | None] = None  # type: ignore[misc]  # a parameter of the siblings
 
     def __init__(
         self,
@@ -120,6 +122,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         backend: str | Backend = "process",
         progress: ShowProgress = "auto",
         on_round: OnRound | None = None,
+        n_jobs: int | None = None,
         memory_limit: MemoryLimit | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         validation: Validation = "random",
@@ -134,6 +137,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         self.backend = backend
         self.progress = progress
         self.on_round = on_round
+        self.n_jobs = n_jobs
         self.memory_limit = memory_limit
         self.checkpoint = checkpoint
         self.validation = validation

@@ -9,8 +9,6 @@ from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.race import Race
 
-_MIN_CHANCE = 0.9  # to end in time, of the fit that a contender is judged by
-_SIZE_RATIO = 1.1  # between two sizes that are considered
 _FAR_ERRORS = 2.5  # standard errors of the difference, by which an outsider may not be behind
 _OUTSIDER_TIME = 0.3  # of the time left, for the fit of an outsider; the learner's own settings get the rest
 
@@ -29,6 +27,13 @@ def choose_finalist(race: Race) -> Contender | None:
         if best is not None and own.has_own_settings and own is not best and not _is_ahead(race, best, own):
             best = own
     return best
+
+
+def choose_rival(race: Race, finalist: Contender) -> Contender | None:
+    """Return who is taught beside the finalist in another process: own settings, or the best others."""
+    known = [one for one in race.contenders if one.failure is None and one.trials and one is not finalist]
+    rivals = [one for one in known if one.has_own_settings != finalist.has_own_settings]
+    return max(rivals, key=lambda one: expect_score(race, one, [one.n_rows]), default=None)
 
 
 def choose_outsider(race: Race, finalist: Contender) -> Contender | None:
@@ -92,18 +97,7 @@ def expect_score(race: Race, contender: Contender, sizes: list[int]) -> float:
         trial = contender.find_trial(size)
         if trial is not None:
             curve.observe(size, trial.score.value, trial.score.standard_error)
-    n_rows = find_affordable_rows(race, contender)
+    n_rows = race.find_affordable_rows(contender)
     if last is None or not len(curve):
         return -math.inf
     return last.score.value if n_rows <= last.n_rows else curve.predict(n_rows).mean
-
-
-def find_affordable_rows(race: Race, contender: Contender) -> int:
-    """Return the most rows on which a fit should end in the time left; 0 if there are none."""
-    state, outlook = race.state, contender.candidate.outlook
-    n_rows = outlook.largest_lesson_rows(state.n_usable)
-    while n_rows > 1:
-        if outlook.chance_to_end(n_rows, race.seconds_left - state.reserved_seconds(n_rows)) >= _MIN_CHANCE:
-            return n_rows
-        n_rows = min(n_rows - 1, int(n_rows / _SIZE_RATIO))
-    return 0

@@ -46,6 +46,8 @@ _MIN_FINAL_TIME = 0.4  # for the winner
 _MAX_FINAL_TIME = 0.6  # for the winner, if it needs so much for every row
 _MAX_OWN_TIME = 0.75  # for the learner's own settings, if they lead after the known good ones were tried
 _FINAL_SAFETY_FACTOR = 1.25  # on the seconds that it needs
+_MIN_CHANCE = 0.9  # to end in time, of a fit that a contender is judged by
+_SIZE_RATIO = 1.1  # between two sizes that are considered for it
 _NEIGHBOUR_FACTOR = 1.5  # on the seconds of the leader's fit, for a fit with other settings near its own
 
 
@@ -69,6 +71,10 @@ class Race:
         What the session would return now.
     newest : Contender or None
         The contender that was tried last.
+    is_open : bool
+        Whether settings other than the learners' own may be tried.
+    finalist : Contender or None
+        Who gets the rest of the time, once that is decided.
     """
 
     def __init__(self, state: TeachingState, entrants: Sequence[Entrant], can_stop_early: CanStopEarly) -> None:
@@ -77,10 +83,13 @@ class Race:
         self.contenders: list[Contender] = []
         self.in_hand: InHand | None = None
         self.newest: Contender | None = None
+        self.is_open = False
+        self.finalist: Contender | None = None
         self._can_stop_early = can_stop_early
         self._outlook = state.outlook
         self._exam_rows = state.validation_set
         self._queue: list[Contender] = []
+        self._under_way: list[Contender] = []
         self._n_since_lead = 0
         self._level = 0
         self._level_start = self._outlook.seconds_left
@@ -154,6 +163,31 @@ class Race:
         if self.state.max_rows > len(self.rows):
             self._grow(self.state.max_rows)
 
+    def find_affordable_rows(self, contender: Contender) -> int:
+        """Return the most rows on which a fit should end in the time left; 0 if there are none."""
+        outlook = contender.candidate.outlook
+        n_rows = outlook.largest_lesson_rows(self.state.n_usable)
+        while n_rows > 1:
+            seconds = self.seconds_left - self.state.reserved_seconds(n_rows)
+            if outlook.chance_to_end(n_rows, seconds) >= _MIN_CHANCE:
+                return n_rows
+            n_rows = min(n_rows - 1, int(n_rows / _SIZE_RATIO))
+        return 0
+
+    def teach_rival(self, rival: Contender, rng: np.random.Generator) -> Subgenerator[None]:
+        """Fit a contender once, on as many random rows as the time allows; it fails alone."""
+        n_rows, usable = self.find_affordable_rows(rival), self.state.find_usable_rows()
+        if n_rows <= rival.n_rows:
+            return
+        rows = usable if n_rows >= len(usable) else rng.choice(usable, n_rows, replace=False)
+        within = max(self.seconds_left - self.state.reserved_seconds(n_rows), _MIN_SHARE_SECONDS)
+        try:
+            yield Lesson(rows, within=within, candidate=rival.candidate)
+            yield from examine(self.state.list_holdout_rows(len(self._exam_rows)), purpose="holdout")
+            yield from examine(self._exam_rows, purpose="validation")
+        except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
+            rival.failure, rival.error = describe_failure(failure), failure
+
     def try_outsider(self, contender: Contender) -> Subgenerator[None]:
         """Fit a contender on every row; the subset stays as it is."""
         subset = self.rows
@@ -196,7 +230,7 @@ class Race:
             known = entrant.find_contender(settings)
             if known is None:
                 return self._add_contender(entrant, settings)
-            if known.failure is None and known.find_trial(len(self.rows)) is None:
+            if known.failure is None and known.find_trial(len(self.rows)) is None and known not in self._under_way:
                 return known
             entrant.tell_known(settings, known)
         return None
@@ -214,33 +248,35 @@ class Race:
 
     def _try(self, contender: Contender, *, at_most: float | None = None) -> Subgenerator[None]:
         """Fit a contender on the present subset, and compare it on the validation rows."""
+        rows, start, before = self.rows, self.seconds_left, self.leader
         self.newest = contender
-        entrant, outlook = self.entrants[contender.learner], contender.candidate.outlook
-        start, before = self.seconds_left, self.leader
-        if contender.failure is None and not outlook.may_begin(len(self.rows)):
+        self._under_way.append(contender)
+        if contender.failure is None and not contender.candidate.outlook.may_begin(len(rows)):
             contender.failure = "there is no time for it"
         if contender.failure is None:
             limit = self._limit_seconds(contender) if at_most is None else at_most
-            within = _STOP_FACTOR * limit
-            lesson = Lesson(self.rows, within=within, candidate=contender.candidate, at_most=limit)
             try:
-                yield lesson
-                answers = yield from examine(self._exam_rows, purpose="validation")
+                yield from self._fit_and_score(contender, rows, limit)
             except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
                 contender.failure, contender.error = describe_failure(failure), failure
                 contender.was_killed = start - self.seconds_left >= limit
-            else:
-                if answers.score is not None:
-                    cut_short = outlook.fit_seconds(len(self.rows)) > within
-                    seconds = start - self.seconds_left
-                    trial = Trial(len(self.rows), answers.score, answers.influence, seconds, cut_short)
-                    contender.add_trial(trial)
-                    self.note_in_hand(contender, trial)
-                if self.leader is contender:
-                    # The best model so far should have its estimate.
-                    yield from examine(self.state.list_holdout_rows(len(self._exam_rows)), purpose="holdout")
+        self._under_way.remove(contender)
         self._n_since_lead = 0 if self.leader is not before else self._n_since_lead + 1
-        entrant.tell(contender, start - self.seconds_left)
+        self.entrants[contender.learner].tell(contender, start - self.seconds_left)
+
+    def _fit_and_score(self, contender: Contender, rows: Rows, limit: float) -> Subgenerator[None]:
+        start, within = self.seconds_left, _STOP_FACTOR * limit
+        yield Lesson(rows, within=within, candidate=contender.candidate, at_most=limit)
+        answers = yield from examine(self._exam_rows, purpose="validation")
+        if answers.score is None:
+            return
+        was_cut_short = contender.candidate.outlook.fit_seconds(len(rows)) > within
+        trial = Trial(len(rows), answers.score, answers.influence, start - self.seconds_left, was_cut_short)
+        contender.add_trial(trial)
+        self.note_in_hand(contender, trial)
+        if self.in_hand is not None and self.in_hand.trial is trial:
+            # The best model so far should have its estimate.
+            yield from examine(self.state.list_holdout_rows(len(self._exam_rows)), purpose="holdout")
 
     def note_in_hand(self, contender: Contender, trial: Trial) -> None:
         """Note whether the session keeps the model of this trial."""
@@ -322,8 +358,8 @@ class Race:
         ranked = sorted(tried, key=lambda one: one.score_at(here), reverse=True)
         others = [one for one in ranked if not one.has_own_settings and self._is_cheap(one, n_rows)][:_MAX_PROMOTED]
         own = [one for one in ranked if one.has_own_settings and not self._is_clearly_behind(one)]
-        # Without others there is nothing to compare a learner's own settings with.
-        return [*others, *(one for one in own if self._is_cheap(one, n_rows))] if others else []
+        # Own settings come first, so that others are compared with them on the same rows. Alone they tell nothing.
+        return [*(one for one in own if self._is_cheap(one, n_rows)), *others] if others else []
 
     def _is_cheap(self, contender: Contender, n_rows: int) -> bool:
         """Whether a trial on so many rows leaves time for others; that of own settings may take more."""

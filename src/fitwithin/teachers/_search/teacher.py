@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+import numpy as np
+
 from fitwithin._core.candidate import Candidate
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory
-from fitwithin._core.records import Answers, Lesson, Returns, StopReason
+from fitwithin._core.records import Answers, Lesson, Returns, StopReason, Wait
 from fitwithin.teachers._auto.best_lesson import BestLesson
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.state import TeachingState
@@ -18,7 +20,7 @@ from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._deck import Deck
 from fitwithin.teachers._search.contender import Contender, Trial
 from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
-from fitwithin.teachers._search.finalist import choose_finalist, choose_outsider
+from fitwithin.teachers._search.finalist import choose_finalist, choose_outsider, choose_rival
 from fitwithin.teachers._search.race import Race, describe_failure
 
 _Result = TypeVar("_Result")
@@ -41,25 +43,31 @@ class Search:
 
     Attributes
     ----------
-    contenders : list of Contender
-        All settings that were tried.
+    race : Race or None
+        The race, once it has begun.
     """
 
     returns: Returns = "best"
     validates = True
+    max_lanes: int | None = None
 
     def __init__(self, entrants: Sequence[Entrant], can_stop_early: CanStopEarly) -> None:
         self.entrants = entrants
         self.can_stop_early = can_stop_early
-        self.contenders: list[Contender] = []
+        self.race: Race | None = None
+
+    @property
+    def contenders(self) -> list[Contender]:
+        """All settings that were tried."""
+        return [] if self.race is None else self.race.contenders
 
     def teach(self, deck: Deck) -> Requests:
         """Yield the trials of the race, then the lessons of the finalist."""
-        race = Race(TeachingState(deck, choose_first_size(deck)), self.entrants, self.can_stop_early)
-        self.contenders = race.contenders
+        self.race = race = Race(TeachingState(deck, choose_first_size(deck)), self.entrants, self.can_stop_early)
         yield from race.begin()
         if race.is_worthwhile():
             yield from race.try_own_settings()
+            race.is_open = True
             while race.has_time() and (yield from race.try_next()):
                 pass
         if not race.state.n_validation_rows and race.contenders[0].failure is None:
@@ -69,6 +77,24 @@ class Search:
             yield from race.try_last_resort()
         return (yield from _teach_finalists(race))
 
+    def teach_lanes(self, deck: Deck, n_lanes: int) -> list[Requests]:
+        """Return the race and its end, and beside it more learners that try settings."""
+        generators = deck.rng.spawn(n_lanes - 1)
+        return [self.teach(deck), *(self._race_beside(rng) for rng in generators)]
+
+    def _race_beside(self, rng: np.random.Generator) -> Requests:
+        """Try settings as long as the race goes on, then teach a rival of the finalist."""
+        while self.race is None or not (self.race.is_open or self.race.finalist):
+            yield Wait()
+        race = self.race
+        while race.finalist is None:
+            if not (race.has_time() and (yield from race.try_next())):
+                yield Wait()
+        rival = choose_rival(race, race.finalist)
+        if rival is not None:
+            yield from race.teach_rival(rival, rng)
+        return "time"
+
 
 def _teach_finalists(race: Race) -> Subgenerator[StopReason]:
     """Give the rest of the time to the finalist; if it fails, to the next one."""
@@ -77,6 +103,7 @@ def _teach_finalists(race: Race) -> Subgenerator[StopReason]:
         if outsider is not None:
             yield from race.try_outsider(outsider)
             continue
+        race.finalist = finalist
         try:
             return (yield from _teach_finalist(race, finalist))
         except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
