@@ -266,7 +266,11 @@ class Race:
 
     def _fit_and_score(self, contender: Contender, rows: Rows, limit: float) -> Subgenerator[None]:
         start, within = self.seconds_left, _STOP_FACTOR * limit
+        holdout_rows, is_first = self.state.list_holdout_rows(len(self._exam_rows)), self.in_hand is None
         yield Lesson(rows, within=within, candidate=contender.candidate, at_most=limit)
+        if is_first:
+            # The first model is the best one at once, and should have its estimate then.
+            yield from examine(holdout_rows, purpose="holdout")
         answers = yield from examine(self._exam_rows, purpose="validation")
         if answers.score is None:
             return
@@ -274,9 +278,9 @@ class Race:
         trial = Trial(len(rows), answers.score, answers.influence, start - self.seconds_left, was_cut_short)
         contender.add_trial(trial)
         self.note_in_hand(contender, trial)
-        if self.in_hand is not None and self.in_hand.trial is trial:
-            # The best model so far should have its estimate.
-            yield from examine(self.state.list_holdout_rows(len(self._exam_rows)), purpose="holdout")
+        if self.in_hand is not None and self.in_hand.trial is trial and not is_first:
+            # Others are examined on holdout rows only if they are the best so far.
+            yield from examine(holdout_rows, purpose="holdout")
 
     def note_in_hand(self, contender: Contender, trial: Trial) -> None:
         """Note whether the session keeps the model of this trial."""
