@@ -167,7 +167,9 @@ class TrainOptions:
         UserInputError
             If there is no learner of that name.
         """
-        return [make_learner(name, regression=regression, jobs=self.jobs) for name in self.learner_names]
+        # In a search the cores are for settings side by side, not for the threads of one fit.
+        jobs = 1 if self.search else self.jobs
+        return [make_learner(name, regression=regression, jobs=jobs) for name in self.learner_names]
 
     @property
     def chosen_task(self) -> TaskType | None:

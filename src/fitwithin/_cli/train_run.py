@@ -132,7 +132,9 @@ def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: flo
         "random_state": options.seed,
         "checkpoint": _make_checkpoint(options, prepared, scoring),
     }
-    if not options.search:
+    if options.search:
+        settings["n_jobs"] = options.jobs
+    else:
         settings["teacher"] = options.teacher
     learner = prepared.learners if options.search else prepared.learners[0]
     # Learners may print, and standard output is for JSON alone.
