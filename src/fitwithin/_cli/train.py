@@ -90,7 +90,9 @@ TaskOption = Annotated[
 MaxClassesOption = Annotated[int, typer.Option(min=2, help="Refuse a target with more classes.")]
 
 
-JobsOption = Annotated[int, typer.Option(min=-1, help="Cores for the learner, or fits side by side with --search; -1 for all.")]
+JobsOption = Annotated[
+    int, typer.Option(min=-1, help="Cores for the learner, or fits side by side with --search; -1 for all.")
+]
 
 
 CheckpointOption = Annotated[

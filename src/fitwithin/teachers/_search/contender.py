@@ -135,6 +135,7 @@ class InHand:
         ours, theirs = self.trial, trial
         if contender is not self.contender:
             must_be_clear = self.contender.has_own_settings and not contender.has_own_settings
+            must_be_clear &= theirs.n_rows <= ours.n_rows
             return theirs.is_clearly_better(ours) if must_be_clear else theirs.score.value > ours.score.value
         if theirs.n_rows <= ours.n_rows:
             return theirs.score.value > ours.score.value

@@ -82,6 +82,9 @@ def _is_ahead(race: Race, one: Contender, other: Contender) -> bool:
     sizes = sorted({trial.n_rows for trial in one.trials} & {trial.n_rows for trial in other.trials})[-2:]
     if not sizes:
         return one.n_rows > other.n_rows
+    if one.n_rows >= race.state.max_rows and one.last is not None:
+        # Its model is there already.
+        return one.last.score.value >= expect_score(race, other, sizes)
     # Curves through different sizes can hardly be compared.
     difference = expect_score(race, one, sizes) - expect_score(race, other, sizes)
     if one.has_own_settings:

@@ -20,7 +20,7 @@ Failure = LearnerRaised | LearnerDied | OutOfMemory
 
 # The subsets
 _MAX_FIRST_ROWS = 10_000  # on these a fit of a cheap setting takes 0.1 s, and good settings are told from bad ones
-_MIN_FIRST_ROWS = 1_000  # fewer say little about settings
+_MIN_FIRST_ROWS = 2_000  # fewer say little about settings
 _FIRST_TRIAL_TIME = 0.1  # for a fit with the learner's own settings on the first subset; others are faster
 _ROW_FACTOR = 4  # between the rows of a subset and those of the next
 _MAX_TRIAL_TIME = 0.12  # for a fit on the next subset; with more there would be too few trials
@@ -138,9 +138,8 @@ class Race:
         """Whether there is something to choose from, and time for enough trials."""
         if not self.state.n_validation_rows or (len(self.entrants) == 1 and self.entrants[0].space is None):
             return False
-        known = [contender for contender in self.contenders if contender.trials]
-        seconds = [contender.candidate.outlook.fit_seconds(len(self.rows)) for contender in known]
-        return not known or min(seconds) <= _FIRST_TRIAL_TIME * self.state.time_limit
+        least = min(_MIN_FIRST_ROWS, self.state.n_usable)
+        return self.in_hand is None or self._choose_first_size() >= least
 
     def has_time(self) -> bool:
         """Whether the race goes on: the leader must have the time that it needs at the end."""
@@ -204,7 +203,7 @@ class Race:
         entrant.renew_suggester()
         while (leader := self.leader) is not None:
             n_rows = len(self.rows)
-            limit = self.seconds_left - self.state.reserved_seconds(n_rows)
+            limit = self.seconds_left - self.state.reserved_seconds(n_rows) - self._refit_seconds(leader)
             if _NEIGHBOUR_FACTOR * leader.candidate.outlook.fit_seconds(n_rows) > limit:
                 return
             contender = self._suggest(entrant)
@@ -309,7 +308,7 @@ class Race:
         limit = _FIRST_TRIAL_TIME * self.state.time_limit
         known = [contender.candidate.outlook for contender in self.contenders if contender.trials]
         n_rows = min(_MAX_FIRST_ROWS, self.state.n_usable)
-        while n_rows > _MIN_FIRST_ROWS and not any(outlook.fit_seconds(n_rows) <= limit for outlook in known):
+        while n_rows > len(self.rows) and not any(outlook.fit_seconds(n_rows) <= limit for outlook in known):
             n_rows = int(0.8 * n_rows)
         # A learner that cannot be killed must be sure to end.
         while n_rows > len(self.rows) and not all(outlook.may_begin(n_rows) for outlook in known):
@@ -377,6 +376,14 @@ class Race:
         best = None if leader is None else leader.find_trial(len(self.rows))
         return best is not None and trial is not None and best.is_clearly_better(trial)
 
+    def _refit_seconds(self, contender: Contender) -> float:
+        """Return the seconds to fit a contender once more, with the rows kept back."""
+        if not self.state.deck.can_refit:
+            return 0.0
+        n_rows = self.state.deck.pool_size
+        seconds = contender.candidate.outlook.fit_seconds(n_rows)
+        return _FINAL_SAFETY_FACTOR * seconds + self.state.reserved_seconds(n_rows)
+
     def _final_seconds(self) -> float:
         """Return the seconds that the leader should have at the end."""
         limit, leader = self.state.time_limit, self.leader
@@ -384,9 +391,7 @@ class Race:
             return _MIN_FINAL_TIME * limit
         n_rows, outlook = self.state.n_usable, leader.candidate.outlook
         need = _FINAL_SAFETY_FACTOR * outlook.fit_seconds(n_rows) + self.state.reserved_seconds(n_rows)
-        if self.state.deck.can_refit:
-            # Once more, with the rows kept back.
-            need += _FINAL_SAFETY_FACTOR * outlook.fit_seconds(self.state.deck.pool_size)
+        need += self._refit_seconds(leader)
         own_leads = leader.has_own_settings and not any(entrant.has_ladder_left for entrant in self.entrants)
         most = _MAX_OWN_TIME if own_leads else _MAX_FINAL_TIME
         return min(max(need, _MIN_FINAL_TIME * limit), most * limit)

@@ -115,7 +115,7 @@ def _teach_finalists(race: Race) -> Subgenerator[StopReason]:
 
 def _teach_finalist(race: Race, finalist: Contender) -> Subgenerator[StopReason]:
     state = race.state
-    _switch(state, finalist)
+    _switch(race, finalist)
     reason: StopReason = "all rows"
     if finalist.n_rows >= state.max_rows:
         race.take_every_row()
@@ -125,13 +125,19 @@ def _teach_finalist(race: Race, finalist: Contender) -> Subgenerator[StopReason]
         reason = yield from _teach_candidate(lessons, finalist.candidate)
         _note_last_lesson(race, finalist)
         yield from state.examine_unused_rows()
-    if not state.deck.left:
-        yield from race.try_on_every_row(finalist)
-    if race.in_hand is not None and race.in_hand.trial.n_rows == len(state.lesson):
-        winner = race.in_hand.contender
-        _switch(state, winner)
-        yield from _teach_candidate(state.refit_with_every_row(), winner.candidate)
+    yield from _use_the_rest(race)
     return reason
+
+
+def _use_the_rest(race: Race) -> Subgenerator[None]:
+    """Try more settings on every row, and fit the best ones on the rows kept back too, if there is time."""
+    if race.in_hand is None or race.in_hand.trial.n_rows < race.state.max_rows:
+        return
+    race.take_every_row()
+    yield from race.try_on_every_row(race.in_hand.contender)
+    winner = race.in_hand.contender
+    _switch(race, winner)
+    yield from _teach_candidate(race.state.refit_with_every_row(), winner.candidate)
 
 
 def _teach_like_auto(state: TeachingState) -> Subgenerator[StopReason]:
@@ -139,16 +145,19 @@ def _teach_like_auto(state: TeachingState) -> Subgenerator[StopReason]:
     search: MistakeSearch | None = None
     if state.outlook.fit_seconds(len(state.lesson)) <= _TRIAL_TIME * state.outlook.seconds_left:
         search = MistakeSearch(_ALPHA)
-        yield from state.teach_and_validate(state.lesson)
+        if not state.has_model:
+            yield from state.teach_and_validate(state.lesson)
         helps = yield from run_trial(state, search)
         search = search if helps else None
     return (yield from teach_until_deadline(state, search))
 
 
-def _switch(state: TeachingState, contender: Contender) -> None:
-    last = contender.last
+def _switch(race: Race, contender: Contender) -> None:
+    """Let the state be that of a contender."""
+    state, last = race.state, contender.last
     best = None if last is None else BestLesson(state.lesson, last.score, last.was_cut_short, last.influence)
     state.switch_learner(contender.candidate.outlook, contender.curve, best)
+    state.has_model = race.newest is contender and contender.n_rows == len(state.lesson)
 
 
 def _note_last_lesson(race: Race, finalist: Contender) -> None:
