@@ -187,6 +187,7 @@ BAD_INPUT = [
     ({"estimator": DecisionTreeClassifier(), "initial_params": {"alpha": 1}}, ValueError, "alpha"),
     ({"estimator": DecisionTreeClassifier(), "initial_params": [3]}, TypeError, "initial_params must be"),
     ({"estimator": [("lightgbm", {"num_leaves": [1]}, 3)]}, ValueError, "tuple of 3"),
+    ({"estimator": DecisionTreeClassifier(), "n_jobs": 0}, ValueError, "n_jobs"),
 ]
 
 
@@ -233,6 +234,27 @@ def test_if_every_setting_of_a_learner_fails_its_own_error_is_raised(classes):
 def test_if_all_learners_fail_their_errors_are_told_together(classes):
     with pytest.raises(LearnerFailed, match=r"Every candidate failed.*there is nothing to learn"):
         search_of([AlwaysRaising(), (AlwaysRaising(max_depth=1), {"max_leaf_nodes": [2, 3]})]).fit(*classes)
+
+
+def test_after_an_end_the_same_call_goes_on_from_the_checkpoint(classes, tmp_path):
+    first = search_of(
+        DecisionTreeClassifier(), DEPTHS, checkpoint=tmp_path / "search.ckpt", on_round=lambda finished: True
+    ).fit(*classes)
+    second = search_of(DecisionTreeClassifier(), DEPTHS, checkpoint=tmp_path / "search.ckpt").fit(*classes)
+
+    assert len(second.history_) > len(first.history_)
+    results = second.cv_results_
+    assert results["rank_test_score"][second.best_index_] == 1
+    assert "returned" in results["ended"][second.best_index_]
+    found = second.best_estimator_.get_params()
+    assert {name: found[name] for name in second.best_params_} == second.best_params_
+
+
+def test_two_processes_try_settings_side_by_side(classes):
+    search = search_of(DecisionTreeClassifier(), DEPTHS, backend="process", n_jobs=2).fit(*classes)
+
+    assert len(search.cv_results_["params"]) == 5
+    assert search.score(*classes) > 0.6
 
 
 def test_on_round_stops_a_search_and_keeps_the_best(classes):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -13,13 +14,15 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fitwithin._class_scores import ClassScoresMixin
-from fitwithin._core.budget import TimeLimit
+from fitwithin._core.budget import Budget, TimeLimit
 from fitwithin._core.memory_limit import MemoryLimit
-from fitwithin._core.records import OnRound
+from fitwithin._core.records import OnRound, Round
 from fitwithin._core.target import Target, Values
 from fitwithin._estimator import FitInputs, ShowProgress, TimeConstrainedEstimator, fill_random_states
 from fitwithin._search.learners import SearchLearner, is_regression, list_learners, list_starts
-from fitwithin._search.results import make_cv_results
+from fitwithin._search.results import SearchEntry, list_entries, make_cv_results
+from fitwithin._session.checkpoint import Checkpoint
+from fitwithin._session.fit_state import FitState
 from fitwithin._session.held_out_rows import Validation
 from fitwithin._session.result import SessionResult
 from fitwithin.backends import Backend
@@ -178,10 +181,31 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         super()._set_fitted(result)
         search: Search = self.__dict__.pop("_teacher")
         names: list[str] = self.__dict__.pop("_learner_names")
-        self.cv_results_ = make_cv_results(search.contenders, names, result.history, result.candidate)
-        self.best_index_ = 0 if result.candidate is None else result.candidate
-        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        n_past: int = self.__dict__.pop("_n_past_rounds")
+        entries = list_entries(search.contenders, names, result.history[n_past:], result.candidate)
+        self.best_index_ = len(entries) if result.candidate is None else result.candidate
+        if result.candidate is None:
+            entries.append(self._describe_stored_model(result.history[:n_past], names))
+        self.cv_results_ = make_cv_results(entries)
+        self.best_params_ = entries[self.best_index_].settings
         self.best_score_ = None if result.validation_estimate is None else result.validation_estimate.value
+
+    def _find_past(self, inputs: FitInputs, checkpoint: Checkpoint | None, budget: Budget) -> FitState | None:
+        past = super()._find_past(inputs, checkpoint, budget)
+        self._n_past_rounds = 0 if past is None else len(past.history)
+        return past
+
+    def _describe_stored_model(self, history: Sequence[Round], names: Sequence[str]) -> SearchEntry:
+        """Return the entry of a model that an earlier call stored in the checkpoint, and that stayed the best."""
+        learners = self._list_learners()
+        kinds = [type(learner.estimator) for learner in learners]
+        number = kinds.index(type(self.best_estimator_)) if type(self.best_estimator_) in kinds else 0
+        own, found = (model.get_params() for model in (learners[number].estimator, self.best_estimator_))
+        space = learners[number].make_space(self.n_rows_in_)
+        searched = () if space is None else space.parameters
+        settings = {name: found[name] for name in searched if name in found and found[name] != own.get(name)}
+        last = next((finished for finished in reversed(history) if finished.best), None)
+        return SearchEntry(names[number], settings, last, 0.0, "returned, from the checkpoint", is_returned=True)
 
     def _check_target(self, y: Any) -> Target:
         return Values.read(y) if self._regression else self._encode_labels(y)

@@ -3,18 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fitwithin._core.records import Estimate, Round
 from fitwithin.teachers._search.contender import Contender
+from fitwithin.teachers._search.space import Settings
 
 
-def make_cv_results(
+@dataclass(frozen=True, eq=False)
+class SearchEntry:
+    """Settings of a search, and what came of them.
+
+    Parameters
+    ----------
+    estimator : str
+        The learner's name.
+    settings : dict
+        The settings, as far as they are not the learner's own.
+    last : Round or None
+        The fit on the most rows that has a score.
+    seconds : float
+        Seconds of all fits and exams.
+    ended : str
+        Why there is no other fit.
+    is_returned : bool
+        Whether its model is the one that is returned.
+    has_failed : bool
+        Whether it is out because of an error.
+    """
+
+    estimator: str
+    settings: Settings
+    last: Round | None
+    seconds: float
+    ended: str
+    is_returned: bool = False
+    has_failed: bool = False
+
+    @property
+    def rank_key(self) -> tuple[bool, bool, int, float]:
+        """Sorts the returned one first, then by rows and score, and those that failed last."""
+        if self.last is None or self.last.estimate is None:
+            return not self.is_returned, True, 0, 0.0
+        return not self.is_returned, self.has_failed, -self.last.rows, -self.last.estimate
+
+
+def list_entries(
     contenders: Sequence[Contender], names: Sequence[str], history: Sequence[Round], best: int | None
-) -> dict[str, Any]:
-    """Return the settings of a search, one entry for each.
+) -> list[SearchEntry]:
+    """Return an entry for each of the settings that were tried.
 
     Parameters
     ----------
@@ -23,43 +63,53 @@ def make_cv_results(
     names : sequence of str
         The learners' names.
     history : sequence of Round
-        Every fit.
+        Every fit of this call.
     best : int or None
         Number of the settings whose model is returned.
     """
-    last = [_find_last(history, contender.candidate.number) for contender in contenders]
-    parameters = sorted({name for contender in contenders for name in contender.settings})
-    results: dict[str, Any] = {
-        "estimator": np.array([names[contender.learner] for contender in contenders], dtype=object),
-        "params": [dict(contender.settings) for contender in contenders],
-        **{f"param_{name}": _mask_missing([one.settings for one in contenders], name) for name in parameters},
+    entries = []
+    for number, contender in enumerate(contenders):
+        fits = [finished for finished in history if finished.candidate == number]
+        scored = [finished for finished in fits if finished.estimate is not None]
+        # Of several with as many rows, the last one.
+        last = max(reversed(scored), key=lambda finished: finished.rows, default=None)
+        entries.append(
+            SearchEntry(
+                names[contender.learner],
+                dict(contender.settings),
+                last,
+                sum(finished.seconds_fit + finished.seconds_exam for finished in fits),
+                _describe_end(contender, last, is_returned=number == best),
+                is_returned=number == best,
+                has_failed=contender.failure is not None,
+            )
+        )
+    return entries
+
+
+def make_cv_results(entries: Sequence[SearchEntry]) -> dict[str, Any]:
+    """Return the settings of a search as a table of columns."""
+    last = [entry.last for entry in entries]
+    parameters = sorted({name for entry in entries for name in entry.settings})
+    return {
+        "estimator": np.array([entry.estimator for entry in entries], dtype=object),
+        "params": [entry.settings for entry in entries],
+        **{f"param_{name}": _mask_missing([entry.settings for entry in entries], name) for name in parameters},
         "mean_test_score": np.array([np.nan if fit is None else fit.estimate for fit in last], dtype=np.float64),
         "std_test_score": np.array([np.nan if fit is None else _standard_error(fit) for fit in last]),
-        "rank_test_score": _rank(contenders, last, best),
+        "rank_test_score": _rank(entries),
         "n_rows": np.array([0 if fit is None else fit.rows for fit in last]),
         "mean_fit_time": np.array([np.nan if fit is None else fit.seconds_fit for fit in last]),
-        "seconds": np.array([_count_seconds(history, contender.candidate.number) for contender in contenders]),
-        "ended": np.array([_describe_end(*pair, best) for pair in zip(contenders, last, strict=True)], dtype=object),
+        "seconds": np.array([entry.seconds for entry in entries]),
+        "ended": np.array([entry.ended for entry in entries], dtype=object),
     }
-    return results
-
-
-def _find_last(history: Sequence[Round], number: int) -> Round | None:
-    """Return the fit on the most rows that has a score; of several, the last one."""
-    fits = [finished for finished in history if finished.candidate == number and finished.estimate is not None]
-    return max(reversed(fits), key=lambda finished: finished.rows, default=None)
-
-
-def _count_seconds(history: Sequence[Round], number: int) -> float:
-    fits = [finished for finished in history if finished.candidate == number]
-    return sum(finished.seconds_fit + finished.seconds_exam for finished in fits)
 
 
 def _standard_error(finished: Round) -> float:
     return Estimate(finished.estimate or 0.0, finished.low or 0.0, finished.high or 0.0).standard_error
 
 
-def _mask_missing(settings: Sequence[dict[str, Any]], name: str) -> np.ma.MaskedArray[Any, Any]:
+def _mask_missing(settings: Sequence[Settings], name: str) -> np.ma.MaskedArray[Any, Any]:
     values = np.ma.MaskedArray(np.empty(len(settings), dtype=object), mask=True)
     for index, one in enumerate(settings):
         if name in one:
@@ -67,23 +117,15 @@ def _mask_missing(settings: Sequence[dict[str, Any]], name: str) -> np.ma.Masked
     return values
 
 
-def _rank(contenders: Sequence[Contender], last: Sequence[Round | None], best: int | None) -> Any:
-    """Return ranks: the returned one first, then by rows and score, and those that failed last."""
-
-    def key(number: int) -> tuple[bool, bool, int, float]:
-        fit, has_failed = last[number], contenders[number].failure is not None
-        if fit is None or fit.estimate is None:
-            return number != best, True, 0, 0.0
-        return number != best, has_failed, -fit.rows, -fit.estimate
-
-    order = sorted(range(len(contenders)), key=key)
-    ranks = np.empty(len(contenders), dtype=np.int32)
-    ranks[order] = np.arange(1, len(contenders) + 1)
+def _rank(entries: Sequence[SearchEntry]) -> Any:
+    order = sorted(range(len(entries)), key=lambda number: entries[number].rank_key)
+    ranks = np.empty(len(entries), dtype=np.int32)
+    ranks[order] = np.arange(1, len(entries) + 1)
     return ranks
 
 
-def _describe_end(contender: Contender, last: Round | None, best: int | None) -> str:
-    if contender.candidate.number == best:
+def _describe_end(contender: Contender, last: Round | None, *, is_returned: bool) -> str:
+    if is_returned:
         return "returned"
     if contender.failure is not None:
         return f"failed: {contender.failure}"
