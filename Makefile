@@ -30,8 +30,8 @@ test: $(VENV)/dev  ## run the fast tests and the docstring examples: four minute
 
 # Those that measure the real clock run one after another.
 test-slow: $(VENV)/dev  ## run the tests that need the real clock, real processes or minutes
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "slow and clockless" -n $(TEST_PROCESSES) --dist load
-	$(BIN)/python -m pytest -m "slow and not clockless"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "slow and clockless" -n $(TEST_PROCESSES) --dist load --durations=15
+	$(BIN)/python -m pytest -m "slow and not clockless" --durations=15
 
 # pgmpy, for the study, has no version as old as the others.
 test-oldest:  ## run all tests with the oldest supported versions

@@ -38,6 +38,7 @@ CLEANUP_SECONDS = 5.0
 CLOCKLESS_FILES = {
     "test_accuracy_benchmark.py",
     "test_backend_contract.py",
+    "test_cli_search.py",
     "test_cli_console.py",
     "test_cli_train.py",
     "test_docs.py",
@@ -54,6 +55,7 @@ CLOCKLESS_FILES = {
     "test_progress.py",
     "test_registry.py",
     "test_scoring.py",
+    "test_search_benchmark.py",
     "test_setup_seconds.py",
     "test_spawn_host.py",
     "test_study.py",
@@ -71,6 +73,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.relative_to(item.config.rootpath).as_posix() in SLOW_PAGES:
             item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.clockless)
         if item.path.name in CLOCKLESS_FILES and item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.clockless)
 
