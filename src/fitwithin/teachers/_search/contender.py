@@ -70,6 +70,8 @@ class Contender:
         What the session raised.
     was_killed : bool
         Whether it was killed because its share of the time was over.
+    is_beaten : bool
+        Whether it was left behind when the subset grew, because it was clearly worse than the leader.
     seconds : float
         Seconds of all its fits and exams.
     """
@@ -81,6 +83,7 @@ class Contender:
     failure: str | None = None
     error: Exception | None = None
     was_killed: bool = False
+    is_beaten: bool = False
     seconds: float = 0.0
     curve: LearningCurve = field(default_factory=LearningCurve)
 

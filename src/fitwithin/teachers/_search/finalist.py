@@ -11,6 +11,7 @@ from fitwithin.teachers._search.race import Race
 
 _FAR_ERRORS = 2.5  # standard errors of the difference, by which an outsider may not be behind
 _OUTSIDER_TIME = 0.3  # of the time left, for the fit of an outsider; the learner's own settings get the rest
+_SLOW_OUTSIDER_TIME = 0.6  # the same, if the learner's own settings cannot have half of the rows
 
 
 def choose_finalist(race: Race) -> Contender | None:
@@ -24,7 +25,12 @@ def choose_finalist(race: Race) -> Contender | None:
     on_most = [one for one in known if one.n_rows == most]
     best = max(on_most, key=lambda one: expect_score(race, one, [most]), default=None)
     for own in known:
-        if best is not None and own.has_own_settings and own is not best and not _is_ahead(race, best, own):
+        if (
+            own.has_own_settings
+            and not own.is_beaten
+            and own is not best
+            and not any(_is_ahead(race, one, own) for one in on_most)
+        ):
             best = own
     return best
 
@@ -48,7 +54,13 @@ def choose_outsider(race: Race, finalist: Contender) -> Contender | None:
     tried = [one for one in others if one.find_trial(n_rows) is not None]
     if not tried and not finalist.has_own_settings:
         return None
-    waiting = [one for one in others if one not in tried and _is_fast(race, one) and not _is_behind(one, finalist)]
+    is_slow = finalist.has_own_settings and race.find_affordable_rows(finalist) < n_rows / 2
+    share = _SLOW_OUTSIDER_TIME if is_slow else _OUTSIDER_TIME
+    waiting = [
+        one
+        for one in others
+        if one not in tried and _is_fast(race, one, share) and (is_slow or not _is_behind(one, finalist))
+    ]
     if not tried:
         in_reach = [one for one in waiting if last is not None and one.n_rows == last.n_rows]
         return max(in_reach, key=lambda one: expect_score(race, one, [one.n_rows]), default=None)
@@ -72,8 +84,9 @@ def _predict_seconds(race: Race, contender: Contender) -> float:
     return contender.candidate.outlook.fit_seconds(race.state.max_rows)
 
 
-def _is_fast(race: Race, contender: Contender) -> bool:
-    spare = _OUTSIDER_TIME * race.seconds_left - race.state.reserved_seconds(race.state.max_rows)
+def _is_fast(race: Race, contender: Contender, share: float) -> bool:
+    """Whether a fit on every row should take no more than a share of the time left."""
+    spare = share * race.seconds_left - race.state.reserved_seconds(race.state.max_rows)
     return _predict_seconds(race, contender) <= spare
 
 

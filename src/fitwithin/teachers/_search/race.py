@@ -26,6 +26,7 @@ _ROW_FACTOR = 4  # between the rows of a subset and those of the next
 _MAX_TRIAL_TIME = 0.12  # for a fit on the next subset; with more there would be too few trials
 _MAX_OWN_TRIAL_TIME = 0.2  # for the same with the learner's own settings
 _MAX_PROMOTED = 3  # contenders that are tried on the next subset too, besides those with a learner's own settings
+_MAX_KNOWN_TRIALS = 3  # known settings of each learner that are tried where there is no time for a race
 _MAX_REPEATS = 20  # suggestions in a row that were tried before; then there are no more
 _PATIENCE = 20  # trials without a new leader, after which the next subset is due
 
@@ -35,11 +36,11 @@ _MIN_EXAM_ROWS = 1_000
 _MAX_EXAM_ROWS = 5_000
 
 # The limits of one trial
-_SHARE = 0.12  # for a fit; then the learner is killed
+_SHARE = 0.15  # for a fit; then the learner is killed
 _MIN_SHARE_SECONDS = 0.3  # for the same, where the limit is short
 _FIRST_SHARE = 0.5  # of the time left, for the first fits of all learners; then they are killed
 _OVERRUN_FACTOR = 3.0  # times the predicted seconds; then the learner is killed
-_STOP_FACTOR = 0.5  # of a fit's limit; then a learner that can stop early is told to stop
+_STOP_FACTOR = 0.8  # of a fit's limit; then a learner that can stop early is told to stop
 
 # The end of the race
 _MIN_FINAL_TIME = 0.4  # for the winner
@@ -126,6 +127,20 @@ class Race:
             contender.trials.clear()
             if contender.failure is None:
                 yield from self._try(contender)
+
+    def try_known_settings(self) -> Subgenerator[None]:
+        """Try the fastest known settings on the few rows of the first fit, to see what they cost.
+
+        For a learner whose own settings are too slow for a race: faster ones may have every row in the time that those
+        take for a few.
+        """
+        for entrant in self.entrants:
+            for _ in range(_MAX_KNOWN_TRIALS):
+                if not entrant.has_ladder_left or self.seconds_left < _MAX_FINAL_TIME * self.state.time_limit:
+                    break
+                contender = self._suggest(entrant)
+                if contender is not None:
+                    yield from self._try(contender)
 
     def try_last_resort(self) -> Subgenerator[None]:
         """Give all that is left to the first learner that was too slow for its share of the time."""
@@ -293,7 +308,7 @@ class Race:
         return max(share, _OVERRUN_FACTOR * predicted) if predicted else share
 
     def _choose_exam_rows(self) -> None:
-        """Choose the validation rows of the race: fewer than at its end, since trials only need a direction."""
+        """Choose the validation rows: few, since trials only need a direction."""
         outlooks = [contender.candidate.outlook for contender in self.contenders if contender.trials]
         most = min(_MAX_EXAM_ROWS, self.state.n_validation_rows)
         if outlooks:
@@ -344,6 +359,8 @@ class Race:
             self._n_since_lead, self._level = 0, max(1, self._level)
             return False
         self._queue = promoted
+        for contender in self.contenders:
+            contender.is_beaten |= contender not in promoted and self._is_clearly_behind(contender)
         for entrant in self.entrants:
             entrant.seconds = 0.0
             entrant.renew_suggester()

@@ -70,6 +70,8 @@ class Search:
             race.is_open = True
             while race.has_time() and (yield from race.try_next()):
                 pass
+        elif race.state.n_validation_rows and race.in_hand is not None:
+            yield from race.try_known_settings()
         if not race.state.n_validation_rows and race.contenders[0].failure is None:
             # A pool with very few rows is taught whole, and settings cannot be compared.
             return "all rows"
@@ -117,14 +119,16 @@ def _teach_finalist(race: Race, finalist: Contender) -> Subgenerator[StopReason]
     state = race.state
     _switch(race, finalist)
     reason: StopReason = "all rows"
-    if finalist.n_rows >= state.max_rows:
-        race.take_every_row()
-    else:
+    if finalist.n_rows < state.max_rows:
         # Mistakes help the learner's own settings now and then; others were chosen without them.
         lessons = _teach_like_auto(state) if finalist.has_own_settings else teach_until_deadline(state, None)
         reason = yield from _teach_candidate(lessons, finalist.candidate)
         _note_last_lesson(race, finalist)
         yield from state.examine_unused_rows()
+    elif finalist.last is not None and finalist.last.was_cut_short:
+        race.take_every_row()
+        yield from _teach_candidate(state.teach_and_validate(state.lesson), finalist.candidate)
+        _note_last_lesson(race, finalist)
     yield from _use_the_rest(race)
     return reason
 
@@ -163,7 +167,8 @@ def _switch(race: Race, contender: Contender) -> None:
 def _note_last_lesson(race: Race, finalist: Contender) -> None:
     """Add the best lesson of the finalist to its trials."""
     best = race.state.best
-    if best is not None and len(best.rows) > finalist.n_rows:
+    last = finalist.last
+    if best is not None and last is not None and (len(best.rows), last.was_cut_short) > (last.n_rows, False):
         seconds = finalist.candidate.outlook.fit_seconds(len(best.rows))
         trial = Trial(len(best.rows), best.score, best.influence, seconds, best.was_cut_short)
         # Its curve has this score already.
