@@ -24,13 +24,8 @@ def choose_finalist(race: Race) -> Contender | None:
     most = max((one.n_rows for one in known), default=0)
     on_most = [one for one in known if one.n_rows == most]
     best = max(on_most, key=lambda one: expect_score(race, one, [most]), default=None)
-    for own in known:
-        if (
-            own.has_own_settings
-            and not own.is_beaten
-            and own is not best
-            and not any(_is_ahead(race, one, own) for one in on_most)
-        ):
+    for own in [one for one in known if one.has_own_settings and not one.is_beaten]:
+        if own is not best and not any(_is_ahead(race, one, own) for one in on_most):
             best = own
     return best
 

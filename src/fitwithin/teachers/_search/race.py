@@ -136,7 +136,7 @@ class Race:
         """
         for entrant in self.entrants:
             for _ in range(_MAX_KNOWN_TRIALS):
-                if not entrant.has_ladder_left or self.seconds_left < _MAX_FINAL_TIME * self.state.time_limit:
+                if not entrant.has_ladder_left or self.seconds_left < _MIN_FINAL_TIME * self.state.time_limit:
                     break
                 contender = self._suggest(entrant)
                 if contender is not None:
