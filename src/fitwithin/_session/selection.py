@@ -124,7 +124,7 @@ class ModelSelector:
             Whether a stored model was examined on the same validation rows.
         candidate : Candidate, optional
             In a search, the learner and its settings. Its model replaces that of another candidate if its score is
-            higher; and one of a learner with its own settings, on as many rows, if it is clearly higher.
+            higher. On as many rows a learner's own settings come first, unless another one's score is clearly higher.
         """
         if self.accepts_every_model:
             return n_rows is None or self.accepts_unseen(n_rows)
@@ -148,6 +148,9 @@ class ModelSelector:
         error = _paired_error(exam, self.best.exam)
         other = self.best.candidate
         if other is not None and candidate is not None and candidate is not other:
+            has_as_many_rows = n_rows is None or n_rows >= self.best.record.n_rows
+            if candidate.has_own_settings and not other.has_own_settings and has_as_many_rows:
+                return not is_clearly_better(best, estimate, error)
             has_more_rows = n_rows is None or n_rows > self.best.record.n_rows
             must_be_clear = other.has_own_settings and not candidate.has_own_settings and not has_more_rows
             return is_clearly_better(estimate, best, error) if must_be_clear else estimate.value > best.value

@@ -137,6 +137,8 @@ class InHand:
         """Whether the session replaces it by the model of another trial."""
         ours, theirs = self.trial, trial
         if contender is not self.contender:
+            if contender.has_own_settings and not self.contender.has_own_settings and theirs.n_rows >= ours.n_rows:
+                return not ours.is_clearly_better(theirs)
             must_be_clear = self.contender.has_own_settings and not contender.has_own_settings
             must_be_clear &= theirs.n_rows <= ours.n_rows
             return theirs.is_clearly_better(ours) if must_be_clear else theirs.score.value > ours.score.value

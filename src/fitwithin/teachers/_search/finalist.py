@@ -21,6 +21,9 @@ def choose_finalist(race: Race) -> Contender | None:
     difference on the same validation rows.
     """
     known = [one for one in race.contenders if one.failure is None and one.trials]
+    if not race.is_open and any(one.has_own_settings for one in known):
+        # Without a race the others were only tried to see what they cost, unless they have every row.
+        known = [one for one in known if one.has_own_settings or one.n_rows >= race.state.max_rows]
     most = max((one.n_rows for one in known), default=0)
     on_most = [one for one in known if one.n_rows == most]
     best = max(on_most, key=lambda one: expect_score(race, one, [most]), default=None)
@@ -52,9 +55,7 @@ def choose_outsider(race: Race, finalist: Contender) -> Contender | None:
     is_slow = finalist.has_own_settings and race.find_affordable_rows(finalist) < n_rows / 2
     share = _SLOW_OUTSIDER_TIME if is_slow else _OUTSIDER_TIME
     waiting = [
-        one
-        for one in others
-        if one not in tried and _is_fast(race, one, share) and (is_slow or not _is_behind(one, finalist))
+        one for one in others if one not in tried and _is_fast(race, one, share) and not _is_behind(one, finalist)
     ]
     if not tried:
         in_reach = [one for one in waiting if last is not None and one.n_rows == last.n_rows]
@@ -91,8 +92,9 @@ def _is_ahead(race: Race, one: Contender, other: Contender) -> bool:
     if not sizes:
         return one.n_rows > other.n_rows
     if one.n_rows >= race.state.max_rows and one.last is not None:
-        # Its model is there already.
-        return one.last.score.value >= expect_score(race, other, sizes)
+        # Its model is there already; what the other one will score is a rough guess.
+        margin = 0.0 if one.has_own_settings else CLEAR_ERRORS * one.last.score.standard_error
+        return one.last.score.value >= expect_score(race, other, sizes) + margin
     # Curves through different sizes can hardly be compared.
     difference = expect_score(race, one, sizes) - expect_score(race, other, sizes)
     if one.has_own_settings:

@@ -404,7 +404,8 @@ class Race:
     def _final_seconds(self) -> float:
         """Return the seconds that the leader should have at the end."""
         limit, leader = self.state.time_limit, self.leader
-        if leader is None:
+        if leader is None or self._queue:
+            # Those that go on to this subset should be compared before it is decided.
             return _MIN_FINAL_TIME * limit
         n_rows, outlook = self.state.n_usable, leader.candidate.outlook
         need = _FINAL_SAFETY_FACTOR * outlook.fit_seconds(n_rows) + self.state.reserved_seconds(n_rows)
