@@ -138,6 +138,16 @@ def test_own_settings_on_fewer_rows_are_replaced_by_any_better_candidate():
     assert prefers(1, 0.805, 0, n_rows=1000)
 
 
+def test_own_settings_on_as_many_rows_come_back_unless_they_are_clearly_worse():
+    assert prefers(0, 0.79, 1)
+    assert not prefers(0, 0.75, 1)
+
+
+def test_own_settings_on_fewer_rows_must_be_better():
+    assert not prefers(0, 0.79, 1, n_rows=5)
+    assert prefers(0, 0.81, 1, n_rows=5)
+
+
 def test_another_candidate_is_replaced_by_one_with_a_higher_score_whatever_its_rows():
     assert prefers(2, 0.801, 1)
     assert not prefers(2, 0.799, 1, n_rows=1000)
