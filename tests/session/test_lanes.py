@@ -1,5 +1,6 @@
 """Several lanes of one session, in threads of this process and in processes of their own."""
 
+import itertools
 import os
 import signal
 import threading
@@ -407,12 +408,30 @@ class Counting(Scripted):
             yield EXAM
 
 
-@pytest.mark.slow
-def test_two_learners_fit_much_more_in_the_same_time():
-    # They sleep, and do not compute: other processes may keep the cores busy.
-    learner = Slow({500: 0.1})
-    fit(Counting(), learner, backend=Process(), time_limit=20, on_round=lambda finished: True)
+class Noting(Slow):
+    """Notes when its fits begin and end."""
 
-    n_fits = [len(fit(Counting(), learner, backend=Process(), n_jobs=n, time_limit=5).history_) for n in (1, 2)]
+    def __init__(self, seconds=None, folder=None):
+        super().__init__(seconds)
+        self.folder = folder
 
-    assert n_fits[1] > 1.4 * n_fits[0]  # 1.9 on an idle machine.
+    def fit(self, X, y):
+        start = time.monotonic()
+        super().fit(X, y)
+        (self.folder / f"{os.getpid()}-{start}").write_text(f"{start} {time.monotonic()}")
+        return self
+
+
+def test_two_learners_are_at_work_at_the_same_time(tmp_path):
+    learner = Noting({500: 0.1}, tmp_path)
+
+    fit(Counting(), learner, backend=Process(), n_jobs=2, on_round=lambda finished: finished.number == 8)
+
+    spans = {file.name: tuple(map(float, file.read_text().split())) for file in tmp_path.iterdir()}
+    processes = {name.partition("-")[0] for name in spans}
+    assert len(processes) == 2
+    assert any(
+        first[0] < second[1] and second[0] < first[1]
+        for (name, first), (other, second) in itertools.combinations(spans.items(), 2)
+        if name.partition("-")[0] != other.partition("-")[0]
+    )

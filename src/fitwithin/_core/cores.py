@@ -77,7 +77,7 @@ def share_cores(n_jobs: int) -> tuple[CoreShare, ...]:
 
 
 def divide_cores(cores: tuple[int, ...], n_usable: int, n_jobs: int) -> tuple[CoreShare, ...]:
-    """Divide these cores, of which `n_usable` can be used at the same time.
+    """Divide these cores; the process may use `n_usable` of them at a time.
 
     Examples
     --------

@@ -139,7 +139,7 @@ class Lane:
             except StopIteration as end:
                 return self._finish_last_round(end.value or "all rows")
             except OutOfTime:
-                # The deck has no time to deal so many rows.
+                # There is no time left to deal these rows.
                 return self._finish_last_round("time")
             answers = refusal = None
             if isinstance(request, Wait):

@@ -196,7 +196,7 @@ class OpenRound:
 
 
 class RoundNumbers:
-    """Numbers for rounds, of which several may be under way at the same time.
+    """Numbers for rounds; several rounds may be under way at the same time.
 
     Attributes
     ----------

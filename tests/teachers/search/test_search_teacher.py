@@ -29,13 +29,12 @@ def test_the_learners_own_settings_win_where_no_others_are_better():
     assert found.best_rows > 50_000
 
 
-def test_settings_that_are_ahead_by_chance_seldom_take_the_place_of_the_learners_own():
+def test_settings_that_are_ahead_by_chance_do_not_take_the_place_of_the_learners_own():
     same = Space({"trouble": Choice((None, "none", "nothing", "no"))}, {"trouble": None})
 
     won = [run_search([(Simulated(), same)], seed=seed).returned.has_own_settings for seed in range(10)]
 
-    # Without a test, each of the four settings would win as often.
-    assert sum(won) >= 5
+    assert all(won)
 
 
 def test_the_winner_gets_at_least_four_tenths_of_the_time():

@@ -148,7 +148,7 @@ class InHand:
 
 
 def find_best(contenders: Sequence[Contender], n_rows: int) -> Contender | None:
-    """Return the contender with the best score on this number of rows; None if none was tried on so many."""
+    """Return the contender with the best score on this number of rows; None if none was tried on that number."""
     tried = [one for one in contenders if one.failure is None and one.find_trial(n_rows) is not None]
     return max(tried, key=lambda one: one.score_at(n_rows), default=None)
 

@@ -94,7 +94,7 @@ class Entrant:
         return {name: value for name, value in settings.items() if name in space.parameters}
 
     def find_best(self, n_rows: int) -> Contender | None:
-        """Return the contender with the best score on this number of rows; None if none was tried on so many."""
+        """Return the contender with the best score on this number of rows; None if none was tried on that number."""
         return find_best(self.contenders, n_rows)
 
     def make_contender(

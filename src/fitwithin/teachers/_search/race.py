@@ -371,7 +371,7 @@ class Race:
     def _find_promoted(self, n_rows: int) -> list[Contender]:
         """Return the best contenders, and the learners' own settings unless they are clearly worse.
 
-        Only those for which a trial on so many rows is cheap enough.
+        Candidates whose trial on `n_rows` rows would take too long stay behind.
         """
         here = len(self.rows)
         tried = [one for one in self.contenders if one.failure is None and one.find_trial(here) is not None]
@@ -382,7 +382,7 @@ class Race:
         return [*(one for one in own if self._is_cheap(one, n_rows)), *others] if others else []
 
     def _is_cheap(self, contender: Contender, n_rows: int) -> bool:
-        """Whether a trial on so many rows leaves time for others; that of own settings may take more."""
+        """Whether a trial on `n_rows` rows leaves time for others; own settings may take longer."""
         outlook, n_rows = contender.candidate.outlook, min(n_rows, self.state.n_usable)
         limit = (_MAX_OWN_TRIAL_TIME if contender.has_own_settings else _MAX_TRIAL_TIME) * self.state.time_limit
         return outlook.fit_seconds(n_rows) <= limit and outlook.may_begin(n_rows)
