@@ -24,7 +24,7 @@ from sklearn.ensemble import RandomForestClassifier
 from _accuracy_datasets import BenchmarkDataset, make_up_dataset, open_dataset
 from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 from fitwithin import NoModelInTime, TimeConstrainedClassifier
-from fitwithin._pools import take_rows
+from fitwithin._pools.tables import take_rows
 from fitwithin._presets import make_preset
 from fitwithin._research.study.dataset_sources import load_dataset
 from fitwithin._research.study.study_run import TrainTestRows

@@ -32,15 +32,9 @@ from fitwithin._core.memory_cost import MemoryModel
 from fitwithin._core.memory_limit import MemoryLimit, parse_memory_limit
 from fitwithin._core.records import OnRound
 from fitwithin._core.target import Array, Labels, Target
-from fitwithin._pools import (
-    StackedTable,
-    TablePool,
-    convert_arrow,
-    describe_table,
-    is_frame,
-    list_column_types,
-    split_fit_params,
-)
+from fitwithin._pools.fit_params import split_fit_params
+from fitwithin._pools.table_pool import StackedTable, TablePool
+from fitwithin._pools.tables import convert_arrow, describe_table, is_frame, list_column_types
 from fitwithin._presets import make_preset
 from fitwithin._session.checkpoint import Checkpoint, open_checkpoint
 from fitwithin._session.fingerprint import (

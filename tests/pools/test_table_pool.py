@@ -3,7 +3,7 @@
 import numpy as np
 
 from fitwithin._core.target import Labels
-from fitwithin._pools import TablePool
+from fitwithin._pools.table_pool import TablePool
 
 
 def test_a_pool_returns_the_rows_in_the_order_given():

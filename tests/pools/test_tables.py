@@ -7,16 +7,8 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from fitwithin._pools import (
-    StackedTable,
-    concatenate,
-    convert_arrow,
-    describe_table,
-    has_fixed_row_size,
-    is_contiguous,
-    is_frame,
-    take_rows,
-)
+from fitwithin._pools.table_pool import StackedTable, has_fixed_row_size
+from fitwithin._pools.tables import concatenate, convert_arrow, describe_table, is_contiguous, is_frame, take_rows
 
 NUMBERS = np.arange(12.0).reshape(6, 2)
 FRAME = pd.DataFrame(

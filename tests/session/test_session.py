@@ -12,7 +12,7 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import LearnerDied, OutOfTime
 from fitwithin._core.target import Labels
-from fitwithin._pools import TablePool
+from fitwithin._pools.table_pool import TablePool
 from fitwithin._session.session import Session
 from fitwithin.backends import FitSettings, Inline
 from fitwithin.backends._inline import InlineModel, InlineRunner

@@ -17,7 +17,7 @@ from pyarrow import csv, feather
 from sklearn.datasets import dump_svmlight_file
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._pools import concatenate
+from fitwithin._pools.tables import concatenate
 from fitwithin._tabular.files import arff as arff_module
 from fitwithin._tabular.files import csv as csv_module
 from fitwithin._tabular.files import npz as npz_module

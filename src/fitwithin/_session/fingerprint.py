@@ -10,7 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from fitwithin._core.target import Array
-from fitwithin._pools import LabeledRows, TablePool, is_frame, list_column_types
+from fitwithin._pools.pool import LabeledRows
+from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.tables import is_frame, list_column_types
 
 _SAMPLED_ROWS = 256
 """Rows of X whose values are compared, evenly spaced: on a disk that must seek, each may take 10 ms."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Labels, encode_integers, is_missing
-from fitwithin._pools import TablePool
+from fitwithin._pools.table_pool import TablePool
 from fitwithin._session.fingerprint import Fingerprint, describe_rows, hash_column
 
 Codes = npt.NDArray[np.integer[Any]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fitwithin._search.learners import list_learners
+from fitwithin._search_learners import list_learners
 
 
 def describe_search(search: Any, learner_names: Sequence[str]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Backends: where the learner runs."""
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
-from fitwithin._pools import LabeledRows, Pool
+from fitwithin._pools.pool import LabeledRows, Pool
 from fitwithin.backends._base import (
     Backend,
     ExamReport,

@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 from fitwithin._core.budget import Budget, Clock
 from fitwithin._core.records import Estimate, Influence, Margins, Mask, Rows
 from fitwithin._core.target import Array
-from fitwithin._pools import Pool
+from fitwithin._pools.pool import Pool
 from fitwithin.backends._early_stopping import EarlyStoppingFit
 from fitwithin.backends._scoring import Scoring
 

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from fitwithin._core.budget import Budget, Clock, StoppableBudget
 from fitwithin._core.exceptions import LearnerRaised, OutOfTime
 from fitwithin._core.records import Mask, Rows
-from fitwithin._pools import LabeledRows, Pool
+from fitwithin._pools.pool import LabeledRows, Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._early_stopping import find_early_stopping, make_stop_signal
 from fitwithin.backends._memory_use import read_memory_use, reset_peak

@@ -11,7 +11,7 @@ import numpy as np
 
 from fitwithin._core.records import Estimate, Influence, Margins, Mask
 from fitwithin._core.target import Array
-from fitwithin._pools import LabeledRows
+from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal
 from fitwithin.backends._scoring import ExamLog, Scoring
 
@@ -67,7 +67,7 @@ class ModelRunner:
     --------
     >>> import numpy as np
     >>> from fitwithin.backends._scoring import Scoring
-    >>> from fitwithin._pools import LabeledRows
+    >>> from fitwithin._pools.pool import LabeledRows
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> runner = ModelRunner(DecisionTreeClassifier(), Scoring())
     >>> runner.fit(LabeledRows(np.array([[0.0], [1.0]]), np.array(["a", "b"])), {})

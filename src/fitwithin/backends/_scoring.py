@@ -16,7 +16,7 @@ from sklearn.utils import Tags, get_tags
 
 from fitwithin._core.records import Z_95, Estimate, Influence, Mask
 from fitwithin._core.target import Array
-from fitwithin._pools import concatenate, take_rows
+from fitwithin._pools.tables import concatenate, take_rows
 from fitwithin.backends._row_metrics import ROW_INFLUENCES, ROW_METRICS, mean_influence
 
 Scorer = Callable[..., float]

@@ -23,7 +23,7 @@ from sklearn.naive_bayes import GaussianNB
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels
-from fitwithin._pools import TablePool
+from fitwithin._pools.table_pool import TablePool
 from fitwithin.backends import (
     Backend,
     FitSettings,

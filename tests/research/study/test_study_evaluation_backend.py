@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.target import Labels
-from fitwithin._pools import TablePool
+from fitwithin._pools.table_pool import TablePool
 from fitwithin._research.study.evaluation_backend import EvaluationBackend, PausableClock
 from fitwithin.backends import Inline, Process
 from fitwithin.testing import FakeClock

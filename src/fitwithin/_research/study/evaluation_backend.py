@@ -11,7 +11,8 @@ import numpy as np
 
 from fitwithin._core.budget import Budget, Clock
 from fitwithin._core.records import Mask, Rows
-from fitwithin._pools import Pool, TablePool
+from fitwithin._pools.pool import Pool
+from fitwithin._pools.table_pool import TablePool
 from fitwithin.backends import Backend, ExamReport, FitReport, FitSettings, Runner, SavedModel, ScoreReport
 
 

@@ -13,7 +13,8 @@ from fitwithin._classifier import TimeConstrainedClassifier
 from fitwithin._core.exceptions import LearnerFailedWarning
 from fitwithin._core.records import Round
 from fitwithin._core.target import Labels
-from fitwithin._pools import TablePool, concatenate, take_rows
+from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.tables import concatenate, take_rows
 from fitwithin._research.study.evaluation_backend import EvaluationBackend, PausableClock
 from fitwithin._research.study.plan import RunSpec
 from fitwithin._research.study.preprocessing import PreparedDataset

@@ -20,7 +20,7 @@ from fitwithin._core.budget import Budget, Clock, StoppableBudget
 from fitwithin._core.cores import share_cores
 from fitwithin._core.exceptions import FitwithinError, LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.records import Mask, Rows
-from fitwithin._pools import Pool
+from fitwithin._pools.pool import Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._model_runner import reissue_warnings
 from fitwithin.backends._process.fork_host import ForkHost

@@ -23,16 +23,9 @@ import numpy as np
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Target
-from fitwithin._pools import (
-    LabeledRows,
-    Pool,
-    StackedTable,
-    TablePool,
-    concatenate,
-    has_fixed_row_size,
-    is_contiguous,
-    take_rows,
-)
+from fitwithin._pools.pool import LabeledRows, Pool
+from fitwithin._pools.table_pool import StackedTable, TablePool, has_fixed_row_size
+from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
 from fitwithin.backends._model_runner import rows_per_piece
 from fitwithin.backends._process.mapped_file import MappedFile
 from fitwithin.backends._process.shared_memory import (

@@ -19,8 +19,7 @@ from fitwithin._core.memory_limit import MemoryLimit
 from fitwithin._core.records import OnRound, Round
 from fitwithin._core.target import Target, Values
 from fitwithin._estimator import FitInputs, ShowProgress, TimeConstrainedEstimator, fill_random_states
-from fitwithin._search.learners import SearchLearner, is_regression, list_learners, list_starts
-from fitwithin._search.results import SearchEntry, list_entries, make_cv_results
+from fitwithin._search_learners import SearchLearner, is_regression, list_learners, list_starts
 from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.fit_state import FitState
 from fitwithin._session.held_out_rows import Validation
@@ -31,6 +30,7 @@ from fitwithin.backends._scoring import Scorer
 from fitwithin.teachers import Teacher
 from fitwithin.teachers._search.contender import describe_settings
 from fitwithin.teachers._search.entrant import Entrant
+from fitwithin.teachers._search.results import SearchEntry, list_entries, make_cv_results
 from fitwithin.teachers._search.teacher import Search
 
 

@@ -1,0 +1,1 @@
+"""Training rows by number, whatever holds them."""

@@ -1,0 +1,127 @@
+"""Tables of every kind, row by row: arrays, sparse matrices, and frames of pandas, polars and arrow."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from fitwithin._core.records import Rows
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether X is a frame of pandas, polars or arrow, without importing any of them.
+
+    Examples
+    --------
+    >>> is_frame([[1, 2]])
+    False
+    """
+    return _library_of(X) in ("pandas", "polars", "pyarrow")
+
+
+def list_column_types(X: Any) -> list[tuple[str, str]]:
+    """Return the name and the type of each column of a frame; empty for anything else.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> list_column_types(pd.DataFrame({"a": [1], "b": [0.5]}))
+    [('a', 'int64'), ('b', 'float64')]
+    """
+    match _library_of(X):
+        case "pandas":
+            return [(str(name), str(dtype)) for name, dtype in X.dtypes.items()]
+        case "polars":
+            return [(name, str(dtype)) for name, dtype in X.schema.items()]
+        case "pyarrow":
+            return [(column.name, str(column.type)) for column in X.schema]
+        case _:
+            return []
+
+
+def is_contiguous(rows: Rows) -> bool:
+    """Return whether each row number is one more than the number before it; False for no rows.
+
+    Examples
+    --------
+    >>> is_contiguous(np.array([3, 4, 5])), is_contiguous(np.array([3, 5, 4]))
+    (True, False)
+    """
+    # The ends alone rule out most selections, without a pass over all numbers.
+    return bool(len(rows)) and bool(rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all())
+
+
+def take_rows(X: Any, rows: Rows) -> Any:
+    """Return these rows of X in a form that learners accept: arrow tables become pandas frames.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> take_rows(np.array([[1], [2], [3]]), np.array([2, 0]))
+    array([[3],
+           [1]])
+    """
+    match _library_of(X):
+        case "pandas":
+            # pandas does not copy a slice.
+            return X.iloc[slice(int(rows[0]), int(rows[-1]) + 1) if is_contiguous(rows) else rows]
+        case "pyarrow":
+            return X.take(rows).to_pandas()
+        case _:
+            return X[rows]
+
+
+def copy_if_view(X: Any) -> Any:
+    """Return X, copied if writing to it could change the table that it was taken from.
+
+    Before pandas 3 a slice of a frame writes through to that frame.
+    """
+    is_view = _library_of(X) == "pandas" and int(sys.modules["pandas"].__version__.split(".")[0]) < 3
+    return X.copy() if is_view else X
+
+
+def convert_arrow(X: Any) -> Any:
+    """Return an arrow table as a pandas frame, and anything else unchanged."""
+    return X.to_pandas() if _library_of(X) == "pyarrow" else X
+
+
+def concatenate(parts: Sequence[Any]) -> Any:
+    """Join the rows of several tables of one type."""
+    if len(parts) == 1:
+        return parts[0]
+    match _library_of(parts[0]):
+        case "pandas":
+            return sys.modules["pandas"].concat(parts)
+        case "polars":
+            return sys.modules["polars"].concat(parts)
+        case "sparse":
+            return type(parts[0])(sparse.vstack(parts, format="csr"))
+        case _:
+            return np.concatenate(parts)
+
+
+def describe_table(X: Any) -> str:
+    """Return the type of a table in words, to compare the types of two of them.
+
+    Examples
+    --------
+    >>> describe_table(np.zeros((1, 1)))
+    'a NumPy array'
+    """
+    library = _library_of(X)
+    if library in ("array", "sparse"):
+        return {"array": "a NumPy array", "sparse": "a sparse matrix"}[library]
+    return f"a {library} {type(X).__name__}"
+
+
+def _library_of(X: Any) -> str:
+    if sparse.issparse(X):
+        return "sparse"
+    for library, name in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
+        if library in sys.modules and isinstance(X, getattr(sys.modules[library], name)):
+            return library
+    return "array"
