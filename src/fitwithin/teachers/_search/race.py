@@ -26,7 +26,8 @@ _ROW_FACTOR = 4  # between the rows of a subset and those of the next
 _MAX_TRIAL_TIME = 0.12  # for a fit on the next subset; with more there would be too few trials
 _MAX_OWN_TRIAL_TIME = 0.2  # for the same with the learner's own settings
 _MAX_PROMOTED = 3  # contenders that are tried on the next subset too, besides those with a learner's own settings
-_MAX_KNOWN_TRIALS = 3  # known settings of each learner that are tried where there is no time for a race
+_MAX_OWN_NEED = 0.5  # of the time left, for a fit with own settings on every row; with more there is no time for others
+_FAST = 0.5  # of the seconds of own settings; a setting that takes less may have far more rows
 _MAX_REPEATS = 20  # suggestions in a row that were tried before; then there are no more
 _PATIENCE = 20  # trials without a new leader, after which the next subset is due
 
@@ -111,36 +112,27 @@ class Race:
         return find_best(self.contenders, len(self.rows))
 
     def begin(self) -> Subgenerator[None]:
-        """Try each learner with its own settings on few rows, to see what it costs."""
+        """Try each learner with its own settings on few rows, and its fastest known ones, to see what they cost."""
         for entrant in self.entrants:
             contender = self._add_contender(entrant, {})
             yield from self._try(contender, at_most=_FIRST_SHARE * self.seconds_left / len(self.entrants))
         self._choose_exam_rows()
+        for entrant in self.entrants:
+            fastest = self._suggest(entrant) if entrant.has_ladder_left and not entrant.is_out else None
+            if fastest is not None:
+                yield from self._try(fastest)
 
-    def try_own_settings(self) -> Subgenerator[None]:
-        """Try each learner with its own settings on the first subset that others are tried on."""
+    def open(self) -> Subgenerator[None]:
+        """Choose the first subset that settings are compared on, and try those of `begin` on it."""
         n_rows = self._choose_first_size()
         if n_rows > len(self.rows):
             self._grow(n_rows)
-        for contender in self.contenders:
-            # The trial before was too small, and had too few validation rows, to be compared.
-            contender.trials.clear()
-            if contender.failure is None:
+        for contender in list(self.contenders):
+            if contender.failure is None and (contender.n_rows == len(self.rows) or self._is_cheap(contender, n_rows)):
+                # The trial before was too small, and had too few validation rows, to be compared.
+                contender.trials.clear()
                 yield from self._try(contender)
-
-    def try_known_settings(self) -> Subgenerator[None]:
-        """Try the fastest known settings on the few rows of the first fit, to see what they cost.
-
-        For a learner whose own settings are too slow for a race: faster ones may have every row in the time that those
-        take for a few.
-        """
-        for entrant in self.entrants:
-            for _ in range(_MAX_KNOWN_TRIALS):
-                if not entrant.has_ladder_left or self.seconds_left < _MIN_FINAL_TIME * self.state.time_limit:
-                    break
-                contender = self._suggest(entrant)
-                if contender is not None:
-                    yield from self._try(contender)
+        self.is_open = True
 
     def try_last_resort(self) -> Subgenerator[None]:
         """Give all that is left to the first learner that was too slow for its share of the time."""
@@ -154,7 +146,16 @@ class Race:
         if not self.state.n_validation_rows or (len(self.entrants) == 1 and self.entrants[0].space is None):
             return False
         least = min(_MIN_FIRST_ROWS, self.state.n_usable)
-        return self.in_hand is None or self._choose_first_size() >= least
+        return self.in_hand is None or (self._has_room() and self._choose_first_size() >= least)
+
+    def _has_room(self) -> bool:
+        """Whether there is a learner whose own settings leave time for others, or that has much faster ones."""
+        n_rows = self.state.n_usable
+        for entrant in self.entrants:
+            own, *others = (one.candidate.outlook.fit_seconds(n_rows) for one in entrant.contenders if one.trials)
+            if own <= _MAX_OWN_NEED * self.seconds_left or any(other <= _FAST * own for other in others):
+                return True
+        return False
 
     def has_time(self) -> bool:
         """Whether the race goes on: the leader must have the time that it needs at the end."""
@@ -321,10 +322,16 @@ class Race:
     def _choose_first_size(self) -> int:
         """Return the rows of the first subset: as many as leave time for many trials."""
         limit = _FIRST_TRIAL_TIME * self.state.time_limit
-        known = [contender.candidate.outlook for contender in self.contenders if contender.trials]
+        tried = [contender for contender in self.contenders if contender.trials]
+        known = [contender.candidate.outlook for contender in tried]
         n_rows = min(_MAX_FIRST_ROWS, self.state.n_usable)
         while n_rows > len(self.rows) and not any(outlook.fit_seconds(n_rows) <= limit for outlook in known):
             n_rows = int(0.8 * n_rows)
+        # Own settings should be compared with the others, unless they can have very few rows only.
+        n_own_rows, own = n_rows, [contender for contender in tried if contender.has_own_settings]
+        while n_own_rows >= _MIN_FIRST_ROWS and not any(self._is_cheap(contender, n_own_rows) for contender in own):
+            n_own_rows = int(0.8 * n_own_rows)
+        n_rows = n_own_rows if n_own_rows >= _MIN_FIRST_ROWS else n_rows
         # A learner that cannot be killed must be sure to end.
         while n_rows > len(self.rows) and not all(outlook.may_begin(n_rows) for outlook in known):
             n_rows = int(0.8 * n_rows)

@@ -235,11 +235,8 @@ FOREST_REGRESSOR = _describe(
         "min_samples_leaf": (IntRange(1, 64, log=True), 8),
     },
     "n_estimators",
-    {
-        "n_estimators": (20, 20, 20, 50),
-        "max_features": (0.3, 0.7, 0.3, 0.7),
-        "min_samples_leaf": (1, 1, 8, 1),
-    },
+    # No fewer trees: they are faster, and never better.
+    {"max_features": (0.3, 0.7), "min_samples_leaf": (1, 1)},
 )
 FOREST_CLASSIFIER = FOREST_REGRESSOR.add("criterion", *_CRITERION)
 

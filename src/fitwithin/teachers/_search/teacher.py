@@ -66,12 +66,9 @@ class Search:
         self.race = race = Race(TeachingState(deck, choose_first_size(deck)), self.entrants, self.can_stop_early)
         yield from race.begin()
         if race.is_worthwhile():
-            yield from race.try_own_settings()
-            race.is_open = True
+            yield from race.open()
             while race.has_time() and (yield from race.try_next()):
                 pass
-        elif race.state.n_validation_rows and race.in_hand is not None:
-            yield from race.try_known_settings()
         if not race.state.n_validation_rows and race.contenders[0].failure is None:
             # A pool with very few rows is taught whole, and settings cannot be compared.
             return "all rows"
