@@ -21,6 +21,7 @@ Failure = LearnerRaised | LearnerDied | OutOfMemory
 # The subsets
 _MAX_FIRST_ROWS = 10_000  # on these a fit of a cheap setting takes 0.1 s, and good settings are told from bad ones
 _MIN_FIRST_ROWS = 2_000  # fewer say little about settings
+_LEAST_FIRST_ROWS = 1_000  # for slow learners; there is no race on fewer
 _FIRST_TRIAL_TIME = 0.1  # for a fit with the learner's own settings on the first subset; others are faster
 _ROW_FACTOR = 4  # between the rows of a subset and those of the next
 _MAX_TRIAL_TIME = 0.12  # for a fit on the next subset; with more there would be too few trials
@@ -39,6 +40,7 @@ _MAX_EXAM_ROWS = 5_000
 # The limits of one trial
 _SHARE = 0.15  # for a fit; then the learner is killed
 _MIN_SHARE_SECONDS = 0.3  # for the same, where the limit is short
+_FIRST_LOOK = 0.1  # for a first look at own settings; then a learner that can stop early is told to stop
 _FIRST_SHARE = 0.5  # of the time left, for the first fits of all learners; then they are killed
 _OVERRUN_FACTOR = 3.0  # times the predicted seconds; then the learner is killed
 _STOP_FACTOR = 0.8  # of a fit's limit; then a learner that can stop early is told to stop
@@ -112,15 +114,16 @@ class Race:
         return find_best(self.contenders, len(self.rows))
 
     def begin(self) -> Subgenerator[None]:
-        """Try each learner with its own settings on few rows, and its fastest known ones, to see what they cost."""
+        """Try each learner on few rows, with its fastest known settings and with its own, to see what they cost."""
         for entrant in self.entrants:
-            contender = self._add_contender(entrant, {})
-            yield from self._try(contender, at_most=_FIRST_SHARE * self.seconds_left / len(self.entrants))
+            own = self._add_contender(entrant, {})
+            if entrant.has_fast_ladder:
+                fastest = self._suggest(entrant)
+                if fastest is not None:
+                    yield from self._try(fastest)
+            at_most = _FIRST_SHARE * self.seconds_left / len(self.entrants)
+            yield from self._try(own, at_most=at_most, within=_FIRST_LOOK * self.state.time_limit)
         self._choose_exam_rows()
-        for entrant in self.entrants:
-            fastest = self._suggest(entrant) if entrant.has_ladder_left and not entrant.is_out else None
-            if fastest is not None:
-                yield from self._try(fastest)
 
     def open(self) -> Subgenerator[None]:
         """Choose the first subset that settings are compared on, and try those of `begin` on it."""
@@ -145,7 +148,7 @@ class Race:
         """Whether there is something to choose from, and time for enough trials."""
         if not self.state.n_validation_rows or (len(self.entrants) == 1 and self.entrants[0].space is None):
             return False
-        least = min(_MIN_FIRST_ROWS, self.state.n_usable)
+        least = min(_LEAST_FIRST_ROWS, self.state.n_usable)
         return self.in_hand is None or (self._has_room() and self._choose_first_size() >= least)
 
     def _has_room(self) -> bool:
@@ -261,8 +264,13 @@ class Race:
         self.contenders.append(contender)
         return contender
 
-    def _try(self, contender: Contender, *, at_most: float | None = None) -> Subgenerator[None]:
-        """Fit a contender on the present subset, and compare it on the validation rows."""
+    def _try(
+        self, contender: Contender, *, at_most: float | None = None, within: float | None = None
+    ) -> Subgenerator[None]:
+        """Fit a contender on the present subset, and compare it on the validation rows.
+
+        It is killed after `at_most` seconds, and told to stop after `within`.
+        """
         rows, start, before = self.rows, self.seconds_left, self.leader
         self.newest = contender
         self._under_way.append(contender)
@@ -271,7 +279,7 @@ class Race:
         if contender.failure is None:
             limit = self._limit_seconds(contender) if at_most is None else at_most
             try:
-                yield from self._fit_and_score(contender, rows, limit)
+                yield from self._fit_and_score(contender, rows, limit, _STOP_FACTOR * limit if within is None else within)
             except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
                 contender.failure, contender.error = describe_failure(failure), failure
                 contender.was_killed = start - self.seconds_left >= limit
@@ -279,8 +287,8 @@ class Race:
         self._n_since_lead = 0 if self.leader is not before else self._n_since_lead + 1
         self.entrants[contender.learner].tell(contender, start - self.seconds_left)
 
-    def _fit_and_score(self, contender: Contender, rows: Rows, limit: float) -> Subgenerator[None]:
-        start, within = self.seconds_left, _STOP_FACTOR * limit
+    def _fit_and_score(self, contender: Contender, rows: Rows, limit: float, within: float) -> Subgenerator[None]:
+        start = self.seconds_left
         holdout_rows, is_first = self.state.list_holdout_rows(len(self._exam_rows)), self.in_hand is None
         yield Lesson(rows, within=within, candidate=contender.candidate, at_most=limit)
         if is_first:
