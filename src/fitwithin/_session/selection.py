@@ -148,12 +148,15 @@ class ModelSelector:
         error = _paired_error(exam, self.best.exam)
         other = self.best.candidate
         if other is not None and candidate is not None and candidate is not other:
+            n_tried = max(candidate.number, other.number)
             has_as_many_rows = n_rows is None or n_rows >= self.best.record.n_rows
             if candidate.has_own_settings and not other.has_own_settings and has_as_many_rows:
-                return not is_clearly_better(best, estimate, error)
+                return not is_clearly_better(best, estimate, error, n_tried=n_tried)
             has_more_rows = n_rows is None or n_rows > self.best.record.n_rows
             must_be_clear = other.has_own_settings and not candidate.has_own_settings and not has_more_rows
-            return is_clearly_better(estimate, best, error) if must_be_clear else estimate.value > best.value
+            if must_be_clear:
+                return is_clearly_better(estimate, best, error, n_tried=n_tried)
+            return estimate.value > best.value
         if n_rows is not None and n_rows <= self.best.record.n_rows:
             return estimate.value > best.value
         return not is_worse(estimate, best, error)

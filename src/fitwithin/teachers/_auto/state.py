@@ -77,6 +77,8 @@ class TeachingState:
         Source of rows.
     first : int or float
         Rows of the first lesson, or their fraction of the pool.
+    n_validation_rows : int, optional
+        Rows that are kept back for validation, if the user chose none; by default as many as holdout rows.
 
     Attributes
     ----------
@@ -102,13 +104,13 @@ class TeachingState:
         Lessons in a row that were no larger than an earlier one and did not improve on the best score.
     """
 
-    def __init__(self, deck: Deck, first: FirstSize) -> None:
+    def __init__(self, deck: Deck, first: FirstSize, n_validation_rows: int | None = None) -> None:
         self._begin(deck, deck.opening(first))
         if deck.validation_rows is not None and deck.holdout_rows is not None:
             self._validation_pool, self._holdout_pool = deck.validation_rows, deck.holdout_rows
         else:
             n_rows = count_validation_rows(deck.size)
-            self._validation_pool, self._holdout_pool = deck.deal(n_rows), deck.deal(n_rows)
+            self._validation_pool, self._holdout_pool = deck.deal(n_validation_rows or n_rows), deck.deal(n_rows)
         self.validation_set = self._validation_pool[:_MIN_VALIDATION_ROWS]
 
     def _begin(self, deck: Deck, lesson: Rows) -> None:

@@ -45,9 +45,9 @@ class Trial:
                 return error
         return math.hypot(self.score.standard_error, other.score.standard_error)
 
-    def is_clearly_better(self, other: Trial) -> bool:
-        """Whether the score is higher by more than chance."""
-        return is_clearly_better(self.score, other.score, self.difference_error(other))
+    def is_clearly_better(self, other: Trial, n_tried: int) -> bool:
+        """Whether the score is higher by more than chance, as the best of so many settings."""
+        return is_clearly_better(self.score, other.score, self.difference_error(other), n_tried=n_tried)
 
 
 @dataclass(eq=False)
@@ -136,12 +136,13 @@ class InHand:
     def yields_to(self, contender: Contender, trial: Trial) -> bool:
         """Whether the session replaces it by the model of another trial."""
         ours, theirs = self.trial, trial
+        n_tried = max(self.contender.candidate.number, contender.candidate.number)
         if contender is not self.contender:
             if contender.has_own_settings and not self.contender.has_own_settings and theirs.n_rows >= ours.n_rows:
-                return not ours.is_clearly_better(theirs)
+                return not ours.is_clearly_better(theirs, n_tried)
             must_be_clear = self.contender.has_own_settings and not contender.has_own_settings
             must_be_clear &= theirs.n_rows <= ours.n_rows
-            return theirs.is_clearly_better(ours) if must_be_clear else theirs.score.value > ours.score.value
+            return theirs.is_clearly_better(ours, n_tried) if must_be_clear else theirs.score.value > ours.score.value
         if theirs.n_rows <= ours.n_rows:
             return theirs.score.value > ours.score.value
         return not is_worse(theirs.score, ours.score, theirs.difference_error(ours))

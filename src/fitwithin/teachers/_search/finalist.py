@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from fitwithin._core.records import CLEAR_ERRORS
+from fitwithin._core.records import clear_errors
 from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.race import Race
@@ -48,6 +48,9 @@ def choose_outsider(race: Race, finalist: Contender) -> Contender | None:
     better than the one before, the next slower ones are tried too.
     """
     n_rows, last = race.state.max_rows, finalist.last
+    own = race.find_untried_own()
+    if own is not None and race.find_affordable_rows(own) >= n_rows:
+        return own
     others = [one for one in race.contenders if one.failure is None and not one.has_own_settings]
     tried = [one for one in others if one.find_trial(n_rows) is not None]
     if not tried and not finalist.has_own_settings:
@@ -93,14 +96,14 @@ def _is_ahead(race: Race, one: Contender, other: Contender) -> bool:
         return one.n_rows > other.n_rows
     if one.n_rows >= race.state.max_rows and one.last is not None:
         # Its model is there already; what the other one will score is a rough guess.
-        margin = 0.0 if one.has_own_settings else CLEAR_ERRORS * one.last.score.standard_error
+        margin = 0.0 if one.has_own_settings else clear_errors(len(race.contenders)) * one.last.score.standard_error
         return one.last.score.value >= expect_score(race, other, sizes) + margin
     # Curves through different sizes can hardly be compared.
     difference = expect_score(race, one, sizes) - expect_score(race, other, sizes)
     if one.has_own_settings:
         return difference >= 0
     first, second = one.find_trial(sizes[-1]), other.find_trial(sizes[-1])
-    return first is None or second is None or difference > CLEAR_ERRORS * first.difference_error(second)
+    return first is None or second is None or difference > clear_errors(len(race.contenders)) * first.difference_error(second)
 
 
 def expect_score(race: Race, contender: Contender, sizes: list[int]) -> float:

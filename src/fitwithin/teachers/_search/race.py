@@ -26,8 +26,9 @@ _FIRST_TRIAL_TIME = 0.1  # for a fit with the learner's own settings on the firs
 _ROW_FACTOR = 4  # between the rows of a subset and those of the next
 _MAX_TRIAL_TIME = 0.12  # for a fit on the next subset; with more there would be too few trials
 _MAX_OWN_TRIAL_TIME = 0.2  # for the same with the learner's own settings
+_MAX_SLOW_TRIAL_TIME = 0.08  # for the same, if they are too slow for every row
 _MAX_PROMOTED = 3  # contenders that are tried on the next subset too, besides those with a learner's own settings
-_MAX_OWN_NEED = 0.5  # of the time left, for a fit with own settings on every row; with more there is no time for others
+_MAX_OWN_NEED = 0.5  # for a fit with own settings on every row; with more there is no time for others
 _FAST = 0.5  # of the seconds of own settings; a setting that takes less may have far more rows
 _MAX_REPEATS = 20  # suggestions in a row that were tried before; then there are no more
 _PATIENCE = 20  # trials without a new leader, after which the next subset is due
@@ -95,6 +96,7 @@ class Race:
         self._queue: list[Contender] = []
         self._under_way: list[Contender] = []
         self._n_since_lead = 0
+        self._first_rows = 0
         self._level = 0
         self._level_start = self._outlook.seconds_left
 
@@ -124,14 +126,30 @@ class Race:
             at_most = _FIRST_SHARE * self.seconds_left / len(self.entrants)
             yield from self._try(own, at_most=at_most, within=_FIRST_LOOK * self.state.time_limit)
         self._choose_exam_rows()
+        yield from self._measure_fastest()
+
+    def _measure_fastest(self) -> Subgenerator[None]:
+        """Try the fastest known settings on more rows: the first fit of all says little about what rows cost."""
+        fastest = [one for one in self.contenders if one.trials and not one.has_own_settings]
+        n_rows = min(_ROW_FACTOR * len(self.rows), self.state.max_rows)
+        if fastest and n_rows > len(self.rows):
+            self._grow(n_rows)
+            for contender in fastest:
+                if self._is_cheap(contender, n_rows):
+                    yield from self._try(contender)
 
     def open(self) -> Subgenerator[None]:
         """Choose the first subset that settings are compared on, and try those of `begin` on it."""
         n_rows = self._choose_first_size()
         if n_rows > len(self.rows):
             self._grow(n_rows)
+        self._first_rows = len(self.rows)
         for contender in list(self.contenders):
-            if contender.failure is None and (contender.n_rows == len(self.rows) or self._is_cheap(contender, n_rows)):
+            if contender.failure is not None or contender.find_trial(len(self.rows)) is not None:
+                continue
+            if contender.has_own_settings and not self._is_cheap(contender, len(self.rows)):
+                yield from self._measure(contender)
+            if self._is_cheap(contender, len(self.rows)):
                 # The trial before was too small, and had too few validation rows, to be compared.
                 contender.trials.clear()
                 yield from self._try(contender)
@@ -144,6 +162,17 @@ class Race:
             slow[0].failure = None
             yield from self._try(slow[0], at_most=self.seconds_left)
 
+    def _measure(self, contender: Contender) -> Subgenerator[None]:
+        """Let a learner that can stop early take a few steps on the present subset, to see what all would take."""
+        if contender.candidate.outlook.can_stop_early:
+            self.newest = None
+            try:
+                limit = self._limit_seconds(contender)
+                yield Lesson(self.rows, within=0.0, candidate=contender.candidate, at_most=limit)
+            except (LearnerRaised, LearnerDied, OutOfMemory):
+                # It stays in the race with what is known from fewer rows.
+                return
+
     def is_worthwhile(self) -> bool:
         """Whether there is something to choose from, and time for enough trials."""
         if not self.state.n_validation_rows or (len(self.entrants) == 1 and self.entrants[0].space is None):
@@ -155,10 +184,20 @@ class Race:
         """Whether there is a learner whose own settings leave time for others, or that has much faster ones."""
         n_rows = self.state.n_usable
         for entrant in self.entrants:
-            own, *others = (one.candidate.outlook.fit_seconds(n_rows) for one in entrant.contenders if one.trials)
-            if own <= _MAX_OWN_NEED * self.seconds_left or any(other <= _FAST * own for other in others):
+            own, *others = entrant.contenders
+            limit = _FAST * own.candidate.outlook.fit_seconds(n_rows)
+            has_fast = any(one.trials and one.candidate.outlook.fit_seconds(n_rows) <= limit for one in others)
+            if has_fast or (own.trials and self._leaves_time(own)):
                 return True
         return False
+
+    def find_untried_own(self) -> Contender | None:
+        """Return own settings that were not compared with the leader, although a fit on every row fits in the time."""
+        leader = self.leader
+        own = None if leader is None else self.entrants[leader.learner].contenders[0]
+        if own is None or own.failure is not None or own.n_rows >= self._first_rows or not self._leaves_time(own):
+            return None
+        return own
 
     def has_time(self) -> bool:
         """Whether the race goes on: the leader must have the time that it needs at the end."""
@@ -399,14 +438,20 @@ class Race:
     def _is_cheap(self, contender: Contender, n_rows: int) -> bool:
         """Whether a trial on `n_rows` rows leaves time for others; own settings may take longer."""
         outlook, n_rows = contender.candidate.outlook, min(n_rows, self.state.n_usable)
-        limit = (_MAX_OWN_TRIAL_TIME if contender.has_own_settings else _MAX_TRIAL_TIME) * self.state.time_limit
-        return outlook.fit_seconds(n_rows) <= limit and outlook.may_begin(n_rows)
+        share = _MAX_TRIAL_TIME
+        if contender.has_own_settings:
+            share = _MAX_OWN_TRIAL_TIME if self._leaves_time(contender) else _MAX_SLOW_TRIAL_TIME
+        return outlook.fit_seconds(n_rows) <= share * self.state.time_limit and outlook.may_begin(n_rows)
+
+    def _leaves_time(self, contender: Contender) -> bool:
+        """Whether a fit on every row takes no more than half of the time."""
+        return contender.candidate.outlook.fit_seconds(self.state.n_usable) <= _MAX_OWN_NEED * self.state.time_limit
 
     def _is_clearly_behind(self, contender: Contender) -> bool:
         """Whether the leader is better by more than chance on the present subset."""
         leader, trial = self.leader, contender.find_trial(len(self.rows))
         best = None if leader is None else leader.find_trial(len(self.rows))
-        return best is not None and trial is not None and best.is_clearly_better(trial)
+        return best is not None and trial is not None and best.is_clearly_better(trial, len(self.contenders))
 
     def _refit_seconds(self, contender: Contender) -> float:
         """Return the seconds to fit a contender once more, with the rows kept back."""
@@ -425,6 +470,9 @@ class Race:
         n_rows, outlook = self.state.n_usable, leader.candidate.outlook
         need = _FINAL_SAFETY_FACTOR * outlook.fit_seconds(n_rows) + self.state.reserved_seconds(n_rows)
         need += self._refit_seconds(leader)
+        own = self.find_untried_own()
+        if own is not None:
+            need += _FINAL_SAFETY_FACTOR * own.candidate.outlook.fit_seconds(n_rows) + self.state.reserved_seconds(n_rows)
         own_leads = leader.has_own_settings and not any(entrant.has_ladder_left for entrant in self.entrants)
         most = _MAX_OWN_TIME if own_leads else _MAX_FINAL_TIME
         return min(max(need, _MIN_FINAL_TIME * limit), most * limit)
