@@ -11,6 +11,7 @@ from fitwithin.teachers._search.race import Race
 
 _FAR_ERRORS = 2.5  # standard errors of the difference, by which an outsider may not be behind
 _OUTSIDER_TIME = 0.3  # of the time left, for the fit of an outsider; the learner's own settings get the rest
+_SLOW_OWN_ROWS = 0.25  # of every row, for own settings that had no chance yet
 _SLOW_OUTSIDER_TIME = 0.6  # the same, if the learner's own settings cannot have half of the rows
 
 
@@ -38,6 +39,14 @@ def choose_rival(race: Race, finalist: Contender) -> Contender | None:
     known = [one for one in race.contenders if one.failure is None and one.trials and one is not finalist]
     rivals = [one for one in known if one.has_own_settings != finalist.has_own_settings]
     return max(rivals, key=lambda one: expect_score(race, one, [one.n_rows]), default=None)
+
+
+def choose_slow_own(race: Race) -> Contender | None:
+    """Return own settings that were too slow to be compared, and may have a good part of the rows in the time left."""
+    own = race.entrants[0].contenders[0]
+    if len(race.entrants) > 1 or not race.is_open or own.failure is not None or own.n_rows >= race.first_rows:
+        return None
+    return own if race.find_affordable_rows(own) >= _SLOW_OWN_ROWS * race.state.max_rows else None
 
 
 def choose_outsider(race: Race, finalist: Contender) -> Contender | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
 from fitwithin._core.records import Lesson, Rows, examine
+from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Subgenerator
 from fitwithin.teachers._search.contender import Contender, InHand, Trial, find_best
@@ -76,6 +78,8 @@ class Race:
         What the session would return now.
     newest : Contender or None
         The contender that was tried last.
+    first_rows : int
+        Rows of the first subset that settings are compared on; 0 before there is one.
     is_open : bool
         Whether settings other than the learners' own may be tried.
     finalist : Contender or None
@@ -96,7 +100,7 @@ class Race:
         self._queue: list[Contender] = []
         self._under_way: list[Contender] = []
         self._n_since_lead = 0
-        self._first_rows = 0
+        self.first_rows = 0
         self._level = 0
         self._level_start = self._outlook.seconds_left
 
@@ -125,8 +129,22 @@ class Race:
                     yield from self._try(fastest)
             at_most = _FIRST_SHARE * self.seconds_left / len(self.entrants)
             yield from self._try(own, at_most=at_most, within=_FIRST_LOOK * self.state.time_limit)
-        self._choose_exam_rows()
+            if entrant is self.entrants[0]:
+                self._choose_exam_rows()
+                yield from self._examine_again(own)
         yield from self._measure_fastest()
+
+    def _examine_again(self, contender: Contender) -> Subgenerator[None]:
+        """Examine the newest model on all validation rows: on few it may look better than it is."""
+        if contender.last is None:
+            return
+        answers = yield from examine(self._exam_rows, purpose="validation")
+        if answers.score is not None:
+            trial = replace(contender.last, score=answers.score, influence=answers.influence)
+            contender.trials, contender.curve = [], LearningCurve()
+            contender.add_trial(trial)
+            if self.in_hand is not None and self.in_hand.contender is contender:
+                self.in_hand = InHand(contender, trial)
 
     def _measure_fastest(self) -> Subgenerator[None]:
         """Try the fastest known settings on more rows: the first fit of all says little about what rows cost."""
@@ -143,7 +161,7 @@ class Race:
         n_rows = self._choose_first_size()
         if n_rows > len(self.rows):
             self._grow(n_rows)
-        self._first_rows = len(self.rows)
+        self.first_rows = len(self.rows)
         for contender in list(self.contenders):
             if contender.failure is not None or contender.find_trial(len(self.rows)) is not None:
                 continue
@@ -195,7 +213,7 @@ class Race:
         """Return own settings that were not compared with the leader, although a fit on every row fits in the time."""
         leader = self.leader
         own = None if leader is None else self.entrants[leader.learner].contenders[0]
-        if own is None or own.failure is not None or own.n_rows >= self._first_rows or not self._leaves_time(own):
+        if own is None or own.failure is not None or own.n_rows >= self.first_rows or not self._leaves_time(own):
             return None
         return own
 
@@ -382,7 +400,7 @@ class Race:
         # A learner that cannot be killed must be sure to end.
         while n_rows > len(self.rows) and not all(outlook.may_begin(n_rows) for outlook in known):
             n_rows = int(0.8 * n_rows)
-        return n_rows
+        return max(n_rows, len(self.rows))
 
     def _grow(self, n_rows: int) -> None:
         new = self.state.deck.deal(n_rows - len(self.rows))

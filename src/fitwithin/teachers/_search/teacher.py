@@ -20,7 +20,7 @@ from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._deck import SMALL_POOL_ROWS, Deck
 from fitwithin.teachers._search.contender import Contender, Trial
 from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
-from fitwithin.teachers._search.finalist import choose_finalist, choose_outsider, choose_rival
+from fitwithin.teachers._search.finalist import choose_finalist, choose_outsider, choose_rival, choose_slow_own
 from fitwithin.teachers._search.race import Race, describe_failure
 
 _Result = TypeVar("_Result")
@@ -150,6 +150,9 @@ def _use_the_rest(race: Race) -> Subgenerator[None]:
     if race.in_hand is None or race.in_hand.trial.n_rows < race.state.max_rows:
         return
     race.take_every_row()
+    own = choose_slow_own(race)
+    if own is not None:
+        yield from race.teach_rival(own, race.state.deck.rng)
     yield from race.try_on_every_row(race.in_hand.contender)
     winner = race.in_hand.contender
     _switch(race, winner)
