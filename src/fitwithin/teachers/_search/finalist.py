@@ -112,7 +112,11 @@ def _is_ahead(race: Race, one: Contender, other: Contender) -> bool:
     if one.has_own_settings:
         return difference >= 0
     first, second = one.find_trial(sizes[-1]), other.find_trial(sizes[-1])
-    return first is None or second is None or difference > clear_errors(len(race.contenders)) * first.difference_error(second)
+    return (
+        first is None
+        or second is None
+        or difference > clear_errors(len(race.contenders)) * first.difference_error(second)
+    )
 
 
 def expect_score(race: Race, contender: Contender, sizes: list[int]) -> float:

@@ -31,7 +31,9 @@ _MAX_OWN_TRIAL_TIME = 0.2  # for the same with the learner's own settings
 _MAX_SLOW_TRIAL_TIME = 0.08  # for the same, if they are too slow for every row
 _MAX_PROMOTED = 3  # contenders that are tried on the next subset too, besides those with a learner's own settings
 _MAX_OWN_NEED = 0.5  # for a fit with own settings on every row; with more there is no time for others
-_FAST = 0.5  # of the seconds of own settings; a setting that takes less may have far more rows
+_FAST = (
+    0.75  # of the seconds of own settings, as predicted from few rows; a setting that takes less may have far more rows
+)
 _MAX_REPEATS = 20  # suggestions in a row that were tried before; then there are no more
 _PATIENCE = 20  # trials without a new leader, after which the next subset is due
 
@@ -336,7 +338,9 @@ class Race:
         if contender.failure is None:
             limit = self._limit_seconds(contender) if at_most is None else at_most
             try:
-                yield from self._fit_and_score(contender, rows, limit, _STOP_FACTOR * limit if within is None else within)
+                yield from self._fit_and_score(
+                    contender, rows, limit, _STOP_FACTOR * limit if within is None else within
+                )
             except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
                 contender.failure, contender.error = describe_failure(failure), failure
                 contender.was_killed = start - self.seconds_left >= limit
@@ -389,7 +393,7 @@ class Race:
         limit = _FIRST_TRIAL_TIME * self.state.time_limit
         tried = [contender for contender in self.contenders if contender.trials]
         known = [contender.candidate.outlook for contender in tried]
-        n_rows = min(_MAX_FIRST_ROWS, self.state.n_usable)
+        n_rows = self.state.n_usable if self.state.n_usable <= 1.25 * _MAX_FIRST_ROWS else _MAX_FIRST_ROWS
         while n_rows > len(self.rows) and not any(outlook.fit_seconds(n_rows) <= limit for outlook in known):
             n_rows = int(0.8 * n_rows)
         # Own settings should be compared with the others, unless they can have very few rows only.
@@ -490,7 +494,9 @@ class Race:
         need += self._refit_seconds(leader)
         own = self.find_untried_own()
         if own is not None:
-            need += _FINAL_SAFETY_FACTOR * own.candidate.outlook.fit_seconds(n_rows) + self.state.reserved_seconds(n_rows)
+            need += _FINAL_SAFETY_FACTOR * own.candidate.outlook.fit_seconds(n_rows) + self.state.reserved_seconds(
+                n_rows
+            )
         own_leads = leader.has_own_settings and not any(entrant.has_ladder_left for entrant in self.entrants)
         most = _MAX_OWN_TIME if own_leads else _MAX_FINAL_TIME
         return min(max(need, _MIN_FINAL_TIME * limit), most * limit)

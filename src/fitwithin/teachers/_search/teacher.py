@@ -107,7 +107,9 @@ def count_search_rows(pool_size: int) -> int:
     [40, 500, 2000, 10000]
     """
     n_rows = count_validation_rows(pool_size)
-    return n_rows if pool_size <= SMALL_POOL_ROWS else max(n_rows, min(_VALIDATION_ROWS, pool_size // _VALIDATION_ONE_IN))
+    return (
+        n_rows if pool_size <= SMALL_POOL_ROWS else max(n_rows, min(_VALIDATION_ROWS, pool_size // _VALIDATION_ONE_IN))
+    )
 
 
 def _teach_finalists(race: Race) -> Subgenerator[StopReason]:
