@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from fitwithin._core.candidate import Candidate
 from fitwithin._core.records import Estimate, is_clearly_better, is_worse
 
-# Times the rows of the best model, with which one with other settings replaces it unless its score is clearly lower.
+# Times the rows of the best model, with which one with other settings replaces it although its score is a little lower.
 _MANY_MORE = 4
+_LITTLE = 1.0  # standard errors
 
 
 @dataclass(frozen=True)
@@ -50,17 +51,16 @@ class ScoredModel:
         """
         has_more_rows = self.n_rows > best.n_rows
         if self.candidate is None or best.candidate is None or self.candidate is best.candidate:
-            return self._is_as_good(best, error) if has_more_rows else self._scores_higher(best)
+            return not is_worse(self.score, best.score, error) if has_more_rows else self._scores_higher(best)
         n_tried = max(self.candidate.number, best.candidate.number)
         is_own, best_is_own = self.candidate.has_own_settings, best.candidate.has_own_settings
         if is_own and not best_is_own and self.n_rows >= best.n_rows:
             return not is_clearly_better(best.score, self.score, error, n_tried=n_tried)
         if best_is_own and not is_own and not has_more_rows:
             return is_clearly_better(self.score, best.score, error, n_tried=n_tried)
-        return self._is_as_good(best, error) if self.n_rows >= _MANY_MORE * best.n_rows else self._scores_higher(best)
+        if self.n_rows >= _MANY_MORE * best.n_rows:
+            return not is_worse(self.score, best.score, error, tolerated=_LITTLE)
+        return self._scores_higher(best)
 
     def _scores_higher(self, best: ScoredModel) -> bool:
         return self.score.value > best.score.value
-
-    def _is_as_good(self, best: ScoredModel, error: float | None) -> bool:
-        return not is_worse(self.score, best.score, error)

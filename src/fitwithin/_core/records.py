@@ -44,10 +44,12 @@ Z_95 = 1.96
 # Chance that settings replace the learner's own although none of those tried is better.
 _FALSE_ALARM_CHANCE = 0.05
 
-# Standard errors by which a model with more rows may score lower than the best one, and still replaces it. Of two
-# equally good models the new one is lower by more in one case of seven; then the best one stays, which costs little.
-# It is not exactly 1: one row that only the best model gets right is a difference of just over one standard error.
-_TOLERATED_ERRORS = 1.05
+TOLERATED_ERRORS = 2.0
+"""Standard errors by which a model with more rows may score lower than the best one, and still replaces it.
+
+The best of several models is lucky too. With 1 instead of 2, every second fit of a learner whose scores hardly grow any
+more ended on a part of the rows, although there was time for all.
+"""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,9 @@ def difference_error(first: Influence, second: Influence) -> float | None:
     return float(np.linalg.norm(first - second)) if len(first) == len(second) else None
 
 
-def is_worse(candidate: Estimate, best: Estimate, error: float | None = None) -> bool:
+def is_worse(
+    candidate: Estimate, best: Estimate, error: float | None = None, *, tolerated: float = TOLERATED_ERRORS
+) -> bool:
     """Whether a new model's score on validation rows is clearly below the best one.
 
     Parameters
@@ -104,6 +108,8 @@ def is_worse(candidate: Estimate, best: Estimate, error: float | None = None) ->
         The two scores.
     error : float, optional
         The standard error of their difference on the same rows; by default that of independent scores.
+    tolerated : float, optional
+        Standard errors by which the score may be lower.
 
     Examples
     --------
@@ -115,7 +121,7 @@ def is_worse(candidate: Estimate, best: Estimate, error: float | None = None) ->
     """
     if error is None:
         error = math.hypot(candidate.standard_error, best.standard_error)
-    return not candidate.value - best.value >= -_TOLERATED_ERRORS * error
+    return not candidate.value - best.value >= -tolerated * error
 
 
 def clear_errors(n_tried: int) -> float:

@@ -190,6 +190,14 @@ class TeachingState:
         self.has_model = False
         self._can_measure = outlook.can_stop_early
 
+    def shrink_to_best(self) -> bool:
+        """Go back from the last lesson to the best one, if it grew from that; return whether it did."""
+        if self.best is None or not np.array_equal(self.lesson[: len(self.best.rows)], self.best.rows):
+            return False
+        self.deck.put_back(self.lesson[len(self.best.rows) :])
+        self.lesson, self.has_model = self.best.rows, False
+        return True
+
     @property
     def has_best_model(self) -> bool:
         """Whether the last model is the best one."""

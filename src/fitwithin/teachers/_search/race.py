@@ -274,14 +274,16 @@ class Race:
         self.state.deck.put_back(new)
         self.state.lesson = subset
 
-    def try_on_every_row(self, finalist: Contender) -> Subgenerator[None]:
-        """Try more settings near the finalist's on its rows, as long as there is time."""
+    def try_neighbours(self, finalist: Contender) -> Subgenerator[None]:
+        """Try more settings near the finalist's on the present subset, as long as there is time."""
         self._queue, self._n_since_lead = [], 0
         entrant = self.entrants[finalist.learner]
         entrant.renew_suggester()
         while (leader := self.leader) is not None:
             n_rows = len(self.rows)
-            limit = self.seconds_left - self.state.reserved_seconds(n_rows) - self._refit_seconds(leader)
+            limit = self.seconds_left - self.state.reserved_seconds(n_rows)
+            if n_rows >= self.state.max_rows:
+                limit -= self._refit_seconds(leader)
             if _NEIGHBOUR_FACTOR * leader.candidate.outlook.fit_seconds(n_rows) > limit:
                 return
             contender = self._suggest(entrant)

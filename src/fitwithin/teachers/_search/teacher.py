@@ -148,14 +148,18 @@ def _teach_finalist(race: Race, finalist: Contender) -> Subgenerator[StopReason]
 
 
 def _use_the_rest(race: Race) -> Subgenerator[None]:
-    """Try more settings on every row, and fit the best ones on the rows kept back too, if there is time."""
-    if race.in_hand is None or race.in_hand.trial.n_rows < race.state.max_rows:
+    """Try more settings on the rows of the best model; if it has every row, fit it on those kept back too."""
+    if race.in_hand is None:
+        return
+    if race.in_hand.trial.n_rows < race.state.max_rows:
+        if race.state.shrink_to_best():
+            yield from race.try_neighbours(race.in_hand.contender)
         return
     race.take_every_row()
     own = choose_slow_own(race)
     if own is not None:
         yield from race.teach_rival(own, race.state.deck.rng)
-    yield from race.try_on_every_row(race.in_hand.contender)
+    yield from race.try_neighbours(race.in_hand.contender)
     winner = race.in_hand.contender
     _switch(race, winner)
     yield from _teach_candidate(race.state.refit_with_every_row(), winner.candidate)
