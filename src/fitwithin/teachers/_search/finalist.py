@@ -11,7 +11,7 @@ from fitwithin.teachers._search.race import Race
 
 _FAR_ERRORS = 2.5  # standard errors of the difference, by which an outsider may not be behind
 _OUTSIDER_TIME = 0.3  # of the time left, for the fit of an outsider; the learner's own settings get the rest
-_SLOW_OWN_ROWS = 0.25  # of every row, for own settings that had no chance yet
+_SLOW_OWN_ROWS = 0.1  # of every row, for own settings that had no chance yet
 _SLOW_OUTSIDER_TIME = 0.6  # the same, if the learner's own settings cannot have half of the rows
 
 
