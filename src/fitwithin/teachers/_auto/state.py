@@ -156,6 +156,15 @@ class TeachingState:
         is_kept_back[self._holdout_pool] = True
         return rows[~is_kept_back[rows]]
 
+    def list_next_rows(self, n_rows: int) -> Rows:
+        """Return the rows of the last lesson and those that the deck deals next, without taking them out of it.
+
+        Lessons that begin with the same rows are shared between the learners' processes without a copy.
+        """
+        new = self.deck.deal(max(0, n_rows - len(self.lesson)))
+        self.deck.put_back(new)
+        return np.concatenate([self.lesson, new])[:n_rows]
+
     @property
     def n_usable(self) -> int:
         """Rows of the last lesson and all that are left."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -188,12 +189,26 @@ class Race:
             n_rows = min(n_rows - 1, int(n_rows / _SIZE_RATIO))
         return 0
 
-    def teach_rival(self, rival: Contender, rng: np.random.Generator) -> Subgenerator[None]:
-        """Fit a contender once, on as many random rows as the time allows; it fails alone."""
-        n_rows, usable = self.find_affordable_rows(rival), self.state.find_usable_rows()
+    def stay_on(self, rows: Rows) -> Race:
+        """Return a race with the same contenders that stays on a subset, whatever the finalist is taught meanwhile."""
+        race = copy.copy(self)
+        race.state, race._queue = copy.copy(self.state), []
+        race.state.lesson = rows
+        return race
+
+    def try_new_settings(self) -> Subgenerator[bool]:
+        """Try settings that are new on the present subset; return whether there were some."""
+        contender = self._find_new_contender()
+        if contender is not None:
+            yield from self._try(contender)
+        return contender is not None
+
+    def teach_rival(self, rival: Contender, order: Rows) -> Subgenerator[None]:
+        """Fit a contender once, on as many of the first rows of an order as the time allows; it fails alone."""
+        n_rows = self.find_affordable_rows(rival)
         if n_rows <= rival.n_rows:
             return
-        rows = usable if n_rows >= len(usable) else rng.choice(usable, n_rows, replace=False)
+        rows = order[:n_rows]
         within = max(self.seconds_left - self.state.reserved_seconds(n_rows), _MIN_SHARE_SECONDS)
         try:
             yield Lesson(rows, within=within, candidate=rival.candidate)

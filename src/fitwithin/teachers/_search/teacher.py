@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-import numpy as np
-
 from fitwithin._core.candidate import Candidate
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory
 from fitwithin._core.records import Answers, Lesson, Returns, StopReason, Wait
@@ -18,7 +16,7 @@ from fitwithin.teachers._auto.teacher import choose_first_size, teach_until_dead
 from fitwithin.teachers._auto.trial import run_trial
 from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._deck import Deck
-from fitwithin.teachers._search.contender import Contender, Trial
+from fitwithin.teachers._search.contender import Contender, Trial, find_best
 from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
 from fitwithin.teachers._search.finalist import choose_finalist, choose_outsider, choose_rival
 from fitwithin.teachers._search.race import Race, describe_failure
@@ -26,6 +24,7 @@ from fitwithin.teachers._search.race import Race, describe_failure
 _Result = TypeVar("_Result")
 
 _TRIAL_TIME = 0.05  # of the time left; a learner that takes longer for the subset has no time for a trial of mistakes
+_RIVAL_TIME = 0.35  # of the time limit, for a rival of the finalist in another process
 _ALPHA = 0.2  # Auto's share of mistakes among new rows
 _OVERRUN_FACTOR = 3.0  # times the predicted seconds of a fit; then the learner is killed
 _MIN_LIMIT_SECONDS = 1.0  # for a fit; predictions of less are rough
@@ -81,21 +80,40 @@ class Search:
 
     def teach_lanes(self, deck: Deck, n_lanes: int) -> list[Requests]:
         """Return the race and its end, and beside it more learners that try settings."""
-        generators = deck.rng.spawn(n_lanes - 1)
-        return [self.teach(deck), *(self._race_beside(rng) for rng in generators)]
+        return [self.teach(deck), *(self._race_beside() for _ in range(n_lanes - 1))]
 
-    def _race_beside(self, rng: np.random.Generator) -> Requests:
-        """Try settings as long as the race goes on, then teach a rival of the finalist."""
-        while self.race is None or not (self.race.is_open or self.race.finalist):
+    def _race_beside(self) -> Requests:
+        """Try settings as long as the race goes on and beside the finalist's lessons, then teach a rival of it."""
+        while self.race is None:
             yield Wait()
         race = self.race
+        # All subsets of the race are prefixes of one order, which the learners' processes share without a copy.
+        order = race.state.list_next_rows(race.state.n_usable)
+        while not (race.is_open or race.finalist):
+            yield Wait()
+        n_rows = len(race.rows)
         while race.finalist is None:
             if not (race.has_time() and (yield from race.try_next())):
                 yield Wait()
-        rival = choose_rival(race, race.finalist)
+            n_rows = n_rows if race.finalist else len(race.rows)
+        if race.is_open:
+            yield from _race_on(race.stay_on(order[:n_rows]))
+        rival = _choose_rival(race, race.finalist, n_rows)
         if rival is not None:
-            yield from race.teach_rival(rival, rng)
+            yield from race.teach_rival(rival, order)
         return "time"
+
+
+def _race_on(race: Race) -> Subgenerator[None]:
+    """Try more settings on the last subset, until it is time for a rival of the finalist."""
+    while race.seconds_left > _RIVAL_TIME * race.state.time_limit and (yield from race.try_new_settings()):
+        pass
+
+
+def _choose_rival(race: Race, finalist: Contender, n_rows: int) -> Contender | None:
+    """Return who is taught beside the finalist: who leads on the last subset by now, or else as `choose_rival` says."""
+    leader = find_best(race.contenders, n_rows)
+    return leader if leader is not None and leader is not finalist else choose_rival(race, finalist)
 
 
 def _teach_finalists(race: Race) -> Subgenerator[StopReason]:
