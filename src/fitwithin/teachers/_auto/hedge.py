@@ -96,7 +96,8 @@ def _measure(state: TeachingState, rows: Rows) -> Subgenerator[None]:
         n_rows = min(_SECOND_SIZE * n_first, len(rows))
         if fits.largest_known_rows < n_rows:
             yield Lesson(rows[:n_rows])
-    while not fits.n_sizes or (fits.knows_first_fit_only and fits.largest_known_rows < len(rows)):
+    while not fits.n_sizes or (fits.knows_first_fit_only and _find_largest_size(state, len(rows)) < len(rows)):
+        # Fewer rows than all are chosen by the cost of two sizes.
         yield Wait()
 
 
