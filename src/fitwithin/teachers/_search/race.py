@@ -29,7 +29,7 @@ _MAX_OWN_TRIAL_TIME = 0.2  # for the same with the learner's own settings
 _MAX_PROMOTED = 3  # contenders that are tried on the next subset too, besides those with a learner's own settings
 _MAX_KNOWN_TRIALS = 3  # known settings of each learner that are tried where there is no time for a race
 _MAX_REPEATS = 20  # suggestions in a row that were tried before; then there are no more
-_PATIENCE = 20  # trials without a new leader, after which the next subset is due
+_PATIENCE = 20  # trials of each process without a new leader, after which the next subset is due
 
 # The exams
 _EXAM_TIME = 0.02  # for one exam
@@ -77,6 +77,8 @@ class Race:
         Whether settings other than the learners' own may be tried.
     finalist : Contender or None
         Who gets the rest of the time, once that is decided.
+    n_lanes : int
+        Learners' processes that try settings at the same time.
     """
 
     def __init__(self, state: TeachingState, entrants: Sequence[Entrant], can_stop_early: CanStopEarly) -> None:
@@ -87,6 +89,7 @@ class Race:
         self.newest: Contender | None = None
         self.is_open = False
         self.finalist: Contender | None = None
+        self.n_lanes = 1
         self._can_stop_early = can_stop_early
         self._outlook = state.outlook
         self._exam_rows = state.validation_set
@@ -357,7 +360,7 @@ class Race:
         if any(entrant.has_ladder_left for entrant in self.entrants):
             return False
         had_share = self._level_start - self.seconds_left >= self._level_seconds()
-        return self._level == 0 or had_share or self._n_since_lead >= _PATIENCE * len(self.entrants)
+        return self._level == 0 or had_share or self._n_since_lead >= _PATIENCE * len(self.entrants) * self.n_lanes
 
     def _level_seconds(self) -> float:
         """Return the seconds for the present subset: an equal part of the race's for each subset that is left."""

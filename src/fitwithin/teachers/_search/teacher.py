@@ -54,6 +54,7 @@ class Search:
         self.entrants = entrants
         self.can_stop_early = can_stop_early
         self.race: Race | None = None
+        self._n_lanes = 1
 
     @property
     def contenders(self) -> list[Contender]:
@@ -63,6 +64,7 @@ class Search:
     def teach(self, deck: Deck) -> Requests:
         """Yield the trials of the race, then the lessons of the finalist."""
         self.race = race = Race(TeachingState(deck, choose_first_size(deck)), self.entrants, self.can_stop_early)
+        race.n_lanes = self._n_lanes
         yield from race.begin()
         if race.is_worthwhile():
             yield from race.try_own_settings()
@@ -80,6 +82,7 @@ class Search:
 
     def teach_lanes(self, deck: Deck, n_lanes: int) -> list[Requests]:
         """Return the race and its end, and beside it more learners that try settings."""
+        self._n_lanes = n_lanes
         return [self.teach(deck), *(self._race_beside() for _ in range(n_lanes - 1))]
 
     def _race_beside(self) -> Requests:
