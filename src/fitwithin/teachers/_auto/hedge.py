@@ -29,8 +29,9 @@ _SIZE_RATIO = 1.1  # between two sizes that are considered, and least growth fro
 
 # Time that a fit leaves at least for what follows it: at the start, the cost of exams is not known
 _RESERVED_TIME = 0.05  # of the time left
-_RESERVED_SECONDS = 0.4  # for a process that loads the model, and for exams of a slow one
-_MAX_RESERVED_TIME = 0.12  # of the time left, which these seconds may take
+_RESERVED_SECONDS = 0.6  # for a process that loads the model, and for exams of a slow one
+_MAX_RESERVED_TIME = 0.18  # of the time left, which these seconds may take
+_SPARE_TIME = 0.35  # of the time left, that the lessons beside it leave unused until there is a fair model
 _LEAST_SECONDS = 1e-3  # for a fit; with none at all it would be a measurement
 _EXAM_TIME = 0.3  # of the time left after the fit, for one exam
 _MIN_EXAM_ROWS = 30  # a score on fewer rows says nothing
@@ -70,6 +71,7 @@ class Hedge:
             while (larger := _find_largest_size(state, len(rows))) > _SIZE_RATIO * n_rows:
                 n_rows = larger
                 yield from _teach_and_examine(state, rows[:n_rows])
+                state.spare_time = 0.0
         except OutOfMemory:
             # The lessons go on.
             pass
@@ -131,6 +133,9 @@ def _find_seconds(state: TeachingState, n_rows: int) -> float:
 def _teach_and_examine(state: TeachingState, rows: Rows) -> Subgenerator[None]:
     outlook, seconds_left = state.outlook, state.outlook.seconds_left
     seconds = _find_seconds(state, len(rows))
+    if math.isfinite(seconds):
+        # Both learners should not be late together.
+        state.spare_time = _SPARE_TIME
     yield Lesson(rows, within=max(seconds, _LEAST_SECONDS) if math.isfinite(seconds) else None)
     # By now the lessons have chosen the validation rows.
     n_rows = state.count_exam_rows(len(rows), seconds_left)
