@@ -90,15 +90,17 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         past = deck.resume_point
         if past is not None and _NOTE_VALIDATED in past.notes:
             state = TeachingState.resume(deck, past)
+            if hedge is not None:
+                hedge.state = state
             yield from state.repeat_if_cut_short()
         else:
             deck.notes.clear()
             state = TeachingState(deck, choose_first_size(deck))
+            if hedge is not None:
+                hedge.state = state
             yield from state.teach_and_validate(state.lesson, _FIRST_TIME)
             yield from state.enlarge_validation_set()
         deck.notes[_NOTE_VALIDATED] = True
-        if hedge is not None:
-            hedge.state = state
         search = MistakeSearch(self.alpha)
         if self.emphasis != "trial":
             deck.notes[_NOTE_EMPHASIS] = self.emphasis

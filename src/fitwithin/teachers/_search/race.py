@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -35,7 +36,7 @@ _FAST = (
     0.75  # of the seconds of own settings, as predicted from few rows; a setting that takes less may have far more rows
 )
 _MAX_REPEATS = 20  # suggestions in a row that were tried before; then there are no more
-_PATIENCE = 20  # trials without a new leader, after which the next subset is due
+_PATIENCE = 20  # trials of each process without a new leader, after which the next subset is due
 
 # The exams
 _EXAM_TIME = 0.02  # for one exam
@@ -86,6 +87,8 @@ class Race:
         Whether settings other than the learners' own may be tried.
     finalist : Contender or None
         Who gets the rest of the time, once that is decided.
+    n_lanes : int
+        Learners' processes that try settings at the same time.
     """
 
     def __init__(self, state: TeachingState, entrants: Sequence[Entrant], can_stop_early: CanStopEarly) -> None:
@@ -96,6 +99,7 @@ class Race:
         self.newest: Contender | None = None
         self.is_open = False
         self.finalist: Contender | None = None
+        self.n_lanes = 1
         self._can_stop_early = can_stop_early
         self._outlook = state.outlook
         self._exam_rows = state.validation_set
@@ -251,12 +255,26 @@ class Race:
             n_rows = min(n_rows - 1, int(n_rows / _SIZE_RATIO))
         return 0
 
-    def teach_rival(self, rival: Contender, rng: np.random.Generator) -> Subgenerator[None]:
-        """Fit a contender once, on as many random rows as the time allows; it fails alone."""
-        n_rows, usable = self.find_affordable_rows(rival), self.state.find_usable_rows()
+    def stay_on(self, rows: Rows) -> Race:
+        """Return a race with the same contenders that stays on a subset, whatever the finalist is taught meanwhile."""
+        race = copy.copy(self)
+        race.state, race._queue = copy.copy(self.state), []
+        race.state.lesson = rows
+        return race
+
+    def try_new_settings(self) -> Subgenerator[bool]:
+        """Try settings that are new on the present subset; return whether there were some."""
+        contender = self._find_new_contender()
+        if contender is not None:
+            yield from self._try(contender)
+        return contender is not None
+
+    def teach_rival(self, rival: Contender, order: Rows) -> Subgenerator[None]:
+        """Fit a contender once, on as many of the first rows of an order as the time allows; it fails alone."""
+        n_rows = self.find_affordable_rows(rival)
         if n_rows <= rival.n_rows:
             return
-        rows = usable if n_rows >= len(usable) else rng.choice(usable, n_rows, replace=False)
+        rows = order[:n_rows]
         within = max(self.seconds_left - self.state.reserved_seconds(n_rows), _MIN_SHARE_SECONDS)
         try:
             yield Lesson(rows, within=within, candidate=rival.candidate)
@@ -420,7 +438,7 @@ class Race:
         if any(entrant.has_ladder_left for entrant in self.entrants):
             return False
         had_share = self._level_start - self.seconds_left >= self._level_seconds()
-        return self._level == 0 or had_share or self._n_since_lead >= _PATIENCE * len(self.entrants)
+        return self._level == 0 or had_share or self._n_since_lead >= _PATIENCE * len(self.entrants) * self.n_lanes
 
     def _level_seconds(self) -> float:
         """Return the seconds for the present subset: an equal part of the race's for each subset that is left."""
