@@ -77,7 +77,7 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         return self._teach(deck)
 
     def teach_lanes(self, deck: Deck, n_lanes: int) -> list[Requests]:
-        """Return the requests of `teach` and, for a second learner, those of one long plain lesson beside them."""
+        """Return the requests of `teach` and, for a second learner, those of long plain lessons beside them."""
         if n_lanes < 2:
             return [self.teach(deck)]
         hedge = Hedge(deck.rng.spawn(1)[0])
