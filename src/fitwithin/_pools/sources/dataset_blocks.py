@@ -32,7 +32,7 @@ class DatasetBlocks:
     dataset : pyarrow.dataset.Dataset
         The data set, with its own file system, schema and filter.
     roles : sequence of str
-        Columns to keep although pandas wrote them as its index, which is left out otherwise.
+        Columns that must be there. They are kept although pandas wrote them as its index, which is left out otherwise.
     names : sequence of str, optional
         The columns to read, in this order; by default all.
     survey : ColumnSurvey, optional
@@ -68,9 +68,9 @@ class DatasetBlocks:
         if names is None:
             index = pandas_index_columns(dataset.schema) - set(roles)
             names = [name for name in dataset.schema.names if name not in index]
-        for name in names:
+        for name in (*names, *roles):
             if name not in dataset.schema.names:
-                raise no_such_column(name, "model", dataset.schema.names, label)
+                raise no_such_column(name, dataset.schema.names, label)
         self._files: Sequence[str] = getattr(dataset, "files", [])
         self._file_system = getattr(dataset, "filesystem", None)
         self._filter = "" if filter_ is None else str(filter_)

@@ -41,9 +41,33 @@ def split_frame(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
             "Pass the values, or a frame or a data set as X.",
         )
     names = [name for name, _ in list_column_types(X)]
-    for role, name in named.items():
+    for name in named.values():
         if name not in names:
-            raise no_such_column(name, role, names, "X")
+            raise no_such_column(name, names, "X")
     target = take_column(X, y) if isinstance(y, str) else y
     weights = take_column(X, sample_weight) if isinstance(sample_weight, str) else sample_weight
     return drop_columns(X, list(named.values())), target, weights
+
+
+def split_validation_frame(X_val: Any, y_val: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Return features and target of validation rows, where the target may be the name of a column.
+
+    Parameters
+    ----------
+    X_val : frame
+        All columns.
+    y_val : str or array-like
+        A column's name, or the values.
+    sample_weight : str or array-like
+        If it names a column of the training rows, that column is no feature here either.
+
+    Raises
+    ------
+    UserInputError
+        If there is no such column, or X_val has no names.
+    """
+    if isinstance(y_val, str) or isinstance(sample_weight, str):
+        names = {name for name, _ in list_column_types(X_val)}
+        weight = sample_weight if isinstance(sample_weight, str) and sample_weight in names else None
+        X_val, y_val, _ = split_frame(X_val, y_val, weight)
+    return X_val, y_val

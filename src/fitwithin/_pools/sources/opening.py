@@ -40,10 +40,10 @@ def open_blocks(
     ----------
     X : str, path-like, list of them, pyarrow.dataset.Dataset or polars.LazyFrame
         See `is_data_set`.
-    names : sequence of str, optional
+    names : sequence of str or None
         The columns to read, in this order; by default all but the index of pandas.
     roles : sequence of str
-        Columns to keep even if pandas wrote them as its index.
+        Columns that must be there, and are kept even if pandas wrote them as its index.
     spool : str or path-like, optional
         Folder for the result of a query.
     is_over : callable, optional
@@ -61,9 +61,9 @@ def open_blocks(
         from fitwithin._pools.sources.lazy_frame_blocks import LazyFrameBlocks
 
         known = X.collect_schema().names()
-        unknown = next((name for name in names or () if name not in known), None)
+        unknown = next((name for name in (*(names or ()), *roles) if name not in known), None)
         if unknown is not None:
-            raise no_such_column(unknown, "model", known, "The lazy frame")
+            raise no_such_column(unknown, known, "The lazy frame")
         return LazyFrameBlocks(X, names=names, folder=spool, is_over=is_over)
     require_library("pandas", "A data set outside memory")
     from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
@@ -115,9 +115,6 @@ def open_source(
     if y == sample_weight:
         raise UserInputError(f"{y!r} is the target and the weights.", "Name two columns.")
     blocks = open_blocks(X, roles=list(named.values()), spool=spool, is_over=is_over)
-    for role, name in named.items():
-        if name not in blocks.schema.names:
-            raise no_such_column(name, role, blocks.schema.names, _describe(X))
     if len(blocks.schema.names) == len(named):
         raise UserInputError(f"{_describe(X)} has no column besides {y!r} to learn from.", "Is it the right one?")
     return LabeledBlocks(blocks, y, sample_weight)

@@ -29,19 +29,19 @@ def require_library(name: str, purpose: str) -> None:
         )
 
 
-def no_such_column(name: str, role: str, names: Iterable[str], source: str) -> UserInputError:
+def no_such_column(name: str, names: Iterable[str], source: str) -> UserInputError:
     """Return the error for a column that is not there, with the closest name or all names.
 
     Examples
     --------
-    >>> print(no_such_column("lable", "target", ["age", "label"], "rows.parquet"))
-    rows.parquet has no column 'lable' for the target. Did you mean 'label'? Its columns: age, label.
+    >>> print(no_such_column("lable", ["age", "label"], "rows.parquet"))
+    rows.parquet has no column 'lable'. Did you mean 'label'? Its columns: age, label.
     """
     known = list(names)
     closest = closest_match(name, known)
     meant = "" if closest is None else f"Did you mean {closest!r}? "
     return UserInputError(
-        f"{source} has no column {name!r} for the {role}.",
+        f"{source} has no column {name!r}.",
         f"{meant}Its columns: {join_names(known, MAX_COLUMN_NAMES)}." if known else "It has no columns.",
     )
 
