@@ -40,8 +40,8 @@ class ClassScoresMixin:
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
-            Rows to classify.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
+            Rows to classify; a data set on disk is read block by block.
         """
         return self._expand_classes(self._call_best("predict_proba", X), absent=0.0)
 
@@ -51,8 +51,8 @@ class ClassScoresMixin:
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
-            Rows to classify.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
+            Rows to classify; a data set on disk is read block by block.
         """
         return self._expand_classes(self._call_best("predict_log_proba", X), absent=-np.inf)
 
@@ -62,8 +62,8 @@ class ClassScoresMixin:
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
-            Rows to classify.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
+            Rows to classify; a data set on disk is read block by block.
         """
         return self._call_best("decision_function", X)
 

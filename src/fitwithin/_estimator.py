@@ -33,6 +33,13 @@ from fitwithin._core.memory_limit import MemoryLimit, parse_memory_limit
 from fitwithin._core.records import OnRound
 from fitwithin._core.target import Array, Labels, Target
 from fitwithin._pools.fit_params import split_fit_params
+from fitwithin._pools.sources import (
+    is_data_set,
+    predict_blocks,
+    read_score_arguments,
+    split_frame,
+    split_validation_frame,
+)
 from fitwithin._pools.table_pool import StackedTable, TablePool
 from fitwithin._pools.tables import convert_arrow, describe_table, is_frame, list_column_types
 from fitwithin._presets import make_preset
@@ -169,18 +176,19 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         X : array-like, sparse matrix or frame of shape (n_rows, n_features)
             Features. They are not copied whole, and not checked for missing values, which some learners take.
             Frames reach the learner as frames.
-        y : array-like of shape (n_rows,)
-            Labels or values to learn.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row, for the learner and for the score. Rows of X_val have the weight 1.
+        y : array-like of shape (n_rows,) or str
+            Labels or values to learn, or the name of their column in X.
+        sample_weight : array-like of shape (n_rows,) or str, optional
+            Weight of each row, for the learner and for the score, or the name of its column in X. Rows of X_val have
+            the weight 1.
         groups : array-like of shape (n_rows,), optional
             The group of each row: numbers, text or other hashable labels. All rows of a group are training rows,
             or validation rows, or holdout rows.
         X_val : array-like, sparse matrix or frame of shape (n_val, n_features), optional
             Rows to choose the model by, of the type of X; no row of X is kept back then. One half of them, at random,
             are validation rows, the other half holdout rows. No model is trained on them.
-        y_val : array-like of shape (n_val,), optional
-            Labels or values of X_val.
+        y_val : array-like of shape (n_val,) or str, optional
+            Labels or values of X_val, or the name of their column in X_val.
         **params : dict
             Other arguments of the learner's `fit`, by metadata routing. An array with one entry for each row is
             split with the rows; anything else is passed as it is.
@@ -202,6 +210,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         backend: Backend = _resolve("backend", self.backend, _BACKENDS, "open")
         budget = Budget(parse_time_limit(self.time_limit), clock=backend.clock)
         memory_limit = None if self.memory_limit is None else parse_memory_limit(self.memory_limit)
+        if X_val is not None:
+            X_val, y_val = split_validation_frame(X_val, y_val, sample_weight)
+        X, y, sample_weight = split_frame(X, y, sample_weight)
         teacher = self._make_teacher()
         n_lanes = count_lanes(teacher, self.n_jobs)
         arguments = ValidationArguments(self.validation, groups, X_val, y_val)
@@ -488,15 +499,25 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
-            Rows to predict.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
+            Rows to predict. A data set on disk is read block by block: a path to parquet or Arrow files, a list of
+            paths, a pyarrow data set or a polars lazy frame.
         """
         return self._call_best("predict", X)
 
     def _call_best(self, method: str, X: Any) -> Array:
         check_is_fitted(self)
+        if is_data_set(X):
+            names = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None
+            # A model that was fitted on an array takes all columns, without their names.
+            convert = np.asarray if names is None else (lambda frame: frame)
+            return predict_blocks(lambda frame: self._call_best(method, convert(frame)), X, names)
         answer: Array = getattr(self.best_estimator_, method)(convert_arrow(self._check_features(X)))
         return answer
+
+    def _read_score_arguments(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """Return the arguments of `score` with values in the place of names of columns."""
+        return read_score_arguments(X, y, sample_weight, getattr(self, "feature_names_in_", None))
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return where the arguments of `fit` go: groups, X_val and y_val stay here, others go to the learner."""
