@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.exceptions import OutOfTime, UserInputError
+from fitwithin._core.exceptions import NoModelInTime, OutOfTime, UserInputError
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels, Target, Values
 from fitwithin._pools.block_order import choose_block_order
@@ -78,17 +78,26 @@ class DiskPool:
 
         Raises
         ------
-        OutOfTime
+        NoModelInTime
             If reading the target takes longer than the time limit.
         """
         try:
             found = read_target(source, regression=regression, check=budget.raise_if_spent)
         except TimeoutError:
-            raise OutOfTime("the labels of the data set were still being read") from None
+            raise NoModelInTime(
+                "No model within the time limit: it was over before the labels of the data set were read.",
+                "Allow more time.",
+            ) from None
         return cls(source, found, seed, budget, folder)
 
     def __len__(self) -> int:
         return self.supply.n_rows
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Libraries that a process needs to read rows."""
+        library = type(self.X).__module__.partition(".")[0]
+        return (library,) if isinstance(self.layout, ArrayFormat) else ("pyarrow", library)
 
     @property
     def files(self) -> dict[str, SpoolFile]:
@@ -139,6 +148,13 @@ class DiskPool:
         clusters = find_clusters(rows, codes, self.supply.block_starts)
         return LabeledRows(self._reader.read(rows, self.segments), self.y.decode(codes), row_params, clusters)
 
+    def describe_failure(self) -> str:
+        """Return a sentence about the rows that could not be read."""
+        return (
+            f"{self.supply.failure} The model was trained on rows of the {self.supply.n_rows_read:,} of "
+            f"{len(self):,} rows that could be read."
+        )
+
     @cached_property
     def _reader(self) -> SpoolReader:
         return self.layout.open(self.files["features"].fd)
@@ -172,7 +188,7 @@ def choose_format(source: BlockSource, frame: Any) -> SpoolFormat:
         arrow_types = {str(field.type) for field in source.schema}
         if arrow_types == {{"float32": "float", "float64": "double"}[dtype.name]}:
             return ArrayFormat(names, dtype)
-    return ArrowFormat(names, getattr(source, "frame_maker", source.to_frame))
+    return ArrowFormat(names, source.frame_maker)
 
 
 def _with_column(target: Labels | Values, column: Array) -> Target:

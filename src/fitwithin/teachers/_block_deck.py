@@ -341,7 +341,7 @@ def share_evenly(sizes: Counts, kept: Counts, available: Counts, count: int, rng
         else:
             high = level
     wanted = np.clip(high * sizes - kept, 0, available)
-    shares = np.floor(wanted).astype(np.int64)
+    shares: Counts = np.floor(wanted).astype(np.int64)
     _round_up(shares, wanted - shares, available, count - int(shares.sum()), rng)
     return shares
 

@@ -225,7 +225,9 @@ class ProcessRunner:
         pickled_learner = _pickle_learner((learner, settings))
         surroundings = Surroundings.current()
         with _naming_refusals():
-            self._host.import_modules(find_modules(pickled_learner), settings.n_jobs)
+            # Frames are made in the learner's process.
+            frames = list(pool.modules) if isinstance(pool, DiskPool) else []
+            self._host.import_modules([*find_modules(pickled_learner), *frames], settings.n_jobs)
             # Rows are shared with siblings, which go on if this runner is stopped.
             rows: SharedRows | SpooledRows
             if isinstance(pool, DiskPool):
