@@ -24,14 +24,14 @@ class ClassScoresMixin:
 
     best_estimator_: Any
     classes_: Array
+    _keep_classes: Callable[[Labels], None]
     _call_best: Callable[[str, Any], Array]
     _learner_or_default: Callable[[], Any]
 
     def _encode_labels(self, y: Any) -> Labels:
         """Return the labels as codes, and keep the classes."""
         labels = Labels.encode(y)
-        self.classes_ = labels.classes
-        self.class_count_ = labels.counts
+        self._keep_classes(labels)
         return labels
 
     @available_if(_learner_has("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn ships no types

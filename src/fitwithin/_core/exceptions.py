@@ -95,6 +95,10 @@ class LearnerFailedWarning(RuntimeWarning):
     """The learner failed in a later round, and the best model so far is returned."""
 
 
+class DataSetWarning(RuntimeWarning):
+    """A part of a data set on disk could not be read; the model was trained on the rows that could be."""
+
+
 class CheckpointWarning(RuntimeWarning):
     """The checkpoint could not be written, or not with its model; the fit itself is not affected."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ class BlockSource(Protocol):
     is_shuffled : bool
         Whether the rows lie in random order, so that any prefix of the blocks is a uniform sample. They are then
         best read in order.
+    frame_maker : callable
+        Does what ``to_frame`` does, in any process: it can be pickled, and holds nothing of the rows.
     """
 
     @property
@@ -44,6 +46,9 @@ class BlockSource(Protocol):
 
     @property
     def is_shuffled(self) -> bool: ...
+
+    @property
+    def frame_maker(self) -> Callable[[pa.Table], Any]: ...
 
     def read_block(self, number: int) -> pa.Table:
         """Read one block.

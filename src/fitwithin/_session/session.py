@@ -75,6 +75,7 @@ class Session:
         self.budget = budget
         self.outlook = outlook
         self._tracker = RoundTracker(deck.pool_size, budget.clock, labels, deck.size)
+        self._tracker.waited_seconds = lambda: deck.waited_seconds
         self._selector = ModelSelector(teacher.returns, None if past is None else find_stored_model(past))
         self._continuation = Continuation(past, checkpoint, budget, self._selector, self.state)
         self._continuation.restore(self._tracker, outlook, deck, teacher)

@@ -79,6 +79,12 @@ class Deck:
     [0, 1, 2, 3]
     """
 
+    waited_seconds: float = 0.0
+    """Seconds that deals have waited for rows to be read."""
+
+    is_growing: bool = False
+    """Whether further rows are being read."""
+
     def __init__(
         self,
         size: int,

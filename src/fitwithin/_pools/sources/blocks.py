@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ class Blocks(Protocol):
 
     def to_frame(self, table: pa.Table) -> Any:
         """Return any columns and rows as the learner gets them."""
+        ...
+
+    @property
+    def frame_maker(self) -> Callable[[pa.Table], Any]:
+        """Does what `to_frame` does, in any process."""
         ...
 
     def describe(self) -> Mapping[str, str]:
@@ -84,6 +89,11 @@ class LabeledBlocks:
     def to_frame(self, table: pa.Table) -> Any:
         """Return rows as the learner gets them."""
         return self.blocks.to_frame(table)
+
+    @property
+    def frame_maker(self) -> Callable[[pa.Table], Any]:
+        """Does what `to_frame` does, in any process."""
+        return self.blocks.frame_maker
 
     def describe(self) -> Mapping[str, str]:
         """Return what tells this data set from another."""

@@ -103,6 +103,11 @@ class DatasetBlocks:
         """Return any columns and rows as a pandas frame."""
         return self._types.to_pandas(table)
 
+    @property
+    def frame_maker(self) -> Callable[[pa.Table], Any]:
+        """Does what `to_frame` does, in any process."""
+        return self._types.to_pandas
+
     def describe(self) -> Mapping[str, str]:
         """Return the files with their sizes and times, the columns and the filter."""
         columns = ", ".join(f"{column.name}: {column.type}" for column in self.schema)

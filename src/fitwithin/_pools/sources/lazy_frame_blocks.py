@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -83,13 +84,22 @@ class LazyFrameBlocks:
 
     def to_frame(self, table: pa.Table) -> pl.DataFrame:
         """Return any columns and rows as a polars frame."""
-        frame = pl.DataFrame(pl.from_arrow(table))
-        return frame.cast({name: self._polars_schema[name] for name in table.column_names})
+        return to_polars(table, self._polars_schema)
+
+    @property
+    def frame_maker(self) -> Callable[[pa.Table], pl.DataFrame]:
+        """Does what `to_frame` does, in any process."""
+        return partial(to_polars, schema=dict(self._polars_schema))
 
     def describe(self) -> Mapping[str, str]:
         """Return the query and its number of rows."""
         columns = ", ".join(f"{name}: {dtype}" for name, dtype in self._polars_schema.items())
         return {"columns": columns, "query": self._plan, "rows": str(self._result.n_rows)}
+
+
+def to_polars(table: pa.Table, schema: Mapping[str, Any]) -> pl.DataFrame:
+    """Return any columns and rows as a polars frame with these types."""
+    return pl.DataFrame(pl.from_arrow(table)).cast({name: schema[name] for name in table.column_names})
 
 
 class _Slices:

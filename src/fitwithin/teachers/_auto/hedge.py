@@ -38,7 +38,7 @@ class Hedge:
 
     def teach(self, deck: Deck) -> Requests:
         """Wait for the costs, then yield one lesson and its exams."""
-        while self.state is None or deck.outlook.cost.fits.knows_first_fit_only:
+        while self.state is None or deck.outlook.cost.fits.knows_first_fit_only or deck.is_growing:
             yield Wait()
         state = self.state
         if _CHOOSING_SECONDS_PER_ROW * deck.pool_size > _CHOOSING_TIME * deck.outlook.seconds_left:

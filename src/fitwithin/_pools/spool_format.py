@@ -1,0 +1,210 @@
+"""How the features of a data set on disk lie in the spool: a plain array, or blocks of Arrow's format."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from fitwithin._core.records import Rows
+from fitwithin._core.target import Array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Write = Callable[[memoryview, int], None]
+"""Writes bytes to the spool, beginning at an offset."""
+
+_CHUNK_BYTES = 1 << 20
+"""Bytes of rows that are put together at a time: they stay in the processor's cache."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Where the rows of one block lie.
+
+    Parameters
+    ----------
+    first, n_rows : int
+        Number of its first row, and its rows.
+    offset, n_bytes : int
+        Its bytes in the spool.
+    """
+
+    first: int
+    n_rows: int
+    offset: int
+    n_bytes: int
+
+
+class SpoolFormat(Protocol):
+    """How features are written to the spool, and read from it by any process."""
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row; 0 if they differ."""
+        ...
+
+    def write(self, table: pa.Table, order: Rows, first: int, offset: int, write: Write) -> Segment:
+        """Write the rows of a block in this order; `first` is the number of the first, `offset` the spool's end."""
+        ...
+
+    def open(self, fd: int) -> SpoolReader:
+        """Return a reader of the spool with this descriptor."""
+        ...
+
+
+class SpoolReader(Protocol):
+    """Reads features from the spool."""
+
+    def read(self, rows: Rows, segments: Sequence[Segment]) -> Any:
+        """Return these rows as the learner gets them; they are a copy."""
+        ...
+
+
+@dataclass(frozen=True)
+class ArrayFormat:
+    """Rows of numbers of one type, one after the other, that reach the learner as a pandas frame.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the columns.
+    dtype : dtype
+        Their type.
+    """
+
+    names: tuple[str, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row."""
+        return len(self.names) * self.dtype.itemsize
+
+    def write(self, table: pa.Table, order: Rows, first: int, offset: int, write: Write) -> Segment:
+        """Write the rows of a block in this order."""
+        columns = [table.column(name).to_numpy() for name in self.names]
+        size = max(1, _CHUNK_BYTES // self.row_bytes)
+        chunk = np.empty((min(size, len(order)), len(columns)), self.dtype)
+        offset = first * self.row_bytes
+        for start in range(0, len(order), size):
+            rows = order[start : start + size]
+            for place, column in enumerate(columns):
+                chunk[: len(rows), place] = column[rows]
+            write(chunk[: len(rows)].reshape(-1).view(np.uint8).data, offset + start * self.row_bytes)
+        return Segment(first, len(order), offset, len(order) * self.row_bytes)
+
+    def open(self, fd: int) -> ArrayReader:
+        """Return a reader of the spool with this descriptor."""
+        return ArrayReader(self, fd)
+
+
+class ArrayReader:
+    """Reads rows of numbers from the spool, which has its full size from the beginning."""
+
+    def __init__(self, layout: ArrayFormat, fd: int) -> None:
+        self._names = list(layout.names)
+        n_rows = os.fstat(fd).st_size // layout.row_bytes
+        mapped = mmap.mmap(fd, n_rows * layout.row_bytes, access=mmap.ACCESS_READ)
+        self._rows: Array = np.ndarray((n_rows, len(layout.names)), layout.dtype, mapped)
+
+    def read(self, rows: Rows, segments: Sequence[Segment]) -> Any:
+        """Return these rows as a pandas frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self._rows[rows], columns=self._names, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowFormat:
+    """Rows of any types: each block is a stream of Arrow's format for files and messages.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the columns.
+    to_frame : callable
+        Makes the learner's frame of an Arrow table.
+    """
+
+    names: tuple[str, ...]
+    to_frame: Callable[[Any], Any]
+
+    @property
+    def row_bytes(self) -> int:
+        """Return 0: rows differ in size."""
+        return 0
+
+    def write(self, table: pa.Table, order: Rows, first: int, offset: int, write: Write) -> Segment:
+        """Write the rows of a block in this order."""
+        import pyarrow as pa
+
+        rows = table.select(self.names).combine_chunks().take(order).combine_chunks()
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write_table(rows)
+        content = sink.getvalue()
+        write(memoryview(content), offset)
+        return Segment(first, len(order), offset, content.size)
+
+    def open(self, fd: int) -> ArrowReader:
+        """Return a reader of the spool with this descriptor."""
+        return ArrowReader(self, fd)
+
+
+class ArrowReader:
+    """Reads rows from blocks of Arrow's format, which stay in the mapped file until they are taken."""
+
+    def __init__(self, layout: ArrowFormat, fd: int) -> None:
+        self._to_frame = layout.to_frame
+        self._fd = fd
+        self._tables: dict[int, Any] = {}
+
+    def read(self, rows: Rows, segments: Sequence[Segment]) -> Any:
+        """Return these rows as a frame."""
+        import pyarrow as pa
+
+        found = [(self._open(segment), rows[here] - segment.first, here) for segment, here in _group(rows, segments)]
+        order = np.argsort(np.concatenate([here for _, _, here in found]))
+        # Column by column, so that there is never a second copy of more than one.
+        columns = [
+            _join([table.column(place).take(pa.array(indices)) for table, indices, _ in found], order)
+            for place in range(found[0][0].num_columns)
+        ]
+        return self._to_frame(pa.Table.from_arrays(columns, schema=found[0][0].schema))
+
+    def _open(self, segment: Segment) -> Any:
+        import pyarrow as pa
+
+        if segment.offset not in self._tables:
+            start = segment.offset - segment.offset % mmap.ALLOCATIONGRANULARITY
+            length = segment.offset + segment.n_bytes - start
+            mapped = mmap.mmap(self._fd, length, access=mmap.ACCESS_READ, offset=start)
+            body = pa.py_buffer(memoryview(mapped)[segment.offset - start :])
+            self._tables[segment.offset] = pa.ipc.open_stream(body).read_all()
+        return self._tables[segment.offset]
+
+
+def _group(rows: Rows, segments: Sequence[Segment]) -> Iterator[tuple[Segment, Rows]]:
+    """Yield each segment with rows, and their places in `rows`, in order."""
+    numbers = np.searchsorted([segment.first for segment in segments], rows, side="right") - 1
+    order = np.argsort(numbers, kind="stable")
+    starts = np.searchsorted(numbers[order], np.arange(len(segments) + 1))
+    for segment, start, stop in zip(segments, starts[:-1], starts[1:], strict=True):
+        if stop > start:
+            yield segment, order[start:stop]
+
+
+def _join(parts: list[pa.ChunkedArray], order: Rows) -> pa.ChunkedArray:
+    """Return the values of all parts, in this order of them."""
+    import pyarrow as pa
+
+    if len(parts) == 1:
+        return parts[0]
+    joined = pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=parts[0].type)
+    return joined.take(pa.array(order))
