@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from disk_rows import make_mixed, make_numbers, open_pool, open_troubled, read_all, write_blocks, write_files
 
+from disk_rows import make_mixed, make_numbers, open_pool, open_troubled, read_all, write_blocks, write_files
 from fitwithin._core.exceptions import NoModelInTime, OutOfTime, UserInputError
 from fitwithin._pools.spool_format import ArrayFormat, ArrowFormat
 

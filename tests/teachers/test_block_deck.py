@@ -84,10 +84,10 @@ def test_blocks_are_dealt_from_in_proportion_to_their_rows(sizes, count, seed):
 
 
 @given(st.lists(st.integers(50, 400), min_size=2, max_size=10), st.integers(1, 9), st.integers(1, 100), seeds)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=25)
 def test_a_block_that_is_read_later_catches_up(sizes, n_read, count, seed):
     supply = read_supply([[size] for size in sizes], min(n_read, len(sizes) - 1))
-    deck, sizes = a_deck(supply, seed), np.array(sizes)
+    deck, sizes = a_deck(supply, seed, seconds=1.0), np.array(sizes)
     early = deck.deal(min(count, supply.n_rows_read))
     while not supply.is_over:
         supply.add_block()
@@ -110,7 +110,7 @@ def test_the_beginning_of_a_deal_is_balanced_too():
 
 def test_a_file_sorted_by_class_is_dealt_in_its_class_proportions():
     supply = read_supply([[900, 0], [0, 100], [900, 0], [0, 100], [7200, 0], [0, 800]], 2)
-    deck = a_deck(supply, class_counts=np.array([9000, 1000]))
+    deck = a_deck(supply, class_counts=np.array([9000, 1000]), seconds=2.0)
 
     first = deck.opening(200)
     rows = np.concatenate([first, deck.deal(300)])
