@@ -177,7 +177,6 @@ def encode_labels(column: pa.ChunkedArray, name: str) -> tuple[Array, Array]:
     if classes.dtype.kind == "f" and not np.isfinite(classes).all():
         raise _missing_target(name, int(np.count_nonzero(~np.isfinite(classes[codes]))))
     if len(classes) > _MAX_CLASSES:
-        check_classification_targets(classes)
         raise UserInputError(
             f"The column {name!r} holds more than {_MAX_CLASSES:,} different labels.",
             "Use TimeConstrainedRegressor for values, or group the rare labels.",
@@ -201,7 +200,8 @@ def _merge_classes(blocks: list[_BlockTarget], block_rows: npt.NDArray[np.int64]
     counts = [_count_codes(block) for block in blocks]
     found = [classes[n_rows > 0] for classes, n_rows in counts]
     classes = _unique_labels([part for part in found if len(part)])
-    check_classification_targets(classes)
+    if classes.dtype.kind == "f":
+        check_classification_targets(np.repeat(classes, 2))
     if len(classes) < 2:
         raise ValueError(
             f"y holds only one class, {classes[0]!r}, in all of its {block_rows.sum()} rows; "
