@@ -76,10 +76,13 @@ class ArrayFormat:
         Names of the columns.
     dtype : dtype
         Their type.
+    as_array : bool, default=False
+        Whether the learner gets a NumPy array instead.
     """
 
     names: tuple[str, ...]
     dtype: np.dtype[Any]
+    as_array: bool = False
 
     @property
     def row_bytes(self) -> int:
@@ -108,13 +111,15 @@ class ArrayReader:
     """Reads rows of numbers from the spool, which has its full size from the beginning."""
 
     def __init__(self, layout: ArrayFormat, fd: int) -> None:
-        self._names = list(layout.names)
+        self._names = None if layout.as_array else list(layout.names)
         n_rows = os.fstat(fd).st_size // layout.row_bytes
         mapped = mmap.mmap(fd, n_rows * layout.row_bytes, access=mmap.ACCESS_READ)
         self._rows: Array = np.ndarray((n_rows, len(layout.names)), layout.dtype, mapped)
 
     def read(self, rows: Rows, segments: Sequence[Segment]) -> Any:
-        """Return these rows as a pandas frame."""
+        """Return these rows as a pandas frame, or as an array."""
+        if self._names is None:
+            return self._rows[rows]
         import pandas as pd
 
         return pd.DataFrame(self._rows[rows], columns=self._names, copy=False)
