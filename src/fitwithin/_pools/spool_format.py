@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -144,19 +143,22 @@ class ArrayWriter:
 
 
 class ArrayReader:
-    """Reads rows of numbers from the spool, which has its full size from the beginning."""
+    """Reads rows of numbers from the spool, which is mapped anew when it has grown."""
 
     def __init__(self, layout: ArrayFormat, fd: int) -> None:
-        self._names = list(layout.names)
-        n_rows = os.fstat(fd).st_size // layout.row_bytes
-        mapped = mmap.mmap(fd, n_rows * layout.row_bytes, access=mmap.ACCESS_READ)
-        self._rows: Array = np.ndarray((n_rows, len(layout.names)), layout.dtype, mapped)
+        self._layout = layout
+        self._fd = fd
+        self._rows: Array = np.empty((0, len(layout.names)), layout.dtype)
 
     def read(self, rows: Rows, segments: Sequence[Segment]) -> Any:
         """Return these rows as a pandas frame."""
         import pandas as pd
 
-        return pd.DataFrame(self._rows[rows], columns=self._names, copy=False)
+        if int(rows.max(initial=-1)) >= len(self._rows):
+            n_rows, row_bytes = segments[-1].first + segments[-1].n_rows, self._layout.row_bytes
+            mapped = mmap.mmap(self._fd, n_rows * row_bytes, access=mmap.ACCESS_READ)
+            self._rows = np.ndarray((n_rows, len(self._layout.names)), self._layout.dtype, mapped)
+        return pd.DataFrame(self._rows[rows], columns=list(self._layout.names), copy=False)
 
 
 @dataclass(frozen=True, eq=False)
