@@ -157,13 +157,13 @@ def drop_columns(X: Any, names: Sequence[str]) -> Any:
             return X.drop_columns(list(names))
 
 
-def select_columns(X: Any, names: Sequence[str]) -> Any:
+def take_columns(X: Any, names: Sequence[str]) -> Any:
     """Return these columns of a frame, in this order.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> select_columns(pd.DataFrame({"a": [1], "b": [2]}), ["b"]).columns.tolist()
+    >>> take_columns(pd.DataFrame({"a": [1], "b": [2]}), ["b"]).columns.tolist()
     ['b']
     """
     return X.select(list(names)) if _library_of(X) == "pyarrow" else X[list(names)]

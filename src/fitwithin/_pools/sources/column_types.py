@@ -70,7 +70,7 @@ class ColumnTypes:
 
     def __init__(self, schema: pa.Schema, survey: ColumnSurvey) -> None:
         self._pandas = read_pandas_metadata(schema)
-        self._categories = {
+        self.categories = {
             column.name: merge_categories(
                 survey.dictionaries.get(column.name, []), column.type.value_type, ordered=column.type.ordered
             )
@@ -104,7 +104,7 @@ class ColumnTypes:
 
     def _conform_column(self, column: pa.ChunkedArray, wanted: pa.Field) -> pa.ChunkedArray:
         if pa.types.is_dictionary(wanted.type):
-            return recode(column, self._categories[wanted.name], wanted.type)
+            return recode(column, self.categories[wanted.name], wanted.type)
         return column if column.type == wanted.type else column.cast(wanted.type, safe=False)
 
     def to_pandas(self, table: pa.Table) -> Any:

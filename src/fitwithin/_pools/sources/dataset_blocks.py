@@ -43,6 +43,8 @@ class DatasetBlocks:
         Whether the time is over; asked while the files are opened.
     label : str, default="The data set"
         How errors call it.
+    as_stored : bool, default=False
+        Whether to keep every column, also the index of pandas, and the types in the files.
 
     Raises
     ------
@@ -62,11 +64,12 @@ class DatasetBlocks:
         is_shuffled: bool = False,
         is_over: IsOver | None = None,
         label: str = "The data set",
+        as_stored: bool = False,
     ) -> None:
         self.is_shuffled = is_shuffled
         unfiltered, filter_ = remove_filter(dataset)
         if names is None:
-            index = pandas_index_columns(dataset.schema) - set(roles)
+            index = set() if as_stored else pandas_index_columns(dataset.schema) - set(roles)
             names = [name for name in dataset.schema.names if name not in index]
         for name in (*names, *roles):
             if name not in dataset.schema.names:
@@ -77,7 +80,8 @@ class DatasetBlocks:
         self._blocks = _list_blocks(unfiltered, FragmentView(dataset.schema, filter_), is_over or _never)
         schema = pa.schema([dataset.schema.field(name) for name in names], metadata=dataset.schema.metadata)
         if survey is None:
-            survey = _survey_columns(schema, self._blocks, is_over or _never)
+            survey = _survey_columns(schema, self._blocks, is_over or _never, only_categories=as_stored)
+        self.metadata: Mapping[bytes, bytes] | None = schema.metadata
         self._types = ColumnTypes(schema, survey)
         self.survey = survey
 
@@ -85,6 +89,11 @@ class DatasetBlocks:
     def schema(self) -> pa.Schema:
         """All columns, with the types that every block has."""
         return self._types.schema
+
+    @property
+    def categories(self) -> list[pa.Array | None]:
+        """Those of each categorical column; None for any other."""
+        return [self._types.categories.get(name) for name in self.schema.names]
 
     @property
     def n_blocks(self) -> int:
@@ -140,11 +149,15 @@ def _list_blocks(dataset: ds.Dataset, view: FragmentView, is_over: IsOver) -> li
         return [block for part in parts for block in part]
 
 
-def _survey_columns(schema: pa.Schema, blocks: Sequence[Block], is_over: IsOver) -> ColumnSurvey:
+def _survey_columns(
+    schema: pa.Schema, blocks: Sequence[Block], is_over: IsOver, *, only_categories: bool
+) -> ColumnSurvey:
     """Look for missing values and categories, with statistics where there are any."""
     survey = ColumnSurvey()
     categorical = [column.name for column in schema if pa.types.is_dictionary(column.type)]
-    nullable = [column.name for column in schema if needs_null_count(column.type) and column.nullable]
+    nullable = [
+        column.name for column in schema if needs_null_count(column.type) and column.nullable and not only_categories
+    ]
 
     def read_unknown(block: Block) -> pa.Table | None:
         unknown = list(categorical)
@@ -160,7 +173,7 @@ def _survey_columns(schema: pa.Schema, blocks: Sequence[Block], is_over: IsOver)
         for table in threads.map(lambda block: _unless_over(is_over, read_unknown, block), blocks):
             if table is not None:
                 survey.add(table)
-    return survey
+    return ColumnSurvey(set(), survey.dictionaries) if only_categories else survey
 
 
 def _unless_over(is_over: IsOver, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -13,7 +13,7 @@ from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks
 from fitwithin._pools.sources.in_memory import split_frame
 from fitwithin._pools.sources.opening import is_data_set, open_blocks
-from fitwithin._pools.tables import is_frame, list_column_types, select_columns
+from fitwithin._pools.tables import is_frame, list_column_types, take_columns
 
 
 def read_frames(blocks: Blocks, names: Sequence[str]) -> Iterator[Any]:
@@ -79,7 +79,7 @@ def read_score_arguments(
         if isinstance(y, str) and feature_names is not None and is_frame(features):
             known = {name for name, _ in list_column_types(features)}
             if known.issuperset(feature_names):
-                features = select_columns(features, feature_names)
+                features = take_columns(features, feature_names)
         return features, target, weights
     named = [name for name in (y, sample_weight) if isinstance(name, str)]
     if not named:

@@ -13,6 +13,9 @@ from fitwithin._core.exceptions import UserInputError
 MARKER_NAME = "_shuffled.json"
 """Name of the file. Readers of data sets skip names that begin with an underscore."""
 
+STATE_NAME = "_shuffle_state.json"
+"""Name of the file that is there instead until the folder is complete."""
+
 _VERSION = 1
 
 
@@ -49,9 +52,13 @@ def read_marker(folder: Path) -> ShuffledMarker | None:
     Raises
     ------
     UserInputError
-        If it is damaged, or a file that it names is gone.
+        If it is damaged, a file that it names is gone, or the copy is not finished.
     """
     path = folder / MARKER_NAME
+    if (folder / STATE_NAME).is_file():
+        raise UserInputError(
+            f"{folder} is an unfinished shuffled copy.", "Run the same fitwithin shuffle again; it goes on."
+        )
     if not path.is_file():
         return None
     try:
