@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 from lightgbm import LGBMClassifier
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 
 from _peak_memory import measure_peak_memory, read_memory
 from _scale_data import make_mixed_frame, make_test_rows
@@ -88,11 +91,24 @@ class _TimedProcess(Process):
         return runner
 
 
+def make_mixed_learner() -> Any:
+    """Return LightGBM for a frame with texts, categories and dates."""
+    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, dtype=np.float32)
+    columns = make_column_transformer(
+        (encoder, ["kind", "city"]), (FunctionTransformer(_to_seconds), ["day"]), remainder="passthrough"
+    )
+    return make_pipeline(columns, LGBMClassifier(verbosity=-1))
+
+
+def _to_seconds(frame: Any) -> Any:
+    return frame.apply(lambda column: column.astype("int64")).to_numpy(np.float32)
+
+
 def run(settings: ScaleFit) -> dict[str, Any]:
     """Fit in this process, and return the figures."""
     backend = _TimedProcess(spool=settings.spool)
     classifier = TimeConstrainedClassifier(
-        LGBMClassifier(verbosity=-1),
+        make_mixed_learner() if settings.kind == "mixed" else LGBMClassifier(verbosity=-1),
         time_limit=settings.seconds,
         teacher="auto" if settings.first is None else Double(first=settings.first),
         backend=backend,

@@ -1,4 +1,4 @@
-"""Measure fits on data sets that do not fit into memory: files, sorted files, mapped arrays, mixed frames, a shuffle."""
+"""Measure fits on data sets that do not fit into memory: files, sorted ones, mapped arrays, mixed frames."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def make_tables(results: dict[str, Figures], settings: ScaleSettings) -> list[Ma
     parts = [name for name in results if name.startswith("first ")]
     if parts:
         rows = [[name, *_fit_cells(results[name]), _last_round(results[name])] for name in parts]
-        title = f"Pools of different sizes, T = {settings.pool_seconds:g} s, the first subset of {_FIRST_ROWS:,} rows doubled"
+        title = f"Pools of different sizes, T = {settings.pool_seconds:g} s, a first subset of {_FIRST_ROWS:,} rows"
         tables.append(MarkdownTable(title, ("mapped array", *columns, "last round over after (s)"), rows))
     if "shuffle" in results:
         shuffle = results["shuffle"]
