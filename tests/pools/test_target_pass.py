@@ -91,5 +91,5 @@ def test_weights_must_be_there_and_greater_than_zero(tmp_path, weight, message):
 
 
 def test_text_is_no_target_of_a_regressor(tmp_path):
-    with pytest.raises(UserInputError, match="'label' holds .*string, not numbers"):
+    with pytest.raises(UserInputError, match=r"'label' holds .*string, not numbers"):
         read_target(a_source(tmp_path, ["a", "b"]), regression=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,7 +19,13 @@ Write = Callable[[memoryview, int], None]
 """Writes bytes to the spool, beginning at an offset."""
 
 _CHUNK_BYTES = 1 << 20
-"""Bytes of rows that are put together at a time: they stay in the processor's cache."""
+"""Bytes of rows that are written at a time: they stay in the processor's cache."""
+
+_TURNED_ROWS = 4096
+"""Rows that are turned from columns to rows at a time, for the same reason."""
+
+_ALIGNMENT_BYTES = 64
+"""Blocks begin at multiples of this, as Arrow wants its values to."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +54,20 @@ class SpoolFormat(Protocol):
         """Bytes of one row; 0 if they differ."""
         ...
 
-    def write(self, table: pa.Table, order: Rows, first: int, offset: int, write: Write) -> Segment:
-        """Write the rows of a block in this order; `first` is the number of the first, `offset` the spool's end."""
+    def create_writer(self, write: Write) -> SpoolWriter:
+        """Return a writer of blocks."""
         ...
 
     def open(self, fd: int) -> SpoolReader:
         """Return a reader of the spool with this descriptor."""
+        ...
+
+
+class SpoolWriter(Protocol):
+    """Writes features to the spool, block by block."""
+
+    def write_block(self, table: pa.Table, order: Rows, first: int) -> Segment:
+        """Write the rows of a block in this order; `first` is the number of the first one."""
         ...
 
 
@@ -89,40 +102,69 @@ class ArrayFormat:
         """Bytes of one row."""
         return len(self.names) * self.dtype.itemsize
 
-    def write(self, table: pa.Table, order: Rows, first: int, offset: int, write: Write) -> Segment:
-        """Write the rows of a block in this order."""
-        columns = [table.column(name).to_numpy() for name in self.names]
-        size = max(1, _CHUNK_BYTES // self.row_bytes)
-        chunk = np.empty((min(size, len(order)), len(columns)), self.dtype)
-        offset = first * self.row_bytes
-        for start in range(0, len(order), size):
-            rows = order[start : start + size]
-            for place, column in enumerate(columns):
-                chunk[: len(rows), place] = column[rows]
-            write(chunk[: len(rows)].reshape(-1).view(np.uint8).data, offset + start * self.row_bytes)
-        return Segment(first, len(order), offset, len(order) * self.row_bytes)
+    def create_writer(self, write: Write) -> ArrayWriter:
+        """Return a writer of blocks."""
+        return ArrayWriter(self, write)
 
     def open(self, fd: int) -> ArrayReader:
         """Return a reader of the spool with this descriptor."""
         return ArrayReader(self, fd)
 
 
+class ArrayWriter:
+    """Writes rows of numbers to the spool, each at the place that its number says."""
+
+    def __init__(self, layout: ArrayFormat, write: Write) -> None:
+        self._layout = layout
+        self._write = write
+        # Memory that is used again costs no page faults, which take longer than all copying.
+        self._rows: Array = np.empty((0, len(layout.names)), layout.dtype)
+
+    def write_block(self, table: pa.Table, order: Rows, first: int) -> Segment:
+        """Write the rows of a block in this order."""
+        row_bytes = self._layout.row_bytes
+        rows, size = self._copy_rows(table), max(1, _CHUNK_BYTES // row_bytes)
+        chunk = np.empty((size, rows.shape[1]), rows.dtype)
+        for start in range(0, len(order), size):
+            places = order[start : start + size]
+            # Without a mode NumPy copies the output once more.
+            rows.take(places, axis=0, out=chunk[: len(places)], mode="clip")
+            self._write(chunk[: len(places)].reshape(-1).view(np.uint8).data, (first + start) * row_bytes)
+        return Segment(first, len(order), first * row_bytes, len(order) * row_bytes)
+
+    def _copy_rows(self, table: pa.Table) -> Array:
+        """Return the rows of a table one after the other; its own values lie column by column."""
+        columns = [table.column(name).to_numpy() for name in self._layout.names]
+        if len(self._rows) < table.num_rows:
+            self._rows = np.empty((table.num_rows, len(columns)), self._layout.dtype)
+        rows = self._rows[: table.num_rows]
+        for start in range(0, len(rows), _TURNED_ROWS):
+            part = rows[start : start + _TURNED_ROWS]
+            for place, column in enumerate(columns):
+                part[:, place] = column[start : start + _TURNED_ROWS]
+        return rows
+
+
 class ArrayReader:
-    """Reads rows of numbers from the spool, which has its full size from the beginning."""
+    """Reads rows of numbers from the spool, which is mapped anew when it has grown."""
 
     def __init__(self, layout: ArrayFormat, fd: int) -> None:
-        self._names = None if layout.as_array else list(layout.names)
-        n_rows = os.fstat(fd).st_size // layout.row_bytes
-        mapped = mmap.mmap(fd, n_rows * layout.row_bytes, access=mmap.ACCESS_READ)
-        self._rows: Array = np.ndarray((n_rows, len(layout.names)), layout.dtype, mapped)
+        self._layout = layout
+        self._fd = fd
+        self._rows: Array = np.empty((0, len(layout.names)), layout.dtype)
 
     def read(self, rows: Rows, segments: Sequence[Segment]) -> Any:
         """Return these rows as a pandas frame, or as an array."""
-        if self._names is None:
-            return self._rows[rows]
+        if int(rows.max(initial=-1)) >= len(self._rows):
+            n_rows, row_bytes = segments[-1].first + segments[-1].n_rows, self._layout.row_bytes
+            mapped = mmap.mmap(self._fd, n_rows * row_bytes, access=mmap.ACCESS_READ)
+            self._rows = np.ndarray((n_rows, len(self._layout.names)), self._layout.dtype, mapped)
+        found = self._rows[rows]
+        if self._layout.as_array:
+            return found
         import pandas as pd
 
-        return pd.DataFrame(self._rows[rows], columns=self._names, copy=False)
+        return pd.DataFrame(found, columns=list(self._layout.names), copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,21 +187,36 @@ class ArrowFormat:
         """Return 0: rows differ in size."""
         return 0
 
-    def write(self, table: pa.Table, order: Rows, first: int, offset: int, write: Write) -> Segment:
-        """Write the rows of a block in this order."""
-        import pyarrow as pa
-
-        rows = table.select(self.names).combine_chunks().take(order).combine_chunks()
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, rows.schema) as writer:
-            writer.write_table(rows)
-        content = sink.getvalue()
-        write(memoryview(content), offset)
-        return Segment(first, len(order), offset, content.size)
+    def create_writer(self, write: Write) -> ArrowWriter:
+        """Return a writer of blocks."""
+        return ArrowWriter(self, write)
 
     def open(self, fd: int) -> ArrowReader:
         """Return a reader of the spool with this descriptor."""
         return ArrowReader(self, fd)
+
+
+class ArrowWriter:
+    """Writes blocks of Arrow's format to the spool, one after the other."""
+
+    def __init__(self, layout: ArrowFormat, write: Write) -> None:
+        self._names = layout.names
+        self._write = write
+        self._end = 0
+
+    def write_block(self, table: pa.Table, order: Rows, first: int) -> Segment:
+        """Write the rows of a block in this order."""
+        import pyarrow as pa
+
+        rows = table.select(self._names).combine_chunks().take(order).combine_chunks()
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write_table(rows)
+        content = sink.getvalue()
+        self._write(memoryview(content), self._end)
+        segment = Segment(first, len(order), self._end, content.size)
+        self._end += content.size + -content.size % _ALIGNMENT_BYTES
+        return segment
 
 
 class ArrowReader:
