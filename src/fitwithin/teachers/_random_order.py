@@ -12,9 +12,10 @@ from fitwithin._core.records import Rows
 
 Words = npt.NDArray[np.uint64]
 
-# Rounds of each kind. Two make every number equally likely at every position; the others make pairs and larger sets of
-# positions independent.
-_ROUNDS = 3
+# Two neighbours keep their distance through a round if it moves both alike. That they do so through all rounds has a
+# probability below 2 to the power of minus this.
+_INDEPENDENCE_BITS = 24
+_MIN_ROUNDS = 3
 
 # Positions that are computed at a time, so that they stay in the processor's cache.
 _CHUNK = 1 << 15
@@ -56,7 +57,7 @@ class RandomOrder:
                 rng.integers(n_columns, size=n_rows, dtype=np.uint64),
                 rng.integers(n_rows, size=n_columns, dtype=np.uint64),
             )
-            for _ in range(_ROUNDS)
+            for _ in range(max(_MIN_ROUNDS, _INDEPENDENCE_BITS // max(1, bits)))
         ]
 
     def find_numbers(self, positions: npt.NDArray[Any]) -> Words:
