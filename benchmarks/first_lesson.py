@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import statistics
 import sys
@@ -18,7 +19,7 @@ from _peak_memory import read_memory
 from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.target import Labels
-from fitwithin.teachers import Auto, Deck
+from fitwithin.teachers import Auto, Deck, Double
 
 # Longest time until the first lesson of the largest pool, in seconds.
 SECONDS_GOAL = 0.3
@@ -26,8 +27,12 @@ SECONDS_GOAL = 0.3
 # Most memory for each row of the largest pool, in bytes beside the codes of the labels, which take one.
 BYTES_GOAL = 1.0
 
-# Rows that the memory of one row is measured by are used rows too: they may take so many bytes each.
-BYTES_PER_USED_ROW = 100
+# Rows of the lesson after which memory is measured. Nearly every page of an array with a byte for each row of the pool
+# holds one of them, so that memory that is zeroed lazily counts.
+LESSON_ROWS = 50_000
+
+# Bytes that each of these rows may take: itself, its number, its position, its answer.
+BYTES_PER_USED_ROW = 50
 
 
 class ClockedLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -45,7 +50,7 @@ class ClockedLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
 @dataclass(frozen=True)
 class FirstLesson:
-    """One fit that ends with its first round.
+    """One measurement of a pool.
 
     Parameters
     ----------
@@ -56,9 +61,7 @@ class FirstLesson:
     begin : float
         Seconds from the call of `fit` until the learner's own fit begins.
     kept : int
-        Anonymous and shared memory of the program after the first round beyond that before `fit`, in bytes.
-    used : int
-        Rows that were used by then.
+        Anonymous and shared memory of the program after a lesson of `LESSON_ROWS`, beyond that before `fit`, in bytes.
     """
 
     rows: int
@@ -66,16 +69,16 @@ class FirstLesson:
     choose: float
     begin: float
     kept: int
-    used: int
 
     @property
     def bytes_per_row(self) -> float:
-        """Bytes kept for each row of the pool, codes and what is kept for used rows not counted."""
-        return (self.kept - BYTES_PER_USED_ROW * self.used) / self.rows - 1
+        """Bytes kept for each row of the pool, beside a byte for its code and what the used rows may take."""
+        # A small pool may find all it needs in memory that an earlier fit let go of.
+        return max(0.0, (self.kept - BYTES_PER_USED_ROW * LESSON_ROWS) / self.rows - 1)
 
 
 def measure(X: np.ndarray, y: np.ndarray) -> FirstLesson:
-    """Fit until the first round ends."""
+    """Time the first lesson, and measure what is kept after it."""
     start = time.perf_counter()
     labels = Labels.encode(y)
     encode = time.perf_counter() - start
@@ -83,20 +86,27 @@ def measure(X: np.ndarray, y: np.ndarray) -> FirstLesson:
     next(Auto().teach(deck))
     choose = time.perf_counter() - start - encode
     del labels, deck
-    kept: list[int] = []
-    before = read_memory(os.getpid()).own
+    start = time.monotonic()
+    classifier = TimeConstrainedClassifier(
+        ClockedLearner(), time_limit=60, on_round=lambda finished: True, progress=False
+    ).fit(X, y)
+    began = classifier.best_estimator_.began_ - start
+    return FirstLesson(len(y), encode, choose, began, measure_kept_memory(X, y))
+
+
+def measure_kept_memory(X: np.ndarray, y: np.ndarray) -> int:
+    """Return the memory of this process after a lesson of `LESSON_ROWS`, beyond that before the fit."""
+    gc.collect()
+    before, kept = read_memory(os.getpid()).own, []
 
     def stop(_: object) -> bool:
         kept.append(read_memory(os.getpid()).own - before)
         return True
 
-    classifier = TimeConstrainedClassifier(ClockedLearner(), time_limit=60, on_round=stop, progress=False)
-    began = time.monotonic()
-    classifier.fit(X, y)
-    first = classifier.history_[0]
-    return FirstLesson(
-        len(y), encode, choose, classifier.best_estimator_.began_ - began, kept[0], first.rows + first.examined
-    )
+    TimeConstrainedClassifier(
+        ClockedLearner(), time_limit=60, teacher=Double(first=LESSON_ROWS), on_round=stop, progress=False
+    ).fit(X, y)
+    return kept[0]
 
 
 def format_row(runs: list[FirstLesson]) -> list[str]:
@@ -105,6 +115,7 @@ def format_row(runs: list[FirstLesson]) -> list[str]:
         f"{runs[0].rows:,}",
         *(f"{statistics.median(getattr(run, name) for run in runs):.3f}" for name in ("encode", "choose", "begin")),
         f"{max(run.begin for run in runs):.3f}",
+        f"{statistics.median(run.kept for run in runs) / 1e6:.0f}",
         f"{statistics.median(run.bytes_per_row for run in runs):.2f}",
     ]
 
@@ -119,7 +130,7 @@ def main() -> int:
     rng = np.random.default_rng(0)
     y = rng.integers(7, size=max(arguments.rows))
     X = np.ones((len(y), 2), dtype=np.float32)
-    measure(X[:1000], y[:1000])  # starts the learner's process
+    measure(X[:400_000], y[:400_000])  # starts the learner's process
     runs = {rows: [measure(X[:rows], y[:rows]) for _ in range(arguments.runs)] for rows in arguments.rows}
     columns = (
         "rows",
@@ -127,7 +138,8 @@ def main() -> int:
         "choose rows (s)",
         "first fit begins (s)",
         "the slowest (s)",
-        "bytes a row beside codes",
+        "kept (MB)",
+        "bytes a row beside its code and used rows",
     )
     table = MarkdownTable("Seven classes, int64; medians", columns, [format_row(some) for some in runs.values()])
     largest = runs[max(arguments.rows)]

@@ -267,7 +267,8 @@ def count_codes(codes: Array, n_codes: int) -> Array:
 def encode_integers(column: Array, max_range: int) -> tuple[Array, Array, Array] | None:
     """Return classes, codes and counts of integers or booleans in a narrow range; None for other labels.
 
-    It takes two passes over the column, or three if the range has gaps, and no memory but that of the codes.
+    It takes one pass over the column if the first rows have the least integer and no other one is more than 255 above
+    it, and no memory but that of the codes.
 
     Examples
     --------
@@ -277,15 +278,23 @@ def encode_integers(column: Array, max_range: int) -> tuple[Array, Array, Array]
     if column.dtype.kind == "b":
         encoded = encode_integers(column.view(np.uint8), max_range)
         return None if encoded is None else (encoded[0].astype(np.bool_), *encoded[1:])
-    bounds = _find_bounds(column, max_range) if column.dtype.kind in "iu" and len(column) else None
-    if bounds is None:
+    if column.dtype.kind not in "iu" or not len(column):
         return None
-    offsets, counts = _subtract_and_count(column, *bounds)
-    is_present = counts > 0
+    low = int(column[:_CHUNK_ROWS].min())
+    counted = _subtract_and_count(column, low, low + 255)
+    if counted is None:
+        bounds = _find_bounds(column, max_range)
+        counted = None if bounds is None else _subtract_and_count(column, *bounds)
+        low = low if bounds is None else bounds[0]
+    if counted is None:
+        return None
+    offsets, counts = counted
+    found = np.flatnonzero(counts)
+    if found[-1] >= max_range:
+        return None
     # Narrow integer types may overflow in this sum, and wrap around to the right class.
-    classes = np.flatnonzero(is_present).astype(column.dtype) + column.dtype.type(bounds[0])
-    codes = offsets if is_present.all() else _close_gaps(offsets, is_present)
-    return classes, codes, counts[is_present]
+    classes = found.astype(column.dtype) + column.dtype.type(low)
+    return classes, offsets if found[-1] == len(found) - 1 else _close_gaps(offsets, found), counts[found]
 
 
 def _list_chunks(n_rows: int, n_counts: int) -> Iterator[slice]:
@@ -305,22 +314,29 @@ def _find_bounds(column: Array, max_range: int) -> tuple[int, int] | None:
     return low, high
 
 
-def _subtract_and_count(column: Array, low: int, high: int) -> tuple[Array, Array]:
-    """Return each integer minus the least one, in as few bytes as possible, and how often each difference occurs."""
+def _subtract_and_count(column: Array, low: int, high: int) -> tuple[Array, Array] | None:
+    """Return each integer minus `low`, in as few bytes as possible, and how often each difference occurs.
+
+    Return None if an integer is not within the bounds.
+    """
     counts = np.zeros(high - low + 1, dtype=np.intp)
     offsets = np.empty(len(column), dtype=np.min_scalar_type(high - low))
     least = column.dtype.type(low)
     wide = np.uint64 if column.dtype.kind == "u" else np.int64
     for chunk in _list_chunks(len(column), len(counts)):
-        np.subtract(column[chunk], least, out=offsets[chunk], dtype=wide, casting="unsafe")
+        part = column[chunk]
+        if int(part.min()) < low or int(part.max()) > high:
+            return None
+        np.subtract(part, least, out=offsets[chunk], dtype=wide, casting="unsafe")
         counts += np.bincount(offsets[chunk], minlength=len(counts))
     return offsets, counts
 
 
-def _close_gaps(offsets: Array, is_present: npt.NDArray[np.bool_]) -> Array:
-    """Number the offsets that are present from 0 on."""
-    dtype = np.min_scalar_type(int(np.count_nonzero(is_present)) - 1)
-    code_of_offset = (np.cumsum(is_present) - 1).astype(dtype)
+def _close_gaps(offsets: Array, found: Array) -> Array:
+    """Number the offsets that were found from 0 on."""
+    dtype = np.min_scalar_type(len(found) - 1)
+    code_of_offset = np.zeros(found[-1] + 1, dtype=dtype)
+    code_of_offset[found] = np.arange(len(found))
     codes = np.empty(len(offsets), dtype=dtype)
     for chunk in _list_chunks(len(offsets), 0):
         # The mode only avoids a buffer; every offset is in range.
