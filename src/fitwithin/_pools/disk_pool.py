@@ -182,6 +182,8 @@ def choose_format(source: BlockSource, frame: Any) -> SpoolFormat:
         Its features without rows, as the learner gets them.
     """
     names = tuple(source.schema.names)
+    if isinstance(frame, np.ndarray):
+        return ArrayFormat(names, frame.dtype, as_array=True)
     types = set(frame.dtypes) if type(frame).__module__.startswith("pandas") else set()
     dtype = next(iter(types)) if len(types) == 1 else None
     if isinstance(dtype, np.dtype) and dtype in (np.float32, np.float64):

@@ -89,10 +89,13 @@ class ArrayFormat:
         Names of the columns.
     dtype : dtype
         Their type.
+    as_array : bool, default=False
+        Whether the learner gets a NumPy array instead.
     """
 
     names: tuple[str, ...]
     dtype: np.dtype[Any]
+    as_array: bool = False
 
     @property
     def row_bytes(self) -> int:
@@ -151,14 +154,17 @@ class ArrayReader:
         self._rows: Array = np.empty((0, len(layout.names)), layout.dtype)
 
     def read(self, rows: Rows, segments: Sequence[Segment]) -> Any:
-        """Return these rows as a pandas frame."""
-        import pandas as pd
-
+        """Return these rows as a pandas frame, or as an array."""
         if int(rows.max(initial=-1)) >= len(self._rows):
             n_rows, row_bytes = segments[-1].first + segments[-1].n_rows, self._layout.row_bytes
             mapped = mmap.mmap(self._fd, n_rows * row_bytes, access=mmap.ACCESS_READ)
             self._rows = np.ndarray((n_rows, len(self._layout.names)), self._layout.dtype, mapped)
-        return pd.DataFrame(self._rows[rows], columns=list(self._layout.names), copy=False)
+        found = self._rows[rows]
+        if self._layout.as_array:
+            return found
+        import pandas as pd
+
+        return pd.DataFrame(found, columns=list(self._layout.names), copy=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ def is_data_set(X: Any) -> bool:
     >>> is_data_set("rows.parquet"), is_data_set(["a.parquet", "b.parquet"]), is_data_set([[1, 2]])
     (True, True, False)
     """
-    return _is_path(X) or _is_path_list(X) or _is_lazy_frame(X) or _is_dataset(X)
+    return _is_path(X) or _is_path_list(X) or _is_lazy_frame(X) or _is_dataset(X) or isinstance(X, Blocks)
 
 
 def open_blocks(
@@ -56,6 +56,8 @@ def open_blocks(
     ImportError
         If a library is missing.
     """
+    if isinstance(X, Blocks):
+        return X
     require_library("pyarrow", "A data set outside memory")
     if _is_lazy_frame(X):
         from fitwithin._pools.sources.lazy_frame_blocks import LazyFrameBlocks
