@@ -671,12 +671,11 @@ def _make_outlook(budget: Budget, settings: FitSettings, *, killable: bool) -> O
 
 
 def _make_deck(inputs: FitInputs, outlook: Outlook) -> Deck:
-    codes = None if inputs.labels is None else inputs.labels.codes
+    codes, counts = (None, None) if inputs.labels is None else (inputs.labels.codes, inputs.labels.counts)
     min_class_rows = 1 if inputs.settings.scoring.is_accuracy else _MIN_CLASS_ROWS
     if isinstance(inputs.pool, DiskPool):
-        counts = None if inputs.labels is None else inputs.labels.counts
         return BlockDeck(inputs.pool.supply, inputs.rng, codes, counts, min_class_rows, outlook)
-    deck = Deck(len(inputs.pool), inputs.rng, codes, min_class_rows, outlook)
+    deck = Deck(len(inputs.pool), inputs.rng, codes, min_class_rows, outlook, counts)
     if inputs.held_out is not None:
         deck.hold_out(inputs.held_out.validation, inputs.held_out.holdout, can_refit=inputs.held_out.can_refit)
     return deck

@@ -12,7 +12,8 @@ from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import OutOfTime, UserInputError
 from fitwithin._core.records import Rows
 from fitwithin._pools.row_supply import RowSupply
-from fitwithin.teachers._deck import Deck, FirstSize, _allocate_quotas, _min_opening_size, _opening_size
+from fitwithin.teachers._deck import Deck, FirstSize, opening_size
+from fitwithin.teachers._stratified_sample import allocate_quotas, min_opening_size
 
 Counts = npt.NDArray[np.int64]
 
@@ -76,15 +77,13 @@ class BlockDeck(Deck):
         supply: RowSupply,
         rng: np.random.Generator,
         codes: npt.NDArray[np.unsignedinteger] | None = None,
-        class_counts: npt.NDArray[np.integer] | None = None,
+        class_counts: npt.NDArray[np.intp] | None = None,
         min_class_rows: int = 1,
         outlook: Outlook | None = None,
     ) -> None:
-        super().__init__(supply.n_rows, rng, None, min_class_rows, outlook)
+        super().__init__(supply.n_rows, rng, None, min_class_rows, outlook, class_counts)
         self._supply = supply
         self._codes = codes
-        self._class_counts = class_counts
-        self._min_rows_of_class = min_class_rows
         # Rows of each cell that were dealt, the first ones, and those of them that are in use.
         self._n_dealt: Counts = np.zeros_like(supply.cell_counts)
         self._n_kept: Counts = np.zeros_like(supply.cell_counts)
@@ -135,10 +134,10 @@ class BlockDeck(Deck):
 
         They have the class proportions of all rows, and at least one row of each class that has been read.
         """
-        count = _opening_size(first, self.size)
+        count = opening_size(first, self.size)
         if self._class_counts is not None:
-            min_class_rows = self._min_rows_of_class if isinstance(first, float) else 1
-            count = max(count, _min_opening_size(self._class_counts.astype(np.intp), min_class_rows))
+            min_class_rows = self._min_class_rows if isinstance(first, float) else 1
+            count = max(count, min_opening_size(self._class_counts, min_class_rows))
         if count >= self.size:
             self._wait_for_rows(self.size)
             rows = np.arange(self._supply.n_rows_read, dtype=self._number_type)
@@ -147,7 +146,7 @@ class BlockDeck(Deck):
             return rows
         self._wait_for_first_rows(count)
         if self._n_classes > 1 and self._class_counts is not None:
-            quotas = _allocate_quotas(self._class_counts.astype(np.intp), count).astype(np.int64)
+            quotas = allocate_quotas(self._class_counts, count).astype(np.int64)
             return self._shuffle(self._draw_by_class(np.minimum(quotas, self._n_available.sum(axis=0))))
         rows = self._draw(count)
         return self._shuffle(np.concatenate([rows, self._draw_missing_classes(rows)]))

@@ -77,6 +77,8 @@ class TeachingState:
         Source of rows.
     first : int or float
         Rows of the first lesson, or their fraction of the pool.
+    n_validation_rows : int, optional
+        Rows that are kept back for validation, if the user chose none; by default as many as holdout rows.
 
     Attributes
     ----------
@@ -102,13 +104,13 @@ class TeachingState:
         Lessons in a row that were no larger than an earlier one and did not improve on the best score.
     """
 
-    def __init__(self, deck: Deck, first: FirstSize) -> None:
+    def __init__(self, deck: Deck, first: FirstSize, n_validation_rows: int | None = None) -> None:
         self._begin(deck, deck.opening(first))
         if deck.validation_rows is not None and deck.holdout_rows is not None:
             self._validation_pool, self._holdout_pool = deck.validation_rows, deck.holdout_rows
         else:
             n_rows = count_validation_rows(deck.size)
-            self._validation_pool, self._holdout_pool = deck.deal(n_rows), deck.deal(n_rows)
+            self._validation_pool, self._holdout_pool = deck.deal(n_validation_rows or n_rows), deck.deal(n_rows)
         self.validation_set = self._validation_pool[:_MIN_VALIDATION_ROWS]
 
     def _begin(self, deck: Deck, lesson: Rows) -> None:
@@ -187,6 +189,14 @@ class TeachingState:
         self.was_cut_short = best is not None and best.was_cut_short
         self.has_model = False
         self._can_measure = outlook.can_stop_early
+
+    def shrink_to_best(self) -> bool:
+        """Go back from the last lesson to the best one, if it grew from that; return whether it did."""
+        if self.best is None or not np.array_equal(self.lesson[: len(self.best.rows)], self.best.rows):
+            return False
+        self.deck.put_back(self.lesson[len(self.best.rows) :])
+        self.lesson, self.has_model = self.best.rows, False
+        return True
 
     @property
     def has_best_model(self) -> bool:

@@ -13,18 +13,20 @@ from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised
 from fitwithin._core.records import Answers, Lesson, Returns, StopReason, Wait
 from fitwithin.teachers._auto.best_lesson import BestLesson
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
-from fitwithin.teachers._auto.state import TeachingState
+from fitwithin.teachers._auto.state import TeachingState, count_validation_rows
 from fitwithin.teachers._auto.teacher import choose_first_size, teach_until_deadline
 from fitwithin.teachers._auto.trial import run_trial
 from fitwithin.teachers._base import Requests, Subgenerator
-from fitwithin.teachers._deck import Deck
+from fitwithin.teachers._deck import SMALL_POOL_ROWS, Deck
 from fitwithin.teachers._search.contender import Contender, Trial
 from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
-from fitwithin.teachers._search.finalist import choose_finalist, choose_outsider, choose_rival
+from fitwithin.teachers._search.finalist import choose_finalist, choose_outsider, choose_rival, choose_slow_own
 from fitwithin.teachers._search.race import Race, describe_failure
 
 _Result = TypeVar("_Result")
 
+_VALIDATION_ROWS = 2_000  # on these settings that differ by three points are told apart, of two equally fast learners
+_VALIDATION_ONE_IN = 8  # rows of the pool for each one, where that would be more
 _TRIAL_TIME = 0.05  # of the time left; a learner that takes longer for the subset has no time for a trial of mistakes
 _ALPHA = 0.2  # Auto's share of mistakes among new rows
 _OVERRUN_FACTOR = 3.0  # times the predicted seconds of a fit; then the learner is killed
@@ -63,15 +65,13 @@ class Search:
 
     def teach(self, deck: Deck) -> Requests:
         """Yield the trials of the race, then the lessons of the finalist."""
-        self.race = race = Race(TeachingState(deck, choose_first_size(deck)), self.entrants, self.can_stop_early)
+        state = TeachingState(deck, choose_first_size(deck), count_search_rows(deck.size))
+        self.race = race = Race(state, self.entrants, self.can_stop_early)
         yield from race.begin()
         if race.is_worthwhile():
-            yield from race.try_own_settings()
-            race.is_open = True
+            yield from race.open()
             while race.has_time() and (yield from race.try_next()):
                 pass
-        elif race.state.n_validation_rows and race.in_hand is not None:
-            yield from race.try_known_settings()
         if not race.state.n_validation_rows and race.contenders[0].failure is None:
             # A pool with very few rows is taught whole, and settings cannot be compared.
             return "all rows"
@@ -96,6 +96,20 @@ class Search:
         if rival is not None:
             yield from race.teach_rival(rival, rng)
         return "time"
+
+
+def count_search_rows(pool_size: int) -> int:
+    """Return the number of validation rows: the best of many settings needs more of them than one learner's models.
+
+    Examples
+    --------
+    >>> [count_search_rows(size) for size in (400, 4000, 40_000, 4_000_000)]
+    [40, 500, 2000, 10000]
+    """
+    n_rows = count_validation_rows(pool_size)
+    return (
+        n_rows if pool_size <= SMALL_POOL_ROWS else max(n_rows, min(_VALIDATION_ROWS, pool_size // _VALIDATION_ONE_IN))
+    )
 
 
 def _teach_finalists(race: Race) -> Subgenerator[StopReason]:
@@ -134,11 +148,18 @@ def _teach_finalist(race: Race, finalist: Contender) -> Subgenerator[StopReason]
 
 
 def _use_the_rest(race: Race) -> Subgenerator[None]:
-    """Try more settings on every row, and fit the best ones on the rows kept back too, if there is time."""
-    if race.in_hand is None or race.in_hand.trial.n_rows < race.state.max_rows:
+    """Try more settings on the rows of the best model; if it has every row, fit it on those kept back too."""
+    if race.in_hand is None:
+        return
+    if race.in_hand.trial.n_rows < race.state.max_rows:
+        if race.state.shrink_to_best():
+            yield from race.try_neighbours(race.in_hand.contender)
         return
     race.take_every_row()
-    yield from race.try_on_every_row(race.in_hand.contender)
+    own = choose_slow_own(race)
+    if own is not None:
+        yield from race.teach_rival(own, race.state.deck.rng)
+    yield from race.try_neighbours(race.in_hand.contender)
     winner = race.in_hand.contender
     _switch(race, winner)
     yield from _teach_candidate(race.state.refit_with_every_row(), winner.candidate)
