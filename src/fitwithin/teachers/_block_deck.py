@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.cost import Outlook
-from fitwithin._core.exceptions import OutOfTime, UserInputError
+from fitwithin._core.exceptions import OutOfTime, ReadingFailed, UserInputError
 from fitwithin._core.records import Rows
 from fitwithin._pools.row_supply import RowSupply
 from fitwithin.teachers._deck import Deck, FirstSize, opening_size
@@ -22,6 +22,11 @@ _FIRST_BLOCKS = 8
 _FIRST_ROWS_FACTOR = 4
 _FIRST_SECONDS = 1.0
 _FIRST_TIME = 0.05  # of the time left, if that is less
+
+# It waits longer for two blocks and for nearly all classes: without them there is nothing to learn, and no interval.
+_MIN_FIRST_BLOCKS = 2
+_MIN_FIRST_CLASSES = 0.99  # of all rows, that have a class with rows that have been read
+_MAX_FIRST_TIME = 0.5  # of the time left
 
 # A deal that wants more rows than have been read waits for this share of the time left.
 _WAITING_TIME = 0.05
@@ -211,7 +216,17 @@ class BlockDeck(Deck):
             return supply.n_blocks_read >= _FIRST_BLOCKS and supply.n_rows_read >= _FIRST_ROWS_FACTOR * count
 
         self._wait(is_enough, end)
+        self._wait(self._has_least_rows, _MAX_FIRST_TIME * self.outlook.seconds_left)
         self._wait_for_rows(1)
+
+    def _has_least_rows(self) -> bool:
+        """Whether rows of two blocks and of nearly all classes have been read."""
+        supply = self._supply
+        if supply.n_blocks_read < _MIN_FIRST_BLOCKS:
+            return False
+        class_rows = supply.cell_counts.sum(axis=0)
+        is_read = supply.cell_counts[: supply.n_blocks_read].any(axis=0)
+        return bool(class_rows[is_read].sum() >= _MIN_FIRST_CLASSES * class_rows.sum())
 
     def _wait_a_while(self, count: int) -> None:
         """Wait for enough rows to deal, as long as that is worth it; for one row until the deadline."""
@@ -231,7 +246,7 @@ class BlockDeck(Deck):
         """Wait until so many rows have been read; raise if they never will be."""
         if not self._wait(lambda: self._supply.n_rows_read >= count, self.outlook.seconds_left):
             if self._supply.is_over:
-                raise UserInputError(self._supply.failure or "The data set is no longer read.")
+                raise ReadingFailed(self._supply.failure or "The data set is no longer read.")
             raise OutOfTime(_OUT_OF_TIME)
 
     def _wait(self, is_enough: Callable[[], bool], seconds: float) -> bool:
