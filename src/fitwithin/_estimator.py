@@ -48,6 +48,7 @@ from fitwithin._presets import make_preset
 from fitwithin._session.checkpoint import Checkpoint, open_checkpoint
 from fitwithin._session.fingerprint import (
     Fingerprint,
+    describe_data_set,
     describe_learner,
     describe_rows,
     describe_value,
@@ -469,7 +470,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
     def _describe_inputs(self, pool: TablePool | DiskPool, fit_params: Mapping[str, Any]) -> Fingerprint:
         return {
             "task": "regression" if self._regression else "classification",
-            **(pool.describe() if isinstance(pool, DiskPool) else describe_rows(pool)),
+            **(describe_data_set(pool) if isinstance(pool, DiskPool) else describe_rows(pool)),
             **describe_learner(self._make_learner()),
             "scoring": _scoring_name(self.scoring) or "the default",
             "other arguments of fit": ", ".join(sorted(fit_params)) or "none",

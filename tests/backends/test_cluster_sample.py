@@ -38,6 +38,12 @@ def test_an_interval_is_never_narrower_than_that_of_random_rows(seed, n_sampled,
     assert interval_factor(values, clusters) >= 1.0
 
 
+def test_rows_of_one_block_of_many_say_little():
+    values, clusters, _ = sample_blocks(0, 40, 1, 200, 0.0)
+
+    assert interval_factor(values, clusters) > 5
+
+
 def test_rows_of_all_blocks_need_no_wider_interval():
     values, clusters, _ = sample_blocks(0, 10, 10, 100, 0.2)
 

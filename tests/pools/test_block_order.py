@@ -1,7 +1,7 @@
 """The order in which blocks are read."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitwithin._pools.block_order import choose_block_order
@@ -9,6 +9,7 @@ from fitwithin._pools.block_order import choose_block_order
 seeds = st.integers(0, 2**32 - 1)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1).filter(lambda c: np.any(c)), seeds)
 def test_every_block_with_rows_is_read_once(counts, seed):
     order = choose_block_order(np.array(counts), np.random.default_rng(seed))
@@ -16,6 +17,7 @@ def test_every_block_with_rows_is_read_once(counts, seed):
     assert sorted(order.tolist()) == [number for number, count in enumerate(counts) if sum(count)]
 
 
+@settings(deadline=None)
 @given(seeds, st.integers(1, 9))
 def test_the_first_blocks_of_a_sorted_file_have_its_class_proportions(seed, n_rare):
     counts = np.array([[100, 0]] * (20 - n_rare) + [[0, 100]] * n_rare)

@@ -39,7 +39,7 @@ def classes_of(supply, rows):
 
 
 @given(blocks, steps, seeds)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_every_row_is_dealt_at_most_once_and_only_after_it_was_read(counts, steps, seed):
     supply = read_supply(counts, 1)
     deck, dealt = a_deck(supply, seed, seconds=0.2), []
@@ -117,6 +117,18 @@ def test_a_file_sorted_by_class_is_dealt_in_its_class_proportions():
 
     assert np.bincount(classes_of(supply, first)).tolist() == [180, 20]
     assert np.bincount(classes_of(supply, rows)).tolist() == [450, 50]
+
+
+def test_the_first_deal_waits_for_a_second_class():
+    supply = read_supply([[500, 0], [0, 500], [500, 0], [0, 500]], 1)
+    deck = a_deck(supply, class_counts=np.array([1000, 1000]), seconds=4.0)
+    reader = threading.Timer(0.6, supply.add_block)
+    reader.start()
+
+    rows = deck.opening(100)
+    reader.join()
+
+    assert np.bincount(classes_of(supply, rows)).tolist() == [50, 50]
 
 
 def test_an_opening_has_a_row_of_each_class_that_was_read():

@@ -125,6 +125,10 @@ class UserInputError(FitwithinError, ValueError):
         self.hint = hint
 
 
+class ReadingFailed(UserInputError):
+    """Rows of a data set on disk that are needed cannot be read any more."""
+
+
 class NotStorable(Exception):
     """skops can't store a model; the text says why."""
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.exceptions import NoModelInTime, OutOfTime, UserInputError
+from fitwithin._core.exceptions import NoModelInTime, OutOfTime, ReadingFailed
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels, Target, Values
 from fitwithin._pools.block_order import choose_block_order
@@ -113,10 +113,6 @@ class DiskPool:
         """Begin to read in the background."""
         self._spool.start()
 
-    def stand_back(self) -> None:
-        """Let learners go before the reading from now on."""
-        self._spool.stand_back()
-
     def close(self) -> None:
         """Stop reading and let go of the spool, without waiting for either."""
         self._spool.close()
@@ -128,14 +124,14 @@ class DiskPool:
         ------
         TimeoutError
             If the deadline comes before.
-        UserInputError
+        ReadingFailed
             If they will never be read.
         """
         last = int(rows.max(initial=-1))
         if self.supply.wait(lambda: last < self.supply.n_rows_read, self._budget.remaining):
             return
         self._budget.raise_if_spent()
-        raise UserInputError(self.supply.failure or "The data set is no longer read.")
+        raise ReadingFailed(self.supply.failure or "The data set is no longer read.")
 
     def read(self, rows: Rows) -> LabeledRows:
         """Return a copy of these rows, once they have been read."""
@@ -160,7 +156,7 @@ class DiskPool:
         return self.layout.open(self.files["features"].fd)
 
     def describe(self) -> dict[str, str]:
-        """Return what must be the same in a fit that goes on from an earlier one."""
+        """Return what must be the same in a fit that goes on from an earlier one, by a name for users."""
         described = {"rows of X": str(len(self)), "columns of X": str(self.X.shape[1])}
         return described | {f"data set: {name}": value for name, value in self.source.describe().items()}
 

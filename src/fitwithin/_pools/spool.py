@@ -24,8 +24,11 @@ from fitwithin._pools.target_pass import TargetPass, read_values
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_HURRIED_BLOCKS = 16
+"""Blocks that are read as fast as possible in any case, so that the first rows come from many of them."""
+
 _BACKGROUND_NICENESS = 10
-"""How far the thread stands back for learners, once there are rows to train on; on Linux each thread has its own."""
+"""How far the thread stands back for the learner after that; on Linux each thread has its own priority."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +94,6 @@ class Spool:
         # Rows are added at its end, which takes a fifth of the time of filling a file that has its size.
         self.files["features"] = SpoolFile.create(folder)
         self.segments: list[Segment] = []
-        self._may_hurry = True
         self._must_stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -99,10 +101,6 @@ class Spool:
         """Begin to read in the background."""
         self._thread = threading.Thread(target=self._run, name="fitwithin-spool", daemon=True)
         self._thread.start()
-
-    def stand_back(self) -> None:
-        """Let learners go first from now on, where the system can do that."""
-        self._may_hurry = False
 
     def close(self) -> None:
         """Stop reading. The thread closes the files when it gets there: that may take a second, and nobody waits."""
@@ -130,9 +128,8 @@ class Spool:
         for place, number in enumerate(plan.order.tolist()):
             if self._must_stop.is_set():
                 return
-            if not self._may_hurry:
+            if place == _HURRIED_BLOCKS:
                 _lower_priority()
-                self._may_hurry = True
             table = plan.source.read_block(number)
             self._check_size(table, number)
             try:

@@ -225,6 +225,7 @@ class ArrowReader:
     def __init__(self, layout: ArrowFormat, fd: int) -> None:
         self._to_frame = layout.to_frame
         self._fd = fd
+        self._mapped = memoryview(b"")
         self._tables: dict[int, Any] = {}
 
     def read(self, rows: Rows, segments: Sequence[Segment]) -> Any:
@@ -244,10 +245,11 @@ class ArrowReader:
         import pyarrow as pa
 
         if segment.offset not in self._tables:
-            start = segment.offset - segment.offset % mmap.ALLOCATIONGRANULARITY
-            length = segment.offset + segment.n_bytes - start
-            mapped = mmap.mmap(self._fd, length, access=mmap.ACCESS_READ, offset=start)
-            body = pa.py_buffer(memoryview(mapped)[segment.offset - start :])
+            end = segment.offset + segment.n_bytes
+            if len(self._mapped) < end:
+                # All of the file: the system allows some ten thousand mapped parts, and there may be more blocks.
+                self._mapped = memoryview(mmap.mmap(self._fd, 0, access=mmap.ACCESS_READ))
+            body = pa.py_buffer(self._mapped[segment.offset : end])
             self._tables[segment.offset] = pa.ipc.open_stream(body).read_all()
         return self._tables[segment.offset]
 

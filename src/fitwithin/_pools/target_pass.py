@@ -28,6 +28,9 @@ _MAX_CLASSES = 1 << 16
 _MAX_KEPT_CLASSES = 32
 """Classes up to which their rows are counted block by block."""
 
+_MAX_CELLS = 1 << 17
+"""Numbers of classes and blocks up to which the same is done: every deal looks at each of them."""
+
 _MAX_COUNTED_RANGE = 16
 """Range of integers up to which each is counted by a pass of its own, which is faster than any other way."""
 
@@ -208,7 +211,7 @@ def _merge_classes(blocks: list[_BlockTarget], block_rows: npt.NDArray[np.int64]
             "a classifier needs at least 2 classes."
         )
     dtype = np.min_scalar_type(len(classes) - 1)
-    is_kept = len(classes) <= _MAX_KEPT_CLASSES
+    is_kept = len(classes) <= _MAX_KEPT_CLASSES and len(classes) * len(blocks) <= _MAX_CELLS
     class_counts = np.zeros((len(blocks) if is_kept else 1, len(classes)), dtype=np.int64)
     codes = []
     for number, (block, (known, n_rows)) in enumerate(zip(blocks, counts, strict=True)):

@@ -9,7 +9,7 @@ import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import Outlook
-from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime
+from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime, ReadingFailed
 from fitwithin._core.log import LOGGER
 from fitwithin._core.records import OnRound, StopReason
 from fitwithin._core.target import Labels
@@ -153,6 +153,11 @@ class Session:
         except KeyboardInterrupt:
             if self._selector.best is None:
                 raise
+            reason = "interrupted"
+        except ReadingFailed as failure:
+            if self._selector.best is None:
+                raise
+            LOGGER.warning("%s", failure)
             reason = "interrupted"
         except (LearnerRaised, LearnerDied) as failure:
             self._failure = self._describe_or_raise(failure)

@@ -35,17 +35,18 @@ def interval_factor(values: Array, clusters: Clusters) -> float:
     _, blocks = np.unique(clusters.blocks, return_inverse=True)
     n_found = int(blocks.max(initial=-1)) + 1
     unread = 1 - n_found / clusters.n_blocks
-    if unread <= 0 or n_found < 2:
+    if unread <= 0 or not len(blocks):
         return 1.0
     residuals = _leave_out_class_means(np.asarray(values, dtype=np.float64), clusters.classes)
     by_row = float(residuals @ residuals)
     if not by_row > 0:
         return 1.0
     sums = np.bincount(blocks, weights=residuals)
-    by_block = n_found / (n_found - 1) * float(sums @ sums)
-    # Few blocks tell little about how far blocks lie apart.
-    by_block *= float(t.ppf(0.975, n_found - 1) / Z_95) ** 2
-    return max(1.0, float(np.sqrt(1 - unread + unread * by_block / by_row)))
+    # One block tells nothing about others; that they are like rows at random is the least that can be said.
+    effect = n_found / (n_found - 1) * float(sums @ sums) / by_row if n_found > 1 else 1.0
+    # Few blocks tell little.
+    effect *= float(t.ppf(0.975, max(1, n_found - 1)) / Z_95) ** 2
+    return max(1.0, float(np.sqrt(1 - unread + unread * effect)))
 
 
 def _leave_out_class_means(values: Array, classes: Array | None) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.cost import Outlook
-from fitwithin._core.exceptions import OutOfTime, UserInputError
+from fitwithin._core.exceptions import OutOfTime, ReadingFailed, UserInputError
 from fitwithin._core.records import Rows
 from fitwithin._pools.row_supply import RowSupply
 from fitwithin.teachers._deck import Deck, FirstSize, opening_size
@@ -23,8 +23,19 @@ _FIRST_ROWS_FACTOR = 4
 _FIRST_SECONDS = 1.0
 _FIRST_TIME = 0.05  # of the time left, if that is less
 
+# It waits longer for two blocks and for nearly all classes: without them there is nothing to learn, and no interval.
+_MIN_FIRST_BLOCKS = 2
+_MIN_FIRST_CLASSES = 0.99  # of all rows, that have a class with rows that have been read
+_MAX_FIRST_TIME = 0.5  # of the time left
+
 # A deal that wants more rows than have been read waits for this share of the time left.
 _WAITING_TIME = 0.05
+
+# Rows whose cells are looked up one by one, which takes up to 10 ms.
+_COUNTED_ROWS = 1 << 18
+
+# Steps in which the level is halved that rows are shared by: after them it is exact to a row of a trillion.
+_HALVINGS = 40
 
 _OUT_OF_TIME = "the data set was still being read"
 
@@ -211,7 +222,17 @@ class BlockDeck(Deck):
             return supply.n_blocks_read >= _FIRST_BLOCKS and supply.n_rows_read >= _FIRST_ROWS_FACTOR * count
 
         self._wait(is_enough, end)
+        self._wait(self._has_least_rows, _MAX_FIRST_TIME * self.outlook.seconds_left)
         self._wait_for_rows(1)
+
+    def _has_least_rows(self) -> bool:
+        """Whether rows of two blocks and of nearly all classes have been read."""
+        supply = self._supply
+        if supply.n_blocks_read < _MIN_FIRST_BLOCKS:
+            return False
+        class_rows = supply.cell_counts.sum(axis=0)
+        is_read = supply.cell_counts[: supply.n_blocks_read].any(axis=0)
+        return bool(class_rows[is_read].sum() >= _MIN_FIRST_CLASSES * class_rows.sum())
 
     def _wait_a_while(self, count: int) -> None:
         """Wait for enough rows to deal, as long as that is worth it; for one row until the deadline."""
@@ -231,7 +252,7 @@ class BlockDeck(Deck):
         """Wait until so many rows have been read; raise if they never will be."""
         if not self._wait(lambda: self._supply.n_rows_read >= count, self.outlook.seconds_left):
             if self._supply.is_over:
-                raise UserInputError(self._supply.failure or "The data set is no longer read.")
+                raise ReadingFailed(self._supply.failure or "The data set is no longer read.")
             raise OutOfTime(_OUT_OF_TIME)
 
     def _wait(self, is_enough: Callable[[], bool], seconds: float) -> bool:
@@ -304,9 +325,11 @@ class BlockDeck(Deck):
         return self.take(found[firsts].astype(self._number_type))
 
     def _count_as_kept(self, rows: Rows, sign: int) -> None:
-        cells = np.searchsorted(self._supply.cell_starts.reshape(-1), rows, side="right") - 1
+        # Some of very many rows tell well enough where all of them lie: they are in random order.
+        step = max(1, len(rows) // _COUNTED_ROWS)
+        cells = np.searchsorted(self._supply.cell_starts.reshape(-1), rows[::step], side="right") - 1
         # Cells without rows begin where the next one does, so the last of them is the one with rows.
-        self._n_kept += sign * np.bincount(cells, minlength=self._n_kept.size).reshape(self._n_kept.shape)
+        self._n_kept += sign * step * np.bincount(cells, minlength=self._n_kept.size).reshape(self._n_kept.shape)
 
     def _shuffle(self, rows: Rows) -> Rows:
         return self.rng.permutation(rows)
@@ -333,7 +356,7 @@ def share_evenly(sizes: Counts, kept: Counts, available: Counts, count: int, rng
     if count >= available.sum():
         return available.copy()
     low, high = 0.0, float(((kept + available) / np.maximum(sizes, 1)).max(initial=0.0))
-    for _ in range(60):
+    for _ in range(_HALVINGS):
         level = (low + high) / 2
         if np.clip(level * sizes - kept, 0, available).sum() < count:
             low = level

@@ -94,7 +94,6 @@ class SpooledRows:
     def share_training_rows(self, rows: Rows) -> SpooledSelection:
         """Wait until these rows have been read; raise TimeoutError at the deadline."""
         self._pool.wait_for(rows)
-        self._pool.stand_back()
         return SpooledSelection(rows, self._pool.segments)
 
     share_exam_rows = share_training_rows
