@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fitwithin._core.budget import Budget
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import StackedTable, TablePool
+from fitwithin.backends._process import row_positions
 from fitwithin.backends._process.mapped_file import MappedFile
 from fitwithin.backends._process.shared_rows import (
     AppendOnlyRowMap,
@@ -21,6 +22,14 @@ from fitwithin.backends._process.shared_rows import (
     share_rows,
 )
 from fitwithin.testing import FakeClock
+
+
+@pytest.fixture(autouse=True, scope="module", params=[0, 2_000_000], ids=["as a large pool", "as a small pool"])
+def largest_small_pool(request):
+    """Run every test as if its pool were large, and by the size that it has."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(row_positions, "_MAX_LISTED_ROWS", request.param)
+        yield
 
 
 def make_pool(size):

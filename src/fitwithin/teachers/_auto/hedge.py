@@ -60,7 +60,7 @@ class Hedge:
 
     def teach(self, deck: Deck) -> Requests:
         """Yield a request that shows the cost, then lessons and their exams."""
-        while self.state is None:
+        while self.state is None or deck.is_growing:
             yield Wait()
         state, n_rows = self.state, 0
         if _CHOOSING_SECONDS_PER_ROW * deck.pool_size > _CHOOSING_TIME * deck.outlook.seconds_left:

@@ -87,7 +87,8 @@ class Search:
 
     def _race_beside(self) -> Requests:
         """Try settings as long as the race goes on and beside the finalist's lessons, then teach a rival of it."""
-        while self.race is None:
+        while self.race is None or self.race.state.deck.is_growing:
+            # Rows that are still being read have no order yet.
             yield Wait()
         race = self.race
         # All subsets of the race are prefixes of one order, which the learners' processes share without a copy.
