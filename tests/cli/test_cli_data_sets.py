@@ -114,11 +114,15 @@ def test_the_spool_lies_where_the_user_says_and_is_gone_afterwards(here):
     assert os.listdir("spool") == []
 
 
-def test_a_search_and_a_checkpoint_work_on_a_folder(here):
-    options = ["--target", "buys", "--learner", "decision-tree", "--search", "--time-limit", "4s", "--seed", 0]
-    result = invoke("train", "rows", *options, "--checkpoint", "state.fit", "--jobs", 1, "--json")
-    card = read_card(result)
+@pytest.mark.slow
+def test_a_search_works_on_a_folder(here):
+    options = ["--target", "buys", "--learner", "decision-tree", "--search", "--time-limit", "10s", "--seed", 0]
+    card = read_card(invoke("train", "rows", *options, "--jobs", 1, "--json"))
     assert card["training"]["search"]["n_settings"] > 1
+
+
+def test_a_checkpoint_of_a_folder_predicts(here):
+    read_card(train("rows", "--checkpoint", "state.fit"))
     result = invoke("predict", "state.fit", "rows", "--out", "predictions.csv")
     assert result.exit_code == 0, result.output
     assert len(pd.read_csv("predictions.csv")) == N_ROWS

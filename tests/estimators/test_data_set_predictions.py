@@ -122,6 +122,26 @@ def test_scores_of_data_sets_and_frames_are_those_of_arrays(classifier, frame, f
     assert classifier.score(file, frame["label"], frame["w"]) == pytest.approx(weighted)
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.array([0, 1], "Int64"),
+        pd.Categorical(["no", "yes"]),
+        np.array([False, True]),
+        np.array([1.0, 2.0]),
+        pd.array(["no", "yes"], "string"),
+    ],
+    ids=lambda labels: str(labels.dtype),
+)
+def test_labels_of_every_type_are_scored(tmp_path, labels):
+    codes = np.arange(600) % 2
+    frame = pd.DataFrame({"a": codes + np.random.default_rng(0).normal(size=600) / 10})
+    frame["label"] = labels[codes]
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=100)
+    clf = make_classifier(DecisionTreeClassifier(max_depth=3)).fit(tmp_path / "rows.parquet", "label")
+    assert clf.score(tmp_path / "rows.parquet", "label") > 0.95
+
+
 def test_regressors_and_searches_score_data_sets_too(frame, file):
     reg = TimeConstrainedRegressor(Ridge(), time_limit=30, backend="inline", random_state=0)
     reg.fit(frame[["a", "b", "c", "value"]], "value")

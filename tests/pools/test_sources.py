@@ -218,6 +218,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr("fitwithin._pools.sources.lazy_frame_blocks._MAX_BLOCK_ROWS", 150)
 
 
+@pytest.mark.skipif(not hasattr(pl.LazyFrame, "collect_batches"), reason="older versions read slices from the start")
 def test_a_scan_of_polars_is_read_in_slices_and_nothing_is_written(parquet, small_blocks, tmp_path):
     folder = tmp_path / "spool"
     folder.mkdir()
@@ -239,7 +240,7 @@ def test_the_result_of_a_query_is_written_once_to_a_file_without_a_name(parquet,
     got = source.to_frame(read_all(source))
     expected = frame.collect().select(got.columns)
     assert got.schema == expected.schema
-    assert got.equals(expected)
+    assert got.to_dicts() == expected.to_dicts()  # Categories of two frames differ in polars 1.0.
 
 
 def test_categories_of_polars_come_back_as_such(small_blocks):

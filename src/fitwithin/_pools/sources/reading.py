@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,9 +15,12 @@ from fitwithin._pools.sources.in_memory import split_frame
 from fitwithin._pools.sources.opening import is_data_set, open_blocks
 from fitwithin._pools.tables import is_frame, list_column_types, take_columns
 
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-def read_frames(blocks: Blocks, names: Sequence[str]) -> Iterator[Any]:
-    """Yield these columns of all rows as frames, block by block; the next block is read meanwhile."""
+
+def read_tables(blocks: Blocks, names: Sequence[str]) -> Iterator[pa.Table]:
+    """Yield these columns of all rows, block by block; the next block is read meanwhile."""
     with ThreadPoolExecutor(1, thread_name_prefix="fitwithin-read") as reader:
         upcoming = reader.submit(blocks.read, 0, names) if blocks.n_blocks else None
         for number in range(blocks.n_blocks):
@@ -26,7 +29,7 @@ def read_frames(blocks: Blocks, names: Sequence[str]) -> Iterator[Any]:
             if number + 1 < blocks.n_blocks:
                 upcoming = reader.submit(blocks.read, number + 1, names)
             if table.num_rows:
-                yield blocks.to_frame(table)
+                yield table
 
 
 def predict_blocks(predict: Any, X: Any, names: Sequence[str] | None) -> Array:
@@ -47,7 +50,8 @@ def predict_blocks(predict: Any, X: Any, names: Sequence[str] | None) -> Array:
         If a column is missing, or there are no rows.
     """
     blocks = open_blocks(X, names)
-    parts = [np.asarray(predict(frame)) for frame in read_frames(blocks, blocks.schema.names)]
+    tables = read_tables(blocks, blocks.schema.names)
+    parts = [np.asarray(predict(blocks.to_frame(table))) for table in tables]
     if not parts:
         raise UserInputError("The data set has no rows to predict.", "Is its filter right?")
     return np.concatenate(parts)
@@ -92,7 +96,15 @@ def read_score_arguments(
 
 def _read_columns(X: Any, names: Sequence[str]) -> dict[str, Array]:
     blocks = open_blocks(X, names)
-    parts = [[np.asarray(frame[name]) for name in names] for frame in read_frames(blocks, names)]
+    parts = [[_to_numpy(table[name]) for name in names] for table in read_tables(blocks, names)]
     if not parts:
         raise UserInputError("The data set has no rows to score.", "Is its filter right?")
     return {name: np.concatenate(columns) for name, columns in zip(names, zip(*parts, strict=True), strict=True)}
+
+
+def _to_numpy(column: pa.ChunkedArray) -> Array:
+    """Return labels as a fit on the same data set has them."""
+    import pyarrow as pa
+
+    values = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    return np.asarray(values.to_numpy())
