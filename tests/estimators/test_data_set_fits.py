@@ -239,6 +239,29 @@ def test_a_slow_file_system_never_makes_a_fit_late(tmp_path, seconds):
     assert time.monotonic() - start < 6.5 + seconds / 8
 
 
+ENDING_CHILD = """
+import sys
+from disk_rows import open_troubled
+from sklearn.naive_bayes import GaussianNB
+from fitwithin import TimeConstrainedClassifier
+
+data = open_troubled(sys.argv[1])
+data.filesystem.handler.fs.seconds = 0.1
+classifier = TimeConstrainedClassifier(GaussianNB(), time_limit=30, backend="inline", on_round=lambda finished: True)
+classifier.fit(data, "label")
+"""
+
+
+@pytest.mark.slow
+def test_a_program_may_end_while_a_block_is_read(tmp_path):
+    folder = write_files(make_numbers(4000).drop(columns="w"), tmp_path / "rows", 100)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+    done = subprocess.run([sys.executable, "-c", ENDING_CHILD, folder], env=environment, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+
+
 CHILD = """
 import sys
 BEGUN = sys.argv[3] + "/begun"

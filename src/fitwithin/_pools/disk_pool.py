@@ -164,7 +164,7 @@ class DiskPool:
 def find_clusters(rows: Rows, codes: Array, block_starts: npt.NDArray[np.int64]) -> Clusters:
     """Return the blocks that rows come from."""
     blocks = np.searchsorted(block_starts, rows, side="right") - 1
-    return Clusters(blocks, codes if codes.dtype.kind == "u" else None, len(block_starts) - 1)
+    return Clusters(blocks, codes if codes.dtype.kind == "u" else None, np.diff(block_starts))
 
 
 def choose_format(source: BlockSource, frame: Any) -> SpoolFormat:

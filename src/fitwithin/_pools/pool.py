@@ -23,13 +23,13 @@ class Clusters:
         The block of each row.
     classes : array of int or None
         The class of each row, if the rows have classes.
-    n_blocks : int
-        Blocks of the whole data set.
+    block_rows : array of int
+        Rows of each block of the whole data set.
     """
 
     blocks: Array
     classes: Array | None
-    n_blocks: int
+    block_rows: Array
 
     @classmethod
     def join(cls, parts: Sequence[Clusters]) -> Clusters:
@@ -38,12 +38,12 @@ class Clusters:
         return cls(
             np.concatenate([part.blocks for part in parts]),
             np.concatenate(classes) if classes else None,
-            parts[0].n_blocks,
+            parts[0].block_rows,
         )
 
     def select(self, rows: Array) -> Clusters:
         """Return the clusters of these rows."""
-        return Clusters(self.blocks[rows], None if self.classes is None else self.classes[rows], self.n_blocks)
+        return Clusters(self.blocks[rows], None if self.classes is None else self.classes[rows], self.block_rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import mmap
 import os
 import sys
 import threading
+import time
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +26,12 @@ from fitwithin._pools.target_pass import TargetPass, read_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_EXIT_SECONDS = 5.0
+"""Seconds for which the end of the interpreter is put off until a block has been read."""
+
+_OPEN_SPOOLS: weakref.WeakSet[Spool] = weakref.WeakSet()
+"""Spools whose threads may be at work."""
 
 _HURRIED_BLOCKS = 16
 """Blocks that are read as fast as possible in any case, so that the first rows come from many of them."""
@@ -100,6 +109,7 @@ class Spool:
     def start(self) -> None:
         """Begin to read in the background."""
         self._thread = threading.Thread(target=self._run, name="fitwithin-spool", daemon=True)
+        _OPEN_SPOOLS.add(self)
         self._thread.start()
 
     def close(self) -> None:
@@ -108,6 +118,11 @@ class Spool:
         self._must_stop.set()
         if self._thread is None:
             self._close_files()
+
+    def join(self, seconds: float) -> None:
+        """Wait until the thread has ended, at most so long."""
+        if self._thread is not None:
+            self._thread.join(seconds)
 
     def _run(self) -> None:
         try:
@@ -173,6 +188,15 @@ class Spool:
     def _close_files(self) -> None:
         for file in self.files.values():
             file.close()
+
+
+@atexit.register
+def _join_threads() -> None:
+    """Let a thread that was stopped end before the interpreter does, which would abort in the middle of a block."""
+    end = time.monotonic() + _EXIT_SECONDS
+    for spool in list(_OPEN_SPOOLS):
+        spool.close()
+        spool.join(max(0.0, end - time.monotonic()))
 
 
 def _map(file: SpoolFile, n_rows: int, dtype: np.dtype[Any]) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,9 @@ from fitwithin._pools.block_source import BlockSource
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_CHECK_SECONDS = 0.05
+"""Seconds between two looks at the time, while a block is read."""
 
 _N_THREADS = 4
 """Blocks whose target is read at the same time."""
@@ -103,18 +106,17 @@ def read_target(source: BlockSource, *, regression: bool, check: Callable[[], No
 
 
 def _read_blocks(source: BlockSource, regression: bool, check: Callable[[], None]) -> Iterator[_BlockTarget]:
-    with ThreadPoolExecutor(_N_THREADS) as pool:
-        futures = [
-            pool.submit(partial(_read_block, source, number, regression=regression))
-            for number in range(source.n_blocks)
-        ]
-        try:
-            for future in futures:
-                yield future.result()
+    threads = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fitwithin-labels")
+    read_block = partial(_read_block, source, regression=regression)
+    try:
+        for future in [threads.submit(read_block, number) for number in range(source.n_blocks)]:
+            while not wait([future], _CHECK_SECONDS).done:
                 check()
-        finally:
-            for future in futures:
-                future.cancel()
+            check()
+            yield future.result()
+    finally:
+        # Nobody waits for a disk that does not answer.
+        threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _read_block(source: BlockSource, number: int, *, regression: bool) -> _BlockTarget:
