@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Labels, count_codes, encode_integers, is_missing
 from fitwithin._pools.table_pool import TablePool
@@ -77,6 +78,17 @@ class ValidationArguments:
             raise ValueError(
                 f'Got both validation="last" and {other}; each of them chooses the validation rows. '
                 f'Leave out {other}, or set validation="random".'
+            )
+
+    def refuse_for_data_set(self) -> None:
+        """Raise a UserInputError if they choose rows of a data set on disk, which is read in random order."""
+        given = [name for name, value in (("groups", self.groups), ("X_val", self.X_val)) if value is not None]
+        given += ['validation="last"'] if self.validation == "last" else []
+        if given:
+            raise UserInputError(
+                f"Got {' and '.join(given)} with a data set on disk, whose rows are read in random order; validation "
+                "rows are chosen at random there.",
+                "Leave it out, or read the rows into memory.",
             )
 
 

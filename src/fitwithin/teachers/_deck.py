@@ -79,6 +79,12 @@ class Deck:
     [0, 1, 2, 3]
     """
 
+    waited_seconds: float = 0.0
+    """Seconds that deals have waited for rows to be read."""
+
+    is_growing: bool = False
+    """Whether further rows are being read."""
+
     def __init__(
         self,
         size: int,
@@ -162,7 +168,7 @@ class Deck:
         ValueError
             If `first` is neither a positive number of rows nor a fraction in (0, 1].
         """
-        count = _opening_size(first, self.size)
+        count = opening_size(first, self.size)
         if self._strata is None:
             return self._draw(count) if count < self.size else self._take_all()
         class_counts = self._count_classes(self._strata)
@@ -246,7 +252,7 @@ def check_fraction(alpha: float) -> None:
         )
 
 
-def _opening_size(first: FirstSize, pool_size: int) -> int:
+def opening_size(first: FirstSize, pool_size: int) -> int:
     """Return `first` as a number of rows; raise a ValueError if it is none."""
     if isinstance(first, Integral) and not isinstance(first, bool) and first > 0:
         return int(first)

@@ -37,7 +37,7 @@ def sample_stratified(
     rng : numpy.random.Generator
         Chooses them.
     """
-    quotas = _allocate_quotas(class_counts, count)
+    quotas = allocate_quotas(class_counts, count)
     candidates = dealable.find_rows(_sample_candidates(len(dealable), count, rng))
     chosen, missing = _take_up_to_quotas(strata, candidates, quotas)
     if missing.any():
@@ -94,7 +94,7 @@ def _take_up_to_quotas(strata: Codes, candidates: Rows, quotas: Counts) -> tuple
     return by_class[rank_in_class < np.repeat(quotas, counts)], np.maximum(quotas - counts, 0)
 
 
-def _allocate_quotas(class_counts: Counts, total: int) -> Counts:
+def allocate_quotas(class_counts: Counts, total: int) -> Counts:
     """Return the rows to take of each class: proportional by largest remainder, and at least one of each."""
     exact = class_counts * (total / class_counts.sum())
     quotas: Counts = np.maximum(np.floor(exact).astype(np.intp), class_counts > 0)
