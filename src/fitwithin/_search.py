@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fitwithin._class_scores import ClassScoresMixin
 from fitwithin._core.budget import Budget, TimeLimit
+from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.memory_limit import MemoryLimit
 from fitwithin._core.records import OnRound, Round
 from fitwithin._core.target import Target, Values
@@ -151,7 +152,9 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         return is_regression(self.estimator, self.task)
 
     def _list_learners(self) -> list[SearchLearner]:
-        return list_learners(self.estimator, self.param_distributions, self.task)
+        return list_learners(
+            self.estimator, self.param_distributions, self.task, count_threads(count_jobs(self.n_jobs))
+        )
 
     def _make_teacher(self) -> Teacher:
         # Errors in the settings should come before any time is used.

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fitwithin._cli.early_checks import validate_data_exists, validate_names
 from fitwithin._cli.errors import report_errors, require_libraries
 from fitwithin._cli.options import (
     DebugOption,
@@ -15,7 +16,7 @@ from fitwithin._cli.options import (
     parse_memory_limit_option,
     parse_time_limit_option,
 )
-from fitwithin._presets import CLASSIFIERS
+from fitwithin._core.preset_table import CLASSIFIERS
 
 _LISTED_LEARNERS = [name for name in CLASSIFIERS if not name.startswith("sgd")]
 """Learners in the help text; those for the teacher sgd are left out to keep it short."""
@@ -192,13 +193,16 @@ def train(
     """
     with report_errors(debug=debug):
         require_libraries("pandas", "pyarrow", "skops", *(["matplotlib"] if report is not None else []))
+        seconds, most_bytes = parse_time_limit_option(time_limit), parse_memory_limit_option(memory_limit)
+        validate_names(task=task, teacher=teacher, validation=validation, learners=learner.split(","))
+        validate_data_exists(data, test)
         from fitwithin._cli.train_options import TrainOptions
         from fitwithin._cli.train_run import run_training
 
         options = TrainOptions(
             data=data,
             target=target,
-            seconds=parse_time_limit_option(time_limit),
+            seconds=seconds,
             learner=learner,
             search=search,
             teacher=teacher,
@@ -210,7 +214,7 @@ def train(
             task=task,
             max_classes=max_classes,
             jobs=jobs,
-            memory_limit=parse_memory_limit_option(memory_limit),
+            memory_limit=most_bytes,
             limit_includes_reading=limit_includes_reading,
             use_pickle=unsafe_pickle,
             force=force,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 from sklearn.metrics import get_scorer_names
 
+from fitwithin._cli.early_checks import validate_names
 from fitwithin._cli.options import make_learner, suggest_name, validate_choice
+from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.exceptions import UserInputError, join_names
-from fitwithin._session.held_out_rows import Validation
 from fitwithin._tabular import TaskType
 from fitwithin._tabular.files import AnyDataFile, open_data_file, validate_output_path
 from fitwithin._tabular.files.data_set_files import is_file_set, needs_blocks
-from fitwithin.teachers._registry import TEACHERS
 
 _MAX_COLUMN_NAMES = 20
 """Columns of the file that an error lists."""
@@ -98,9 +98,7 @@ class TrainOptions:
         return inputs
 
     def _validate_names(self) -> None:
-        validate_choice("--task", self.task, ("auto", "classification", "regression"))
-        validate_choice("--teacher", self.teacher, TEACHERS)
-        validate_choice("--validation", self.validation, get_args(Validation))
+        validate_names(task=self.task, teacher=self.teacher, validation=self.validation, learners=self.learner_names)
         if self.validation == "last" and self.groups is not None:
             raise UserInputError(
                 "--validation last and --groups both choose the validation rows.", "Leave out one of them."
@@ -185,8 +183,8 @@ class TrainOptions:
         UserInputError
             If there is no learner of that name.
         """
-        # In a search the cores are for settings side by side, not for the threads of one fit.
-        jobs = 1 if self.search else self.jobs
+        # In a search the cores are for settings side by side; a fit has threads only if cores are left for them.
+        jobs = count_threads(count_jobs(self.jobs)) if self.search else self.jobs
         return [make_learner(name, regression=regression, jobs=jobs) for name in self.learner_names]
 
     @property
