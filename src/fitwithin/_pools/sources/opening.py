@@ -56,10 +56,12 @@ def open_blocks(
     ImportError
         If a library is missing.
     """
-    if isinstance(X, Blocks):
+    # First of all, since to look at a lazy frame's attributes is to resolve its schema, of which polars warns.
+    is_lazy_frame = _is_lazy_frame(X)
+    if not is_lazy_frame and isinstance(X, Blocks):
         return X
     require_library("pyarrow", "A data set outside memory")
-    if _is_lazy_frame(X):
+    if is_lazy_frame:
         from fitwithin._pools.sources.lazy_frame_blocks import LazyFrameBlocks
 
         known = X.collect_schema().names()
