@@ -12,6 +12,7 @@ import numpy as np
 
 from fitwithin._core.budget import Budget, StoppableBudget
 from fitwithin._core.exceptions import LearnerDied, OutOfTime
+from fitwithin._core.log import LOGGER
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools.pool import Pool
 from fitwithin._pools.table_pool import TablePool
@@ -105,6 +106,7 @@ class DaskRunner:
         self._thread = DeadlineThread(f"dask-{number}")
         self._prepared_cluster: _Prepared | None = None
         self._home: _Home | None = None
+        self._n_homes = 0
         self._lesson = 0
         self._calls_since_fit: list[Callable[[_Home], Any]] = []
         self._lock = threading.Lock()
@@ -314,7 +316,7 @@ class DaskRunner:
         return self._the_cluster.pass_rows(rows, home.address)
 
     def _info(self) -> TaskInfo:
-        return TaskInfo(self._number, self._lesson, self._budget.remaining())
+        return TaskInfo(self._number, self._n_homes, self._lesson, self._budget.remaining())
 
     def _call(self, action: Callable[[_Home], T]) -> T:
         """Carry out a call in the runner's thread, and again on another worker if one is lost."""
@@ -333,6 +335,7 @@ class DaskRunner:
             try:
                 home = self._home
                 if home is None:
+                    self._n_homes += 1
                     home = self._home = _Home(self._the_cluster.choose_home())
                     for call in self._calls_since_fit:
                         # What the lost worker knew: the lesson, and the exams for its score.
@@ -340,6 +343,7 @@ class DaskRunner:
                 return action(home)
             except WorkerLost as loss:
                 self._budget.raise_if_spent()
+                LOGGER.warning("%s; its work begins again on another one.", loss)
                 if attempt == _MAX_ATTEMPTS - 1:
                     raise LearnerDied(str(loss)) from None
                 self._leave_home()

@@ -48,6 +48,8 @@ class RunnerParts:
 
     Parameters
     ----------
+    attempt : int
+        Number of workers that it has trained on.
     learner : WorkerRunner
         Trains.
     rows : ReceivedRows
@@ -62,6 +64,7 @@ class RunnerParts:
         Held while the examiner is at work: a worker may have several threads.
     """
 
+    attempt: int
     learner: WorkerRunner
     rows: ReceivedRows
     examiner: WorkerRunner
@@ -74,6 +77,14 @@ class RunnerParts:
         """Kill both processes; calls under way raise `OutOfTime`."""
         self.learner.stop()
         self.examiner.stop()
+
+    def close(self) -> None:
+        """Kill both processes, and release the rows."""
+        self.stop()
+        self.learner.__exit__()
+        self.examiner.__exit__()
+        self.rows.close()
+        self.exam_rows.close()
 
 
 class WorkerSession:
@@ -97,14 +108,25 @@ class WorkerSession:
         """Move the deadline to so many seconds from now."""
         self.budget.seconds = self.budget.elapsed() + seconds
 
-    def parts(self, number: int, setup: SessionSetup) -> RunnerParts:
-        """Return what a runner of the program has here."""
-        with self._lock:
-            if number not in self._parts:
-                self._parts[number] = self._open(setup)
-            return self._parts[number]
+    def parts(self, number: int, attempt: int, setup: SessionSetup) -> RunnerParts:
+        """Return what a runner of the program has here, without anything of an earlier attempt.
 
-    def _open(self, setup: SessionSetup) -> RunnerParts:
+        Raises
+        ------
+        TimeoutError
+            If the attempt is over, or the session.
+        """
+        with self._lock:
+            found = self._parts.get(number)
+            if self.is_closed or (found is not None and found.attempt > attempt):
+                raise TimeoutError
+            if found is None or found.attempt < attempt:
+                if found is not None:
+                    found.close()
+                found = self._parts[number] = self._open(setup, attempt)
+            return found
+
+    def _open(self, setup: SessionSetup, attempt: int) -> RunnerParts:
         if not self._is_prepared:
             self._first.prepare_pickled(setup.learner, ReceivedRows(setup.schema, self.budget))
             self._is_prepared = True
@@ -114,7 +136,7 @@ class WorkerSession:
         learner, examiner = (WorkerRunner.open_beside(self._first, self.budget) for _ in range(2))
         learner.prepare_pickled(setup.learner, rows)
         examiner.prepare_pickled(setup.learner, exam_rows)
-        return RunnerParts(learner, rows, examiner, exam_rows)
+        return RunnerParts(attempt, learner, rows, examiner, exam_rows)
 
     def stop(self, number: int) -> None:
         """Kill what one runner of the program has here."""
@@ -128,11 +150,7 @@ class WorkerSession:
                 return
             self.is_closed = True
         for parts in self._parts.values():
-            parts.stop()
-            parts.learner.__exit__()
-            parts.examiner.__exit__()
-            parts.rows.close()
-            parts.exam_rows.close()
+            parts.close()
         self._first.__exit__()
 
 

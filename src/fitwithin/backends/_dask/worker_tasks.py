@@ -32,6 +32,8 @@ class TaskInfo:
     ----------
     number : int
         The program's runner.
+    attempt : int
+        Number of workers that it has trained on: whatever an earlier attempt left on this worker is not used.
     lesson : int
         Number of the lesson whose model is meant.
     seconds : float
@@ -39,12 +41,13 @@ class TaskInfo:
     """
 
     number: int
+    attempt: int
     lesson: int
     seconds: float
 
     def open(self, setup: SessionSetup) -> RunnerParts:
         """Return what the runner has on this worker."""
-        return open_session(setup.key, self.seconds).parts(self.number, setup)
+        return open_session(setup.key, self.seconds).parts(self.number, self.attempt, setup)
 
 
 @dataclass(frozen=True, eq=False)
