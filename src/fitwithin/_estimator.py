@@ -33,6 +33,7 @@ from fitwithin._core.memory_limit import MemoryLimit, parse_memory_limit
 from fitwithin._core.records import OnRound
 from fitwithin._core.target import Array, Labels, Target
 from fitwithin._pools.fit_params import split_fit_params
+from fitwithin._pools.remote_table import RemoteTable
 from fitwithin._pools.table_pool import StackedTable, TablePool
 from fitwithin._pools.tables import convert_arrow, describe_table, is_frame, list_column_types
 from fitwithin._presets import make_preset
@@ -57,6 +58,7 @@ from fitwithin._session.progress import DescribeCandidate, ProgressDisplay
 from fitwithin._session.result import SessionResult
 from fitwithin._session.session import Session
 from fitwithin.backends import Backend, FitSettings, Inline, Process
+from fitwithin.backends._dask.estimator_inputs import is_dask_collection, predict_collection, read_cluster_rows
 from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.backends._scoring import Scorer, Scoring, make_scoring
 from fitwithin.teachers import Deck, ParallelTeacher, Teacher
@@ -211,6 +213,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             backend.open(budget) as runner,
             show_progress(self.progress, budget, self._describe_candidate) as display,
         ):
+            X, y, sample_weight = read_cluster_rows(runner, arguments, X, y, sample_weight, regression=self._regression)
             fit_params = self._route(sample_weight, groups, params)
             inputs = self._prepare_teacher(
                 teacher, self._check_inputs(X, y, teacher, scoring, fit_params, memory_limit, arguments, n_lanes)
@@ -470,6 +473,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
     def _check_features(self, X: Any, y: Any = None) -> Any:
         """Return X as the learner gets it; missing values are left to the learner."""
         reset = y is not None
+        if isinstance(X, RemoteTable):
+            validate_data(self, X.empty, reset=reset, skip_check_array=True)
+            return X
         if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             if reset and len(X) != len(y):
@@ -495,6 +501,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
 
     def _call_best(self, method: str, X: Any) -> Array:
         check_is_fitted(self)
+        if is_dask_collection(X):
+            on_cluster: Array = predict_collection(self, method, X)
+            return on_cluster
         answer: Array = getattr(self.best_estimator_, method)(convert_arrow(self._check_features(X)))
         return answer
 

@@ -124,6 +124,25 @@ class Cluster:
         future: Future = self.client.scatter(value, workers=workers, direct=True, hash=False)
         return future
 
+    def compute_parts(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Run a function on parts of a collection, given as delayed values among its arguments."""
+        from dask import delayed
+
+        call = delayed(function, pure=False)
+        futures: list[Any] = self.client.compute([call(*each) for each in arguments], priority=_PRIORITY)
+        self._futures.extend(futures)
+        return futures
+
+    def map(self, function: Callable[..., Any], futures: Sequence[Any], *arguments: Any) -> list[Any]:
+        """Run a function on the result of each task, where it is."""
+        return [self.submit(function, future, *arguments) for future in futures]
+
+    def gather(self, futures: Sequence[Any]) -> list[Any]:
+        """Return the results of tasks, or raise what one of them raised."""
+        results: list[Any] = self.client.gather(list(futures))
+        self.forget(futures)
+        return results
+
     def pass_rows(self, rows: Any, worker: str | None = None) -> Any:
         """Return row numbers as an argument of a task: as they are if they are few."""
         return rows if rows is None or rows.nbytes <= _SMALL_BYTES else self.scatter(rows, worker)
@@ -170,8 +189,10 @@ class Cluster:
 
     def close(self) -> None:
         """End the session on all workers."""
-        self.client.cancel(self._futures, force=True)
-        self._futures.clear()
+        # `Client.cancel` may end the client's connection, if a task that depends on another one is not wanted any more.
+        futures, self._futures = self._futures, []
+        for future in futures:
+            future.release()
         self.client.run(close_session, self.key, on_error="ignore")
         if self._owns_client:
             self.client.close()

@@ -42,6 +42,8 @@ class DeadlineThread:
                 future.set_result(function())
             except BaseException as error:
                 future.set_exception(error)
+            # The thread waits for the next call, and what this one holds must not.
+            del call, function, future
 
     def call(self, function: Callable[[], T], budget: Budget) -> T:
         """Return the result of a function, or raise what it raises; raise TimeoutError at the deadline."""

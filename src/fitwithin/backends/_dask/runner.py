@@ -11,13 +11,15 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from fitwithin._core.budget import Budget, StoppableBudget
-from fitwithin._core.exceptions import LearnerDied, OutOfTime
+from fitwithin._core.exceptions import LearnerDied, NoModelInTime, OutOfTime
 from fitwithin._core.log import LOGGER
 from fitwithin._core.records import Mask, Rows
 from fitwithin._pools.pool import Pool
+from fitwithin._pools.remote_table import RemoteTable
 from fitwithin._pools.table_pool import TablePool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._dask.cluster import Cluster, WorkerLost
+from fitwithin.backends._dask.collection_reader import read_collection
 from fitwithin.backends._dask.deadline_thread import DeadlineThread
 from fitwithin.backends._dask.partitions import Partitions, scatter_table
 from fitwithin.backends._dask.saved_model import DaskModel
@@ -144,7 +146,7 @@ class DaskRunner:
 
         def prepare() -> _Prepared:
             cluster = self._opening.result()
-            partitions = pool.X.partitions if hasattr(pool.X, "partitions") else scatter_table(pool, cluster)
+            partitions = pool.X.partitions if isinstance(pool.X, RemoteTable) else scatter_table(pool, cluster)
             setup = cluster.submit(keep, SessionSetup(cluster.key, learner_setup, partitions.schema))
             return _Prepared(partitions, settings, setup)
 
@@ -153,6 +155,26 @@ class DaskRunner:
         except TimeoutError:
             # The first call of the session says so.
             self._budget.stop()
+
+    def read_collection(self, X: Any, y: Any, sample_weight: Any, *, regression: bool) -> tuple[Any, Any, Any]:
+        """Return what stands for a Dask collection in this program; see `read_collection`.
+
+        Raises
+        ------
+        NoModelInTime
+            If the workers are still counting at the deadline.
+        """
+        try:
+            return self._thread.call(
+                lambda: read_collection(self._opening.result(), X, y, sample_weight, regression=regression),
+                self._budget,
+            )
+        except TimeoutError:
+            raise NoModelInTime(
+                f"No model within the limit of {self._budget.seconds:g} s: the workers were still reading and counting "
+                "the rows.",
+                "Persist the collection first, or allow more time.",
+            ) from None
 
     def open_sibling(self) -> DaskRunner:
         """Return a runner on another worker, as far as there are enough."""
