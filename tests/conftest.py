@@ -126,6 +126,14 @@ def nothing_left_behind():
 
 
 @pytest.fixture(scope="module")
+def dask_client():
+    """A client of a real cluster of two workers, in processes of their own."""
+    clusters = pytest.importorskip("dask_clusters", reason="Dask is an extra", exc_type=ImportError)
+    with clusters.local_cluster() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
 def workers_of_its_own():
     """Shut down joblib's idle workers: they end after five minutes, and joblib hangs if work comes just then."""
     yield

@@ -9,5 +9,5 @@ from fitwithin.testing import KillableBackendContract
 @pytest.mark.slow
 class TestDask(KillableBackendContract):
     @pytest.fixture(autouse=True)
-    def _use_client(self, client):
-        self.make = lambda: Dask(client)
+    def _use_client(self, dask_client):
+        self.make = lambda: Dask(dask_client)

@@ -14,7 +14,7 @@ from fitwithin._core.budget import Budget
 from fitwithin.backends._dask.worker_session import close_session, open_session, stop_runner
 
 _CONNECT_SECONDS = 10.0
-"""Longest wait for a scheduler that does not answer."""
+"""Longest wait for a scheduler that does not answer; half of the time limit if that is less."""
 
 _LOOK_SECONDS = 0.25
 """Seconds between two looks at the workers while a task runs."""
@@ -70,7 +70,7 @@ class Cluster:
                 )
             return cls(client, key, budget)
         try:
-            seconds = max(0.1, min(_CONNECT_SECONDS, budget.remaining()))
+            seconds = max(0.1, min(_CONNECT_SECONDS, budget.remaining() / 2))
             return cls(Client(client, timeout=seconds, set_as_default=False), key, budget, owns_client=True)
         except (OSError, ValueError) as error:
             raise ConnectionError(

@@ -150,11 +150,16 @@ class DaskRunner:
             setup = cluster.submit(keep, SessionSetup(cluster.key, learner_setup, partitions.schema))
             return _Prepared(partitions, settings, setup)
 
+        if self._budget.is_spent:
+            # The first call of the session says so.
+            return
         try:
             self._prepared_cluster = self._thread.call(prepare, self._budget)
         except TimeoutError:
-            # The first call of the session says so.
-            self._budget.stop()
+            raise NoModelInTime(
+                f"No model within the limit of {self._budget.seconds:g} s: the Dask cluster did not take the rows.",
+                "See to it that it has a worker that runs, or allow more time.",
+            ) from None
 
     def read_collection(self, X: Any, y: Any, sample_weight: Any, *, regression: bool) -> tuple[Any, Any, Any]:
         """Return what stands for a Dask collection in this program; see `read_collection`.
@@ -376,7 +381,8 @@ class DaskRunner:
         if home is not None:
             self._the_cluster.leave_home(home.address)
         if not self._the_cluster.is_connected:
-            raise TimeoutError
+            self._budget.stop()
+            raise LearnerDied("the Dask scheduler was lost")
         self._prepared.partitions.renew_lost()
 
     def _check_fitted(self) -> None:
