@@ -21,6 +21,7 @@ from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreRe
 from fitwithin.backends._dask.cluster import Cluster, WorkerLost
 from fitwithin.backends._dask.collection_reader import read_collection
 from fitwithin.backends._dask.deadline_thread import DeadlineThread
+from fitwithin.backends._dask.distributed_learners import cancel_training, is_distributed_learner, train_on_cluster
 from fitwithin.backends._dask.partitions import Partitions, scatter_table
 from fitwithin.backends._dask.saved_model import DaskModel
 from fitwithin.backends._dask.worker_runner import LearnerSetup, write_model_file
@@ -30,6 +31,7 @@ from fitwithin.backends._dask.worker_tasks import (
     ModelBytes,
     Outcome,
     TaskInfo,
+    adopt_trained_model,
     dump_model,
     examine_here,
     examine_partition,
@@ -54,6 +56,7 @@ T = TypeVar("T")
 class _Prepared:
     """What `prepare` makes, for all runners of a session."""
 
+    learner: Any
     partitions: Partitions
     settings: FitSettings
     setup: Any
@@ -148,7 +151,7 @@ class DaskRunner:
             cluster = self._opening.result()
             partitions = pool.X.partitions if isinstance(pool.X, RemoteTable) else scatter_table(pool, cluster)
             setup = cluster.submit(keep, SessionSetup(cluster.key, learner_setup, partitions.schema))
-            return _Prepared(partitions, settings, setup)
+            return _Prepared(learner, partitions, settings, setup)
 
         if self._budget.is_spent:
             # The first call of the session says so.
@@ -199,6 +202,9 @@ class DaskRunner:
     def _stop_on_workers(self, cluster: Cluster) -> None:
         with contextlib.suppress(Exception):
             cluster.stop_runner(self._number)
+            prepared = self._prepared_cluster
+            if prepared is not None and is_distributed_learner(prepared.learner):
+                cancel_training(cluster)
 
     @property
     def _the_cluster(self) -> Cluster:
@@ -230,8 +236,15 @@ class DaskRunner:
         if batch is None or self._home is None:
             self._calls_since_fit = []
         start = self._budget.elapsed()
-        report: FitReport = self._call(lambda home: self._fit(home, rows, options))
-        self._calls_since_fit.append(lambda home: self._fit(home, rows, options))
+        chosen = self._prepared.learner if learner is None else learner
+
+        def train(home: _Home) -> FitReport:
+            if is_distributed_learner(chosen):
+                return self._fit_on_cluster(home, rows, chosen)
+            return self._fit(home, rows, options)
+
+        report = self._call(train)
+        self._calls_since_fit.append(train)
         return FitReport(
             handover_seconds=max(0.0, self._budget.elapsed() - start - report.fit_seconds),
             fit_seconds=report.fit_seconds,
@@ -240,6 +253,15 @@ class DaskRunner:
             memory_before=report.memory_before,
             setup_seconds=report.setup_seconds,
         )
+
+    def _fit_on_cluster(self, home: _Home, rows: Rows, learner: Any) -> FitReport:
+        """Train a learner that is itself distributed, on all workers."""
+        self._lesson += 1
+        cluster, prepared = self._the_cluster, self._prepared
+        trained = train_on_cluster(cluster, prepared.partitions, learner, rows, prepared.settings.fit_params)
+        home.model = cluster.scatter(Outcome(trained.model), home.address)
+        self._run(home, adopt_trained_model, home.model)
+        return FitReport(0.0, trained.seconds)
 
     def _fit(self, home: _Home, rows: Rows, options: dict[str, Any]) -> FitReport:
         self._lesson += 1
