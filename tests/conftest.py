@@ -20,6 +20,7 @@ collect_ignore = ["conftest.py"]
 SLOW_PAGES = {
     "README.md",
     "docs/deadline.md",
+    "docs/how-to/cluster.md",
     "docs/how-to/grid-search.md",
     "docs/how-to/memory.md",
     "docs/how-to/report.md",
@@ -39,6 +40,8 @@ CLOCKLESS_FILES = {
     "test_accuracy_benchmark.py",
     "test_backend_contract.py",
     "test_cli_search.py",
+    "test_dask_collections.py",
+    "test_dask_contract.py",
     "test_cli_console.py",
     "test_cli_train.py",
     "test_docs.py",

@@ -32,13 +32,13 @@ from fitwithin.backends._dask.worker_tasks import (
     Outcome,
     TaskInfo,
     adopt_trained_model,
-    dump_model,
+    check_model_loads,
     examine_here,
     examine_partition,
     fit_lesson,
     keep,
-    load_model,
     merge_exam,
+    pickle_model,
     score_model,
     take_partition_rows,
 )
@@ -327,14 +327,14 @@ class DaskRunner:
         return DaskModel(write_model_file(model.body), self._budget.elapsed() - start, load_seconds, model.warnings)
 
     def _bring_model(self, home: _Home) -> tuple[ModelBytes, float]:
-        load_seconds: float = self._run(home, load_model, self._model(home))
+        load_seconds: float = self._run(home, check_model_loads, self._model(home))
         outcome: Outcome = self._the_cluster.result(self._model(home), home.address)
         return outcome.value, load_seconds
 
     def _model(self, home: _Home) -> Any:
         """Return the newest model, as a future that any worker can take."""
         if home.model is None:
-            home.model = self._the_cluster.submit(dump_model, self._prepared.setup, self._info(), home=home.address)
+            home.model = self._the_cluster.submit(pickle_model, self._prepared.setup, self._info(), home=home.address)
         return home.model
 
     def _gather(self, home: _Home, rows: Rows) -> tuple[list[Any], Rows]:

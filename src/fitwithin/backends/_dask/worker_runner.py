@@ -99,7 +99,7 @@ class WorkerRunner(ProcessRunner):
         """Most bytes that the learner took since its last fit began."""
         return None if self._watch is None else self._watch.peak
 
-    def dump_model(self) -> bytes:
+    def pickle_model(self) -> bytes:
         """Return the newest model, pickled; raise as `Runner.save` does."""
         file = self._create_model_file()
         try:

@@ -162,17 +162,17 @@ def _receive(runner: RunnerParts, rows: Rows, parts: list[LabeledRows]) -> None:
         runner.rows.append(missing, join_rows(parts, np.argsort(np.argsort(missing))))
 
 
-def dump_model(setup: SessionSetup, info: TaskInfo) -> Outcome:
+def pickle_model(setup: SessionSetup, info: TaskInfo) -> Outcome:
     """Return the newest model as `ModelBytes`, for other workers and for the program."""
 
     def dump() -> ModelBytes:
         learner = info.open(setup).learner
-        return ModelBytes(learner.dump_model(), learner.warnings)
+        return ModelBytes(learner.pickle_model(), learner.warnings)
 
     return _carry_out(dump)
 
 
-def load_model(setup: SessionSetup, info: TaskInfo, model: Outcome) -> Outcome:
+def check_model_loads(setup: SessionSetup, info: TaskInfo, model: Outcome) -> Outcome:
     """Load a model in a process that did not train it; return the seconds to expect of loading it elsewhere."""
     if model.failure is not None:
         return model
@@ -208,7 +208,7 @@ def examine_partition(
     setup, info
         The session, and the runner.
     model : Outcome
-        The result of `dump_model`.
+        The result of `pickle_model`.
     partition : LabeledRows
         The rows of the partition.
     rows : array of int
