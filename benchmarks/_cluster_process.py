@@ -19,7 +19,7 @@ from distributed import LocalCluster
 if __name__ == "__main__":
     n_workers, memory_limit = int(sys.argv[1]), sys.argv[2]
     with LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, dashboard_address=None, memory_limit=memory_limit, silence_logs=50
+        n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", memory_limit=memory_limit, silence_logs=50
     ) as cluster:
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()

@@ -15,7 +15,7 @@ import sys, time
 from distributed import LocalCluster
 
 if __name__ == "__main__":
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=None) as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=None) as cluster:
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()
 """
@@ -29,7 +29,7 @@ def local_cluster(n_workers=2):
             n_workers=n_workers,
             processes=True,
             threads_per_worker=1,
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=logging.CRITICAL,
             memory_limit=None,
         ) as cluster,

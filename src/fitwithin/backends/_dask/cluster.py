@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -52,7 +53,10 @@ class Cluster:
         self._budget = budget
         self._homes: dict[str, int] = {}
         self._lock = threading.Lock()
-        self._futures: list[Future] = []
+        # Dask may forget a value that a task needs if its future is dropped before the scheduler knows the task. So
+        # futures are kept until the call that made them is over; each runner makes its calls in a thread of its own.
+        self._of_this_thread = threading.local()
+        self._futures: weakref.WeakSet[Future] = weakref.WeakSet()
 
     @classmethod
     def connect(cls, client: Client | str, key: str, budget: Budget) -> Cluster:
@@ -114,24 +118,29 @@ class Cluster:
     def submit(self, function: Callable[..., Any], *arguments: Any, home: str | None = None) -> Future:
         """Run a function on the worker `home`, or where its arguments are."""
         workers = None if home is None else [home]
-        future = self.client.submit(function, *arguments, workers=workers, pure=False, priority=_PRIORITY)
-        self._futures.append(future)
+        return self._keep(self.client.submit(function, *arguments, workers=workers, pure=False, priority=_PRIORITY))
+
+    def _keep(self, future: Future) -> Future:
+        self._futures.add(future)
+        self._of_this_thread.__dict__.setdefault("futures", []).append(future)
         return future
+
+    def end_call(self) -> None:
+        """Let go of the futures that this thread has made, except for those that are held elsewhere."""
+        self._of_this_thread.futures = []
 
     def scatter(self, value: Any, worker: str | None = None) -> Future:
         """Send a value to a worker, not by way of the scheduler."""
         workers = None if worker is None else [worker]
-        future: Future = self.client.scatter(value, workers=workers, direct=True, hash=False)
-        return future
+        return self._keep(self.client.scatter(value, workers=workers, direct=True, hash=False))
 
     def compute_parts(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Run a function on parts of a collection, given as delayed values among its arguments."""
         from dask import delayed
 
         call = delayed(function, pure=False)
-        futures: list[Any] = self.client.compute([call(*each) for each in arguments], priority=_PRIORITY)
-        self._futures.extend(futures)
-        return futures
+        futures = self.client.compute([call(*each) for each in arguments], priority=_PRIORITY)
+        return [self._keep(future) for future in futures]
 
     def map(self, function: Callable[..., Any], futures: Sequence[Any], *arguments: Any) -> list[Any]:
         """Run a function on the result of each task, where it is."""
@@ -140,7 +149,6 @@ class Cluster:
     def gather(self, futures: Sequence[Any]) -> list[Any]:
         """Return the results of tasks, or raise what one of them raised."""
         results: list[Any] = self.client.gather(list(futures))
-        self.forget(futures)
         return results
 
     def pass_rows(self, rows: Any, worker: str | None = None) -> Any:
@@ -190,17 +198,11 @@ class Cluster:
     def close(self) -> None:
         """End the session on all workers."""
         # `Client.cancel` may end the client's connection, if a task that depends on another one is not wanted any more.
-        futures, self._futures = self._futures, []
-        for future in futures:
+        for future in list(self._futures):
             future.release()
         self.client.run(close_session, self.key, on_error="ignore")
         if self._owns_client:
             self.client.close()
-
-    def forget(self, futures: Sequence[Future]) -> None:
-        """Let Dask release the results of tasks that are over."""
-        gone = {id(future) for future in futures}
-        self._futures = [future for future in self._futures if id(future) not in gone]
 
 
 _PRIORITY = 10

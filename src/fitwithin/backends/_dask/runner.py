@@ -114,7 +114,6 @@ class DaskRunner:
         self._n_homes = 0
         self._lesson = 0
         self._calls_since_fit: list[Callable[[_Home], Any]] = []
-        self._lock = threading.Lock()
         self._cluster: Cluster | None = None
         if first is None:
             self._opening = self._thread.post(self._open)
@@ -229,9 +228,12 @@ class DaskRunner:
     ) -> FitReport:
         """Train a fresh copy of the learner, or continue with the newest model, on one worker."""
         self._check_deadline()
-        options: dict[str, Any] = {"batch": batch, "within": within, "at_most": at_most}
-        if learner is not None:
-            options["pickled_learner"] = pickle_learner(learner)
+        options = {
+            "batch": batch,
+            "within": within,
+            "at_most": at_most,
+            "pickled_learner": None if learner is None else pickle_learner(learner),
+        }
         rows = np.asarray(rows, dtype=np.int64)
         if batch is None or self._home is None:
             self._calls_since_fit = []
@@ -309,7 +311,6 @@ class DaskRunner:
         is_ordered = bool((order[1:] > order[:-1]).all())
         ranks = None if is_ordered else self._pass_rows(np.argsort(order, kind="stable"), home)
         summary: ExamSummary = self._run(home, merge_exam, scoring, exam_parts, ranks)
-        cluster.forget(exam_parts)
         return summary
 
     def score(self, selected: Mask, paired: bool = False) -> ScoreReport:
@@ -352,10 +353,7 @@ class DaskRunner:
         cluster = self._the_cluster
         future = cluster.submit(task, self._prepared.setup, self._info(), *arguments, home=home.address)
         outcome: Outcome = cluster.result(future, home.address)
-        cluster.forget([future])
         if new is not None:
-            for part in arguments[1]:
-                cluster.forget([part])
             home.rows = np.union1d(home.rows, new)
         if outcome.failure is not None:
             raise outcome.failure
@@ -389,7 +387,9 @@ class DaskRunner:
                     for call in self._calls_since_fit:
                         # What the lost worker knew: the lesson, and the exams for its score.
                         call(home)
-                return action(home)
+                result = action(home)
+                self._the_cluster.end_call()
+                return result
             except WorkerLost as loss:
                 self._budget.raise_if_spent()
                 LOGGER.warning("%s; its work begins again on another one.", loss)

@@ -142,7 +142,7 @@ def fit_lesson(
     parts : list of LabeledRows
         Those rows that have not been here before, in ascending order.
     options : dict
-        Arguments of `Runner.fit`.
+        The other arguments of `Runner.fit`; `pickled_learner` in the place of `learner`.
     """
     # The learner's own process does the work; this worker's threads are for others meanwhile.
     secede()
@@ -151,8 +151,9 @@ def fit_lesson(
 
 def _fit(runner: RunnerParts, rows: Rows, parts: list[LabeledRows], options: dict[str, Any]) -> FitReport:
     _receive(runner, rows, parts)
-    body = options.pop("pickled_learner", None)
-    return runner.learner.fit(rows, learner=None if body is None else PickledLearner(body), **options)
+    body = options["pickled_learner"]
+    learner = None if body is None else PickledLearner(body)
+    return runner.learner.fit(rows, options["batch"], options["within"], learner=learner, at_most=options["at_most"])
 
 
 def _receive(runner: RunnerParts, rows: Rows, parts: list[LabeledRows]) -> None:
@@ -221,15 +222,18 @@ def examine_partition(
     if model.failure is not None:
         return model
 
+    # Positions are narrow integers, whose sum with the offset may not fit.
+    numbers = first + rows.astype(np.int64)
+
     def examine() -> ExamPart:
         parts = info.open(setup)
         with parts.lock:
             try:
                 _adopt(parts, info, model.value)
                 parts.exam_rows.make_room()
-                missing = parts.exam_rows.find_missing(first + rows)
+                missing = parts.exam_rows.find_missing(numbers)
                 parts.exam_rows.append(missing, take_part(partition, missing - first))
-                answers, found_margins, seconds = parts.examiner.answer(first + rows, margins)
+                answers, found_margins, seconds = parts.examiner.answer(numbers, margins)
             except LearnerDied:
                 parts.model = None
                 raise
