@@ -8,6 +8,7 @@ import random
 import signal
 import statistics
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -188,8 +189,9 @@ def run_in_trouble(cluster: ClusterProcess, client: Client, trouble: Trouble, se
     pending = [partial(trouble, cluster, client)]
 
     def on_round(finished: object) -> None:
+        # The fit waits for this function, and must not wait for the trouble.
         if pending:
-            pending.pop()()
+            threading.Thread(target=pending.pop(), daemon=True).start()
 
     classifier = TimeConstrainedClassifier(
         AwkwardClassifier("ignores signals", above=1500),

@@ -13,10 +13,10 @@ from fitwithin.backends._dask.worker_runner import LearnerSetup, WorkerRunner
 from fitwithin.backends._process.backend import Process
 from fitwithin.backends._process.fork_host import fork_servers
 
-_GRACE_SECONDS = 0.5
+_GRACE_SECONDS = 0.25
 """Seconds after the deadline at which a worker closes a session by itself, if the program is gone."""
 
-_IDLE_SECONDS = 1.0
+_IDLE_SECONDS = 0.5
 """Seconds that an idle process waits for the next session: two seconds after a fit nothing of it is left."""
 
 _MAX_EXAM_BYTES = 256 << 20
@@ -217,5 +217,8 @@ def _close_in_time(key: str) -> None:
         seconds = session.budget.seconds - session.budget.elapsed() + _GRACE_SECONDS
         if seconds <= 0:
             close_session(key)
+            if not _sessions:
+                # The program is gone, or cut off: no other fit will come soon.
+                fork_servers.clear()
             return
         time.sleep(min(seconds, 1.0))
