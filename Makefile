@@ -54,6 +54,7 @@ bench: $(VENV)/dev  ## run the benchmarks: 30 minutes on an idle machine
 	$(BIN)/python benchmarks/deadline.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/frames.py
+	$(BIN)/python benchmarks/first_lesson.py
 	$(BIN)/python benchmarks/openmp.py
 	$(BIN)/python benchmarks/covtype.py
 

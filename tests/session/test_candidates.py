@@ -148,7 +148,9 @@ def test_own_settings_on_fewer_rows_must_be_better():
     assert prefers(0, 0.81, 1, n_rows=5)
 
 
-def test_another_candidate_is_replaced_by_one_with_a_higher_score_whatever_its_rows():
+def test_another_candidate_is_replaced_by_one_with_a_higher_score_or_about_the_same_on_many_more_rows():
     assert prefers(2, 0.801, 1)
-    assert not prefers(2, 0.799, 1, n_rows=1000)
+    assert not prefers(2, 0.799, 1, n_rows=30)
+    assert prefers(2, 0.799, 1, n_rows=1000)
+    assert not prefers(2, 0.75, 1, n_rows=1000)
     assert prefers(1, 0.799, 1, n_rows=1000)

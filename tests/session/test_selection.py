@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitwithin._core.records import Estimate
+from fitwithin._core.records import Estimate, is_worse
 from fitwithin._session.fit_state import ModelRecord
-from fitwithin._session.selection import KeptModel, ModelSelector, ValidationExam, is_worse
+from fitwithin._session.selection import KeptModel, ModelSelector, ValidationExam
 from fitwithin.backends._scoring import accuracy_interval
 
 
@@ -145,7 +145,7 @@ BEST, BEST_EXAM = Estimate(0.80, 0.78, 0.82), an_exam([0.006, -0.006, 0.006, -0.
 CLOSE_EXAM = an_exam([0.004, -0.004, 0.004, -0.004])
 
 
-@pytest.mark.parametrize(("value", "wins"), [(0.80, True), (0.797, True), (0.795, False), (0.79, False), (0.90, True)])
+@pytest.mark.parametrize(("value", "wins"), [(0.80, True), (0.793, True), (0.791, False), (0.78, False), (0.90, True)])
 def test_a_model_with_more_rows_wins_unless_its_paired_score_is_clearly_lower(value, wins):
     selector = a_selector(BEST, exam=BEST_EXAM)
     estimate = Estimate(value, value - 0.02, value + 0.02)
@@ -171,14 +171,14 @@ def test_without_an_exam_on_the_same_rows_the_errors_of_both_scores_count(exam, 
         assert a_selector(BEST, exam=old).prefers(estimate, validated=True, exam=new, n_rows=11) is wins
 
 
-@pytest.mark.parametrize(("only_best_is_right", "wins"), [(1, True), (2, False)])
+@pytest.mark.parametrize(("only_best_is_right", "wins"), [(3, True), (5, False)])
 @pytest.mark.parametrize("n_rows", [20, 200, 5000])
-def test_a_single_row_does_not_decide_against_a_model_with_more_rows(n_rows, only_best_is_right, wins):
+def test_a_few_rows_do_not_decide_against_a_model_with_more_rows(n_rows, only_best_is_right, wins):
     def validated(n_correct):
         by_row = (np.arange(n_rows) < n_correct) - n_correct / n_rows
         return accuracy_interval(n_correct, n_rows), an_exam(by_row / n_rows, range(n_rows))
 
-    (best, best_exam), (estimate, exam) = validated(n_rows - 3), validated(n_rows - 3 - only_best_is_right)
+    (best, best_exam), (estimate, exam) = validated(n_rows - 2), validated(n_rows - 2 - only_best_is_right)
 
     assert a_selector(best, exam=best_exam).prefers(estimate, validated=True, exam=exam, n_rows=11) is wins
 

@@ -337,7 +337,7 @@ def test_a_larger_lesson_with_a_slightly_lower_score_is_the_best_one_and_a_small
 
 def test_scores_on_different_numbers_of_rows_are_not_paired():
     # The two influences could be of as many resamples of other rows.
-    best, new = scored(0.80), scored(0.79)
+    best, new = scored(0.80), scored(0.78)
     lesson = BestLesson(np.arange(1000), best.score, influence=best.influence, n_validation_rows=400)
 
     assert not lesson.yields_to(2000, new.score, new.influence, 400)

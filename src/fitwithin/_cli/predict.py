@@ -30,13 +30,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from fitwithin._tabular import ModelCard
-    from fitwithin._tabular.files import DataFile, TableChunk
+    from fitwithin._tabular.files import AnyDataFile, TableChunk
 
 
 def predict(
     model: ModelArgument,
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Rows with the columns of the training file.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="Rows with the columns of the training file: a file, a folder or a pattern.",
+            show_default=False,
+        ),
     ],
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="The file to write; ends in .parquet, .csv or .feather.")
@@ -89,7 +94,7 @@ def _load_pipeline(model: Path, trusted_types: list[str], *, unsafe_pickle: bool
 
 
 def _write_predictions(
-    file: DataFile, out: Path, card: ModelCard, predict_chunk: Callable[[TableChunk], pa.Table], *, force: bool
+    file: AnyDataFile, out: Path, card: ModelCard, predict_chunk: Callable[[TableChunk], pa.Table], *, force: bool
 ) -> int:
     """Write the predictions for all rows of a file, and return the number of rows."""
     from fitwithin._tabular import column_types

@@ -24,7 +24,10 @@ _LISTED_LEARNERS = [name for name in CLASSIFIERS if not name.startswith("sgd")]
 DataArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="DATA", show_default=False, help="parquet, feather, CSV (.gz, .bz2, .xz, .zst), .npz, svmlight or ARFF."
+        metavar="DATA",
+        show_default=False,
+        help="parquet, feather, CSV (.gz, .bz2, .xz, .zst), .npz, svmlight or ARFF; or a folder of parquet or Arrow "
+        "files, or a pattern such as 'rows/*.parquet'.",
     ),
 ]
 
@@ -109,6 +112,16 @@ MemoryLimitOption = Annotated[
 ]
 
 
+SpoolOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Where rows of parquet or Arrow files that are larger than memory are kept meanwhile; by default the "
+        "temporary folder.",
+    ),
+]
+
+
 ValidationOption = Annotated[
     str,
     typer.Option(
@@ -154,6 +167,7 @@ def train(
     max_classes: MaxClassesOption = 1000,
     jobs: JobsOption = -1,
     memory_limit: MemoryLimitOption = None,
+    spool: SpoolOption = None,
     checkpoint: CheckpointOption = None,
     validation: ValidationOption = "random",
     groups: GroupsOption = None,
@@ -164,6 +178,8 @@ def train(
     debug: DebugOption = False,
 ) -> None:
     """Train the best model within the time limit on a file, and store it.
+
+    Parquet and Arrow files may be larger than memory. They are read in blocks then, and so are folders and patterns.
 
     Ctrl-C stops the training at once, and keeps the best model so far.
 
@@ -201,5 +217,6 @@ def train(
             checkpoint=checkpoint,
             validation=validation,
             groups=groups,
+            spool=spool,
         )
         run_training(options, as_json=json)

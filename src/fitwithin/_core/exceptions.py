@@ -96,6 +96,10 @@ class LearnerFailedWarning(RuntimeWarning):
     """The learner failed in a later round, and the best model so far is returned."""
 
 
+class DataSetWarning(RuntimeWarning):
+    """A part of a data set on disk could not be read; the model was trained on the rows that could be."""
+
+
 class CheckpointWarning(RuntimeWarning):
     """The checkpoint could not be written, or not with its model; the fit itself is not affected."""
 
@@ -120,6 +124,10 @@ class UserInputError(FitwithinError, ValueError):
         super().__init__(f"{sentence} {hint}".strip())
         self.sentence = sentence
         self.hint = hint
+
+
+class ReadingFailed(UserInputError):
+    """Rows of a data set on disk that are needed cannot be read any more."""
 
 
 class NotStorable(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -40,13 +41,15 @@ StopReason = Literal["time", "all rows", "no mistakes", "on_round", "interrupted
 Z_95 = 1.96
 """Standard errors from the middle of a 95 % interval to its ends."""
 
-CLEAR_ERRORS = 2.0
-"""Standard errors of the difference by which settings must be ahead: they are the best of many, which are lucky too."""
+# Chance that settings replace the learner's own although none of those tried is better.
+_FALSE_ALARM_CHANCE = 0.05
 
-# Standard errors by which a model with more rows may score lower than the best one, and still replaces it. Of two
-# equally good models the new one is lower by more in one case of seven; then the best one stays, which costs little.
-# It is not exactly 1: one row that only the best model gets right is a difference of just over one standard error.
-_TOLERATED_ERRORS = 1.05
+TOLERATED_ERRORS = 2.0
+"""Standard errors by which a model with more rows may score lower than the best one, and still replaces it.
+
+The best of several models is lucky too. With 1 instead of 2, every second fit of a learner whose scores hardly grow any
+more ended on a part of the rows, although there was time for all.
+"""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,9 @@ def difference_error(first: Influence, second: Influence) -> float | None:
     return float(np.linalg.norm(first - second)) if len(first) == len(second) else None
 
 
-def is_worse(candidate: Estimate, best: Estimate, error: float | None = None) -> bool:
+def is_worse(
+    candidate: Estimate, best: Estimate, error: float | None = None, *, tolerated: float = TOLERATED_ERRORS
+) -> bool:
     """Whether a new model's score on validation rows is clearly below the best one.
 
     Parameters
@@ -103,6 +108,8 @@ def is_worse(candidate: Estimate, best: Estimate, error: float | None = None) ->
         The two scores.
     error : float, optional
         The standard error of their difference on the same rows; by default that of independent scores.
+    tolerated : float, optional
+        Standard errors by which the score may be lower.
 
     Examples
     --------
@@ -114,10 +121,21 @@ def is_worse(candidate: Estimate, best: Estimate, error: float | None = None) ->
     """
     if error is None:
         error = math.hypot(candidate.standard_error, best.standard_error)
-    return not candidate.value - best.value >= -_TOLERATED_ERRORS * error
+    return not candidate.value - best.value >= -tolerated * error
 
 
-def is_clearly_better(candidate: Estimate, best: Estimate, error: float | None = None) -> bool:
+def clear_errors(n_tried: int) -> float:
+    """Return by how many standard errors the best of several settings must be ahead: the best of many is lucky too.
+
+    Examples
+    --------
+    >>> [round(clear_errors(n_tried), 1) for n_tried in (1, 5, 50)]
+    [1.6, 2.3, 3.1]
+    """
+    return NormalDist().inv_cdf(1 - _FALSE_ALARM_CHANCE / max(1, n_tried))
+
+
+def is_clearly_better(candidate: Estimate, best: Estimate, error: float | None = None, *, n_tried: int = 2) -> bool:
     """Whether other settings score higher than a learner's own by more than chance.
 
     Parameters
@@ -126,6 +144,8 @@ def is_clearly_better(candidate: Estimate, best: Estimate, error: float | None =
         The two scores.
     error : float, optional
         The standard error of their difference on the same rows; by default that of independent scores.
+    n_tried : int, default=2
+        Settings that were tried so far.
 
     Examples
     --------
@@ -137,7 +157,7 @@ def is_clearly_better(candidate: Estimate, best: Estimate, error: float | None =
     """
     if error is None:
         error = math.hypot(candidate.standard_error, best.standard_error)
-    return candidate.value - best.value > CLEAR_ERRORS * error
+    return candidate.value - best.value > clear_errors(n_tried) * error
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,18 @@ from fitwithin._core.candidate import Candidate
 from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.memory_cost import MemoryModel
-from fitwithin._core.records import Answers, Estimate, Exam, Lesson, OnRound, Round, Rows, StopReason, Wait
+from fitwithin._core.records import (
+    Answers,
+    Estimate,
+    Exam,
+    Lesson,
+    OnRound,
+    Round,
+    Rows,
+    StopReason,
+    Wait,
+    is_worse,
+)
 from fitwithin._session.continuation import Continuation
 from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.round_tracker import OpenRound, RoundPlan, RoundTracker
@@ -121,6 +132,11 @@ class Lane:
         self.turns: Turns = _OnlyLane()
         self.activity = "getting ready"
         self.status = "the learner had not started"
+
+    @property
+    def has_best_model(self) -> bool:
+        """Whether the session has a model, of any lane."""
+        return self._selector.best is not None
 
     def open_sibling(self) -> Lane:
         """Return a lane of the same session with a learner of its own."""
@@ -243,12 +259,12 @@ class Lane:
     def _compare_refit(self, current: OpenRound, estimate: Estimate) -> None:
         """Make the best model that was fitted again with more rows the best one; its scores stay those of the former.
 
-        One that was stopped early, or is worse on rows that it was trained on, is not better than the former.
+        One that was stopped early, or is clearly worse on rows that it was trained on, is not better than the former.
         """
         best = self._selector.best
         if best is None or current.was_cut_short or current.saved is not None:
             return
-        if best.record.estimate is None or estimate.value >= best.record.estimate.value:
+        if best.record.estimate is None or not is_worse(estimate, best.record.estimate, tolerated=1.0):
             current.validation_exam = best.exam
             # If another lane finds a better model meanwhile, this one is not that model with more rows.
             self._save(current, best.record.estimate, best.record.fresh_estimate, lambda: False)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fitwithin._core.candidate import Candidate
-from fitwithin._core.records import Estimate, Influence, Returns, Rows, difference_error, is_clearly_better, is_worse
+from fitwithin._core.preference import ScoredModel
+from fitwithin._core.records import Estimate, Influence, Returns, Rows, difference_error
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.loaded_model import LoadedModel
 from fitwithin.backends import SavedModel
@@ -110,10 +111,8 @@ class ModelSelector:
         estimate : Estimate or None
             Its score; None if it was not examined.
         validated : bool, default=False
-            Whether the score is by validation rows, the same for all models. A new model with more rows than the
-            best one then wins unless its score is clearly lower: a tie on a few validation rows is a gain on many.
-            Any other wins if its score is higher. Without validation rows its lower bound must be higher, as in
-            the paper.
+            Whether the score is by validation rows, the same for all models; `ScoredModel` then has the rule. Without
+            validation rows its lower bound must be higher, as in the paper.
         exam : ValidationExam, optional
             The exam that the score is from, if it is by validation rows.
         has_every_row : bool, default=False
@@ -123,8 +122,7 @@ class ModelSelector:
         same_rows : bool, default=True
             Whether a stored model was examined on the same validation rows.
         candidate : Candidate, optional
-            In a search, the learner and its settings. Its model replaces that of another candidate if its score is
-            higher. On as many rows a learner's own settings come first, unless another one's score is clearly higher.
+            In a search, the learner and its settings.
         """
         if self.accepts_every_model:
             return n_rows is None or self.accepts_unseen(n_rows)
@@ -146,17 +144,9 @@ class ModelSelector:
         if not validated:
             return estimate.low > best.low
         error = _paired_error(exam, self.best.exam)
-        other = self.best.candidate
-        if other is not None and candidate is not None and candidate is not other:
-            has_as_many_rows = n_rows is None or n_rows >= self.best.record.n_rows
-            if candidate.has_own_settings and not other.has_own_settings and has_as_many_rows:
-                return not is_clearly_better(best, estimate, error)
-            has_more_rows = n_rows is None or n_rows > self.best.record.n_rows
-            must_be_clear = other.has_own_settings and not candidate.has_own_settings and not has_more_rows
-            return is_clearly_better(estimate, best, error) if must_be_clear else estimate.value > best.value
-        if n_rows is not None and n_rows <= self.best.record.n_rows:
-            return estimate.value > best.value
-        return not is_worse(estimate, best, error)
+        n_best = self.best.record.n_rows
+        new = ScoredModel(estimate, n_best + 1 if n_rows is None else n_rows, candidate)
+        return new.is_preferred_to(ScoredModel(best, n_best, self.best.candidate), error)
 
     def _beats_stored(self, estimate: Estimate, n_rows: int, *, same_rows: bool) -> bool:
         """Whether a new model is at least as good as the stored one, if there is one."""

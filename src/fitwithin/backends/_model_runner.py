@@ -170,6 +170,7 @@ class ModelRunner:
             if probabilities is not None and self._predicts_most_probable:
                 known = self.model.classes_[probabilities.argmax(axis=1)]
             predicted = self._exams.predict(rows.X, rows.y, rows.weights, known)
+            self._exams.note_clusters(rows.clusters)
             self.seconds += time.monotonic() - start
         return predicted, None if probabilities is None else _top_two_margins(probabilities)
 

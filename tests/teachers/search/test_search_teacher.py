@@ -69,7 +69,8 @@ def test_few_rows_are_raced_whole_and_the_time_is_not_wasted():
     found = run_search([(Simulated(), SKILLS)], pool_size=3_000, limit=5.0)
 
     assert found.best.skill > 0.7
-    assert found.best_rows >= 2_500
+    # An eighth of the rows are validation rows, a fifteenth holdout rows.
+    assert found.best_rows == 2_425
 
 
 @pytest.mark.parametrize("trouble", ["raises", "dies", "hangs", "refuses"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import sys
 import threading
@@ -20,6 +21,7 @@ from fitwithin._core.budget import Budget, Clock, StoppableBudget
 from fitwithin._core.cores import share_cores
 from fitwithin._core.exceptions import FitwithinError, LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.records import Mask, Rows
+from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.pool import Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._model_runner import reissue_warnings
@@ -43,6 +45,7 @@ from fitwithin.backends._process.protocol import (
 from fitwithin.backends._process.shared_memory import SharedFile, load_pickle
 from fitwithin.backends._process.shared_rows import SharedRows, share_rows
 from fitwithin.backends._process.spawn_host import SpawnHost
+from fitwithin.backends._process.spooled_rows import SpooledRows
 from fitwithin.backends._process.surroundings import Surroundings
 
 _LOAD_SECONDS = 0.01
@@ -126,6 +129,9 @@ class Process:
         Read for every deadline.
     start : {"auto", "fork", "spawn"}, default="auto"
         How to start the learner's process; "auto" forks on Linux and spawns elsewhere.
+    spool : str or path-like, optional
+        Folder for the rows that are read from a data set on disk; it needs room for all of them, uncompressed. By
+        default the temporary folder. Nothing is left there after `fit`.
 
     Examples
     --------
@@ -138,9 +144,12 @@ class Process:
     'all rows'
     """
 
-    def __init__(self, *, clock: Clock = time.monotonic, start: str = "auto") -> None:
+    def __init__(
+        self, *, clock: Clock = time.monotonic, start: str = "auto", spool: str | os.PathLike[str] | None = None
+    ) -> None:
         self.clock = clock
         self.start = start
+        self.spool = spool
 
     def open(self, budget: Budget) -> ProcessRunner:
         """Return a runner for one session; its process starts while `fit` is still checking its input."""
@@ -155,7 +164,7 @@ class Process:
 class PreparedProcess:
     """What `prepare` makes: the shared rows, and the first message to each worker."""
 
-    rows: SharedRows
+    rows: SharedRows | SpooledRows
     setup: WorkerSetup
     memory_limit: int | None
     n_jobs: int
@@ -221,9 +230,15 @@ class ProcessRunner:
         pickled_learner = pickle_learner((learner, settings))
         surroundings = Surroundings.current()
         with _naming_refusals():
-            self._host.import_modules(find_modules(pickled_learner), settings.n_jobs)
+            # Frames are made in the learner's process.
+            frames = list(pool.modules) if isinstance(pool, DiskPool) else []
+            self._host.import_modules([*find_modules(pickled_learner), *frames], settings.n_jobs)
             # Rows are shared with siblings, which go on if this runner is stopped.
-            rows = share_rows(pool, self._session_budget, self._host.folder, settings.n_jobs)
+            rows: SharedRows | SpooledRows
+            if isinstance(pool, DiskPool):
+                rows = SpooledRows(pool)
+            else:
+                rows = share_rows(pool, self._session_budget, self._host.folder, settings.n_jobs)
         # A single learner may use all cores.
         core_share = share_cores(settings.n_jobs)[0] if settings.n_jobs > 1 else None
         setup = WorkerSetup(pickled_learner, rows.layout, surroundings, settings.seed, core_share)

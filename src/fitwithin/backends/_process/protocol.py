@@ -17,7 +17,8 @@ from warnings import WarningMessage
 import cloudpickle
 
 from fitwithin._core.cores import CoreShare
-from fitwithin.backends._process.shared_rows import RowLayout, RowSelection
+from fitwithin.backends._process.shared_rows import RowLayout
+from fitwithin.backends._process.spooled_rows import AnySelection, SpoolLayout
 from fitwithin.backends._process.surroundings import Surroundings
 from fitwithin.backends._scoring import ExamPredictions
 
@@ -50,7 +51,7 @@ class WorkerSetup:
     ----------
     pickled_learner : bytes
         The unfitted learner and its `FitSettings`, pickled.
-    layout : RowLayout
+    layout : RowLayout or SpoolLayout
         How to read the shared rows.
     surroundings : Surroundings
         The parent's global settings.
@@ -61,7 +62,7 @@ class WorkerSetup:
     """
 
     pickled_learner: bytes
-    layout: RowLayout
+    layout: RowLayout | SpoolLayout
     surroundings: Surroundings
     seed: int | None
     core_share: CoreShare | None = None
@@ -74,7 +75,7 @@ class FitRequest:
     Reply: a list of `PortableWarning`, the skipped seconds, and the bytes that the process held before.
     """
 
-    selection: RowSelection
+    selection: AnySelection
     batch: int | None = None
     within: float | None = None
     pickled_learner: bytes | None = None
@@ -84,7 +85,7 @@ class FitRequest:
 class ExamRequest:
     """Predict rows and compare. Reply: the mistakes as packed bits, and the margins or None."""
 
-    selection: RowSelection
+    selection: AnySelection
     margins: bool = False
 
 
@@ -146,7 +147,7 @@ class AdoptRequest:
 class AnswerRequest:
     """Predict rows with the newest model. Reply: its answers, for a process that scores it, and the margins or None."""
 
-    selection: RowSelection
+    selection: AnySelection
     margins: bool = False
 
 

@@ -50,7 +50,7 @@ from fitwithin.backends._process.protocol import (
     WorkerSetup,
 )
 from fitwithin.backends._process.shared_memory import dump_pickle, load_pickle
-from fitwithin.backends._process.shared_rows import RowReader
+from fitwithin.backends._process.spooled_rows import AnyRowReader, open_rows
 from fitwithin.backends._process.subprocesses import become_first_oom_choice, close_standard_input, kill_descendants
 from fitwithin.backends._process.surroundings import find_own_variables
 
@@ -132,8 +132,8 @@ class Worker:
         setup.surroundings.apply(self._own_variables)
 
     @functools.cached_property
-    def _rows(self) -> RowReader:
-        return RowReader(self._setup.layout, self._files)
+    def _rows(self) -> AnyRowReader:
+        return open_rows(self._setup.layout, self._files)
 
     def fit(self, request: FitRequest) -> Reply:
         """Train a fresh copy of the learner, or continue with the newest model."""

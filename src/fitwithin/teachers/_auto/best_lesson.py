@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from fitwithin._core.records import Estimate, Influence, Rows, difference_error, is_worse
+from fitwithin._core.preference import ScoredModel
+from fitwithin._core.records import Estimate, Influence, Rows, difference_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +37,10 @@ class BestLesson:
         self, n_rows: int, score: Estimate, influence: Influence | None, n_validation_rows: int | None = None
     ) -> bool:
         """Whether the session replaces its model by one with this number of rows and this score."""
-        if n_rows <= len(self.rows) or not math.isfinite(score.value):
-            return score.value > self.score.value
-        return not is_worse(score, self.score, self._difference_error(influence, n_validation_rows))
+        if not math.isfinite(score.value):
+            return False
+        best = ScoredModel(self.score, len(self.rows))
+        return ScoredModel(score, n_rows).is_preferred_to(best, self._difference_error(influence, n_validation_rows))
 
     def _difference_error(self, influence: Influence | None, n_validation_rows: int | None) -> float | None:
         """Return the standard error of the difference to another model; None if it was examined on other rows."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fitwithin._core.candidate import Candidate
-from fitwithin._core.records import Estimate, Influence, difference_error, is_clearly_better, is_worse
+from fitwithin._core.preference import ScoredModel
+from fitwithin._core.records import Estimate, Influence, difference_error, is_clearly_better
 from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._search.space import Settings
 
@@ -45,9 +46,9 @@ class Trial:
                 return error
         return math.hypot(self.score.standard_error, other.score.standard_error)
 
-    def is_clearly_better(self, other: Trial) -> bool:
-        """Whether the score is higher by more than chance."""
-        return is_clearly_better(self.score, other.score, self.difference_error(other))
+    def is_clearly_better(self, other: Trial, n_tried: int) -> bool:
+        """Whether the score is higher by more than chance, as the best of so many settings."""
+        return is_clearly_better(self.score, other.score, self.difference_error(other), n_tried=n_tried)
 
 
 @dataclass(eq=False)
@@ -135,16 +136,9 @@ class InHand:
 
     def yields_to(self, contender: Contender, trial: Trial) -> bool:
         """Whether the session replaces it by the model of another trial."""
-        ours, theirs = self.trial, trial
-        if contender is not self.contender:
-            if contender.has_own_settings and not self.contender.has_own_settings and theirs.n_rows >= ours.n_rows:
-                return not ours.is_clearly_better(theirs)
-            must_be_clear = self.contender.has_own_settings and not contender.has_own_settings
-            must_be_clear &= theirs.n_rows <= ours.n_rows
-            return theirs.is_clearly_better(ours) if must_be_clear else theirs.score.value > ours.score.value
-        if theirs.n_rows <= ours.n_rows:
-            return theirs.score.value > ours.score.value
-        return not is_worse(theirs.score, ours.score, theirs.difference_error(ours))
+        new = ScoredModel(trial.score, trial.n_rows, contender.candidate)
+        best = ScoredModel(self.trial.score, self.trial.n_rows, self.contender.candidate)
+        return new.is_preferred_to(best, trial.difference_error(self.trial))
 
 
 def find_best(contenders: Sequence[Contender], n_rows: int) -> Contender | None:

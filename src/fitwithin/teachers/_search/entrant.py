@@ -63,6 +63,13 @@ class Entrant:
         """Whether settings to begin with were not tried yet."""
         return bool(self._starts)
 
+    @property
+    def has_fast_ladder(self) -> bool:
+        """Whether the first settings to begin with may be faster than the learner's own: they say how many steps."""
+        if self.space is None or not self._starts or self._starts[0] not in self.space.ladder[:1]:
+            return False
+        return self.space.steps is None or self.space.steps in self._starts[0]
+
     def renew_suggester(self) -> None:
         """Begin to suggest anew, near the best settings then."""
         self._suggester = None

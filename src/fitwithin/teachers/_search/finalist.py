@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
-from fitwithin._core.records import CLEAR_ERRORS
+from fitwithin._core.records import clear_errors
 from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.race import Race
 
 _FAR_ERRORS = 2.5  # standard errors of the difference, by which an outsider may not be behind
 _OUTSIDER_TIME = 0.3  # of the time left, for the fit of an outsider; the learner's own settings get the rest
+_SLOW_OWN_ROWS = 0.1  # of every row, for own settings that had no chance yet
 _SLOW_OUTSIDER_TIME = 0.6  # the same, if the learner's own settings cannot have half of the rows
 
 
@@ -40,6 +41,14 @@ def choose_rival(race: Race, finalist: Contender) -> Contender | None:
     return max(rivals, key=lambda one: expect_score(race, one, [one.n_rows]), default=None)
 
 
+def choose_slow_own(race: Race) -> Contender | None:
+    """Return own settings that were too slow to be compared, and may have a good part of the rows in the time left."""
+    own = race.entrants[0].contenders[0]
+    if len(race.entrants) > 1 or not race.is_open or own.failure is not None or own.n_rows >= race.first_rows:
+        return None
+    return own if race.shares.find_affordable_rows(own) >= _SLOW_OWN_ROWS * race.state.max_rows else None
+
+
 def choose_outsider(race: Race, finalist: Contender) -> Contender | None:
     """Return settings that deserve one fit on every row before the finalist gets the rest; None if none do.
 
@@ -48,11 +57,14 @@ def choose_outsider(race: Race, finalist: Contender) -> Contender | None:
     better than the one before, the next slower ones are tried too.
     """
     n_rows, last = race.state.max_rows, finalist.last
+    own = race.find_untried_own()
+    if own is not None and race.shares.find_affordable_rows(own) >= n_rows:
+        return own
     others = [one for one in race.contenders if one.failure is None and not one.has_own_settings]
     tried = [one for one in others if one.find_trial(n_rows) is not None]
     if not tried and not finalist.has_own_settings:
         return None
-    is_slow = finalist.has_own_settings and race.find_affordable_rows(finalist) < n_rows / 2
+    is_slow = finalist.has_own_settings and race.shares.find_affordable_rows(finalist) < n_rows / 2
     share = _SLOW_OUTSIDER_TIME if is_slow else _OUTSIDER_TIME
     waiting = [
         one for one in others if one not in tried and _is_fast(race, one, share) and not _is_behind(one, finalist)
@@ -93,14 +105,18 @@ def _is_ahead(race: Race, one: Contender, other: Contender) -> bool:
         return one.n_rows > other.n_rows
     if one.n_rows >= race.state.max_rows and one.last is not None:
         # Its model is there already; what the other one will score is a rough guess.
-        margin = 0.0 if one.has_own_settings else CLEAR_ERRORS * one.last.score.standard_error
+        margin = 0.0 if one.has_own_settings else clear_errors(len(race.contenders)) * one.last.score.standard_error
         return one.last.score.value >= expect_score(race, other, sizes) + margin
     # Curves through different sizes can hardly be compared.
     difference = expect_score(race, one, sizes) - expect_score(race, other, sizes)
     if one.has_own_settings:
         return difference >= 0
     first, second = one.find_trial(sizes[-1]), other.find_trial(sizes[-1])
-    return first is None or second is None or difference > CLEAR_ERRORS * first.difference_error(second)
+    return (
+        first is None
+        or second is None
+        or difference > clear_errors(len(race.contenders)) * first.difference_error(second)
+    )
 
 
 def expect_score(race: Race, contender: Contender, sizes: list[int]) -> float:
@@ -110,7 +126,7 @@ def expect_score(race: Race, contender: Contender, sizes: list[int]) -> float:
         trial = contender.find_trial(size)
         if trial is not None:
             curve.observe(size, trial.score.value, trial.score.standard_error)
-    n_rows = race.find_affordable_rows(contender)
+    n_rows = race.shares.find_affordable_rows(contender)
     if last is None or not len(curve):
         return -math.inf
     return last.score.value if n_rows <= last.n_rows else curve.predict(n_rows).mean

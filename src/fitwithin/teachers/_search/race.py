@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
 from fitwithin._core.records import Lesson, Rows, examine
+from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Subgenerator
 from fitwithin.teachers._search.contender import Contender, InHand, Trial, find_best
 from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
+from fitwithin.teachers._search.time_shares import MIN_SHARE_SECONDS, TimeShares
 
 Failure = LearnerRaised | LearnerDied | OutOfMemory
 """What may come of a trial instead of a model."""
@@ -19,36 +23,21 @@ Failure = LearnerRaised | LearnerDied | OutOfMemory
 # Times are fractions of the time limit, unless they say otherwise.
 
 # The subsets
-_MAX_FIRST_ROWS = 10_000  # on these a fit of a cheap setting takes 0.1 s, and good settings are told from bad ones
-_MIN_FIRST_ROWS = 2_000  # fewer say little about settings
-_FIRST_TRIAL_TIME = 0.1  # for a fit with the learner's own settings on the first subset; others are faster
+_LEAST_FIRST_ROWS = 1_000  # there is no race on fewer
 _ROW_FACTOR = 4  # between the rows of a subset and those of the next
-_MAX_TRIAL_TIME = 0.12  # for a fit on the next subset; with more there would be too few trials
-_MAX_OWN_TRIAL_TIME = 0.2  # for the same with the learner's own settings
 _MAX_PROMOTED = 3  # contenders that are tried on the next subset too, besides those with a learner's own settings
-_MAX_KNOWN_TRIALS = 3  # known settings of each learner that are tried where there is no time for a race
 _MAX_REPEATS = 20  # suggestions in a row that were tried before; then there are no more
-_PATIENCE = 20  # trials without a new leader, after which the next subset is due
+_PATIENCE = 20  # trials of each process without a new leader, after which the next subset is due
 
 # The exams
 _EXAM_TIME = 0.02  # for one exam
 _MIN_EXAM_ROWS = 1_000
 _MAX_EXAM_ROWS = 5_000
 
-# The limits of one trial
-_SHARE = 0.15  # for a fit; then the learner is killed
-_MIN_SHARE_SECONDS = 0.3  # for the same, where the limit is short
+# The trials
+_FIRST_LOOK = 0.1  # for a first look at own settings; then a learner that can stop early is told to stop
 _FIRST_SHARE = 0.5  # of the time left, for the first fits of all learners; then they are killed
-_OVERRUN_FACTOR = 3.0  # times the predicted seconds; then the learner is killed
 _STOP_FACTOR = 0.8  # of a fit's limit; then a learner that can stop early is told to stop
-
-# The end of the race
-_MIN_FINAL_TIME = 0.4  # for the winner
-_MAX_FINAL_TIME = 0.6  # for the winner, if it needs so much for every row
-_MAX_OWN_TIME = 0.75  # for the learner's own settings, if they lead after the known good ones were tried
-_FINAL_SAFETY_FACTOR = 1.25  # on the seconds that it needs
-_MIN_CHANCE = 0.9  # to end in time, of a fit that a contender is judged by
-_SIZE_RATIO = 1.1  # between two sizes that are considered for it
 _NEIGHBOUR_FACTOR = 1.5  # on the seconds of the leader's fit, for a fit with other settings near its own
 
 
@@ -68,14 +57,20 @@ class Race:
     ----------
     contenders : list of Contender
         All settings so far, by their numbers.
+    shares : TimeShares
+        What a contender may take, and what it needs.
     in_hand : InHand or None
         What the session would return now.
     newest : Contender or None
         The contender that was tried last.
+    first_rows : int
+        Rows of the first subset that settings are compared on; 0 before there is one.
     is_open : bool
         Whether settings other than the learners' own may be tried.
     finalist : Contender or None
         Who gets the rest of the time, once that is decided.
+    n_lanes : int
+        Learners' processes that try settings at the same time.
     """
 
     def __init__(self, state: TeachingState, entrants: Sequence[Entrant], can_stop_early: CanStopEarly) -> None:
@@ -86,12 +81,15 @@ class Race:
         self.newest: Contender | None = None
         self.is_open = False
         self.finalist: Contender | None = None
+        self.n_lanes = 1
+        self.shares = TimeShares(state)
         self._can_stop_early = can_stop_early
         self._outlook = state.outlook
         self._exam_rows = state.validation_set
         self._queue: list[Contender] = []
         self._under_way: list[Contender] = []
         self._n_since_lead = 0
+        self.first_rows = 0
         self._level = 0
         self._level_start = self._outlook.seconds_left
 
@@ -111,36 +109,58 @@ class Race:
         return find_best(self.contenders, len(self.rows))
 
     def begin(self) -> Subgenerator[None]:
-        """Try each learner with its own settings on few rows, to see what it costs."""
+        """Try each learner on few rows, with its fastest known settings and with its own, to see what they cost."""
         for entrant in self.entrants:
-            contender = self._add_contender(entrant, {})
-            yield from self._try(contender, at_most=_FIRST_SHARE * self.seconds_left / len(self.entrants))
-        self._choose_exam_rows()
+            own = self._add_contender(entrant, {})
+            if entrant.has_fast_ladder:
+                fastest = self._suggest(entrant)
+                if fastest is not None:
+                    yield from self._try(fastest)
+            at_most = _FIRST_SHARE * self.seconds_left / len(self.entrants)
+            yield from self._try(own, at_most=at_most, within=_FIRST_LOOK * self.state.time_limit)
+            if entrant is self.entrants[0]:
+                self._choose_exam_rows()
+                yield from self._examine_again(own)
+        yield from self._measure_fastest()
 
-    def try_own_settings(self) -> Subgenerator[None]:
-        """Try each learner with its own settings on the first subset that others are tried on."""
-        n_rows = self._choose_first_size()
+    def _examine_again(self, contender: Contender) -> Subgenerator[None]:
+        """Examine the newest model on all validation rows: on few it may look better than it is."""
+        if contender.last is None:
+            return
+        answers = yield from examine(self._exam_rows, purpose="validation")
+        if answers.score is not None:
+            trial = replace(contender.last, score=answers.score, influence=answers.influence)
+            contender.trials, contender.curve = [], LearningCurve()
+            contender.add_trial(trial)
+            if self.in_hand is not None and self.in_hand.contender is contender:
+                self.in_hand = InHand(contender, trial)
+
+    def _measure_fastest(self) -> Subgenerator[None]:
+        """Try the fastest known settings on more rows: the first fit of all says little about what rows cost."""
+        fastest = [one for one in self.contenders if one.trials and not one.has_own_settings]
+        n_rows = min(_ROW_FACTOR * len(self.rows), self.state.max_rows)
+        if fastest and n_rows > len(self.rows):
+            self._grow(n_rows)
+            for contender in fastest:
+                if self.shares.is_cheap(contender, n_rows):
+                    yield from self._try(contender)
+
+    def open(self) -> Subgenerator[None]:
+        """Choose the first subset that settings are compared on, and try those of `begin` on it."""
+        n_rows = self.shares.choose_first_size(self.contenders)
         if n_rows > len(self.rows):
             self._grow(n_rows)
-        for contender in self.contenders:
-            # The trial before was too small, and had too few validation rows, to be compared.
-            contender.trials.clear()
-            if contender.failure is None:
+        self.first_rows = len(self.rows)
+        for contender in list(self.contenders):
+            if contender.failure is not None or contender.find_trial(len(self.rows)) is not None:
+                continue
+            if contender.has_own_settings and not self.shares.is_cheap(contender, len(self.rows)):
+                yield from self._measure(contender)
+            if self.shares.is_cheap(contender, len(self.rows)):
+                # The trial before was too small, and had too few validation rows, to be compared.
+                contender.trials.clear()
                 yield from self._try(contender)
-
-    def try_known_settings(self) -> Subgenerator[None]:
-        """Try the fastest known settings on the few rows of the first fit, to see what they cost.
-
-        For a learner whose own settings are too slow for a race: faster ones may have every row in the time that those
-        take for a few.
-        """
-        for entrant in self.entrants:
-            for _ in range(_MAX_KNOWN_TRIALS):
-                if not entrant.has_ladder_left or self.seconds_left < _MIN_FINAL_TIME * self.state.time_limit:
-                    break
-                contender = self._suggest(entrant)
-                if contender is not None:
-                    yield from self._try(contender)
+        self.is_open = True
 
     def try_last_resort(self) -> Subgenerator[None]:
         """Give all that is left to the first learner that was too slow for its share of the time."""
@@ -149,12 +169,33 @@ class Race:
             slow[0].failure = None
             yield from self._try(slow[0], at_most=self.seconds_left)
 
+    def _measure(self, contender: Contender) -> Subgenerator[None]:
+        """Let a learner that can stop early take a few steps on the present subset, to see what all would take."""
+        if contender.candidate.outlook.can_stop_early:
+            self.newest = None
+            try:
+                limit = self.shares.limit_seconds(contender)
+                yield Lesson(self.rows, within=0.0, candidate=contender.candidate, at_most=limit)
+            except (LearnerRaised, LearnerDied, OutOfMemory):
+                # It stays in the race with what is known from fewer rows.
+                return
+
     def is_worthwhile(self) -> bool:
         """Whether there is something to choose from, and time for enough trials."""
         if not self.state.n_validation_rows or (len(self.entrants) == 1 and self.entrants[0].space is None):
             return False
-        least = min(_MIN_FIRST_ROWS, self.state.n_usable)
-        return self.in_hand is None or self._choose_first_size() >= least
+        least = min(_LEAST_FIRST_ROWS, self.state.n_usable)
+        return self.in_hand is None or (
+            any(map(self.shares.has_room, self.entrants)) and self.shares.choose_first_size(self.contenders) >= least
+        )
+
+    def find_untried_own(self) -> Contender | None:
+        """Return own settings that were not compared with the leader, although a fit on every row fits in the time."""
+        leader = self.leader
+        own = None if leader is None else self.entrants[leader.learner].contenders[0]
+        if own is None or own.failure is not None or own.n_rows >= self.first_rows or not self.shares.leaves_time(own):
+            return None
+        return own
 
     def has_time(self) -> bool:
         """Whether the race goes on: the leader must have the time that it needs at the end."""
@@ -177,24 +218,27 @@ class Race:
         if self.state.max_rows > len(self.rows):
             self._grow(self.state.max_rows)
 
-    def find_affordable_rows(self, contender: Contender) -> int:
-        """Return the most rows on which a fit should end in the time left; 0 if there are none."""
-        outlook = contender.candidate.outlook
-        n_rows = outlook.largest_lesson_rows(self.state.n_usable)
-        while n_rows > 1:
-            seconds = self.seconds_left - self.state.reserved_seconds(n_rows)
-            if outlook.chance_to_end(n_rows, seconds) >= _MIN_CHANCE:
-                return n_rows
-            n_rows = min(n_rows - 1, int(n_rows / _SIZE_RATIO))
-        return 0
+    def stay_on(self, rows: Rows) -> Race:
+        """Return a race with the same contenders that stays on a subset, whatever the finalist is taught meanwhile."""
+        race = copy.copy(self)
+        race.state, race._queue = copy.copy(self.state), []
+        race.state.lesson, race.shares = rows, TimeShares(race.state)
+        return race
 
-    def teach_rival(self, rival: Contender, rng: np.random.Generator) -> Subgenerator[None]:
-        """Fit a contender once, on as many random rows as the time allows; it fails alone."""
-        n_rows, usable = self.find_affordable_rows(rival), self.state.find_usable_rows()
+    def try_new_settings(self) -> Subgenerator[bool]:
+        """Try settings that are new on the present subset; return whether there were some."""
+        contender = self._find_new_contender()
+        if contender is not None:
+            yield from self._try(contender)
+        return contender is not None
+
+    def teach_rival(self, rival: Contender, order: Rows) -> Subgenerator[None]:
+        """Fit a contender once, on as many of the first rows of an order as the time allows; it fails alone."""
+        n_rows = self.shares.find_affordable_rows(rival)
         if n_rows <= rival.n_rows:
             return
-        rows = usable if n_rows >= len(usable) else rng.choice(usable, n_rows, replace=False)
-        within = max(self.seconds_left - self.state.reserved_seconds(n_rows), _MIN_SHARE_SECONDS)
+        rows = order[:n_rows]
+        within = max(self.seconds_left - self.state.reserved_seconds(n_rows), MIN_SHARE_SECONDS)
         try:
             yield Lesson(rows, within=within, candidate=rival.candidate)
             yield from examine(self.state.list_holdout_rows(len(self._exam_rows)), purpose="holdout")
@@ -211,14 +255,16 @@ class Race:
         self.state.deck.put_back(new)
         self.state.lesson = subset
 
-    def try_on_every_row(self, finalist: Contender) -> Subgenerator[None]:
-        """Try more settings near the finalist's on its rows, as long as there is time."""
+    def try_neighbours(self, finalist: Contender) -> Subgenerator[None]:
+        """Try more settings near the finalist's on the present subset, as long as there is time."""
         self._queue, self._n_since_lead = [], 0
         entrant = self.entrants[finalist.learner]
         entrant.renew_suggester()
         while (leader := self.leader) is not None:
             n_rows = len(self.rows)
-            limit = self.seconds_left - self.state.reserved_seconds(n_rows) - self._refit_seconds(leader)
+            limit = self.seconds_left - self.state.reserved_seconds(n_rows)
+            if n_rows >= self.state.max_rows:
+                limit -= self.shares.refit_seconds(leader)
             if _NEIGHBOUR_FACTOR * leader.candidate.outlook.fit_seconds(n_rows) > limit:
                 return
             contender = self._suggest(entrant)
@@ -260,17 +306,24 @@ class Race:
         self.contenders.append(contender)
         return contender
 
-    def _try(self, contender: Contender, *, at_most: float | None = None) -> Subgenerator[None]:
-        """Fit a contender on the present subset, and compare it on the validation rows."""
+    def _try(
+        self, contender: Contender, *, at_most: float | None = None, within: float | None = None
+    ) -> Subgenerator[None]:
+        """Fit a contender on the present subset, and compare it on the validation rows.
+
+        It is killed after `at_most` seconds, and told to stop after `within`.
+        """
         rows, start, before = self.rows, self.seconds_left, self.leader
         self.newest = contender
         self._under_way.append(contender)
         if contender.failure is None and not contender.candidate.outlook.may_begin(len(rows)):
             contender.failure = "there is no time for it"
         if contender.failure is None:
-            limit = self._limit_seconds(contender) if at_most is None else at_most
+            limit = self.shares.limit_seconds(contender) if at_most is None else at_most
             try:
-                yield from self._fit_and_score(contender, rows, limit)
+                yield from self._fit_and_score(
+                    contender, rows, limit, _STOP_FACTOR * limit if within is None else within
+                )
             except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
                 contender.failure, contender.error = describe_failure(failure), failure
                 contender.was_killed = start - self.seconds_left >= limit
@@ -278,8 +331,8 @@ class Race:
         self._n_since_lead = 0 if self.leader is not before else self._n_since_lead + 1
         self.entrants[contender.learner].tell(contender, start - self.seconds_left)
 
-    def _fit_and_score(self, contender: Contender, rows: Rows, limit: float) -> Subgenerator[None]:
-        start, within = self.seconds_left, _STOP_FACTOR * limit
+    def _fit_and_score(self, contender: Contender, rows: Rows, limit: float, within: float) -> Subgenerator[None]:
+        start = self.seconds_left
         holdout_rows, is_first = self.state.list_holdout_rows(len(self._exam_rows)), self.in_hand is None
         yield Lesson(rows, within=within, candidate=contender.candidate, at_most=limit)
         if is_first:
@@ -301,12 +354,6 @@ class Race:
         if self.in_hand is None or self.in_hand.yields_to(contender, trial):
             self.in_hand = InHand(contender, trial)
 
-    def _limit_seconds(self, contender: Contender) -> float:
-        """Return the seconds after which a fit is killed."""
-        share = max(_SHARE * self.state.time_limit, _MIN_SHARE_SECONDS)
-        predicted = contender.candidate.outlook.fit_seconds(len(self.rows))
-        return max(share, _OVERRUN_FACTOR * predicted) if predicted else share
-
     def _choose_exam_rows(self) -> None:
         """Choose the validation rows: few, since trials only need a direction."""
         outlooks = [contender.candidate.outlook for contender in self.contenders if contender.trials]
@@ -317,18 +364,6 @@ class Race:
             # The finalist has the same ones, so that all scores can be compared.
             self._exam_rows = self.state.list_validation_rows(max(affordable, min(_MIN_EXAM_ROWS, most)))
             self.state.validation_set = self._exam_rows
-
-    def _choose_first_size(self) -> int:
-        """Return the rows of the first subset: as many as leave time for many trials."""
-        limit = _FIRST_TRIAL_TIME * self.state.time_limit
-        known = [contender.candidate.outlook for contender in self.contenders if contender.trials]
-        n_rows = min(_MAX_FIRST_ROWS, self.state.n_usable)
-        while n_rows > len(self.rows) and not any(outlook.fit_seconds(n_rows) <= limit for outlook in known):
-            n_rows = int(0.8 * n_rows)
-        # A learner that cannot be killed must be sure to end.
-        while n_rows > len(self.rows) and not all(outlook.may_begin(n_rows) for outlook in known):
-            n_rows = int(0.8 * n_rows)
-        return n_rows
 
     def _grow(self, n_rows: int) -> None:
         new = self.state.deck.deal(n_rows - len(self.rows))
@@ -342,7 +377,7 @@ class Race:
         if any(entrant.has_ladder_left for entrant in self.entrants):
             return False
         had_share = self._level_start - self.seconds_left >= self._level_seconds()
-        return self._level == 0 or had_share or self._n_since_lead >= _PATIENCE * len(self.entrants)
+        return self._level == 0 or had_share or self._n_since_lead >= _PATIENCE * len(self.entrants) * self.n_lanes
 
     def _level_seconds(self) -> float:
         """Return the seconds for the present subset: an equal part of the race's for each subset that is left."""
@@ -376,43 +411,27 @@ class Race:
         here = len(self.rows)
         tried = [one for one in self.contenders if one.failure is None and one.find_trial(here) is not None]
         ranked = sorted(tried, key=lambda one: one.score_at(here), reverse=True)
-        others = [one for one in ranked if not one.has_own_settings and self._is_cheap(one, n_rows)][:_MAX_PROMOTED]
+        others = [one for one in ranked if not one.has_own_settings and self.shares.is_cheap(one, n_rows)][
+            :_MAX_PROMOTED
+        ]
         own = [one for one in ranked if one.has_own_settings and not self._is_clearly_behind(one)]
         # Own settings come first, so that others are compared with them on the same rows. Alone they tell nothing.
-        return [*(one for one in own if self._is_cheap(one, n_rows)), *others] if others else []
-
-    def _is_cheap(self, contender: Contender, n_rows: int) -> bool:
-        """Whether a trial on `n_rows` rows leaves time for others; own settings may take longer."""
-        outlook, n_rows = contender.candidate.outlook, min(n_rows, self.state.n_usable)
-        limit = (_MAX_OWN_TRIAL_TIME if contender.has_own_settings else _MAX_TRIAL_TIME) * self.state.time_limit
-        return outlook.fit_seconds(n_rows) <= limit and outlook.may_begin(n_rows)
+        return [*(one for one in own if self.shares.is_cheap(one, n_rows)), *others] if others else []
 
     def _is_clearly_behind(self, contender: Contender) -> bool:
         """Whether the leader is better by more than chance on the present subset."""
         leader, trial = self.leader, contender.find_trial(len(self.rows))
         best = None if leader is None else leader.find_trial(len(self.rows))
-        return best is not None and trial is not None and best.is_clearly_better(trial)
-
-    def _refit_seconds(self, contender: Contender) -> float:
-        """Return the seconds to fit a contender once more, with the rows kept back."""
-        if not self.state.deck.can_refit:
-            return 0.0
-        n_rows = self.state.deck.pool_size
-        seconds = contender.candidate.outlook.fit_seconds(n_rows)
-        return _FINAL_SAFETY_FACTOR * seconds + self.state.reserved_seconds(n_rows)
+        return best is not None and trial is not None and best.is_clearly_better(trial, len(self.contenders))
 
     def _final_seconds(self) -> float:
         """Return the seconds that the leader should have at the end."""
-        limit, leader = self.state.time_limit, self.leader
+        leader = self.leader
         if leader is None or self._queue:
             # Those that go on to this subset should be compared before it is decided.
-            return _MIN_FINAL_TIME * limit
-        n_rows, outlook = self.state.n_usable, leader.candidate.outlook
-        need = _FINAL_SAFETY_FACTOR * outlook.fit_seconds(n_rows) + self.state.reserved_seconds(n_rows)
-        need += self._refit_seconds(leader)
+            return self.shares.min_final_seconds()
         own_leads = leader.has_own_settings and not any(entrant.has_ladder_left for entrant in self.entrants)
-        most = _MAX_OWN_TIME if own_leads else _MAX_FINAL_TIME
-        return min(max(need, _MIN_FINAL_TIME * limit), most * limit)
+        return self.shares.final_seconds(leader, self.find_untried_own(), own_leads=own_leads)
 
 
 def describe_failure(failure: Failure) -> str:
