@@ -70,4 +70,7 @@ class ClassScoresMixin:
     def _expand_classes(self, answer: Array, absent: float) -> Array:
         """Add a column for each of `classes_` that the best model was not trained on."""
         known = getattr(self.best_estimator_, "classes_", self.classes_)
+        if hasattr(answer, "map_blocks"):
+            # A Dask array, whose blocks already have all columns.
+            return answer
         return expand_to_classes(answer, known, self.classes_, absent)

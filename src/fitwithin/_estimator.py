@@ -34,6 +34,7 @@ from fitwithin._core.records import OnRound
 from fitwithin._core.target import Array, Labels, Target
 from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.fit_params import refuse_row_params, split_fit_params
+from fitwithin._pools.remote_table import RemoteTable
 from fitwithin._pools.sources import (
     is_data_set,
     open_source,
@@ -67,6 +68,7 @@ from fitwithin._session.progress import DescribeCandidate, ProgressDisplay
 from fitwithin._session.result import SessionResult
 from fitwithin._session.session import Session
 from fitwithin.backends import Backend, FitSettings, Inline, Process
+from fitwithin.backends._dask.estimator_inputs import is_dask_collection, predict_collection, read_cluster_rows
 from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.backends._scoring import Scorer, Scoring, make_scoring
 from fitwithin.teachers import Deck, ParallelTeacher, Teacher
@@ -241,7 +243,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         memory_limit = None if self.memory_limit is None else parse_memory_limit(self.memory_limit)
         if X_val is not None:
             X_val, y_val = split_validation_frame(X_val, y_val, sample_weight)
-        if not is_data_set(X):
+        if not is_data_set(X) and not is_dask_collection(X):
             X, y, sample_weight = split_frame(X, y, sample_weight)
         teacher = self._make_teacher()
         n_lanes = count_lanes(teacher, self.n_jobs)
@@ -253,6 +255,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             show_progress(self.progress, budget, self._describe_candidate) as display,
             ExitStack() as cleanup,
         ):
+            X, y, sample_weight = read_cluster_rows(runner, arguments, X, y, sample_weight, regression=self._regression)
             fit_params = self._route(sample_weight, groups, params)
             rows = _FitArguments(X, y, fit_params, budget, getattr(backend, "spool", None))
             inputs = self._prepare_teacher(
@@ -547,6 +550,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
     def _check_features(self, X: Any, y: Any = None) -> Any:
         """Return X as the learner gets it; missing values are left to the learner."""
         reset = y is not None
+        if isinstance(X, RemoteTable):
+            validate_data(self, X.empty, reset=reset, skip_check_array=True)
+            return X
         if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             if reset and len(X) != len(y):
@@ -573,6 +579,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
 
     def _call_best(self, method: str, X: Any) -> Array:
         check_is_fitted(self)
+        if is_dask_collection(X):
+            on_cluster: Array = predict_collection(self, method, X)
+            return on_cluster
         if is_data_set(X):
             names = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None
             # A model that was fitted on an array takes all columns, without their names.

@@ -24,6 +24,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from typing import Any
 
 from fitwithin._core.memory_limit import format_bytes
 
@@ -188,6 +189,10 @@ class LearnerRaised(Exception):
         super().__init__(str(error) if text is None else text)
         self._error = error
         self.traceback = traceback
+
+    def __reduce__(self) -> tuple[type[LearnerRaised], tuple[Any, str, str]]:
+        """Return how to make it again in another process; the learner's exception stays pickled until it is wanted."""
+        return type(self), (self._error, self.traceback, str(self))
 
     @cached_property
     def error(self) -> BaseException:

@@ -119,13 +119,15 @@ class Labels:
 
     @classmethod
     def encode(cls, y: Any) -> Labels:
-        """Encode labels as the user gave them.
+        """Encode labels as the user gave them; return labels that are encoded as they are.
 
         Raises
         ------
         ValueError
             If y holds missing values, continuous values, labels of mixed types, or only one class.
         """
+        if isinstance(y, Labels):
+            return y
         if isinstance(y, list | tuple):
             # In one array with text, numbers become text and missing values become the word "nan".
             _check_label_types(y)
@@ -162,13 +164,15 @@ class Values:
 
     @classmethod
     def read(cls, y: Any) -> Values:
-        """Convert values as the user gave them to an array of numbers.
+        """Convert values as the user gave them to an array of numbers; return converted ones as they are.
 
         Raises
         ------
         ValueError
             If y is empty, or holds missing values or anything that is not a number.
         """
+        if isinstance(y, Values):
+            return y
         column = column_or_1d(y, warn=True)
         if column.dtype.kind not in "fiub":
             column = column.astype(np.float64)

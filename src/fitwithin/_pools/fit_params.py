@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from fitwithin._core.target import Array
+from fitwithin._pools.remote_table import RemoteColumn
 
 
 def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -37,6 +38,8 @@ def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, 
     row_params: dict[str, Array] = {}
     fit_params: dict[str, Any] = {}
     for name, value in params.items():
+        if isinstance(value, RemoteColumn):
+            continue
         if name == "sample_weight":
             row_params[name] = _validate_weights(value, n_rows)
         elif isinstance(value, list | tuple | np.ndarray) and len(value) == n_rows:

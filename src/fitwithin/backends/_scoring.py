@@ -285,6 +285,16 @@ class ExamLog:
             self._by_method.setdefault(method, []).append(responder.predictions_by(method))
         self._y.append(y)
 
+    def extend(self, answers: ExamPredictions) -> None:
+        """Add the answers of an exam that another process held with the same model."""
+        self._correct.append(answers.correct)
+        if answers.weights is not None:
+            self._weights.append(answers.weights)
+        if answers.y is not None:
+            self._y.append(answers.y)
+        for method, predictions in answers.by_method.items():
+            self._by_method.setdefault(method, []).append(predictions)
+
     def answers(self) -> ExamPredictions:
         """Return the answers of all exams as one."""
         return ExamPredictions(

@@ -161,7 +161,7 @@ class Process:
 
 
 @dataclass(frozen=True, eq=False)
-class _PreparedProcess:
+class PreparedProcess:
     """What `prepare` makes: the shared rows, and the first message to each worker."""
 
     rows: SharedRows | SpooledRows
@@ -193,7 +193,7 @@ class ProcessRunner:
         self._siblings: list[ProcessRunner] = []
         # Guards the workers of this runner: `stop` may come from another thread.
         self._workers_lock = threading.Lock()
-        self._prepared_process: _PreparedProcess | None = None
+        self._prepared_process: PreparedProcess | None = None
         self._learner: WorkerConnection | None = None
         self._loader: WorkerConnection | None = None
         self._writer: WorkerConnection | None = None
@@ -201,6 +201,11 @@ class ProcessRunner:
         self._resting_bytes: list[int] = []
         self._import_seconds = 0.0
         self._warnings: list[PortableWarning] = []
+
+    @property
+    def host(self) -> ProcessHost:
+        """Starts the processes."""
+        return self._host
 
     def __enter__(self) -> Self:
         return self
@@ -222,7 +227,7 @@ class ProcessRunner:
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Pickle the learner, have its modules imported, and open the shared files."""
-        pickled_learner = _pickle_learner((learner, settings))
+        pickled_learner = pickle_learner((learner, settings))
         surroundings = Surroundings.current()
         with _naming_refusals():
             # Frames are made in the learner's process.
@@ -237,7 +242,7 @@ class ProcessRunner:
         # A single learner may use all cores.
         core_share = share_cores(settings.n_jobs)[0] if settings.n_jobs > 1 else None
         setup = WorkerSetup(pickled_learner, rows.layout, surroundings, settings.seed, core_share)
-        self._prepared_process = _PreparedProcess(rows, setup, settings.memory_limit, settings.n_jobs)
+        self._prepared_process = PreparedProcess(rows, setup, settings.memory_limit, settings.n_jobs)
 
     def open_sibling(self) -> ProcessRunner:
         """Return a runner with a learner's process of its own, which reads the same rows."""
@@ -270,16 +275,13 @@ class ProcessRunner:
         """Train a fresh copy of the learner, or continue with the newest model."""
         start, start_seconds = self._budget.elapsed(), 0.0
         shared = self._prepared.rows
-        pickled_learner = None if learner is None else _pickle_learner(learner)
+        pickled_learner = None if learner is None else pickle_learner(learner)
         with self._until_deadline("its process was still starting, which takes a few seconds for the first fit"):
             selection = shared.share_training_rows(rows) if batch is None else shared.share_exam_rows(rows)
             if batch is None and self._has_grown:
                 self._end_learner()
             if self._learner is None:
-                worker_start = self._budget.elapsed()
-                self._learner = self._host.start_worker(self._prepared.setup, self._budget, shared.files)
-                start_seconds = self._budget.elapsed() - worker_start
-                self._watch = MemoryWatch(self._learner.pid, self._prepared.memory_limit)
+                start_seconds = self._start_learner()
         if within:
             # Without any time a fit is a measurement, and stays one.
             within -= self._budget.elapsed() - start
@@ -300,6 +302,13 @@ class ProcessRunner:
             memory_before=None if self._watch is None else self._watch.before,
             setup_seconds=setup_seconds,
         )
+
+    def _start_learner(self) -> float:
+        """Start the learner's process; return the seconds that this took."""
+        start, prepared = self._budget.elapsed(), self._prepared
+        self._learner = self._host.start_worker(prepared.setup, self._budget, prepared.rows.files)
+        self._watch = MemoryWatch(self._learner.pid, prepared.memory_limit)
+        return self._budget.elapsed() - start
 
     @property
     def _has_grown(self) -> bool:
@@ -381,7 +390,7 @@ class ProcessRunner:
             return ProcessDump(self._writer.post(DumpRequest(str(path), file.path), [file]))
 
     @property
-    def _prepared(self) -> _PreparedProcess:
+    def _prepared(self) -> PreparedProcess:
         if self._prepared_process is None:
             raise RuntimeError("prepare() must be called before fit().")
         return self._prepared_process
@@ -528,7 +537,7 @@ def predict_load_seconds(seconds: float) -> float:
     return _LOAD_SECONDS + _LOAD_FACTOR * seconds
 
 
-def _pickle_learner(learner: Any) -> bytes:
+def pickle_learner(learner: Any) -> bytes:
     """Pickle a learner, or one with its settings."""
     try:
         body: bytes = cloudpickle.dumps(learner, protocol=5)

@@ -20,6 +20,7 @@ from fitwithin._core.cores import CoreShare
 from fitwithin.backends._process.shared_rows import RowLayout
 from fitwithin.backends._process.spooled_rows import AnySelection, SpoolLayout
 from fitwithin.backends._process.surroundings import Surroundings
+from fitwithin.backends._scoring import ExamPredictions
 
 MIN_TIMEOUT_SECONDS = 0.001
 """Shortest time-out of a socket: zero would mean "do not wait", which raises BlockingIOError and not TimeoutError."""
@@ -132,7 +133,42 @@ class DumpRequest:
     path: str | None = None
 
 
-Request = FitRequest | ExamRequest | ScoreRequest | SaveRequest | LoadRequest | DumpRequest
+@dataclass(frozen=True)
+class AdoptRequest:
+    """Take over a saved model, as if this process had trained it. Reply: None, after the seconds of loading it.
+
+    Without a path, the file's descriptor comes with the message.
+    """
+
+    path: str | None = None
+
+
+@dataclass(frozen=True)
+class AnswerRequest:
+    """Predict rows with the newest model. Reply: its answers, for a process that scores it, and the margins or None."""
+
+    selection: AnySelection
+    margins: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class AddAnswersRequest:
+    """Count answers of the newest model that other processes got, in the next score. Reply: None."""
+
+    answers: ExamPredictions
+
+
+Request = (
+    FitRequest
+    | ExamRequest
+    | ScoreRequest
+    | SaveRequest
+    | LoadRequest
+    | DumpRequest
+    | AdoptRequest
+    | AnswerRequest
+    | AddAnswersRequest
+)
 """What the parent asks of a worker."""
 
 
