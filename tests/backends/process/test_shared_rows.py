@@ -144,23 +144,6 @@ def test_subsets_that_grow_one_order_are_contiguous_in_an_append_only_map(order,
     shared.close()
 
 
-def test_all_rows_of_the_pool_are_the_whole_of_an_append_only_map():
-    pool, order = make_pool(40), np.random.default_rng(0).permutation(40)
-    shared = AppendOnlyRowMap(pool, Budget(60))
-    shared.share_exam_rows(order[30:35])
-    shared.share_training_rows(order[:20])
-    shared.share_exam_rows(order[35:])
-
-    selection = shared.share_training_rows(np.arange(40))
-
-    assert (selection.start, selection.stop) == (0, 40)
-    X = reader_of(shared).read(selection).X
-    np.testing.assert_array_equal(np.sort(X, axis=0), np.sort(pool.X, axis=0))
-    # A row that occurs twice is no whole pool.
-    assert isinstance(shared.share_training_rows(np.r_[np.arange(39), 0]), RowIndices)
-    shared.close()
-
-
 @pytest.mark.parametrize("map_type", [RowMap, AppendOnlyRowMap])
 def test_memory_is_proportional_to_the_rows_used(map_type):
     X = np.ones((1_000_000, 8))

@@ -384,23 +384,13 @@ class AppendOnlyRowMap(RowMap):
         super().__init__(pool, budget, folder)
         self._lock = threading.Lock()
         # One more than the last free position: rows that are only examined lie behind it.
-        self._free_end = self._n_pool_rows = len(pool)
+        self._free_end = len(pool)
 
     def share_training_rows(self, rows: Rows) -> RowSelection:
-        """Append the rows that are new after the training rows before, in their order.
-
-        All rows of the pool are selected in the order of the map: a copy in any other order would take as much memory.
-        """
+        """Append the rows that are new after the training rows before, in their order."""
         with self._lock:
             self._append(self._find_new(rows))
-            return RowRange(0, len(rows)) if self._blocks is None and self._is_whole_pool(rows) else self._select(rows)
-
-    def _is_whole_pool(self, rows: Rows) -> bool:
-        if len(rows) != self._n_pool_rows:
-            return False
-        is_present = np.zeros(len(rows), dtype=np.bool_)
-        is_present[rows] = True
-        return bool(is_present.all())
+            return self._select(rows)
 
     def share_exam_rows(self, rows: Rows) -> RowSelection:
         """Append the rows that are new before those that were only examined."""
