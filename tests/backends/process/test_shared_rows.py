@@ -15,7 +15,6 @@ from fitwithin.backends._process.mapped_file import MappedFile
 from fitwithin.backends._process.shared_rows import (
     AppendOnlyRowMap,
     MappedFileRows,
-    RowIndices,
     RowMap,
     RowRange,
     RowReader,
