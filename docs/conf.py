@@ -76,7 +76,7 @@ html_title = f"fitwithin {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
-html_sidebars = {"faq": [], "tutorial": []}
+html_sidebars = {"faq": [], "quick-start": []}
 html_copy_source = False
 html_theme_options: dict[str, Any] = {
     "logo": {"text": "fitwithin"},
