@@ -5,6 +5,9 @@ CONSTRAINTS ?= constraints.txt
 EXTRAS ?= dev,study
 # Processes of the fast tests; the slow ones use one.
 TEST_PROCESSES ?= 2
+# Size of the demo that tries a wheel.
+DEMO_TIME ?= 10s
+DEMO_ROWS ?= 100000
 BIN := $(VENV)/bin
 ifneq ($(shell command -v uv 2>/dev/null),)
 MAKE_VENV := uv venv --quiet --allow-existing --python $(PYTHON) $(VENV)
@@ -14,7 +17,7 @@ MAKE_VENV := $(PYTHON) -m venv $(VENV)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 endif
 
-.PHONY: help demo test test-slow test-oldest test-newest check format bench bench-accuracy docs site doc-tests clean
+.PHONY: help demo test test-slow test-oldest test-newest check format bench bench-accuracy docs site doc-tests dist clean
 
 demo: $(VENV)/core  ## train on a simulated pump for 20 seconds, with live progress
 	$(BIN)/fitwithin demo
@@ -54,6 +57,7 @@ bench: $(VENV)/dev  ## run the benchmarks: 30 minutes on an idle machine
 	$(BIN)/python benchmarks/deadline.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/frames.py
+	$(BIN)/python benchmarks/first_lesson.py
 	$(BIN)/python benchmarks/openmp.py
 	$(BIN)/python benchmarks/covtype.py
 
@@ -70,6 +74,15 @@ site: $(VENV)/docs  ## build the site into docs/_build/html and run the gallery
 doc-tests: $(VENV)/dev  ## run every code block of README.md and docs
 	$(BIN)/python -m pytest docs README.md tests/docs/test_docs.py
 
+# The demo runs in an environment and a folder of its own, where nothing but the wheel can be found.
+dist: $(VENV)/dist  ## build wheel and source archive, check them, install the wheel elsewhere and run the demo there
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && $(BIN)/python -m venv "$$folder/venv" \
+		&& "$$folder/venv/bin/python" -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) dist/*.whl \
+		&& cd "$$folder" && env -u PYTHONPATH venv/bin/fitwithin demo --time-limit $(DEMO_TIME) --rows $(DEMO_ROWS)
+
 clean:  ## remove the environment, caches and built pages
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache \
 		docs/_build docs/gallery docs/reference/generated docs/reference/command-line.md docs/sg_execution_times.rst
@@ -82,6 +95,10 @@ $(VENV)/core: pyproject.toml $(CONSTRAINTS)
 
 $(VENV)/dev: $(VENV)/core
 	$(INSTALL) -e '.[$(EXTRAS)]'
+	@touch $@
+
+$(VENV)/dist: $(VENV)/core
+	$(INSTALL) -e '.[dist]'
 	@touch $@
 
 $(VENV)/docs: $(VENV)/core

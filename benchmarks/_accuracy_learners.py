@@ -13,7 +13,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from fitwithin._presets import CLASSIFIERS, LabelEncodedClassifier, make_preset
+from fitwithin._presets import LabelEncodedClassifier, make_preset
+from fitwithin._research.study.paper_learners import make_paper_learner
 
 # Trees of CatBoost: 1,000, its default, would make T a minute where the others take seconds.
 _CATBOOST_TREES = 30
@@ -29,7 +30,7 @@ def _make_xgboost() -> Any:
 
 
 def _make_catboost() -> LabelEncodedClassifier:
-    learner = CLASSIFIERS["catboost"]()
+    learner = make_preset("catboost", n_jobs=1)
     learner.set_params(estimator__iterations=_CATBOOST_TREES)
     return learner
 
@@ -46,14 +47,14 @@ def _encode_frame(learner: Any) -> Pipeline:
 
 _PRESETS = ("lightgbm", "random-forest", "decision-tree", "linear-svm", "logistic-regression", "sgd-log")
 LEARNERS: Mapping[str, Callable[[], Any]] = {
-    **{name: lambda name=name: make_preset(name) for name in _PRESETS},
+    **{name: lambda name=name: make_paper_learner(name) for name in _PRESETS},
     "xgboost": _make_xgboost,
     "hist-gradient-boosting": HistGradientBoostingClassifier,
     "catboost": _make_catboost,
     "extra-trees": lambda: ExtraTreesClassifier(min_samples_split=5, n_jobs=1),
     "knn": lambda: KNeighborsClassifier(n_jobs=1),
     "mlp": lambda: MLPClassifier(max_iter=_MLP_EPOCHS),
-    "one-hot+lightgbm": lambda: _encode_frame(make_preset("lightgbm")),
+    "one-hot+lightgbm": lambda: _encode_frame(make_preset("lightgbm", n_jobs=1)),
     "one-hot+logistic-regression": lambda: _encode_frame(LogisticRegression()),
 }
 """The paper's five learners and nine more. Histogram boosting takes its number of threads from OMP_NUM_THREADS."""

@@ -64,14 +64,15 @@ def main(pid: int, period: float) -> None:
 def _sample(process: psutil.Process) -> MemoryUsage:
     # Shares change while we read: a page that a new child maps after its parent was read would count one and a
     # half times. The smaller of two readings of the parent avoids this.
-    first = _read(process.pid)
-    children = [_read(child.pid) for child in process.children(recursive=True) if child.pid != os.getpid()]
-    again = _read(process.pid)
+    first = read_memory(process.pid)
+    children = [read_memory(child.pid) for child in process.children(recursive=True) if child.pid != os.getpid()]
+    again = read_memory(process.pid)
     parent = MemoryUsage(min(first.pss, again.pss), min(first.own, again.own))
     return MemoryUsage(sum(one.pss for one in (parent, *children)), sum(one.own for one in (parent, *children)))
 
 
-def _read(pid: int) -> MemoryUsage:
+def read_memory(pid: int) -> MemoryUsage:
+    """Return the memory of one process; nothing if it is gone."""
     try:
         with open(f"/proc/{pid}/smaps_rollup") as file:
             lines = dict(line.split(":") for line in file.readlines()[1:])

@@ -12,11 +12,11 @@ from sklearn.svm import LinearSVC
 from fitwithin._presets import make_preset
 
 LEARNERS: Mapping[str, Callable[[], Any]] = {
-    "lightgbm": lambda: make_preset("lightgbm"),
-    "xgboost": lambda: make_preset("xgboost"),
-    "catboost": lambda: make_preset("catboost"),
+    "lightgbm": lambda: make_preset("lightgbm", n_jobs=1),
+    "xgboost": lambda: make_preset("xgboost", n_jobs=1),
+    "catboost": lambda: make_preset("catboost", n_jobs=1),
     "hist-gradient-boosting": HistGradientBoostingClassifier,
-    # The presets of these three have the paper's settings; a user's have the library's.
+    # With the library's settings, where the presets of some have others.
     "random-forest": lambda: RandomForestClassifier(n_jobs=1),
     "extra-trees": lambda: ExtraTreesClassifier(n_jobs=1),
     "logistic-regression": LogisticRegression,

@@ -38,7 +38,7 @@ _TRIVIAL = "trivial, reads all"
 
 _LEARNERS: Mapping[str, Callable[[], tuple[Any, Mapping[str, Any] | None]]] = {
     _TRIVIAL: lambda: (MajorityClassifier(reads=True, pause=0.1), {"pause": [0.1, 0.15, 0.2, 0.3]}),
-    "lightgbm": lambda: (make_preset("lightgbm"), None),
+    "lightgbm": lambda: (make_preset("lightgbm", n_jobs=1), None),
 }
 
 _JOBS: tuple[int, ...] = (1, 2)

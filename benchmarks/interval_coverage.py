@@ -25,8 +25,8 @@ from _accuracy_datasets import BenchmarkDataset, make_up_dataset, open_dataset
 from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 from fitwithin import NoModelInTime, TimeConstrainedClassifier
 from fitwithin._pools.tables import take_rows
-from fitwithin._presets import make_preset
 from fitwithin._research.study.dataset_sources import load_dataset
+from fitwithin._research.study.paper_learners import make_paper_learner
 from fitwithin._research.study.study_run import TrainTestRows
 from fitwithin.teachers import TBatch
 
@@ -45,8 +45,8 @@ _WARM_UP_ROWS = 50
 _WARM_UP_SECONDS = 60.0
 
 LEARNERS: Mapping[str, Callable[[], Any]] = {
-    "decision-tree": lambda: make_preset("decision-tree"),
-    "sgd-log": lambda: make_preset("sgd-log"),
+    "decision-tree": lambda: make_paper_learner("decision-tree"),
+    "sgd-log": lambda: make_paper_learner("sgd-log"),
     "random-forest": lambda: RandomForestClassifier(10, min_samples_split=30, n_jobs=1),
     "lightgbm": lambda: LGBMClassifier(n_estimators=20, n_jobs=1, verbose=-1),
 }

@@ -20,6 +20,7 @@ collect_ignore = ["conftest.py"]
 SLOW_PAGES = {
     "README.md",
     "docs/deadline.md",
+    "docs/how-to/cluster.md",
     "docs/how-to/grid-search.md",
     "docs/how-to/memory.md",
     "docs/how-to/report.md",
@@ -39,6 +40,8 @@ CLOCKLESS_FILES = {
     "test_accuracy_benchmark.py",
     "test_backend_contract.py",
     "test_cli_search.py",
+    "test_dask_collections.py",
+    "test_dask_contract.py",
     "test_cli_console.py",
     "test_cli_train.py",
     "test_docs.py",
@@ -123,6 +126,14 @@ def nothing_left_behind():
             return
         assert time.monotonic() < end, f"left behind: {left}"
         time.sleep(0.02)  # Another process cleans up, and sends no event when it is done.
+
+
+@pytest.fixture(scope="module")
+def dask_client():
+    """A client of a real cluster of two workers, in processes of their own."""
+    clusters = pytest.importorskip("dask_clusters", reason="Dask is an extra", exc_type=ImportError)
+    with clusters.local_cluster() as client:
+        yield client
 
 
 @pytest.fixture(scope="module")

@@ -1,17 +1,23 @@
 """Fit within a deadline: the best model that a learner can build by then, whatever the learner does."""
 
-from fitwithin._classifier import TimeConstrainedClassifier
-from fitwithin._core.exceptions import (
-    CheckpointWarning,
-    FitwithinError,
-    LearnerFailed,
-    LearnerFailedWarning,
-    NoModelInMemory,
-    NoModelInTime,
-)
-from fitwithin._core.records import Round
-from fitwithin._regressor import TimeConstrainedRegressor
-from fitwithin._search import TimeConstrainedSearch
+import typing as _typing
+
+from fitwithin._core.lazy_exports import make_getattr as _make_getattr
+
+if _typing.TYPE_CHECKING:
+    from fitwithin import backends, teachers, testing, viz  # noqa: F401
+    from fitwithin._classifier import TimeConstrainedClassifier
+    from fitwithin._core.exceptions import (
+        CheckpointWarning,
+        FitwithinError,
+        LearnerFailed,
+        LearnerFailedWarning,
+        NoModelInMemory,
+        NoModelInTime,
+    )
+    from fitwithin._core.records import Round
+    from fitwithin._regressor import TimeConstrainedRegressor
+    from fitwithin._search import TimeConstrainedSearch
 
 __all__ = [
     "CheckpointWarning",
@@ -27,3 +33,30 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+# Importing scikit-learn takes a second or two, which the command line does not always need.
+__getattr__ = _make_getattr(
+    "fitwithin",
+    {
+        **{name: f"fitwithin.{name}" for name in ("backends", "teachers", "testing", "viz")},
+        **dict.fromkeys(
+            [
+                "CheckpointWarning",
+                "FitwithinError",
+                "LearnerFailed",
+                "LearnerFailedWarning",
+                "NoModelInMemory",
+                "NoModelInTime",
+            ],
+            "fitwithin._core.exceptions",
+        ),
+        "Round": "fitwithin._core.records",
+        "TimeConstrainedClassifier": "fitwithin._classifier",
+        "TimeConstrainedRegressor": "fitwithin._regressor",
+        "TimeConstrainedSearch": "fitwithin._search",
+    },
+)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -24,14 +24,14 @@ class ClassScoresMixin:
 
     best_estimator_: Any
     classes_: Array
+    _keep_classes: Callable[[Labels], None]
     _call_best: Callable[[str, Any], Array]
     _learner_or_default: Callable[[], Any]
 
     def _encode_labels(self, y: Any) -> Labels:
         """Return the labels as codes, and keep the classes."""
         labels = Labels.encode(y)
-        self.classes_ = labels.classes
-        self.class_count_ = labels.counts
+        self._keep_classes(labels)
         return labels
 
     @available_if(_learner_has("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn ships no types
@@ -40,8 +40,8 @@ class ClassScoresMixin:
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
-            Rows to classify.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
+            Rows to classify; a data set on disk is read block by block.
         """
         return self._expand_classes(self._call_best("predict_proba", X), absent=0.0)
 
@@ -51,8 +51,8 @@ class ClassScoresMixin:
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
-            Rows to classify.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
+            Rows to classify; a data set on disk is read block by block.
         """
         return self._expand_classes(self._call_best("predict_log_proba", X), absent=-np.inf)
 
@@ -62,12 +62,15 @@ class ClassScoresMixin:
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
-            Rows to classify.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
+            Rows to classify; a data set on disk is read block by block.
         """
         return self._call_best("decision_function", X)
 
     def _expand_classes(self, answer: Array, absent: float) -> Array:
         """Add a column for each of `classes_` that the best model was not trained on."""
         known = getattr(self.best_estimator_, "classes_", self.classes_)
+        if hasattr(answer, "map_blocks"):
+            # A Dask array, whose blocks already have all columns.
+            return answer
         return expand_to_classes(answer, known, self.classes_, absent)

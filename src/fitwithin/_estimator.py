@@ -6,7 +6,7 @@ import logging
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -26,19 +26,30 @@ from sklearn.utils.validation import check_array, check_is_fitted, has_fit_param
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.cores import count_jobs
 from fitwithin._core.cost import CostModel, Outlook
-from fitwithin._core.exceptions import CheckpointWarning, LearnerFailedWarning
+from fitwithin._core.exceptions import CheckpointWarning, DataSetWarning, LearnerFailedWarning
 from fitwithin._core.log import LOGGER
 from fitwithin._core.memory_cost import MemoryModel
 from fitwithin._core.memory_limit import MemoryLimit, parse_memory_limit
 from fitwithin._core.records import OnRound
 from fitwithin._core.target import Array, Labels, Target
-from fitwithin._pools.fit_params import split_fit_params
+from fitwithin._pools.disk_pool import DiskPool
+from fitwithin._pools.fit_params import refuse_row_params, split_fit_params
+from fitwithin._pools.remote_table import RemoteTable
+from fitwithin._pools.sources import (
+    is_data_set,
+    open_source,
+    predict_blocks,
+    read_score_arguments,
+    split_frame,
+    split_validation_frame,
+)
 from fitwithin._pools.table_pool import StackedTable, TablePool
 from fitwithin._pools.tables import convert_arrow, describe_table, is_frame, list_column_types
 from fitwithin._presets import make_preset
 from fitwithin._session.checkpoint import Checkpoint, open_checkpoint
 from fitwithin._session.fingerprint import (
     Fingerprint,
+    describe_data_set,
     describe_learner,
     describe_rows,
     describe_value,
@@ -57,9 +68,11 @@ from fitwithin._session.progress import DescribeCandidate, ProgressDisplay
 from fitwithin._session.result import SessionResult
 from fitwithin._session.session import Session
 from fitwithin.backends import Backend, FitSettings, Inline, Process
+from fitwithin.backends._dask.estimator_inputs import is_dask_collection, predict_collection, read_cluster_rows
 from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.backends._scoring import Scorer, Scoring, make_scoring
 from fitwithin.teachers import Deck, ParallelTeacher, Teacher
+from fitwithin.teachers._block_deck import BlockDeck
 from fitwithin.teachers._registry import TEACHERS
 from fitwithin.viz._history import History
 from fitwithin.viz._report import ReportMixin
@@ -86,7 +99,7 @@ class FitInputs:
     ----------
     learner : estimator
         A clone of the user's learner, with its random states filled.
-    pool : TablePool
+    pool : TablePool or DiskPool
         The rows of X and, after them, those of X_val.
     settings : FitSettings
         How to fit and score the learner.
@@ -101,7 +114,7 @@ class FitInputs:
     """
 
     learner: Any
-    pool: TablePool
+    pool: TablePool | DiskPool
     settings: FitSettings
     labels: Labels | None
     rng: np.random.Generator
@@ -110,8 +123,31 @@ class FitInputs:
 
     @property
     def training_table(self) -> Any:
-        """X, without X_val."""
+        """X, without X_val; of a data set on disk, a frame without rows."""
         return self.pool.X.first if isinstance(self.pool.X, StackedTable) else self.pool.X
+
+
+@dataclass(frozen=True, eq=False)
+class _FitArguments:
+    """The arguments of a fit that hold rows, and where to read them.
+
+    Parameters
+    ----------
+    X, y : table and array-like, or data set and str
+        Features, and labels or values; or a data set on disk, and a column's name.
+    params : dict
+        Arguments of the learner's `fit`.
+    budget : Budget
+        Ends reading at the deadline.
+    spool : str, path-like or None
+        Folder for the rows that are read from a data set on disk.
+    """
+
+    X: Any
+    y: Any
+    params: Mapping[str, Any]
+    budget: Budget
+    spool: str | os.PathLike[str] | None
 
 
 class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -166,21 +202,24 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
             Features. They are not copied whole, and not checked for missing values, which some learners take.
-            Frames reach the learner as frames.
-        y : array-like of shape (n_rows,)
-            Labels or values to learn.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row, for the learner and for the score. Rows of X_val have the weight 1.
+            Frames reach the learner as frames. A data set on disk is a path to parquet or Arrow files, a list of
+            paths, a pyarrow data set or a polars lazy frame; its rows are read in the background, in random order, and
+            reach the learner as frames.
+        y : array-like of shape (n_rows,) or str
+            Labels or values to learn, or the name of their column in X.
+        sample_weight : array-like of shape (n_rows,) or str, optional
+            Weight of each row, for the learner and for the score, or the name of its column in X. Rows of X_val have
+            the weight 1.
         groups : array-like of shape (n_rows,), optional
             The group of each row: numbers, text or other hashable labels. All rows of a group are training rows,
             or validation rows, or holdout rows.
         X_val : array-like, sparse matrix or frame of shape (n_val, n_features), optional
             Rows to choose the model by, of the type of X; no row of X is kept back then. One half of them, at random,
             are validation rows, the other half holdout rows. No model is trained on them.
-        y_val : array-like of shape (n_val,), optional
-            Labels or values of X_val.
+        y_val : array-like of shape (n_val,) or str, optional
+            Labels or values of X_val, or the name of their column in X_val.
         **params : dict
             Other arguments of the learner's `fit`, by metadata routing. An array with one entry for each row is
             split with the rows; anything else is passed as it is.
@@ -202,6 +241,10 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         backend: Backend = _resolve("backend", self.backend, _BACKENDS, "open")
         budget = Budget(parse_time_limit(self.time_limit), clock=backend.clock)
         memory_limit = None if self.memory_limit is None else parse_memory_limit(self.memory_limit)
+        if X_val is not None:
+            X_val, y_val = split_validation_frame(X_val, y_val, sample_weight)
+        if not is_data_set(X) and not is_dask_collection(X):
+            X, y, sample_weight = split_frame(X, y, sample_weight)
         teacher = self._make_teacher()
         n_lanes = count_lanes(teacher, self.n_jobs)
         arguments = ValidationArguments(self.validation, groups, X_val, y_val)
@@ -210,15 +253,22 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             open_checkpoint(self.checkpoint, budget) as checkpoint,
             backend.open(budget) as runner,
             show_progress(self.progress, budget, self._describe_candidate) as display,
+            ExitStack() as cleanup,
         ):
+            X, y, sample_weight = read_cluster_rows(runner, arguments, X, y, sample_weight, regression=self._regression)
             fit_params = self._route(sample_weight, groups, params)
+            rows = _FitArguments(X, y, fit_params, budget, getattr(backend, "spool", None))
             inputs = self._prepare_teacher(
-                teacher, self._check_inputs(X, y, teacher, scoring, fit_params, memory_limit, arguments, n_lanes)
+                teacher, self._check_inputs(rows, teacher, scoring, memory_limit, arguments, n_lanes)
             )
+            if isinstance(inputs.pool, DiskPool):
+                cleanup.callback(inputs.pool.close)
             if memory_limit is not None and not runner.killable:
                 warnings.warn(_UNWATCHED_MEMORY, RuntimeWarning, stacklevel=2)
             past = self._find_past(inputs, checkpoint, budget)
             if past is None or not past.is_over(budget):
+                if isinstance(inputs.pool, DiskPool):
+                    inputs.pool.start()
                 runner.prepare(inputs.learner, inputs.pool, inputs.settings)
             outlook = _make_outlook(budget, inputs.settings, killable=runner.killable)
             log = SessionLog(budget, self._describe_candidate) if LOGGER.isEnabledFor(logging.INFO) else None
@@ -246,6 +296,8 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         self.memory_limit_ = memory_limit
         if result.failure is not None:
             warnings.warn(result.failure, LearnerFailedWarning, stacklevel=2)
+        if isinstance(inputs.pool, DiskPool) and inputs.pool.supply.failure is not None:
+            warnings.warn(inputs.pool.describe_failure(), DataSetWarning, stacklevel=2)
         for message in () if checkpoint is None else checkpoint.messages:
             warnings.warn(message, CheckpointWarning, stacklevel=2)
         return self
@@ -294,25 +346,21 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             "teacher": self.teacher if isinstance(self.teacher, str) else type(self.teacher).__name__,
             "scoring": _scoring_name(self.scoring) or ("r2" if self._regression else "accuracy"),
             "time_limit": budget.seconds,
-            "target_type": str(inputs.pool.y.decode(inputs.pool.y.column[:1]).dtype),
+            "target_type": str(inputs.pool.y.decode(inputs.pool.y.column[:0]).dtype),
         }
 
     def _check_inputs(
         self,
-        X: Any,
-        y: Any,
+        rows: _FitArguments,
         teacher: Teacher,
         scoring: Scoring,
-        params: Mapping[str, Any],
         memory_limit: int | None,
         arguments: ValidationArguments,
         n_lanes: int,
     ) -> FitInputs:
         learner = self._check_learner()
         validate_teacher(teacher, learner, regression=self._regression)
-        features = self._check_features(X, y)
-        target = self._check_target(y)
-        row_params, fit_params = split_fit_params(params, len(target.column))
+        training, fit_params = self._open_pool(rows)
         if fit_params and "partial_fit" in getattr(teacher, "needs", ()):
             raise ValueError(
                 f"{', '.join(fit_params)}: got arguments of fit without one entry for each row, which partial_fit "
@@ -325,15 +373,18 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         prevent_log_files(learner)
         # One seed for all models of this fit, so that intervals from resamples do not differ by chance.
         scoring = replace(scoring, seed=int(random.randint(_MAX_SEED)) if seed is None else seed)
-        self.n_rows_in_ = len(target.column)
-        training = TablePool(features, target, row_params)
+        self.n_rows_in_ = len(training)
         chosen = self._check_validation_rows(arguments, training)
-        pool = training if chosen.table is None else training.add_validation_rows(chosen.table)
+        pool = training
+        if isinstance(training, TablePool) and chosen.table is not None:
+            pool = training.add_validation_rows(chosen.table)
         labels = pool.y if isinstance(pool.y, Labels) else None
         rng = np.random.default_rng(random.randint(_MAX_SEED))
         can_go_on = self.checkpoint is not None or self.warm_start
         # A fit that goes on must hold out the same rows, whatever its random state.
-        held_out = chosen.hold_out(training, np.random.default_rng(0) if can_go_on else rng)
+        held_out = None
+        if isinstance(training, TablePool):
+            held_out = chosen.hold_out(training, np.random.default_rng(0) if can_go_on else rng)
         return FitInputs(
             learner,
             pool,
@@ -353,7 +404,31 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             held_out,
         )
 
-    def _check_validation_rows(self, arguments: ValidationArguments, training: TablePool) -> ValidationRows:
+    def _open_pool(self, rows: _FitArguments) -> tuple[TablePool | DiskPool, dict[str, Any]]:
+        """Return the training rows, and the arguments of the learner's `fit` without one entry for each row."""
+        weight = rows.params.get("sample_weight")
+        source = open_source(rows.X, rows.y, weight, spool=rows.spool, is_over=lambda: rows.budget.is_spent)
+        if source is None:
+            features = self._check_features(rows.X, rows.y)
+            target = self._check_target(rows.y)
+            row_params, fit_params = split_fit_params(rows.params, len(target.column))
+            return TablePool(features, target, row_params), fit_params
+        # A fit that goes on must give the same rows the same numbers, whatever its random state.
+        can_go_on = self.checkpoint is not None or self.warm_start
+        seed = 0 if can_go_on else int(check_random_state(self.random_state).randint(_MAX_SEED))
+        folder = None if rows.spool is None else os.fspath(rows.spool)
+        pool = DiskPool.open(source, regression=self._regression, seed=seed, budget=rows.budget, folder=folder)
+        if isinstance(pool.y, Labels):
+            self._keep_classes(pool.y)
+        validate_data(self, pool.X, reset=True, skip_check_array=True)
+        others = {name: value for name, value in rows.params.items() if name != "sample_weight"}
+        refuse_row_params(others, len(pool))
+        return pool, others
+
+    def _check_validation_rows(self, arguments: ValidationArguments, training: TablePool | DiskPool) -> ValidationRows:
+        if isinstance(training, DiskPool):
+            arguments.refuse_for_data_set()
+            return ValidationRows(arguments.validation)
         groups = None if arguments.groups is None else encode_groups(arguments.groups, len(training))
         table = None
         if arguments.X_val is not None:
@@ -395,10 +470,10 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             )
         return X_val
 
-    def _describe_inputs(self, pool: TablePool, fit_params: Mapping[str, Any]) -> Fingerprint:
+    def _describe_inputs(self, pool: TablePool | DiskPool, fit_params: Mapping[str, Any]) -> Fingerprint:
         return {
             "task": "regression" if self._regression else "classification",
-            **describe_rows(pool),
+            **(describe_data_set(pool) if isinstance(pool, DiskPool) else describe_rows(pool)),
             **describe_learner(self._make_learner()),
             "scoring": _scoring_name(self.scoring) or "the default",
             "other arguments of fit": ", ".join(sorted(fit_params)) or "none",
@@ -417,6 +492,11 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
 
     def _check_target(self, y: Any) -> Target:
         raise NotImplementedError
+
+    def _keep_classes(self, labels: Labels) -> None:
+        """Keep the classes that were found, and the rows of each."""
+        self.classes_ = labels.classes
+        self.class_count_ = labels.counts
 
     def _default_learner(self) -> Any:
         raise NotImplementedError
@@ -470,6 +550,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
     def _check_features(self, X: Any, y: Any = None) -> Any:
         """Return X as the learner gets it; missing values are left to the learner."""
         reset = y is not None
+        if isinstance(X, RemoteTable):
+            validate_data(self, X.empty, reset=reset, skip_check_array=True)
+            return X
         if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             if reset and len(X) != len(y):
@@ -488,15 +571,28 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
-            Rows to predict.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
+            Rows to predict. A data set on disk is read block by block: a path to parquet or Arrow files, a list of
+            paths, a pyarrow data set or a polars lazy frame.
         """
         return self._call_best("predict", X)
 
     def _call_best(self, method: str, X: Any) -> Array:
         check_is_fitted(self)
+        if is_dask_collection(X):
+            on_cluster: Array = predict_collection(self, method, X)
+            return on_cluster
+        if is_data_set(X):
+            names = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None
+            # A model that was fitted on an array takes all columns, without their names.
+            convert = np.asarray if names is None else (lambda frame: frame)
+            return predict_blocks(lambda frame: self._call_best(method, convert(frame)), X, names)
         answer: Array = getattr(self.best_estimator_, method)(convert_arrow(self._check_features(X)))
         return answer
+
+    def _read_score_arguments(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """Return the arguments of `score` with values in the place of names of columns."""
+        return read_score_arguments(X, y, sample_weight, getattr(self, "feature_names_in_", None))
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return where the arguments of `fit` go: groups, X_val and y_val stay here, others go to the learner."""
@@ -585,9 +681,11 @@ def _make_outlook(budget: Budget, settings: FitSettings, *, killable: bool) -> O
 
 
 def _make_deck(inputs: FitInputs, outlook: Outlook) -> Deck:
-    codes = None if inputs.labels is None else inputs.labels.codes
+    codes, counts = (None, None) if inputs.labels is None else (inputs.labels.codes, inputs.labels.counts)
     min_class_rows = 1 if inputs.settings.scoring.is_accuracy else _MIN_CLASS_ROWS
-    deck = Deck(len(inputs.pool), inputs.rng, codes, min_class_rows, outlook)
+    if isinstance(inputs.pool, DiskPool):
+        return BlockDeck(inputs.pool.supply, inputs.rng, codes, counts, min_class_rows, outlook)
+    deck = Deck(len(inputs.pool), inputs.rng, codes, min_class_rows, outlook, counts)
     if inputs.held_out is not None:
         deck.hold_out(inputs.held_out.validation, inputs.held_out.holdout, can_refit=inputs.held_out.can_refit)
     return deck

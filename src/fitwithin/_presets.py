@@ -1,29 +1,20 @@
-"""Learners by name, with the settings of the paper for those that it covers."""
+"""Learners by name; `_core/preset_table.py` holds their settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from fitwithin._core.preset_table import BOOSTERS, CLASSIFIERS, PRESETS, REGRESSORS
 from fitwithin._core.target import Array
 
 
-def make_preset(name: str, *, regression: bool = False) -> Any:
+def make_preset(name: str, *, regression: bool = False, n_jobs: int = -1) -> Any:
     """Return an unfitted learner by its name.
 
     Parameters
@@ -32,6 +23,8 @@ def make_preset(name: str, *, regression: bool = False) -> Any:
         Name of the learner, such as "random-forest".
     regression : bool, default=False
         Whether to return a regressor instead of a classifier.
+    n_jobs : int, default=-1
+        Threads of the learner, if it has a setting for them; -1 for one for each core.
 
     Raises
     ------
@@ -43,63 +36,27 @@ def make_preset(name: str, *, regression: bool = False) -> Any:
     Examples
     --------
     >>> make_preset("random-forest")
-    RandomForestClassifier(min_samples_split=30, n_jobs=1)
+    RandomForestClassifier(min_samples_leaf=5, n_jobs=-1)
     """
-    presets = REGRESSORS if regression else CLASSIFIERS
-    if name not in presets:
-        known_names = ", ".join(f'"{known}"' for known in presets)
+    known_names = REGRESSORS if regression else CLASSIFIERS
+    if name not in known_names:
+        listed = ", ".join(f'"{known}"' for known in known_names)
         kind = "regressor" if regression else "classifier"
-        raise ValueError(f"There is no {kind} named {name!r}; use one of {known_names}, or pass an estimator.")
-    return presets[name]()
+        raise ValueError(f"There is no {kind} named {name!r}; use one of {listed}, or pass an estimator.")
+    preset = PRESETS[name]
+    threads = {} if preset.threads is None else {preset.threads: n_jobs}
+    learner = _import_class(preset.regressor if regression else preset.classifier)(**preset.settings, **threads)
+    return LabelEncodedClassifier(learner) if preset.encodes_labels and not regression else learner
 
 
-def _make_booster(library: str, class_name: str, settings: Mapping[str, Any]) -> Any:
+def _import_class(path: str | None) -> Any:
+    library, _, class_name = str(path).rpartition(".")
     try:
-        module = import_module(library)
+        return getattr(import_module(library), class_name)
     except ImportError as error:
+        if library not in BOOSTERS:
+            raise
         raise ImportError(f"{BOOSTERS[library]} is not installed: pip install 'fitwithin[boosters]'") from error
-    return getattr(module, class_name)(**settings)
-
-
-BOOSTERS = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
-"""Booster libraries: module name and display name."""
-
-
-# Presets of boosters use one thread, like those of scikit-learn, and print nothing.
-_LIGHTGBM_SETTINGS: Mapping[str, Any] = {"n_jobs": 1, "verbose": -1}
-
-
-_XGBOOST_SETTINGS: Mapping[str, Any] = {"n_jobs": 1}
-
-
-# By default CatBoost writes a folder `catboost_info` into the working directory.
-_CATBOOST_SETTINGS: Mapping[str, Any] = {"thread_count": 1, "verbose": False, "allow_writing_files": False}
-
-
-CLASSIFIERS: Mapping[str, Callable[[], Any]] = {
-    "lightgbm": lambda: _make_booster("lightgbm", "LGBMClassifier", _LIGHTGBM_SETTINGS),
-    "xgboost": lambda: LabelEncodedClassifier(_make_booster("xgboost", "XGBClassifier", _XGBOOST_SETTINGS)),
-    "catboost": lambda: LabelEncodedClassifier(_make_booster("catboost", "CatBoostClassifier", _CATBOOST_SETTINGS)),
-    "hist-gradient-boosting": HistGradientBoostingClassifier,
-    "random-forest": lambda: RandomForestClassifier(min_samples_split=30, n_jobs=1),
-    "decision-tree": lambda: DecisionTreeClassifier(min_samples_split=30, max_depth=5),
-    "linear-svm": lambda: LinearSVC(dual=False),
-    "logistic-regression": lambda: LogisticRegression(solver="saga"),
-    "sgd-hinge": lambda: SGDClassifier(loss="hinge"),
-    "sgd-log": lambda: SGDClassifier(loss="log_loss"),
-}
-"""Classifiers by name: the paper's five, SGD variants of its two linear ones, and other common boosters."""
-
-
-REGRESSORS: Mapping[str, Callable[[], Any]] = {
-    "lightgbm": lambda: _make_booster("lightgbm", "LGBMRegressor", _LIGHTGBM_SETTINGS),
-    "xgboost": lambda: _make_booster("xgboost", "XGBRegressor", _XGBOOST_SETTINGS),
-    "catboost": lambda: _make_booster("catboost", "CatBoostRegressor", _CATBOOST_SETTINGS),
-    "hist-gradient-boosting": HistGradientBoostingRegressor,
-    "random-forest": lambda: RandomForestRegressor(min_samples_split=30, n_jobs=1),
-    "decision-tree": lambda: DecisionTreeRegressor(min_samples_split=30, max_depth=5),
-}
-"""Regressors by name: the counterparts of the classifiers that have one."""
 
 
 class LabelEncodedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types

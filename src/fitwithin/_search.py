@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fitwithin._class_scores import ClassScoresMixin
 from fitwithin._core.budget import Budget, TimeLimit
+from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.memory_limit import MemoryLimit
 from fitwithin._core.records import OnRound, Round
 from fitwithin._core.target import Target, Values
@@ -151,7 +152,9 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         return is_regression(self.estimator, self.task)
 
     def _list_learners(self) -> list[SearchLearner]:
-        return list_learners(self.estimator, self.param_distributions, self.task)
+        return list_learners(
+            self.estimator, self.param_distributions, self.task, count_threads(count_jobs(self.n_jobs))
+        )
 
     def _make_teacher(self) -> Teacher:
         # Errors in the settings should come before any time is used.
@@ -226,20 +229,23 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         except (ImportError, TypeError, ValueError):
             return self._default_learner()
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the best model's score on these rows, by `scoring`; accuracy or R2 by default.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features)
-            Rows to predict.
-        y : array-like of shape (n_rows,)
-            Their labels or values.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
+            Rows to predict; a data set on disk is read block by block.
+        y : array-like of shape (n_rows,) or str
+            Their labels or values, or the name of their column in X.
+        sample_weight : array-like of shape (n_rows,) or str, optional
+            Their weights, or the name of their column in X.
         """
         check_is_fitted(self)
         scoring = self.scoring or ("r2" if self._regression else "accuracy")
         scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
-        return float(scorer(self, X, y))
+        X, y, weights = self._read_score_arguments(X, y, sample_weight)
+        return float(scorer(self, X, y, **({} if weights is None else {"sample_weight": weights})))
 
     def __sklearn_tags__(self) -> Tags:
         """Return the first learner's tags, as far as they apply."""

@@ -43,13 +43,17 @@ class SearchLearner:
         return make_space(self.estimator, self.distributions)
 
 
-def list_learners(estimator: Any, param_distributions: Any, task: str | None) -> list[SearchLearner]:
+def list_learners(
+    estimator: Any, param_distributions: Any, task: str | None, n_threads: int = -1
+) -> list[SearchLearner]:
     """Return the learners of a search.
 
     Parameters
     ----------
     estimator, param_distributions, task
         As in `TimeConstrainedSearch`.
+    n_threads : int, default=-1
+        Threads of learners that are given by name; -1 for one for each core.
 
     Raises
     ------
@@ -73,7 +77,7 @@ def list_learners(estimator: Any, param_distributions: Any, task: str | None) ->
         raise ValueError(f"estimator is an empty list; expected {_EXPECTED}.")
     pairs = [_split(entry) for entry in estimator] if is_list else [(estimator, param_distributions)]
     regression = _find_task([entry for entry, _ in pairs], task)
-    learners = [_make_learner(entry, distributions, regression) for entry, distributions in pairs]
+    learners = [_make_learner(entry, distributions, regression, n_threads) for entry, distributions in pairs]
     _check_differences(learners)
     return _number_names(learners)
 
@@ -115,11 +119,11 @@ def _has_kind(entry: Any) -> bool:
     return hasattr(entry, "__sklearn_tags__") and bool(is_regressor(entry) or is_classifier(entry))
 
 
-def _make_learner(entry: Any, distributions: Any, regression: bool) -> SearchLearner:
+def _make_learner(entry: Any, distributions: Any, regression: bool, n_threads: int) -> SearchLearner:
     if entry is None:
         entry = HistGradientBoostingRegressor() if regression else HistGradientBoostingClassifier()
     if isinstance(entry, str):
-        return SearchLearner(make_preset(entry, regression=regression), distributions, entry)
+        return SearchLearner(make_preset(entry, regression=regression, n_jobs=n_threads), distributions, entry)
     learner = SearchLearner(entry, distributions, type(find_learner(entry)[0]).__name__)
     if distributions is not None:
         # An error in it should come before any time is used.

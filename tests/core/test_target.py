@@ -1,12 +1,15 @@
 """Targets are encoded, and unusable ones refused."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.exceptions import DataConversionWarning
 
+from fitwithin._core import target
 from fitwithin._core.target import Labels, Values
 
 
@@ -182,6 +185,48 @@ def test_encoding_agrees_with_numpys_unique(column):
     assert labels.classes.tolist() == classes.tolist()
     assert labels.codes.tolist() == codes.tolist()
     assert decode_all(labels).tolist() == column.tolist()
+
+
+@given(columns, st.integers(1, 5))
+def test_encoding_in_several_chunks_agrees_too(column, chunk_rows):
+    assume(len(np.unique(column)) > 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(target, "_CHUNK_ROWS", chunk_rows)
+        labels = Labels.encode(column)
+
+    assert decode_all(labels).tolist() == column.tolist()
+    assert labels.counts.tolist() == np.unique(column, return_counts=True)[1].tolist()
+
+
+@given(st.lists(st.integers(0, 9)), st.integers(10, 20))
+def test_codes_are_counted_as_numpy_does(codes, n_codes):
+    codes = np.array(codes, dtype=np.uint8)
+
+    assert target.count_codes(codes, n_codes).tolist() == np.bincount(codes, minlength=n_codes).tolist()
+
+
+@pytest.mark.parametrize("convert", [np.int64, np.int8, np.bool_, lambda y: 3 * y + 5])
+def test_encoding_integers_takes_little_memory_beside_the_codes(convert):
+    y = convert(np.random.default_rng(0).integers(2, size=3_000_000))
+    tracemalloc.start()
+    try:
+        labels = Labels.encode(y)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert labels.codes.nbytes == 3_000_000
+    # Labels with gaps between them need the codes twice for a moment.
+    assert peak < 3_000_000 * (2 if len(labels.classes) == 2 and labels.classes[0] == 5 else 1) + 1_500_000
+
+
+def test_added_rows_are_counted_with_the_others():
+    labels = Labels.encode(["a", "b", "a"])
+
+    both = labels.extend(labels.read_more(["b", "b"]))
+
+    assert both.codes.tolist() == [0, 1, 0, 1, 1]
+    assert both.counts.tolist() == [2, 3]
 
 
 def test_values_are_read_as_numbers():

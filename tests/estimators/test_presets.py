@@ -1,4 +1,4 @@
-"""Learners by name have the settings of the paper."""
+"""Learners by name: the same in Python and on the command line, and with the paper's settings in the study."""
 
 import sys
 
@@ -7,8 +7,11 @@ import pytest
 from sklearn.base import is_classifier, is_regressor
 from sklearn.datasets import make_classification, make_regression
 
-from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor
+from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor, TimeConstrainedSearch
+from fitwithin._cli.options import make_learner
+from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._presets import CLASSIFIERS, REGRESSORS, make_preset
+from fitwithin._research.study.paper_learners import make_paper_learner
 from fitwithin.backends import Inline
 
 
@@ -16,19 +19,39 @@ from fitwithin.backends import Inline
     ("name", "settings"),
     [
         ("lightgbm", {"n_jobs": 1, "n_estimators": 100, "num_leaves": 31}),
-        ("random-forest", {"min_samples_split": 30, "n_jobs": 1, "n_estimators": 100}),
-        ("decision-tree", {"min_samples_split": 30, "max_depth": 5}),
+        ("random-forest", {"min_samples_split": 30, "min_samples_leaf": 1, "n_jobs": 1, "n_estimators": 100}),
+        ("decision-tree", {"min_samples_split": 30, "min_samples_leaf": 1, "max_depth": 5}),
         ("linear-svm", {"dual": False}),
         ("logistic-regression", {"solver": "saga", "max_iter": 100}),
-        ("hist-gradient-boosting", {"max_iter": 100}),
         ("sgd-hinge", {"loss": "hinge"}),
         ("sgd-log", {"loss": "log_loss"}),
     ],
 )
-def test_a_preset_has_the_settings_of_the_paper(name, settings):
-    parameters = make_preset(name).get_params()
+def test_a_learner_of_the_study_has_the_settings_of_the_paper(name, settings):
+    parameters = make_paper_learner(name).get_params()
 
     assert {setting: parameters[setting] for setting in settings} == settings
+
+
+@pytest.mark.parametrize("search", [False, True])
+@pytest.mark.parametrize("name", ["lightgbm", "random-forest", "decision-tree", "catboost"])
+def test_a_name_means_the_same_in_python_and_on_the_command_line(name, search):
+    class_, jobs = (TimeConstrainedSearch, None) if search else (TimeConstrainedClassifier, -1)
+    in_python = class_(name)._learner_or_default()
+
+    at_command_line = make_learner(name, regression=False, jobs=count_threads(count_jobs(jobs)) if search else jobs)
+
+    assert repr(in_python) == repr(at_command_line)
+    assert getattr(in_python, "estimator", in_python).get_params() == (
+        getattr(at_command_line, "estimator", at_command_line).get_params()
+    )
+
+
+def test_learners_of_a_search_share_the_cores():
+    search = TimeConstrainedSearch(["lightgbm", "random-forest"], n_jobs=10_000)
+
+    assert [learner.estimator.n_jobs for learner in search._list_learners()] == [1, 1]
+    assert TimeConstrainedSearch("lightgbm")._list_learners()[0].estimator.n_jobs == -1
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -47,7 +70,7 @@ def test_a_classifier_accepts_a_name():
 
     model = TimeConstrainedClassifier("decision-tree", time_limit=20, backend=Inline(), random_state=0).fit(X, y)
 
-    assert model.best_estimator_.get_depth() <= 5
+    assert model.best_estimator_.min_samples_leaf == 20
     assert model.predict_proba(X).shape == (2000, 2)
     assert model.get_params()["estimator"] == "decision-tree"
 

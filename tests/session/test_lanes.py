@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -238,6 +239,16 @@ def test_a_model_that_was_overtaken_while_it_was_saved_does_not_win():
 # Waiting
 
 
+@pytest.mark.parametrize("_", range(20))
+def test_lanes_begin_in_their_order(_):
+    order = []
+    lanes = [[partial(order.append, number), lesson(100 + number), EXAM] for number in range(3)]
+
+    fit(Scripted(*lanes, reason="time"), n_jobs=3)
+
+    assert order == [0, 1, 2]
+
+
 def test_a_lane_waits_until_another_one_has_done_something():
     order = []
 
@@ -329,6 +340,29 @@ def test_a_learner_that_is_killed_in_any_lane_leaves_the_best_model(lane, nothin
 
     assert classifier.stop_reason_ == "learner failed"
     assert classifier.n_rows_taught_ in (90, 100)
+
+
+def test_a_learner_that_fails_beside_the_first_model_leaves_the_first_lane_alone():
+    class Picky(GaussianNB):
+        def fit(self, X, y):
+            if len(X) > 500:
+                raise ValueError("too many rows")
+            time.sleep(0.2)
+            return super().fit(X, y)
+
+    classifier = fit(Scripted([lesson(100), EXAM], [lesson(800), EXAM]), Picky())
+
+    assert classifier.stop_reason_ == "all rows"
+    assert [finished.rows for finished in classifier.history_] == [100]
+
+
+def test_a_learner_that_fails_in_every_lane_tells_why():
+    class Broken(GaussianNB):
+        def fit(self, X, y):
+            raise ValueError("no rows are good enough")
+
+    with pytest.raises(ValueError, match="no rows are good enough"):
+        fit(Scripted([lesson(100), EXAM], [lesson(800), EXAM]), Broken())
 
 
 def test_a_learner_that_is_killed_before_the_first_model_is_an_error():

@@ -510,3 +510,14 @@ def test_the_rows_behind_a_model_are_counted_by_class():
         assert sum(counts[-1]) == tracker.current.n_rows_trained
 
     assert counts == [[1, 1, 0], [2, 1, 0], [2, 1, 1], [0, 1, 0]]
+
+
+def test_waiting_for_rows_of_a_data_set_is_no_part_of_a_choice():
+    clock, waited = FakeClock(), [0.0]
+    tracker = a_tracker(clock=clock)
+    tracker.waited_seconds = lambda: waited[0]
+    with tracker.timing_choice():
+        clock.advance(5.0)
+        waited[0] += 4.0
+
+    assert tracker.slowest_choice == pytest.approx(1.0)

@@ -259,7 +259,7 @@ def test_a_missing_file_is_reported_with_the_closest_name(tmp_path):
     assert "Did you mean" in refused(tmp_path / "custmers.csv")
     assert "customers.csv?" in refused(tmp_path / "custmers.csv")
     assert "no folder" in refused(tmp_path / "elsewhere" / "a.csv")
-    assert "is a folder" in refused(tmp_path)
+    assert "has no files that end in .parquet" in refused(tmp_path)
 
 
 def test_column_names_may_hold_line_ends_and_follow_empty_lines(tmp_path):

@@ -81,6 +81,7 @@ def with_few_trees(learner):
 
 @pytest.mark.filterwarnings("ignore:The max_iter was reached")  # few steps are enough here
 @pytest.mark.filterwarnings("ignore:Maximum number of iteration")  # the same
+@pytest.mark.filterwarnings("ignore:lbfgs failed to converge")  # the same
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_every_preset_classifier_comes_back_unchanged(path, name):
     model = pipeline(with_few_trees(make_preset(name)))
@@ -94,7 +95,8 @@ def test_every_preset_classifier_comes_back_unchanged(path, name):
 
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_every_preset_regressor_comes_back_unchanged(path, name):
-    model = pipeline(with_few_trees(make_preset(name, regression=True)), X[:, 0])
+    # The threads of a forest add up predictions in any order.
+    model = pipeline(with_few_trees(make_preset(name, regression=True, n_jobs=1)), X[:, 0])
 
     write_archive(path, model, CARD)
 

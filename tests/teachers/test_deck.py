@@ -10,10 +10,20 @@ from hypothesis import strategies as st
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import OutOfTime
-from fitwithin.teachers import Deck
+from fitwithin.teachers import Deck, _dealable_rows, _random_order, _stratified_sample
 from fitwithin.testing import FakeClock
 
 seeds = st.integers(0, 2**32 - 1)
+
+
+@pytest.fixture(autouse=True, scope="module", params=[0, 2_000_000], ids=["as a large pool", "as a small pool"])
+def largest_small_pool(request):
+    """Run every test as if its pool were large, and by the size that it has."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_random_order, "_MAX_SHUFFLED", request.param)
+        patch.setattr(_dealable_rows, "_MAX_LISTED", request.param)
+        patch.setattr(_stratified_sample, "_MANY_ROWS", request.param)
+        yield
 
 
 def a_deck(size, seed=0, strata=None):
@@ -344,6 +354,45 @@ def test_the_opening_of_a_large_pool_is_small_and_complete():
     assert deck.left == 4_990_000
 
 
+@pytest.mark.parametrize("held_out", [[], [0, 3], [598, 604]])
+def test_class_counts_that_are_known_are_not_counted_again(held_out):
+    strata = codes(300, 300, 5)
+    known, counted = (
+        Deck(605, np.random.default_rng(0), strata, class_counts=counts) for counts in (np.bincount(strata), None)
+    )
+    for deck in (known, counted):
+        deck.hold_out(np.array(held_out[:1], dtype=int), np.array(held_out[1:], dtype=int))
+
+    np.testing.assert_array_equal(known.opening(50), counted.opening(50))
+    np.testing.assert_array_equal(known.deal(50), counted.deal(50))
+
+
+def test_the_rows_dealt_after_an_opening_have_the_classes_of_the_rows_left():
+    # The opening has one of the two rare rows; the other one is as likely to be dealt as any row.
+    strata = np.zeros(100, dtype=np.uint8)
+    strata[:2] = 1
+    n_rare = 0
+
+    for seed in range(2000):
+        deck = a_deck(100, seed, strata)
+        assert np.count_nonzero(strata[deck.opening(20)]) == 1
+        n_rare += np.count_nonzero(strata[deck.deal(20)])
+
+    # 500 are expected, with a standard deviation of 19.4.
+    assert abs(n_rare - 500) < 100
+
+
+def test_many_discarded_rows_come_back_in_another_order():
+    deck = a_deck(50_000)
+    hand = deck.deal(50_000)
+    deck.discard(hand)
+
+    again = np.concatenate([deck.deal(20_000), deck.deal(30_000)])
+
+    assert (np.sort(again) == np.arange(50_000)).all()
+    assert np.count_nonzero(again == hand) < 20
+
+
 def test_rows_that_are_taken_are_not_dealt():
     deck = Deck(100, np.random.default_rng(0))
     taken = deck.take(np.arange(10, 40))
@@ -354,14 +403,14 @@ def test_rows_that_are_taken_are_not_dealt():
     assert sorted([*taken.tolist(), 40, *dealt.tolist()]) == list(range(100))
 
 
-def test_a_large_pool_is_not_shuffled_without_the_time_for_it():
+def test_many_rows_of_a_large_pool_are_not_dealt_without_the_time_for_it():
     clock = FakeClock()
     deck = Deck(3_000_000, np.random.default_rng(0), outlook=Outlook(Budget(10, clock=clock)))
-    clock.advance(9.9)
+    clock.advance(9.99)
 
     assert len(deck.deal(1000)) == 1000
     with pytest.raises(OutOfTime):
-        deck.deal(1_000_000)
+        deck.deal(2_000_000)
 
 
 def test_a_large_pool_is_dealt_whole_with_time():
@@ -417,13 +466,12 @@ def test_the_opening_has_every_class_of_the_other_rows_in_their_proportions(at_t
     assert sorted(deck.opening(1.0)) == sorted(others)
 
 
-def test_a_large_deck_with_held_out_rows_is_sampled_without_a_list_of_all_rows():
+def test_a_large_deck_with_held_out_rows_is_dealt_from_the_other_rows():
     deck = Deck(4_000_000, np.random.default_rng(0), outlook=Outlook(Budget(10, clock=FakeClock())))
     deck.hold_out(np.arange(0, 1_000_000, 2), np.arange(1, 1_000_000, 2))
 
     rows = deck.deal(1000)
 
-    assert deck._shuffled is None
     assert rows.min() >= 1_000_000
     assert len(set(rows.tolist())) == 1000
 

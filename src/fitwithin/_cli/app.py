@@ -10,6 +10,7 @@ import typer
 from fitwithin._cli.demo import demo
 from fitwithin._cli.inspect import inspect
 from fitwithin._cli.predict import predict
+from fitwithin._cli.shuffle import shuffle
 from fitwithin._cli.study import study
 from fitwithin._cli.theory import theory
 from fitwithin._cli.train import train
@@ -24,6 +25,9 @@ app.command()(predict)
 
 
 app.command()(inspect)
+
+
+app.command()(shuffle)
 
 
 app.command()(demo)

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from fitwithin.viz._html import replace_unprintable
+from fitwithin._core.printable_text import replace_unprintable
 
 # Line ends and bidirectional controls: with them a text could pretend to be another one.
 _MISLEADING = re.compile("[\\t\\n\\r\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]")

@@ -8,7 +8,6 @@ import typer
 
 from fitwithin._cli.errors import report_errors
 from fitwithin._cli.options import DebugOption, parse_time_limit_option
-from fitwithin._research.demo import run_demo
 
 
 def demo(
@@ -24,4 +23,7 @@ def demo(
     Example: fitwithin demo --time-limit 10s --seed 1
     """
     with report_errors(debug=debug):
-        run_demo(parse_time_limit_option(time_limit), rows=rows, seed=seed)
+        seconds = parse_time_limit_option(time_limit)
+        from fitwithin._research.demo import run_demo
+
+        run_demo(seconds, rows=rows, seed=seed)

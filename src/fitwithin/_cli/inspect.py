@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 from rich.console import Console
 
+from fitwithin._cli.early_checks import validate_model_exists
 from fitwithin._cli.errors import report_errors, require_libraries
 from fitwithin._cli.options import DebugOption, JsonOption, ModelArgument
 
@@ -16,6 +17,7 @@ def inspect(model: ModelArgument, json: JsonOption = False, debug: DebugOption =
     """
     with report_errors(debug=debug):
         require_libraries("pandas", "pyarrow", "skops")
+        validate_model_exists(model)
         from fitwithin._cli.summaries import print_model_card
         from fitwithin._tabular.model_archive import read_card
 

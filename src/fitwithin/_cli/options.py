@@ -15,7 +15,7 @@ import typer
 from fitwithin._core.budget import parse_time_limit
 from fitwithin._core.exceptions import UserInputError, closest_match
 from fitwithin._core.memory_limit import parse_memory_limit
-from fitwithin._presets import BOOSTERS, CLASSIFIERS, REGRESSORS, make_preset
+from fitwithin._core.preset_table import BOOSTERS, CLASSIFIERS, REGRESSORS
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
@@ -117,6 +117,18 @@ def validate_choice(option: str, word: str, known: Iterable[str]) -> None:
         raise UserInputError(f"{option} {word} is unknown.", suggest_name(word, known, f"Use {', '.join(known)}."))
 
 
+def validate_learner_name(name: str) -> None:
+    """Check a name of --learner without importing the learner.
+
+    Raises
+    ------
+    UserInputError
+        If it is neither a preset nor a factory of the user's own.
+    """
+    if ":" not in name:
+        validate_choice("--learner", name, CLASSIFIERS)
+
+
 def make_learner(name: str, *, regression: bool, jobs: int = -1) -> Any:
     """Return an unfitted learner by its name, or from a factory of the user's own.
 
@@ -127,7 +139,7 @@ def make_learner(name: str, *, regression: bool, jobs: int = -1) -> Any:
     regression : bool
         Whether a regressor is wanted.
     jobs : int, default=-1
-        Cores that a preset may use; -1 for all.
+        Threads of a preset; -1 for one for each core.
 
     Raises
     ------
@@ -137,23 +149,21 @@ def make_learner(name: str, *, regression: bool, jobs: int = -1) -> Any:
     Examples
     --------
     >>> make_learner("decision-tree", regression=True)
-    DecisionTreeRegressor(max_depth=5, min_samples_split=30)
+    DecisionTreeRegressor(min_samples_leaf=20)
     """
     if ":" in name:
         return _call_factory(name)
-    validate_choice("--learner", name, {**CLASSIFIERS, **REGRESSORS})
+    validate_learner_name(name)
     if regression:
         validate_choice("For regression, --learner", name, REGRESSORS)
+    from fitwithin._presets import make_preset
+
     try:
-        learner = make_preset(name, regression=regression)
+        return make_preset(name, regression=regression, n_jobs=jobs)
     except ImportError as error:
         raise UserInputError(
             f"{BOOSTERS.get(name, name)} is not installed.", "pip install 'fitwithin[boosters]'"
         ) from error
-    core_params = [
-        key for key, value in learner.get_params().items() if key.endswith(("n_jobs", "thread_count")) and value == 1
-    ]
-    return learner.set_params(**dict.fromkeys(core_params, jobs)) if core_params else learner
 
 
 def add_working_directory_to_path() -> None:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 
 from fitwithin._cli.console import print_line, print_warnings
+from fitwithin._cli.early_checks import validate_data_exists, validate_model_exists
 from fitwithin._cli.errors import report_errors, require_libraries
 from fitwithin._cli.options import (
     DebugOption,
@@ -24,19 +24,23 @@ from fitwithin._cli.options import (
     add_working_directory_to_path,
 )
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.target import expand_to_classes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from fitwithin._tabular import ModelCard
-    from fitwithin._tabular.files import DataFile, TableChunk
+    from fitwithin._tabular.files import AnyDataFile, TableChunk
 
 
 def predict(
     model: ModelArgument,
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Rows with the columns of the training file.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="Rows with the columns of the training file: a file, a folder or a pattern.",
+            show_default=False,
+        ),
     ],
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="The file to write; ends in .parquet, .csv or .feather.")
@@ -58,6 +62,8 @@ def predict(
     """
     with report_errors(debug=debug):
         require_libraries("pandas", "pyarrow", "skops")
+        validate_model_exists(model)
+        validate_data_exists(data)
         from fitwithin._tabular import validate_columns
         from fitwithin._tabular.files import open_data_file, predictions_format, validate_output_path
         from fitwithin._tabular.model_archive import read_card
@@ -89,7 +95,7 @@ def _load_pipeline(model: Path, trusted_types: list[str], *, unsafe_pickle: bool
 
 
 def _write_predictions(
-    file: DataFile, out: Path, card: ModelCard, predict_chunk: Callable[[TableChunk], pa.Table], *, force: bool
+    file: AnyDataFile, out: Path, card: ModelCard, predict_chunk: Callable[[TableChunk], pa.Table], *, force: bool
 ) -> int:
     """Write the predictions for all rows of a file, and return the number of rows."""
     from fitwithin._tabular import column_types
@@ -134,6 +140,10 @@ def _make_predictor(pipeline: Any, card: ModelCard, *, proba: bool) -> Callable[
 
 def _probability_columns(pipeline: Any, X: Any, classes: list[Any]) -> dict[str, Any]:
     """Return a column for each class; 0 for a class that was not among the training rows."""
+    import numpy as np
+
+    from fitwithin._core.target import expand_to_classes
+
     probabilities = expand_to_classes(pipeline.predict_proba(X), pipeline.classes_, np.asarray(classes), absent=0.0)
     columns = np.asarray(probabilities, np.float64).T
     return {f"probability_{label}": column for label, column in zip(classes, columns, strict=True)}

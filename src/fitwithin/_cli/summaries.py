@@ -13,7 +13,7 @@ from rich.text import Text
 from fitwithin._cli.console import print_line, sanitize_line
 from fitwithin._core.exceptions import join_names
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._tabular import COLUMN_KINDS, ENCODING_DESCRIPTIONS, Encoding, ModelCard, TrainingTable
+from fitwithin._tabular import COLUMN_KINDS, ENCODING_DESCRIPTIONS, Encoding, ModelCard, SampledTable, TrainingTable
 from fitwithin.teachers._search.contender import describe_settings
 
 _KIND_NAMES = {"number": "numbers", "boolean": "booleans", "time": "dates and times", "text": "text"}
@@ -34,7 +34,8 @@ def print_training_table(
     matrix = table.chunk.matrix
     n_columns = len(table.columns) if matrix is None else matrix.shape[1]
     columns = "1 feature column" if n_columns == 1 else f"{n_columns:,} feature columns"
-    print_line(console, f"{path}: {table.n_rows:,} rows, {columns}; read and encoded in {seconds_reading:.1f} s")
+    done = "looked at" if isinstance(table, SampledTable) else "read and encoded"
+    print_line(console, f"{path}: {table.n_rows:,} rows, {columns}; {done} in {seconds_reading:.1f} s")
     if matrix is None:
         console.print(_columns_table(table, encoding))
     else:
@@ -70,9 +71,9 @@ def _describe_target(table: TrainingTable) -> str:
             f"Target: {target.name}, values from {target.y.min():g} to {target.y.max():g} "
             "(--task classification treats them as classes)"
         )
-    classes, counts = np.unique(target.y, return_counts=True)
-    by_frequency = np.argsort(-counts)
-    shares = [f"{classes[i]} ({counts[i] / len(target.y):.1%})" for i in by_frequency]
+    classes, counts = table.class_counts
+    by_frequency = np.argsort(-counts, kind="stable")
+    shares = [f"{classes[i]} ({counts[i] / counts.sum():.1%})" for i in by_frequency]
     hint = " (--task regression treats them as values)" if target.y.dtype.kind in "iuf" else ""
     return f"Target: {target.name}, {len(classes):,} classes: {join_names(shares, _MAX_CLASS_NAMES)}{hint}"
 

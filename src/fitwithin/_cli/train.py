@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fitwithin._cli.early_checks import validate_data_exists, validate_names
 from fitwithin._cli.errors import report_errors, require_libraries
 from fitwithin._cli.options import (
     DebugOption,
@@ -15,7 +16,7 @@ from fitwithin._cli.options import (
     parse_memory_limit_option,
     parse_time_limit_option,
 )
-from fitwithin._presets import CLASSIFIERS
+from fitwithin._core.preset_table import CLASSIFIERS
 
 _LISTED_LEARNERS = [name for name in CLASSIFIERS if not name.startswith("sgd")]
 """Learners in the help text; those for the teacher sgd are left out to keep it short."""
@@ -24,7 +25,10 @@ _LISTED_LEARNERS = [name for name in CLASSIFIERS if not name.startswith("sgd")]
 DataArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="DATA", show_default=False, help="parquet, feather, CSV (.gz, .bz2, .xz, .zst), .npz, svmlight or ARFF."
+        metavar="DATA",
+        show_default=False,
+        help="parquet, feather, CSV (.gz, .bz2, .xz, .zst), .npz, svmlight or ARFF; or a folder of parquet or Arrow "
+        "files, or a pattern such as 'rows/*.parquet'.",
     ),
 ]
 
@@ -109,6 +113,16 @@ MemoryLimitOption = Annotated[
 ]
 
 
+SpoolOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Where rows of parquet or Arrow files that are larger than memory are kept meanwhile; by default the "
+        "temporary folder.",
+    ),
+]
+
+
 ValidationOption = Annotated[
     str,
     typer.Option(
@@ -154,6 +168,7 @@ def train(
     max_classes: MaxClassesOption = 1000,
     jobs: JobsOption = -1,
     memory_limit: MemoryLimitOption = None,
+    spool: SpoolOption = None,
     checkpoint: CheckpointOption = None,
     validation: ValidationOption = "random",
     groups: GroupsOption = None,
@@ -164,6 +179,8 @@ def train(
     debug: DebugOption = False,
 ) -> None:
     """Train the best model within the time limit on a file, and store it.
+
+    Parquet and Arrow files may be larger than memory. They are read in blocks then, and so are folders and patterns.
 
     Ctrl-C stops the training at once, and keeps the best model so far.
 
@@ -176,13 +193,16 @@ def train(
     """
     with report_errors(debug=debug):
         require_libraries("pandas", "pyarrow", "skops", *(["matplotlib"] if report is not None else []))
+        seconds, most_bytes = parse_time_limit_option(time_limit), parse_memory_limit_option(memory_limit)
+        validate_names(task=task, teacher=teacher, validation=validation, learners=learner.split(","))
+        validate_data_exists(data, test)
         from fitwithin._cli.train_options import TrainOptions
         from fitwithin._cli.train_run import run_training
 
         options = TrainOptions(
             data=data,
             target=target,
-            seconds=parse_time_limit_option(time_limit),
+            seconds=seconds,
             learner=learner,
             search=search,
             teacher=teacher,
@@ -194,12 +214,13 @@ def train(
             task=task,
             max_classes=max_classes,
             jobs=jobs,
-            memory_limit=parse_memory_limit_option(memory_limit),
+            memory_limit=most_bytes,
             limit_includes_reading=limit_includes_reading,
             use_pickle=unsafe_pickle,
             force=force,
             checkpoint=checkpoint,
             validation=validation,
             groups=groups,
+            spool=spool,
         )
         run_training(options, as_json=json)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 from sklearn.metrics import get_scorer_names
 
+from fitwithin._cli.early_checks import validate_names
 from fitwithin._cli.options import make_learner, suggest_name, validate_choice
+from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.exceptions import UserInputError, join_names
-from fitwithin._session.held_out_rows import Validation
 from fitwithin._tabular import TaskType
-from fitwithin._tabular.files import DataFile, open_data_file, validate_output_path
-from fitwithin.teachers._registry import TEACHERS
+from fitwithin._tabular.files import AnyDataFile, open_data_file, validate_output_path
+from fitwithin._tabular.files.data_set_files import is_file_set, needs_blocks
 
 _MAX_COLUMN_NAMES = 20
 """Columns of the file that an error lists."""
@@ -25,16 +26,16 @@ class TrainInputs:
 
     Parameters
     ----------
-    data : DataFile
-        The training file.
-    test : DataFile or None
-        The test file.
+    data : DataFile or DataSetFiles
+        The training file, or files.
+    test : DataFile, DataSetFiles or None
+        The test file, or files.
     target : str
         The column to predict.
     """
 
-    data: DataFile
-    test: DataFile | None
+    data: AnyDataFile
+    test: AnyDataFile | None
     target: str
 
 
@@ -44,8 +45,8 @@ class TrainOptions:
 
     Parameters
     ----------
-    data, test, out, report, checkpoint : Path
-        Files.
+    data, test, out, report, checkpoint, spool : Path
+        Files; the spool is a folder.
     target, learner, teacher, scoring, task, validation, groups : str
         Names.
     seconds : float
@@ -80,6 +81,7 @@ class TrainOptions:
     validation: str = "random"
     groups: str | None = None
     search: bool = False
+    spool: Path | None = None
 
     def validate(self) -> TrainInputs:
         """Check everything that can be checked without reading the data.
@@ -90,14 +92,13 @@ class TrainOptions:
             If an option, a file or a column is wrong.
         """
         self._validate_names()
+        self._validate_spool()
         inputs = self._open_inputs()
         self._validate_paths()
         return inputs
 
     def _validate_names(self) -> None:
-        validate_choice("--task", self.task, ("auto", "classification", "regression"))
-        validate_choice("--teacher", self.teacher, TEACHERS)
-        validate_choice("--validation", self.validation, get_args(Validation))
+        validate_names(task=self.task, teacher=self.teacher, validation=self.validation, learners=self.learner_names)
         if self.validation == "last" and self.groups is not None:
             raise UserInputError(
                 "--validation last and --groups both choose the validation rows.", "Leave out one of them."
@@ -124,15 +125,30 @@ class TrainOptions:
             raise UserInputError(f"--learner {self.learner} names {twice} twice.", "Name it once.")
 
     def _open_inputs(self) -> TrainInputs:
-        data = open_data_file(self.data)
+        data = open_data_file(self.data, in_blocks=self.in_blocks)
         target = _find_target(data, self.target)
         if self.groups is not None:
             _validate_groups(data, self.groups, target)
-        test = None if self.test is None else open_data_file(self.test)
+        test = None if self.test is None else open_data_file(self.test, in_blocks=needs_blocks(self.test))
         if test is not None and target not in test.column_names():
             hint = suggest_name(target, test.column_names(), "Rename it in the file.")
             raise UserInputError(f"{self.test} has no column {target!r}.", hint)
         return TrainInputs(data, test, target)
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether the rows are read in blocks: several files, more than fits in memory, or a spool is named."""
+        return self.spool is not None or is_file_set(self.data) or needs_blocks(self.data)
+
+    def _validate_spool(self) -> None:
+        if self.spool is not None and not self.spool.is_dir():
+            raise UserInputError(f"There is no folder {self.spool} for the spool.", f"Create it: mkdir -p {self.spool}")
+        chosen = "--groups" if self.groups is not None else "--validation last" if self.validation == "last" else None
+        if chosen is not None and self.in_blocks:
+            raise UserInputError(
+                f"{self.data} is read in blocks in random order, and {chosen} does not work with that.",
+                f"Leave out {chosen}: validation rows are chosen at random.",
+            )
 
     def _validate_paths(self) -> None:
         """Check the output files, which must differ from each other and from the data, even with --force."""
@@ -167,8 +183,8 @@ class TrainOptions:
         UserInputError
             If there is no learner of that name.
         """
-        # In a search the cores are for settings side by side, not for the threads of one fit.
-        jobs = 1 if self.search else self.jobs
+        # In a search the cores are for settings side by side; a fit has threads only if cores are left for them.
+        jobs = count_threads(count_jobs(self.jobs)) if self.search else self.jobs
         return [make_learner(name, regression=regression, jobs=jobs) for name in self.learner_names]
 
     @property
@@ -177,7 +193,7 @@ class TrainOptions:
         return None if self.task == "auto" else cast(Literal["classification", "regression"], self.task)
 
 
-def _validate_groups(data: DataFile, groups: str, target: str) -> None:
+def _validate_groups(data: AnyDataFile, groups: str, target: str) -> None:
     names = [name for name in data.column_names() if name != target]
     if groups == target:
         raise UserInputError(f"{groups!r} is the target and the groups.", "Name another column with --groups.")
@@ -187,7 +203,7 @@ def _validate_groups(data: DataFile, groups: str, target: str) -> None:
         raise UserInputError(f"{data.path} has no column {groups!r}.", hint)
 
 
-def _find_target(data: DataFile, wanted: str | None) -> str:
+def _find_target(data: AnyDataFile, wanted: str | None) -> str:
     names = data.column_names()
     if wanted is None and len(names) == 1:
         # A matrix with one named column: that column is the target.

@@ -26,22 +26,26 @@ from fitwithin._tabular import (
     EncodedFeatures,
     Encoding,
     ModelCard,
+    SampledTable,
     TrainingTable,
     attach_encoder,
     build_pipeline,
     choose_encoding_for_all,
     describe_search,
+    encode_blocks,
     encode_features,
     fit_model,
     make_initial_card,
     make_model_card,
     make_training_table,
+    read_sampled_table,
     read_target_column,
     read_test_rows,
     validate_learner,
     validate_scoring,
 )
-from fitwithin._tabular.files import full_suffix
+from fitwithin._tabular.files import DataSetFiles, full_suffix
+from fitwithin.backends import Process
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,18 +89,25 @@ def run_training(options: TrainOptions, *, as_json: bool) -> None:
 
 
 def _prepare_data(options: TrainOptions, inputs: TrainInputs, start: float) -> _PreparedData:
-    chunk = inputs.data.read(label=inputs.target)
-    target = read_target_column(inputs.target, chunk.table[inputs.target], options.chosen_task, options.max_classes)
+    table = _read_table(options, inputs)
+    target = table.target
     learners = options.make_learners(regression=target.is_regression)
     for learner in learners if options.scoring is not None else ():
         validate_scoring(options.scoring or "", learner, target)
-    table = make_training_table(chunk, target, options.groups)
     encoding = choose_encoding_for_all(learners)
-    features = encode_features(table, encoding)
+    features = encode_blocks(table, encoding) if isinstance(table, SampledTable) else encode_features(table, encoding)
     for learner in learners:
         validate_learner(learner, options.teacher, features.X, target)
     test_rows = None if inputs.test is None else read_test_rows(features, target, inputs.test)
     return _PreparedData(learners, table, encoding, features, test_rows, time.monotonic() - start)
+
+
+def _read_table(options: TrainOptions, inputs: TrainInputs) -> TrainingTable:
+    if isinstance(inputs.data, DataSetFiles):
+        return read_sampled_table(inputs.data, inputs.target, options.chosen_task, options.max_classes)
+    chunk = inputs.data.read(label=inputs.target)
+    target = read_target_column(inputs.target, chunk.table[inputs.target], options.chosen_task, options.max_classes)
+    return make_training_table(chunk, target, options.groups)
 
 
 def _print_prepared_data(console: Console, options: TrainOptions, prepared: _PreparedData) -> None:
@@ -132,6 +143,8 @@ def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: flo
         "random_state": options.seed,
         "checkpoint": _make_checkpoint(options, prepared, scoring),
     }
+    if options.spool is not None:
+        settings["backend"] = Process(spool=options.spool)
     if options.search:
         settings["n_jobs"] = options.jobs
     else:
@@ -217,7 +230,14 @@ def _print_written_model(console: Console, options: TrainOptions, written: Writt
 
 
 def _predict_command(written: WrittenModel, data: Path) -> str:
-    words = ["fitwithin", "predict", str(written.path), f"new-rows{full_suffix(data)}", "--out", "predictions.parquet"]
+    words = [
+        "fitwithin",
+        "predict",
+        str(written.path),
+        f"new-rows{full_suffix(data) or '.parquet'}",
+        "--out",
+        "predictions.parquet",
+    ]
     for name in written.card.trust:
         words += ["--trust", name]
     return shlex.join([*words, "--unsafe-pickle"] if written.is_pickle else words)

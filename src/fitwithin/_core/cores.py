@@ -62,6 +62,17 @@ def count_cores() -> int:
     return int(joblib.cpu_count())
 
 
+def count_threads(n_jobs: int) -> int:
+    """Return the threads of each of `n_jobs` learners that run at the same time; -1, for every core, if it is one.
+
+    Examples
+    --------
+    >>> count_threads(1), count_threads(10_000)
+    (-1, 1)
+    """
+    return -1 if n_jobs == 1 else max(1, count_cores() // n_jobs)
+
+
 def share_cores(n_jobs: int) -> tuple[CoreShare, ...]:
     """Divide the cores of this process among learners, as evenly as possible.
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from typing import Any
 
 from fitwithin._core.memory_limit import format_bytes
 
@@ -95,6 +96,10 @@ class LearnerFailedWarning(RuntimeWarning):
     """The learner failed in a later round, and the best model so far is returned."""
 
 
+class DataSetWarning(RuntimeWarning):
+    """A part of a data set on disk could not be read; the model was trained on the rows that could be."""
+
+
 class CheckpointWarning(RuntimeWarning):
     """The checkpoint could not be written, or not with its model; the fit itself is not affected."""
 
@@ -119,6 +124,10 @@ class UserInputError(FitwithinError, ValueError):
         super().__init__(f"{sentence} {hint}".strip())
         self.sentence = sentence
         self.hint = hint
+
+
+class ReadingFailed(UserInputError):
+    """Rows of a data set on disk that are needed cannot be read any more."""
 
 
 class NotStorable(Exception):
@@ -180,6 +189,10 @@ class LearnerRaised(Exception):
         super().__init__(str(error) if text is None else text)
         self._error = error
         self.traceback = traceback
+
+    def __reduce__(self) -> tuple[type[LearnerRaised], tuple[Any, str, str]]:
+        """Return how to make it again in another process; the learner's exception stays pickled until it is wanted."""
+        return type(self), (self._error, self.traceback, str(self))
 
     @cached_property
     def error(self) -> BaseException:

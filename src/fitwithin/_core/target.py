@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,6 +16,9 @@ Array = npt.NDArray[Any]
 
 # Range of integer labels up to which counting replaces sorting, in integers: at most 512 KiB of counts.
 _MAX_LABEL_RANGE = 1 << 16
+
+# Rows that are encoded at a time, so that what lies between label and code stays in the processor's cache.
+_CHUNK_ROWS = 1 << 16
 
 
 class Target(Protocol):
@@ -111,18 +114,20 @@ class Labels:
 
     def extend(self, more: Target) -> Labels:
         """Return the labels of these rows and, after them, others with the same classes."""
-        codes = np.concatenate([self.codes, more.column])
-        return Labels(self.classes, codes, np.bincount(codes, minlength=len(self.classes)))
+        counts = self.counts + count_codes(more.column, len(self.classes))
+        return Labels(self.classes, np.concatenate([self.codes, more.column]), counts)
 
     @classmethod
     def encode(cls, y: Any) -> Labels:
-        """Encode labels as the user gave them.
+        """Encode labels as the user gave them; return labels that are encoded as they are.
 
         Raises
         ------
         ValueError
             If y holds missing values, continuous values, labels of mixed types, or only one class.
         """
+        if isinstance(y, Labels):
+            return y
         if isinstance(y, list | tuple):
             # In one array with text, numbers become text and missing values become the word "nan".
             _check_label_types(y)
@@ -159,13 +164,15 @@ class Values:
 
     @classmethod
     def read(cls, y: Any) -> Values:
-        """Convert values as the user gave them to an array of numbers.
+        """Convert values as the user gave them to an array of numbers; return converted ones as they are.
 
         Raises
         ------
         ValueError
             If y is empty, or holds missing values or anything that is not a number.
         """
+        if isinstance(y, Values):
+            return y
         column = column_or_1d(y, warn=True)
         if column.dtype.kind not in "fiub":
             column = column.astype(np.float64)
@@ -246,24 +253,96 @@ def is_missing(label: Any) -> bool:
     return bool(differs) if isinstance(differs, bool | np.bool_) else np.ndim(label) == 0
 
 
+def count_codes(codes: Array, n_codes: int) -> Array:
+    """Return how often each code from 0 to `n_codes - 1` occurs, with little memory for any number of rows.
+
+    Examples
+    --------
+    >>> count_codes(np.array([1, 0, 1], dtype=np.uint8), 3)
+    array([1, 2, 0])
+    """
+    counts = np.zeros(n_codes, dtype=np.intp)
+    for chunk in _list_chunks(len(codes), n_codes):
+        # It converts its input to 8 bytes a row.
+        counts += np.bincount(codes[chunk], minlength=n_codes)
+    return counts
+
+
 def encode_integers(column: Array, max_range: int) -> tuple[Array, Array, Array] | None:
-    """Return classes, codes and counts of integers in a narrow range, in two linear passes; None for other labels.
+    """Return classes, codes and counts of integers or booleans in a narrow range; None for other labels.
+
+    It takes one pass over the column if the first rows have the least integer and no other one is more than 255 above
+    it, and no memory but that of the codes.
 
     Examples
     --------
     >>> encode_integers(np.array([7, 5, 7]), max_range=3)[1]
-    array([1, 0, 1], dtype=uint32)
+    array([1, 0, 1], dtype=uint8)
     """
+    if column.dtype.kind == "b":
+        encoded = encode_integers(column.view(np.uint8), max_range)
+        return None if encoded is None else (encoded[0].astype(np.bool_), *encoded[1:])
     if column.dtype.kind not in "iu" or not len(column):
         return None
-    low, high = int(column.min()), int(column.max())
-    if high - low >= max_range:
+    low = int(column[:_CHUNK_ROWS].min())
+    counted = _subtract_and_count(column, low, low + 255)
+    if counted is None:
+        bounds = _find_bounds(column, max_range)
+        counted = None if bounds is None else _subtract_and_count(column, *bounds)
+        low = low if bounds is None else bounds[0]
+    if counted is None:
         return None
-    least = column.dtype.type(low)
-    offsets = np.subtract(column, least, dtype=np.uint64 if column.dtype.kind == "u" else np.int64) if low else column
-    offsets = offsets.astype(np.intp, copy=False)
-    counts = np.bincount(offsets, minlength=high - low + 1)
-    is_present = counts > 0
-    code_of_offset = np.cumsum(is_present, dtype=np.uint32) - 1
+    offsets, counts = counted
+    found = np.flatnonzero(counts)
+    if found[-1] >= max_range:
+        return None
     # Narrow integer types may overflow in this sum, and wrap around to the right class.
-    return np.flatnonzero(is_present).astype(column.dtype) + least, code_of_offset[offsets], counts[is_present]
+    classes = found.astype(column.dtype) + column.dtype.type(low)
+    return classes, offsets if found[-1] == len(found) - 1 else _close_gaps(offsets, found), counts[found]
+
+
+def _list_chunks(n_rows: int, n_counts: int) -> Iterator[slice]:
+    """Yield slices of rows, with at least `n_counts` rows so that adding up counts is no more work than counting."""
+    size = max(_CHUNK_ROWS, n_counts)
+    return (slice(start, start + size) for start in range(0, n_rows, size))
+
+
+def _find_bounds(column: Array, max_range: int) -> tuple[int, int] | None:
+    """Return the least and the largest integer; None if they are too far apart."""
+    low = high = int(column[0])
+    for chunk in _list_chunks(len(column), 0):
+        part = column[chunk]
+        low, high = min(low, int(part.min())), max(high, int(part.max()))
+        if high - low >= max_range:
+            return None
+    return low, high
+
+
+def _subtract_and_count(column: Array, low: int, high: int) -> tuple[Array, Array] | None:
+    """Return each integer minus `low`, in as few bytes as possible, and how often each difference occurs.
+
+    Return None if an integer is not within the bounds.
+    """
+    counts = np.zeros(high - low + 1, dtype=np.intp)
+    offsets = np.empty(len(column), dtype=np.min_scalar_type(high - low))
+    least = column.dtype.type(low)
+    wide = np.uint64 if column.dtype.kind == "u" else np.int64
+    for chunk in _list_chunks(len(column), len(counts)):
+        part = column[chunk]
+        if int(part.min()) < low or int(part.max()) > high:
+            return None
+        np.subtract(part, least, out=offsets[chunk], dtype=wide, casting="unsafe")
+        counts += np.bincount(offsets[chunk], minlength=len(counts))
+    return offsets, counts
+
+
+def _close_gaps(offsets: Array, found: Array) -> Array:
+    """Number the offsets that were found from 0 on."""
+    dtype = np.min_scalar_type(len(found) - 1)
+    code_of_offset = np.zeros(found[-1] + 1, dtype=dtype)
+    code_of_offset[found] = np.arange(len(found))
+    codes = np.empty(len(offsets), dtype=dtype)
+    for chunk in _list_chunks(len(offsets), 0):
+        # The mode only avoids a buffer; every offset is in range.
+        np.take(code_of_offset, offsets[chunk], out=codes[chunk], mode="clip")
+    return codes

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from fitwithin._core.target import Array
+from fitwithin._pools.remote_table import RemoteColumn
 
 
 def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -37,6 +38,8 @@ def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, 
     row_params: dict[str, Array] = {}
     fit_params: dict[str, Any] = {}
     for name, value in params.items():
+        if isinstance(value, RemoteColumn):
+            continue
         if name == "sample_weight":
             row_params[name] = _validate_weights(value, n_rows)
         elif isinstance(value, list | tuple | np.ndarray) and len(value) == n_rows:
@@ -44,6 +47,21 @@ def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, 
         else:
             fit_params[name] = value
     return row_params, fit_params
+
+
+def refuse_row_params(params: Mapping[str, Any], n_rows: int) -> None:
+    """Raise a TypeError if an argument has one entry for each row of a data set on disk, whose rows are shuffled.
+
+    Examples
+    --------
+    >>> refuse_row_params({"verbose": True}, 2)
+    """
+    for name, value in params.items():
+        if isinstance(value, list | tuple | np.ndarray) and len(value) == n_rows:
+            raise TypeError(
+                f"{name} has one entry for each row; with a data set on disk only sample_weight can, as the name of "
+                "a column. Read the data set into memory, or leave this argument out."
+            )
 
 
 def _validate_row_param(name: str, value: Any) -> Array:

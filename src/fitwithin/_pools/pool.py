@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -11,6 +11,39 @@ import numpy as np
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array
 from fitwithin._pools.tables import take_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """The blocks of a data set on disk that rows come from; rows of one block may be much alike.
+
+    Parameters
+    ----------
+    blocks : array of int
+        The block of each row.
+    classes : array of int or None
+        The class of each row, if the rows have classes.
+    block_rows : array of int
+        Rows of each block of the whole data set.
+    """
+
+    blocks: Array
+    classes: Array | None
+    block_rows: Array
+
+    @classmethod
+    def join(cls, parts: Sequence[Clusters]) -> Clusters:
+        """Return the clusters of several parts, one after the other."""
+        classes = [part.classes for part in parts if part.classes is not None]
+        return cls(
+            np.concatenate([part.blocks for part in parts]),
+            np.concatenate(classes) if classes else None,
+            parts[0].block_rows,
+        )
+
+    def select(self, rows: Array) -> Clusters:
+        """Return the clusters of these rows."""
+        return Clusters(self.blocks[rows], None if self.classes is None else self.classes[rows], self.block_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +58,14 @@ class LabeledRows:
         Labels or values, as the user gave them.
     row_params : dict of array
         Other arguments of `fit` with one entry for each row, such as `sample_weight`.
+    clusters : Clusters or None
+        The blocks that the rows come from, if they are read from a data set on disk.
     """
 
     X: Any
     y: Array
     row_params: Mapping[str, Array] = field(default_factory=dict)
+    clusters: Clusters | None = None
 
     def __len__(self) -> int:
         return len(self.y)

@@ -125,3 +125,45 @@ def _library_of(X: Any) -> str:
         if library in sys.modules and isinstance(X, getattr(sys.modules[library], name)):
             return library
     return "array"
+
+
+def take_column(X: Any, name: str) -> Any:
+    """Return one column of a frame; a NumPy array from arrow.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> take_column(pd.DataFrame({"a": [1, 2]}), "a").tolist()
+    [1, 2]
+    """
+    return X[name].to_pandas().to_numpy() if _library_of(X) == "pyarrow" else X[name]
+
+
+def drop_columns(X: Any, names: Sequence[str]) -> Any:
+    """Return a frame without these columns; the others are not copied.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> drop_columns(pd.DataFrame({"a": [1], "b": [2]}), ["a"]).columns.tolist()
+    ['b']
+    """
+    match _library_of(X):
+        case "pandas":
+            return X.drop(columns=list(names))
+        case "polars":
+            return X.drop(list(names))
+        case _:
+            return X.drop_columns(list(names))
+
+
+def take_columns(X: Any, names: Sequence[str]) -> Any:
+    """Return these columns of a frame, in this order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> take_columns(pd.DataFrame({"a": [1], "b": [2]}), ["b"]).columns.tolist()
+    ['b']
+    """
+    return X.select(list(names)) if _library_of(X) == "pyarrow" else X[list(names)]

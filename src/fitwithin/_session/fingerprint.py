@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from fitwithin._core.target import Array
+from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.table_pool import TablePool
 from fitwithin._pools.tables import is_frame, list_column_types
@@ -54,6 +55,11 @@ def describe_rows(pool: TablePool, suffix: str = "") -> Fingerprint:
     for name, column in sorted(pool.row_params.items()):
         described[name] = hash_column(_thin_out(column))
     return described
+
+
+def describe_data_set(pool: DiskPool) -> Fingerprint:
+    """Return the rows and columns of a data set on disk, and its files; long lists of them as a hash."""
+    return {name: _shorten(value) for name, value in pool.describe().items()}
 
 
 def describe_learner(learner: Any) -> Fingerprint:

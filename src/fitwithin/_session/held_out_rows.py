@@ -9,8 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.records import Rows
-from fitwithin._core.target import Labels, encode_integers, is_missing
+from fitwithin._core.target import Labels, count_codes, encode_integers, is_missing
 from fitwithin._pools.table_pool import TablePool
 from fitwithin._session.fingerprint import Fingerprint, describe_rows, hash_column
 
@@ -77,6 +78,17 @@ class ValidationArguments:
             raise ValueError(
                 f'Got both validation="last" and {other}; each of them chooses the validation rows. '
                 f'Leave out {other}, or set validation="random".'
+            )
+
+    def refuse_for_data_set(self) -> None:
+        """Raise a UserInputError if they choose rows of a data set on disk, which is read in random order."""
+        given = [name for name, value in (("groups", self.groups), ("X_val", self.X_val)) if value is not None]
+        given += ['validation="last"'] if self.validation == "last" else []
+        if given:
+            raise UserInputError(
+                f"Got {' and '.join(given)} with a data set on disk, whose rows are read in random order; validation "
+                "rows are chosen at random there.",
+                "Leave it out, or read the rows into memory.",
             )
 
 
@@ -273,9 +285,8 @@ def count_held_out_rows(n_rows: int) -> int:
 
 def _check_classes(labels: Labels, held_out: HeldOutRows, advice: str) -> None:
     """Raise a ValueError if fewer than two classes are left for training."""
-    is_left = np.ones(len(labels.codes), dtype=np.bool_)
-    is_left[held_out.validation] = is_left[held_out.holdout] = False
-    found = np.flatnonzero(np.bincount(labels.codes[is_left], minlength=len(labels.classes)))
+    codes = labels.codes[np.concatenate([held_out.validation, held_out.holdout])]
+    found = np.flatnonzero(labels.counts - count_codes(codes, len(labels.classes)))
     if len(found) < 2:
         raise ValueError(
             f"Without the validation and holdout rows, the rows for training hold only one class, "

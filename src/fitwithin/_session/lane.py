@@ -133,6 +133,11 @@ class Lane:
         self.activity = "getting ready"
         self.status = "the learner had not started"
 
+    @property
+    def has_best_model(self) -> bool:
+        """Whether the session has a model, of any lane."""
+        return self._selector.best is not None
+
     def open_sibling(self) -> Lane:
         """Return a lane of the same session with a learner of its own."""
         return Lane(self._parts, self.runner.open_sibling(), self.tracker.open_lane())

@@ -6,13 +6,15 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from fitwithin._core.exceptions import OutOfTime
+from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.records import StopReason
 from fitwithin._session.lane import Lane
 from fitwithin.teachers import Requests
 
 _LOOK_SECONDS = 0.1
 """Longest wait without a look at the clock, or for an interrupt, which some systems do not wake a thread up for."""
+
+_LEARNER_FAILURES = (LearnerRaised, LearnerDied, OutOfMemory)
 
 Outcome = StopReason | BaseException
 """Why a lane ended."""
@@ -22,7 +24,8 @@ class Lanes:
     """Run lanes side by side until the first one ends.
 
     A first lane that ends for lack of time leaves the others the time until the deadline. If any lane fails, or its
-    round makes the user say stop, all end.
+    round makes the user say stop, all end; only a learner that fails beside the first lane before there is a model
+    leaves that lane to go on alone.
 
     Parameters
     ----------
@@ -43,6 +46,7 @@ class Lanes:
         self._condition = threading.Condition()
         self._is_over = threading.Event()
         self._outcomes: dict[Lane, Outcome] = {}
+        self._n_begun = 0
         self._n_waiting = 0
         self._n_calls = 0
         self.deciding = first
@@ -52,7 +56,9 @@ class Lanes:
     def run(self) -> StopReason:
         """Return why the session ends, or raise what one of the lanes raised."""
         threads = [
-            threading.Thread(target=self._drive, args=(lane, requests), name=f"fitwithin-lane-{number}", daemon=True)
+            threading.Thread(
+                target=self._drive, args=(number, lane, requests), name=f"fitwithin-lane-{number}", daemon=True
+            )
             for number, (lane, requests) in enumerate(zip(self._lanes, self._requests, strict=True), 1)
         ]
         for thread in threads:
@@ -68,8 +74,12 @@ class Lanes:
             raise outcome
         return outcome
 
-    def _drive(self, lane: Lane, requests: Requests) -> None:
+    def _drive(self, number: int, lane: Lane, requests: Requests) -> None:
         with self._condition:
+            # Lanes begin in their order, so that what they ask for first does not depend on the system.
+            self._condition.wait_for(lambda: self._n_begun == number - 1)
+            self._n_begun = number
+            self._condition.notify_all()
             outcome: Outcome
             try:
                 outcome = lane.carry_out(requests)
@@ -83,9 +93,10 @@ class Lanes:
         self._note_call()
         if self._is_over.is_set():
             return
-        has_failed = isinstance(outcome, BaseException) and not isinstance(outcome, OutOfTime)
-        is_out_of_time = outcome == "time" or isinstance(outcome, OutOfTime)
         is_first = lane is self._lanes[0]
+        fails_early = isinstance(outcome, _LEARNER_FAILURES) and not is_first and not lane.has_best_model
+        has_failed = isinstance(outcome, BaseException) and not isinstance(outcome, OutOfTime) and not fails_early
+        is_out_of_time = outcome == "time" or isinstance(outcome, OutOfTime)
         if has_failed or outcome == "on_round" or (is_first and not is_out_of_time):
             self.deciding = lane
             self._is_over.set()

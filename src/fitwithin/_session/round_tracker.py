@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from numbers import Integral
@@ -245,6 +245,8 @@ class RoundTracker:
         The rows of the last exam for each purpose; of all exams of the last model on holdout rows.
     lost_seconds : float
         Seconds of the rounds that left no model to compare with the best one.
+    waited_seconds : callable
+        Returns the seconds that the deck has waited for rows, which are no part of a choice.
     """
 
     def __init__(
@@ -263,6 +265,7 @@ class RoundTracker:
         self.history: list[Round] = []
         self.last_exams: dict[Purpose, Rows] = {}
         self.lost_seconds = 0.0
+        self.waited_seconds: Callable[[], float] = lambda: 0.0
 
     def open_lane(self) -> RoundTracker:
         """Return a tracker with a round under way of its own; rows, history and last exams are the same."""
@@ -290,11 +293,11 @@ class RoundTracker:
     @contextmanager
     def timing_choice(self) -> Iterator[None]:
         """Time the teacher while it chooses rows."""
-        start = self._clock()
+        start, waited = self._clock(), self.waited_seconds()
         try:
             yield
         finally:
-            seconds = self._clock() - start
+            seconds = max(0.0, self._clock() - start - (self.waited_seconds() - waited))
             self._choose_seconds += seconds
             self.slowest_choice = max(self.slowest_choice, seconds)
 

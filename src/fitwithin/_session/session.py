@@ -9,7 +9,7 @@ import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import Outlook
-from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime
+from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime, ReadingFailed
 from fitwithin._core.log import LOGGER
 from fitwithin._core.records import OnRound, StopReason
 from fitwithin._core.target import Labels
@@ -75,6 +75,7 @@ class Session:
         self.budget = budget
         self.outlook = outlook
         self._tracker = RoundTracker(deck.pool_size, budget.clock, labels, deck.size)
+        self._tracker.waited_seconds = lambda: deck.waited_seconds
         self._selector = ModelSelector(teacher.returns, None if past is None else find_stored_model(past))
         self._continuation = Continuation(past, checkpoint, budget, self._selector, self.state)
         self._continuation.restore(self._tracker, outlook, deck, teacher)
@@ -152,6 +153,11 @@ class Session:
         except KeyboardInterrupt:
             if self._selector.best is None:
                 raise
+            reason = "interrupted"
+        except ReadingFailed as failure:
+            if self._selector.best is None:
+                raise
+            LOGGER.warning("%s", failure)
             reason = "interrupted"
         except (LearnerRaised, LearnerDied) as failure:
             self._failure = self._describe_or_raise(failure)

@@ -1,5 +1,6 @@
 """From a table in a file to a trained model: columns, encoding, training, model card."""
 
+from fitwithin._tabular.block_training import SampledTable, encode_blocks, read_sampled_table
 from fitwithin._tabular.checkpoint_file import attach_encoder
 from fitwithin._tabular.columns import COLUMN_KINDS
 from fitwithin._tabular.encoding import ENCODING_DESCRIPTIONS, Encoding, choose_encoding_for_all
@@ -25,6 +26,7 @@ __all__ = [
     "EncodedFeatures",
     "Encoding",
     "ModelCard",
+    "SampledTable",
     "TaskType",
     "TrainingTable",
     "attach_encoder",
@@ -32,6 +34,7 @@ __all__ = [
     "choose_encoding_for_all",
     "column_types",
     "describe_search",
+    "encode_blocks",
     "encode_features",
     "extract_features",
     "fit_model",
@@ -39,6 +42,7 @@ __all__ = [
     "make_model_card",
     "make_training_table",
     "predictions_to_arrow",
+    "read_sampled_table",
     "read_target_column",
     "read_test_rows",
     "validate_columns",

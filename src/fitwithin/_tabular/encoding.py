@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils import get_tags
 
-from fitwithin._presets import BOOSTERS
+from fitwithin._core.preset_table import BOOSTERS
 from fitwithin._tabular.columns import ColumnKind, FeatureColumn
 
 Encoding = Literal["ordinal", "one-hot"]

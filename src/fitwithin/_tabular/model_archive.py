@@ -15,7 +15,7 @@ from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.model_file import UntrustedTypes, dump_model, load_model
 from fitwithin._core.model_file.archive_sizes import read_entry
 from fitwithin._core.model_file.model_checks import validate_model
-from fitwithin._presets import BOOSTERS
+from fitwithin._core.preset_table import BOOSTERS
 from fitwithin._tabular.checkpoint_file import is_checkpoint, read_checkpoint_card, read_checkpoint_pipeline
 from fitwithin._tabular.files import atomic_output
 from fitwithin._tabular.model_card import ModelCard

@@ -15,8 +15,10 @@ from fitwithin._core.environment import Environment, library_versions
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._regressor import TimeConstrainedRegressor
 from fitwithin._search import TimeConstrainedSearch
+from fitwithin._tabular.block_training import open_test_blocks
+from fitwithin._tabular.feature_blocks import TARGET, FeatureBlocks
 from fitwithin._tabular.features import EncodedFeatures, column_types
-from fitwithin._tabular.files import DataFile
+from fitwithin._tabular.files import AnyDataFile, DataSetFiles
 from fitwithin._tabular.learner_checks import validate_columns
 from fitwithin._tabular.model_card import ModelCard
 from fitwithin._tabular.target_column import TargetColumn, convert_target
@@ -49,11 +51,12 @@ def fit_model(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", FEATURE_NAMES_WARNING)
-        model = estimator_class(learner, **settings).fit(features.X, target.y, groups=table.groups)
+        y = TARGET if isinstance(features.X, FeatureBlocks) else target.y
+        model = estimator_class(learner, **settings).fit(features.X, y, groups=table.groups)
     return model, caught
 
 
-def read_test_rows(features: EncodedFeatures, target: TargetColumn, file: DataFile) -> tuple[Any, Any]:
+def read_test_rows(features: EncodedFeatures, target: TargetColumn, file: AnyDataFile) -> tuple[Any, Any]:
     """Read features and target of a test file; errors in it show before the clock starts.
 
     Raises
@@ -62,6 +65,8 @@ def read_test_rows(features: EncodedFeatures, target: TargetColumn, file: DataFi
         If the file lacks a column, or has no target values.
     """
     validate_columns(features.columns, file)
+    if isinstance(file, DataSetFiles):
+        return open_test_blocks(features, target, file)
     # The target is read as text or float, and converted below.
     target_type = {target.name: pa.float64() if target.is_regression else pa.string()}
     chunk = file.read(column_types(features.columns) | target_type if features.columns else None)
@@ -143,7 +148,7 @@ def make_initial_card(features: EncodedFeatures, table: TrainingTable, **fields:
         task=target.task,
         target=target.name,
         target_type=target.type,
-        classes=[] if target.is_regression else np.unique(target.y).tolist(),
+        classes=[] if target.is_regression else np.sort(table.class_counts[0]).tolist(),
         columns=tuple(features.columns),
         features=features.X.shape[1],
         training={"rows": table.n_rows, "left_out": dict(table.left_out), **nothing_yet, **fields.pop("training")},

@@ -54,6 +54,12 @@ class TrainingTable:
         return int(np.count_nonzero(~self.target.has_value))
 
     @property
+    def class_counts(self) -> tuple[Array, Array]:
+        """The labels, and the rows of each."""
+        labels, counts = np.unique(self.target.y, return_counts=True)
+        return labels, counts
+
+    @property
     def missing_values(self) -> dict[ColumnKind, int]:
         """Number of missing values for each kind of column in the table."""
         counts: dict[ColumnKind, int] = {column.kind: 0 for column in self.columns}

@@ -12,12 +12,14 @@ from fitwithin.backends._base import (
     SavedModel,
     ScoreReport,
 )
+from fitwithin.backends._dask.backend import Dask
 from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal, register_early_stopping
 from fitwithin.backends._inline import Inline
 from fitwithin.backends._process.backend import Process
 
 __all__ = [
     "Backend",
+    "Dask",
     "EarlyStoppingFit",
     "ExamReport",
     "FitReport",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from fitwithin._core.records import Estimate, Influence, Margins, Mask
 from fitwithin._core.target import Array
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal
-from fitwithin.backends._scoring import ExamLog, Scoring
+from fitwithin.backends._scoring import ExamLog, ExamPredictions, Scoring
 
 MAX_PIECE_BYTES = 16 << 20
 """Bytes of features that an exam gathers at a time, so that it never needs a second copy of a large pool."""
@@ -144,6 +145,22 @@ class ModelRunner:
         margins_by_piece = [piece_margins for (_, piece_margins), _ in answers if piece_margins is not None]
         return wrong, np.concatenate(margins_by_piece) if margins_by_piece else None
 
+    def answer(self, pieces: Iterable[LabeledRows], margins: bool = False) -> tuple[ExamPredictions, Margins | None]:
+        """Predict rows for a process that scores the model; forget the answers here.
+
+        Returns
+        -------
+        tuple
+            What the score needs to know, without the model, and the margins or None; see `examine`.
+        """
+        self._exams = ExamLog(self.model, self._scoring)
+        _, found_margins = self.examine(pieces, margins)
+        return replace(self._exams.answers(), model=None), found_margins
+
+    def add_answers(self, answers: ExamPredictions) -> None:
+        """Count an exam that other processes held with the same model."""
+        self._exams.extend(answers)
+
     def _predict(self, rows: LabeledRows, margins: bool) -> tuple[Array, Margins | None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -153,6 +170,7 @@ class ModelRunner:
             if probabilities is not None and self._predicts_most_probable:
                 known = self.model.classes_[probabilities.argmax(axis=1)]
             predicted = self._exams.predict(rows.X, rows.y, rows.weights, known)
+            self._exams.note_clusters(rows.clusters)
             self.seconds += time.monotonic() - start
         return predicted, None if probabilities is None else _top_two_margins(probabilities)
 

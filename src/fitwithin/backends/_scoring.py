@@ -16,7 +16,9 @@ from sklearn.utils import Tags, get_tags
 
 from fitwithin._core.records import Z_95, Estimate, Influence, Mask
 from fitwithin._core.target import Array
+from fitwithin._pools.pool import Clusters
 from fitwithin._pools.tables import concatenate, take_rows
+from fitwithin.backends._cluster_sample import interval_factor
 from fitwithin.backends._row_metrics import ROW_INFLUENCES, ROW_METRICS, mean_influence
 
 Scorer = Callable[..., float]
@@ -161,6 +163,8 @@ class Scoring:
         answers = exams.answers()
         rows = np.arange(len(answers)) if chosen is None else np.flatnonzero(chosen)
         estimate, _ = self._estimate(answers, rows)
+        if estimate is not None:
+            estimate = _widen(estimate, answers, rows, self.scorer)
         is_unknown = chosen is not None and estimate is not None and not np.isfinite(estimate.value)
         return None if is_unknown else estimate
 
@@ -184,6 +188,7 @@ class Scoring:
         estimate, resampled = self._estimate(answers, rows)
         if estimate is None or not np.isfinite(estimate.value):
             return estimate, None
+        estimate = _widen(estimate, answers, rows, self.scorer)
         by_row = _row_influence(self.scorer, answers, rows)
         return estimate, _to_influence(resampled if by_row is None else by_row)
 
@@ -238,6 +243,7 @@ class ExamLog:
         self._correct: list[Mask] = []
         self._y: list[Array] = []
         self._weights: list[Array] = []
+        self._clusters: list[Clusters] = []
         self._X: list[Any] = []
 
     def predict(self, X: Any, y: Array, weights: Array | None, predicted: Array | None = None) -> Array:
@@ -262,6 +268,11 @@ class ExamLog:
             self._keep(responder, X, y)
         return predicted
 
+    def note_clusters(self, clusters: Clusters | None) -> None:
+        """Note the blocks of a data set that the rows just predicted come from."""
+        if clusters is not None:
+            self._clusters.append(clusters)
+
     def _keep(self, responder: _Responder, X: Any, y: Array) -> None:
         scorer = self._scoring.scorer
         if not is_sklearn_scorer(scorer):
@@ -274,6 +285,16 @@ class ExamLog:
             self._by_method.setdefault(method, []).append(responder.predictions_by(method))
         self._y.append(y)
 
+    def extend(self, answers: ExamPredictions) -> None:
+        """Add the answers of an exam that another process held with the same model."""
+        self._correct.append(answers.correct)
+        if answers.weights is not None:
+            self._weights.append(answers.weights)
+        if answers.y is not None:
+            self._y.append(answers.y)
+        for method, predictions in answers.by_method.items():
+            self._by_method.setdefault(method, []).append(predictions)
+
     def answers(self) -> ExamPredictions:
         """Return the answers of all exams as one."""
         return ExamPredictions(
@@ -284,6 +305,7 @@ class ExamLog:
             {method: np.concatenate(parts) for method, parts in self._by_method.items() if parts},
             np.concatenate(self._weights) if self._weights else None,
             concatenate(self._X) if self._X else None,
+            Clusters.join(self._clusters) if self._clusters else None,
         )
 
 
@@ -307,6 +329,8 @@ class ExamPredictions:
         The rows' weights, if they have any.
     X : table or None
         The rows themselves, for a scorer that looks at them.
+    clusters : Clusters or None
+        The blocks that the rows come from, if they are read from a data set on disk.
     """
 
     model: Any
@@ -316,6 +340,7 @@ class ExamPredictions:
     by_method: Mapping[str, Array] = field(default_factory=dict)
     weights: Array | None = None
     X: Any = None
+    clusters: Clusters | None = None
 
     def __len__(self) -> int:
         return len(self.correct)
@@ -414,6 +439,27 @@ def _row_influence(scorer: Scorer, answers: ExamPredictions, rows: Array) -> Arr
             with np.errstate(divide="ignore", invalid="ignore"):
                 return row_influence(answers.by_method[method][rows], answers.y[rows], answers.weights_of(rows))
     return None
+
+
+def _widen(estimate: Estimate, answers: ExamPredictions, rows: Array, scorer: Scorer) -> Estimate:
+    """Return an estimate with an interval that accounts for the blocks that the rows come from."""
+    if answers.clusters is None or not np.isfinite(estimate.value):
+        return estimate
+    values = _row_scores(scorer, answers, rows)
+    if values is None:
+        # No part of the metric belongs to a single row; how far blocks differ shows in the plainest one as well.
+        values = answers.correct[rows] if not answers.regression else _squared_errors(answers, rows)
+    factor = interval_factor(values, answers.clusters.select(rows))
+    return Estimate(
+        estimate.value,
+        estimate.value - factor * (estimate.value - estimate.low),
+        estimate.value + factor * (estimate.high - estimate.value),
+    )
+
+
+def _squared_errors(answers: ExamPredictions, rows: Array) -> Array:
+    assert answers.y is not None
+    return np.asarray((answers.by_method["predict"][rows].ravel() - answers.y[rows]) ** 2)
 
 
 def _symmetric_estimate(value: float, error: float, rows: int) -> Estimate:

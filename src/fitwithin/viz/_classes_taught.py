@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from fitwithin._core.printable_text import replace_unprintable
 from fitwithin.viz._axes import add_legend_above, format_log_axis, get_axes
 from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted
-from fitwithin.viz._html import replace_unprintable
 from fitwithin.viz._palette import BLUE, EDGE, GREY, ORANGE
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,12 +12,10 @@ from string import Template
 from typing import Any, Generic, TypeVar
 
 from fitwithin._core.atomic_write import atomic_write
+from fitwithin._core.printable_text import replace_unprintable
 from fitwithin.viz._palette import palette_css
 
 RecordT = TypeVar("RecordT")
-
-
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
@@ -61,11 +58,6 @@ def escape_text(text: object) -> str:
     '&lt;b&gt; &amp; &#x27;c&#x27;'
     """
     return escape(replace_unprintable(str(text)))
-
-
-def replace_unprintable(text: str) -> str:
-    """Replace control characters and lone surrogates, which neither a page nor a picture can hold."""
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def render_html_page(

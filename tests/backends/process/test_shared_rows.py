@@ -10,16 +10,26 @@ from hypothesis import strategies as st
 from fitwithin._core.budget import Budget
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import StackedTable, TablePool
+from fitwithin.backends._process import row_positions
 from fitwithin.backends._process.mapped_file import MappedFile
 from fitwithin.backends._process.shared_rows import (
     AppendOnlyRowMap,
     MappedFileRows,
+    RowIndices,
     RowMap,
     RowRange,
     RowReader,
     share_rows,
 )
 from fitwithin.testing import FakeClock
+
+
+@pytest.fixture(autouse=True, scope="module", params=[0, 2_000_000], ids=["as a large pool", "as a small pool"])
+def largest_small_pool(request):
+    """Run every test as if its pool were large, and by the size that it has."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(row_positions, "_MAX_LISTED_ROWS", request.param)
+        yield
 
 
 def make_pool(size):
@@ -131,6 +141,23 @@ def test_subsets_that_grow_one_order_are_contiguous_in_an_append_only_map(order,
 
         assert (selection.start, selection.stop) == (0, size)
         shared.share_exam_rows(order[30:])
+    shared.close()
+
+
+def test_all_rows_of_the_pool_are_the_whole_of_an_append_only_map():
+    pool, order = make_pool(40), np.random.default_rng(0).permutation(40)
+    shared = AppendOnlyRowMap(pool, Budget(60))
+    shared.share_exam_rows(order[30:35])
+    shared.share_training_rows(order[:20])
+    shared.share_exam_rows(order[35:])
+
+    selection = shared.share_training_rows(np.arange(40))
+
+    assert (selection.start, selection.stop) == (0, 40)
+    X = reader_of(shared).read(selection).X
+    np.testing.assert_array_equal(np.sort(X, axis=0), np.sort(pool.X, axis=0))
+    # A row that occurs twice is no whole pool.
+    assert isinstance(shared.share_training_rows(np.r_[np.arange(39), 0]), RowIndices)
     shared.close()
 
 

@@ -7,13 +7,9 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from fitwithin._presets import make_preset
+from fitwithin._research.study.paper_learners import PAPER_LEARNERS, make_paper_learner
 from fitwithin.teachers import OSCT, SGD, TCT, TCTBase, Teacher
 from fitwithin.teachers._registry import TEACHERS
-
-PAPER_LEARNERS = ("lightgbm", "random-forest", "decision-tree", "linear-svm", "logistic-regression")
-"""The paper's five learners, by the names of their presets."""
-
 
 PAPER_ALPHAS = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.9)
 """Values of alpha in the paper's table on alpha."""
@@ -60,9 +56,9 @@ class RunSpec:
     def build(self) -> tuple[Any, Teacher]:
         """Return new instances of the learner and the teacher."""
         if not self.teacher.startswith("sgd"):
-            return make_preset(self.learner), STUDY_TEACHERS[self.teacher]()
+            return make_paper_learner(self.learner), STUDY_TEACHERS[self.teacher]()
         name, batch = _MINI_BATCH_LEARNERS[self.learner]
-        return make_preset(name), SGD(batch=batch) if self.teacher == "sgd" else STUDY_TEACHERS[self.teacher]()
+        return make_paper_learner(name), SGD(batch=batch) if self.teacher == "sgd" else STUDY_TEACHERS[self.teacher]()
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from fitwithin._core.exceptions import UserInputError, closest_match, join_names
 from fitwithin._tabular.files.arff import ArffFile
 from fitwithin._tabular.files.arrow import FeatherFile, ParquetFile
 from fitwithin._tabular.files.csv import CsvFile
+from fitwithin._tabular.files.data_set_files import DataSetFiles, is_file_set
 from fitwithin._tabular.files.npz import NpzFile
 from fitwithin._tabular.files.svmlight import SvmlightFile
 from fitwithin._tabular.files.table_chunk import ColumnTypes, TableChunk
@@ -145,16 +146,27 @@ class DataFile:
             )
 
 
-def open_data_file(path: Path) -> DataFile:
-    """Return the data file at a path.
+AnyDataFile = DataFile | DataSetFiles
+"""A file that is read whole or in chunks, or files that are read in blocks."""
+
+
+def open_data_file(path: Path, *, in_blocks: bool = False) -> AnyDataFile:
+    """Return the data file at a path, or the files of a folder or pattern.
+
+    Parameters
+    ----------
+    path : Path
+        A file, a folder of parquet or Arrow files, or a pattern such as ``rows/*.parquet``.
+    in_blocks : bool, default=False
+        Whether to read a single file in blocks, too.
 
     Raises
     ------
     UserInputError
         If it does not exist, is empty, or has an unknown suffix.
     """
-    if path.is_dir():
-        raise UserInputError(f"{path} is a folder.", "Name one file in it.")
+    if in_blocks or is_file_set(path):
+        return DataSetFiles(path)
     if not path.exists():
         raise UserInputError(f"There is no file {path}.", _suggest_file(path))
     if not path.is_file():

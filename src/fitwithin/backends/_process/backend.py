@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import sys
 import threading
@@ -20,6 +21,7 @@ from fitwithin._core.budget import Budget, Clock, StoppableBudget
 from fitwithin._core.cores import share_cores
 from fitwithin._core.exceptions import FitwithinError, LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.records import Mask, Rows
+from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.pool import Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._model_runner import reissue_warnings
@@ -43,6 +45,7 @@ from fitwithin.backends._process.protocol import (
 from fitwithin.backends._process.shared_memory import SharedFile, load_pickle
 from fitwithin.backends._process.shared_rows import SharedRows, share_rows
 from fitwithin.backends._process.spawn_host import SpawnHost
+from fitwithin.backends._process.spooled_rows import SpooledRows
 from fitwithin.backends._process.surroundings import Surroundings
 
 _LOAD_SECONDS = 0.01
@@ -126,6 +129,9 @@ class Process:
         Read for every deadline.
     start : {"auto", "fork", "spawn"}, default="auto"
         How to start the learner's process; "auto" forks on Linux and spawns elsewhere.
+    spool : str or path-like, optional
+        Folder for the rows that are read from a data set on disk; it needs room for all of them, uncompressed. By
+        default the temporary folder. Nothing is left there after `fit`.
 
     Examples
     --------
@@ -138,9 +144,12 @@ class Process:
     'all rows'
     """
 
-    def __init__(self, *, clock: Clock = time.monotonic, start: str = "auto") -> None:
+    def __init__(
+        self, *, clock: Clock = time.monotonic, start: str = "auto", spool: str | os.PathLike[str] | None = None
+    ) -> None:
         self.clock = clock
         self.start = start
+        self.spool = spool
 
     def open(self, budget: Budget) -> ProcessRunner:
         """Return a runner for one session; its process starts while `fit` is still checking its input."""
@@ -152,10 +161,10 @@ class Process:
 
 
 @dataclass(frozen=True, eq=False)
-class _PreparedProcess:
+class PreparedProcess:
     """What `prepare` makes: the shared rows, and the first message to each worker."""
 
-    rows: SharedRows
+    rows: SharedRows | SpooledRows
     setup: WorkerSetup
     memory_limit: int | None
     n_jobs: int
@@ -184,7 +193,7 @@ class ProcessRunner:
         self._siblings: list[ProcessRunner] = []
         # Guards the workers of this runner: `stop` may come from another thread.
         self._workers_lock = threading.Lock()
-        self._prepared_process: _PreparedProcess | None = None
+        self._prepared_process: PreparedProcess | None = None
         self._learner: WorkerConnection | None = None
         self._loader: WorkerConnection | None = None
         self._writer: WorkerConnection | None = None
@@ -192,6 +201,11 @@ class ProcessRunner:
         self._resting_bytes: list[int] = []
         self._import_seconds = 0.0
         self._warnings: list[PortableWarning] = []
+
+    @property
+    def host(self) -> ProcessHost:
+        """Starts the processes."""
+        return self._host
 
     def __enter__(self) -> Self:
         return self
@@ -213,16 +227,22 @@ class ProcessRunner:
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Pickle the learner, have its modules imported, and open the shared files."""
-        pickled_learner = _pickle_learner((learner, settings))
+        pickled_learner = pickle_learner((learner, settings))
         surroundings = Surroundings.current()
         with _naming_refusals():
-            self._host.import_modules(find_modules(pickled_learner), settings.n_jobs)
+            # Frames are made in the learner's process.
+            frames = list(pool.modules) if isinstance(pool, DiskPool) else []
+            self._host.import_modules([*find_modules(pickled_learner), *frames], settings.n_jobs)
             # Rows are shared with siblings, which go on if this runner is stopped.
-            rows = share_rows(pool, self._session_budget, self._host.folder, settings.n_jobs)
+            rows: SharedRows | SpooledRows
+            if isinstance(pool, DiskPool):
+                rows = SpooledRows(pool)
+            else:
+                rows = share_rows(pool, self._session_budget, self._host.folder, settings.n_jobs)
         # A single learner may use all cores.
         core_share = share_cores(settings.n_jobs)[0] if settings.n_jobs > 1 else None
         setup = WorkerSetup(pickled_learner, rows.layout, surroundings, settings.seed, core_share)
-        self._prepared_process = _PreparedProcess(rows, setup, settings.memory_limit, settings.n_jobs)
+        self._prepared_process = PreparedProcess(rows, setup, settings.memory_limit, settings.n_jobs)
 
     def open_sibling(self) -> ProcessRunner:
         """Return a runner with a learner's process of its own, which reads the same rows."""
@@ -255,16 +275,13 @@ class ProcessRunner:
         """Train a fresh copy of the learner, or continue with the newest model."""
         start, start_seconds = self._budget.elapsed(), 0.0
         shared = self._prepared.rows
-        pickled_learner = None if learner is None else _pickle_learner(learner)
+        pickled_learner = None if learner is None else pickle_learner(learner)
         with self._until_deadline("its process was still starting, which takes a few seconds for the first fit"):
             selection = shared.share_training_rows(rows) if batch is None else shared.share_exam_rows(rows)
             if batch is None and self._has_grown:
                 self._end_learner()
             if self._learner is None:
-                worker_start = self._budget.elapsed()
-                self._learner = self._host.start_worker(self._prepared.setup, self._budget, shared.files)
-                start_seconds = self._budget.elapsed() - worker_start
-                self._watch = MemoryWatch(self._learner.pid, self._prepared.memory_limit)
+                start_seconds = self._start_learner()
         if within:
             # Without any time a fit is a measurement, and stays one.
             within -= self._budget.elapsed() - start
@@ -285,6 +302,13 @@ class ProcessRunner:
             memory_before=None if self._watch is None else self._watch.before,
             setup_seconds=setup_seconds,
         )
+
+    def _start_learner(self) -> float:
+        """Start the learner's process; return the seconds that this took."""
+        start, prepared = self._budget.elapsed(), self._prepared
+        self._learner = self._host.start_worker(prepared.setup, self._budget, prepared.rows.files)
+        self._watch = MemoryWatch(self._learner.pid, prepared.memory_limit)
+        return self._budget.elapsed() - start
 
     @property
     def _has_grown(self) -> bool:
@@ -366,7 +390,7 @@ class ProcessRunner:
             return ProcessDump(self._writer.post(DumpRequest(str(path), file.path), [file]))
 
     @property
-    def _prepared(self) -> _PreparedProcess:
+    def _prepared(self) -> PreparedProcess:
         if self._prepared_process is None:
             raise RuntimeError("prepare() must be called before fit().")
         return self._prepared_process
@@ -513,7 +537,7 @@ def predict_load_seconds(seconds: float) -> float:
     return _LOAD_SECONDS + _LOAD_FACTOR * seconds
 
 
-def _pickle_learner(learner: Any) -> bytes:
+def pickle_learner(learner: Any) -> bytes:
     """Pickle a learner, or one with its settings."""
     try:
         body: bytes = cloudpickle.dumps(learner, protocol=5)

@@ -68,6 +68,8 @@ def main(descriptor: int, parent_pid: int, idle_seconds: float) -> None:
         signal.signal(name, signal.SIG_IGN)
     with socket.socket(fileno=descriptor) as control:
         ForkServer(control, ParentWatch(parent_pid), idle_seconds).run()
+    # Taking down an interpreter with all these libraries takes long on a busy machine, and none of them was used.
+    _exit_now(0)
 
 
 class ForkServer:

@@ -17,8 +17,10 @@ from warnings import WarningMessage
 import cloudpickle
 
 from fitwithin._core.cores import CoreShare
-from fitwithin.backends._process.shared_rows import RowLayout, RowSelection
+from fitwithin.backends._process.shared_rows import RowLayout
+from fitwithin.backends._process.spooled_rows import AnySelection, SpoolLayout
 from fitwithin.backends._process.surroundings import Surroundings
+from fitwithin.backends._scoring import ExamPredictions
 
 MIN_TIMEOUT_SECONDS = 0.001
 """Shortest time-out of a socket: zero would mean "do not wait", which raises BlockingIOError and not TimeoutError."""
@@ -49,7 +51,7 @@ class WorkerSetup:
     ----------
     pickled_learner : bytes
         The unfitted learner and its `FitSettings`, pickled.
-    layout : RowLayout
+    layout : RowLayout or SpoolLayout
         How to read the shared rows.
     surroundings : Surroundings
         The parent's global settings.
@@ -60,7 +62,7 @@ class WorkerSetup:
     """
 
     pickled_learner: bytes
-    layout: RowLayout
+    layout: RowLayout | SpoolLayout
     surroundings: Surroundings
     seed: int | None
     core_share: CoreShare | None = None
@@ -73,7 +75,7 @@ class FitRequest:
     Reply: a list of `PortableWarning`, the skipped seconds, and the bytes that the process held before.
     """
 
-    selection: RowSelection
+    selection: AnySelection
     batch: int | None = None
     within: float | None = None
     pickled_learner: bytes | None = None
@@ -83,7 +85,7 @@ class FitRequest:
 class ExamRequest:
     """Predict rows and compare. Reply: the mistakes as packed bits, and the margins or None."""
 
-    selection: RowSelection
+    selection: AnySelection
     margins: bool = False
 
 
@@ -131,7 +133,42 @@ class DumpRequest:
     path: str | None = None
 
 
-Request = FitRequest | ExamRequest | ScoreRequest | SaveRequest | LoadRequest | DumpRequest
+@dataclass(frozen=True)
+class AdoptRequest:
+    """Take over a saved model, as if this process had trained it. Reply: None, after the seconds of loading it.
+
+    Without a path, the file's descriptor comes with the message.
+    """
+
+    path: str | None = None
+
+
+@dataclass(frozen=True)
+class AnswerRequest:
+    """Predict rows with the newest model. Reply: its answers, for a process that scores it, and the margins or None."""
+
+    selection: AnySelection
+    margins: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class AddAnswersRequest:
+    """Count answers of the newest model that other processes got, in the next score. Reply: None."""
+
+    answers: ExamPredictions
+
+
+Request = (
+    FitRequest
+    | ExamRequest
+    | ScoreRequest
+    | SaveRequest
+    | LoadRequest
+    | DumpRequest
+    | AdoptRequest
+    | AnswerRequest
+    | AddAnswersRequest
+)
 """What the parent asks of a worker."""
 
 

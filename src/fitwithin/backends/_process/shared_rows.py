@@ -7,7 +7,7 @@ matrices are appended in blocks. The learner's process maps a `numpy.memmap` its
 
 If several learners read at the same time, no row may move: training rows are appended from the front
 of the map, and rows that are only examined from its end. Subsets that grow one order are prefixes of
-the map, and contiguous; a learner gathers the rows of any other.
+the map, and contiguous; all rows of the pool are the whole map. A learner gathers the rows of any other.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from fitwithin._pools.table_pool import StackedTable, TablePool, has_fixed_row_s
 from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
 from fitwithin.backends._model_runner import rows_per_piece
 from fitwithin.backends._process.mapped_file import MappedFile
+from fitwithin.backends._process.row_positions import RowPositions
 from fitwithin.backends._process.shared_memory import (
     SharedColumn,
     SharedFile,
@@ -265,14 +266,14 @@ class RowMap:
             _close_all(self.files)
             raise
         self._chunk_rows = max(1, _MAX_COPY_BYTES // max(1, sum(column.row_bytes for column in columns)))
-        # One more than the row's position, so that zeroed memory, which costs nothing until written, means "absent".
-        self._position: Rows = np.zeros(len(pool), dtype=np.int32 if len(pool) < 2**31 - 1 else np.int64)
-        self._row_at: Rows = np.zeros(len(pool), dtype=self._position.dtype)
+        self._positions = RowPositions(len(pool))
+        # Zeroed memory costs nothing until it is written, and positions are written from the front.
+        self._row_at: Rows = np.zeros(len(pool), dtype=np.int32 if len(pool) < 2**31 else np.int64)
         self.n_appended = 0
 
     def share_training_rows(self, rows: Rows) -> RowSelection:
         """Move these rows to the front of the map, in their order, if they are distinct and plain."""
-        self._append(rows[self._position[rows] == 0])
+        self._append(self._find_new(rows))
         if self._blocks is not None or not self._are_distinct(rows):
             return self._select(rows)
         n_in_place = _common_prefix(self._row_at[: len(rows)], rows)
@@ -285,17 +286,21 @@ class RowMap:
 
     def share_exam_rows(self, rows: Rows) -> RowSelection:
         """Append the rows that are new."""
-        self._append(rows[self._position[rows] == 0])
+        self._append(self._find_new(rows))
         return self._select(rows)
 
     def close(self) -> None:
         """Close the shared files, and let go of the rows, whoever may still hold this object."""
         _close_all(self.files)
         self._maps, self._sources, self._blocks = [], (), None
-        self._position = self._row_at = np.zeros(0, dtype=self._position.dtype)
+        self._positions, self._row_at = RowPositions(0), np.zeros(0, dtype=self._row_at.dtype)
+
+    def _find_new(self, rows: Rows) -> Rows:
+        """Return the rows that are not in the map yet."""
+        return rows[self._positions.find(rows) < 0]
 
     def _select(self, rows: Rows) -> RowSelection:
-        positions: Rows = self._position[rows] - 1
+        positions = self._positions.find(rows)
         blocks = () if self._blocks is None else tuple(self._blocks.blocks)
         start = int(positions[0])
         if is_contiguous(positions):
@@ -303,15 +308,15 @@ class RowMap:
         return RowIndices(positions, blocks)
 
     def _are_distinct(self, rows: Rows) -> bool:
-        present = np.zeros(self.n_appended + 1, dtype=np.bool_)
-        present[self._position[rows]] = True
+        present = np.zeros(self.n_appended, dtype=np.bool_)
+        present[self._positions.find(rows)] = True
         return int(np.count_nonzero(present)) == len(rows)
 
     def _has_duplicates(self, rows: Rows) -> bool:
         """Whether a row that is not in the map yet occurs twice; overwrites the positions, which `_write` sets."""
-        numbers = np.arange(1, len(rows) + 1, dtype=self._position.dtype)
-        self._position[rows] = numbers
-        return not np.array_equal(self._position[rows], numbers)
+        numbers = np.arange(len(rows))
+        self._positions.set(rows, numbers)
+        return not np.array_equal(self._positions.find(rows), numbers)
 
     def _append(self, rows: Rows) -> None:
         rows = self._drop_duplicates(rows)
@@ -338,7 +343,7 @@ class RowMap:
     def _swap_in(self, rows: Rows, start: int) -> None:
         """Move rows to positions from `start` on; the rows that lay there take the vacated positions."""
         target = np.arange(start, start + len(rows))
-        origin = self._position[rows].astype(np.intp) - 1
+        origin = self._positions.find(rows).astype(np.intp)
         stays = np.zeros(len(rows), dtype=np.bool_)
         inside = (origin >= start) & (origin < start + len(rows))
         stays[origin[inside] - start] = True
@@ -365,7 +370,7 @@ class RowMap:
             yield first, min(first + self._chunk_rows, stop)
 
     def _set_positions(self, rows: Rows, positions: Rows) -> None:
-        self._position[rows] = positions + 1
+        self._positions.set(rows, positions)
         self._row_at[positions] = rows
 
 
@@ -379,18 +384,28 @@ class AppendOnlyRowMap(RowMap):
         super().__init__(pool, budget, folder)
         self._lock = threading.Lock()
         # One more than the last free position: rows that are only examined lie behind it.
-        self._free_end = len(pool)
+        self._free_end = self._n_pool_rows = len(pool)
 
     def share_training_rows(self, rows: Rows) -> RowSelection:
-        """Append the rows that are new after the training rows before, in their order."""
+        """Append the rows that are new after the training rows before, in their order.
+
+        All rows of the pool are selected in the order of the map: a copy in any other order would take as much memory.
+        """
         with self._lock:
-            self._append(rows[self._position[rows] == 0])
-            return self._select(rows)
+            self._append(self._find_new(rows))
+            return RowRange(0, len(rows)) if self._blocks is None and self._is_whole_pool(rows) else self._select(rows)
+
+    def _is_whole_pool(self, rows: Rows) -> bool:
+        if len(rows) != self._n_pool_rows:
+            return False
+        is_present = np.zeros(len(rows), dtype=np.bool_)
+        is_present[rows] = True
+        return bool(is_present.all())
 
     def share_exam_rows(self, rows: Rows) -> RowSelection:
         """Append the rows that are new before those that were only examined."""
         with self._lock:
-            new = self._drop_duplicates(rows[self._position[rows] == 0])
+            new = self._drop_duplicates(self._find_new(rows))
             self._free_end -= len(new)
             self._insert(new, self._free_end)
             return self._select(rows)

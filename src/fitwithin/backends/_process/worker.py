@@ -32,6 +32,9 @@ from fitwithin.backends._process.core_binding import bind_to_cores, limit_thread
 from fitwithin.backends._process.local_port import SECRET_BYTES, Secret, connect_to_port
 from fitwithin.backends._process.parent_watch import ParentWatch
 from fitwithin.backends._process.protocol import (
+    AddAnswersRequest,
+    AdoptRequest,
+    AnswerRequest,
     BeginSession,
     Channel,
     DumpRequest,
@@ -47,7 +50,7 @@ from fitwithin.backends._process.protocol import (
     WorkerSetup,
 )
 from fitwithin.backends._process.shared_memory import dump_pickle, load_pickle
-from fitwithin.backends._process.shared_rows import RowReader
+from fitwithin.backends._process.spooled_rows import AnyRowReader, open_rows
 from fitwithin.backends._process.subprocesses import become_first_oom_choice, close_standard_input, kill_descendants
 from fitwithin.backends._process.surroundings import find_own_variables
 
@@ -85,6 +88,9 @@ def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
         SaveRequest: worker.save,
         LoadRequest: worker.load,
         DumpRequest: worker.dump,
+        AdoptRequest: worker.adopt,
+        AnswerRequest: worker.answer,
+        AddAnswersRequest: worker.add_answers,
     }
     # What is there now stays for ever: collecting the garbage of later lessons need not look at it.
     gc.freeze()
@@ -126,8 +132,8 @@ class Worker:
         setup.surroundings.apply(self._own_variables)
 
     @functools.cached_property
-    def _rows(self) -> RowReader:
-        return RowReader(self._setup.layout, self._files)
+    def _rows(self) -> AnyRowReader:
+        return open_rows(self._setup.layout, self._files)
 
     def fit(self, request: FitRequest) -> Reply:
         """Train a fresh copy of the learner, or continue with the newest model."""
@@ -207,6 +213,29 @@ class Worker:
             raise TypeError(_MODEL_NOT_LOADED.format(kind=type(error).__name__, error=error)) from error
         seconds = time.monotonic() - start
         return Reply(sys.modules.keys() - known, seconds)
+
+    def adopt(self, request: AdoptRequest) -> Reply:
+        """Take over a saved model."""
+        self._forget_model()
+        file = self._open_model_file(request.path)
+        _, settings = self._unpickle_learner()
+        start = time.monotonic()
+        try:
+            self._newest = ModelRunner(load_pickle(file), settings.scoring)
+        except Exception as error:
+            raise TypeError(_MODEL_NOT_LOADED.format(kind=type(error).__name__, error=error)) from error
+        finally:
+            os.close(file)
+        return Reply(None, time.monotonic() - start)
+
+    def answer(self, request: AnswerRequest) -> Reply:
+        """Predict rows with the newest model."""
+        return self._reply(self._fitted.answer(self._rows.read_in_pieces(request.selection), request.margins))
+
+    def add_answers(self, request: AddAnswersRequest) -> Reply:
+        """Count answers that other processes got."""
+        self._fitted.add_answers(request.answers)
+        return self._reply(None)
 
     def dump(self, request: DumpRequest) -> Reply:
         """Write a saved model to a skops file."""

@@ -1,6 +1,9 @@
-"""The hedge: with a second learner, one plain fit on as many random rows as the time allows, beside the lessons."""
+"""The hedge: with a second learner, plain fits on as many random rows as the time allows, beside the lessons."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -8,23 +11,42 @@ from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Lesson, Rows, Wait, examine
 from fitwithin.teachers._auto.plan import Planner
 from fitwithin.teachers._auto.state import TeachingState
-from fitwithin.teachers._base import Requests
+from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._deck import Deck
 
 _CHOOSING_TIME = 0.02  # of the time left, that the choice of rows may take
 _CHOOSING_SECONDS_PER_ROW = 1e-7  # of the pool
 
+# The first fit, which shows the cost of more rows while the first lesson shows the cost of few
+_MEASURED_ROWS = 20_000  # for a few steps of a learner that can stop early; they take some tenths of a second
+_SECOND_SIZE = 4  # times the rows of the first lesson, for any other learner
+
+# A learner that can stop early leaves a model whatever happens, and the lessons beside it are cautious enough. The
+# first steps of boosters are slow, so that fewer seem to end than will.
+_BOLD_STEPS = 0.6  # of all steps, that should end with even chances
+
+_SIZE_RATIO = 1.1  # between two sizes that are considered, and least growth from one fit to the next
+
+# Time that a fit leaves at least for what follows it: at the start, the cost of exams is not known
+_RESERVED_TIME = 0.05  # of the time left
+_RESERVED_SECONDS = 0.6  # for a process that loads the model, and for exams of a slow one
+_MAX_RESERVED_TIME = 0.18  # of the time left, which these seconds may take
+_SPARE_TIME = 0.35  # of the time left, that the lessons beside it leave unused until there is a fair model
+_LEAST_SECONDS = 1e-3  # for a fit; with none at all it would be a measurement
+_EXAM_TIME = 0.3  # of the time left after the fit, for one exam
+_MIN_EXAM_ROWS = 30  # a score on fewer rows says nothing
+
 
 class Hedge:
-    """A plain fit beside the lessons of `Auto`, in case that they come to nothing.
+    """Plain fits beside the lessons of `Auto`, in case that they come to nothing.
 
-    Its rows are random, and independent of those of the lessons. It begins when the cost of two lessons is known, and
-    its model is compared like any other.
+    At the start it shows the cost of more rows than the first lesson has. Then it fits as many rows as should end by
+    the deadline; most often one fit takes all the time. Its models are compared like any other.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        Chooses its rows.
+        Chooses its rows where it cannot take those that the lessons would take next.
 
     Attributes
     ----------
@@ -37,26 +59,86 @@ class Hedge:
         self.state: TeachingState | None = None
 
     def teach(self, deck: Deck) -> Requests:
-        """Wait for the costs, then yield one lesson and its exams."""
-        while self.state is None or deck.outlook.cost.fits.knows_first_fit_only:
+        """Yield a request that shows the cost, then lessons and their exams."""
+        while self.state is None or deck.is_growing:
             yield Wait()
-        state = self.state
+        state, n_rows = self.state, 0
         if _CHOOSING_SECONDS_PER_ROW * deck.pool_size > _CHOOSING_TIME * deck.outlook.seconds_left:
             return "time"
-        usable = state.find_usable_rows()
-        n_rows = Planner(state, None).find_largest_plain_lesson(len(usable))
-        if not n_rows:
-            return "time"
-        rows = self._choose_rows(usable, n_rows)
-        n_exam_rows = state.count_exam_rows(len(rows))
+        rows = self._order_rows(state)
         try:
-            yield Lesson(rows, within=state.lesson_seconds(len(rows)))
-            yield from examine(state.list_holdout_rows(n_exam_rows), purpose="holdout")
-            yield from examine(state.validation_set[:n_exam_rows], purpose="validation")
+            yield from _measure(state, rows)
+            while (larger := _find_largest_size(state, len(rows))) > _SIZE_RATIO * n_rows:
+                n_rows = larger
+                yield from _teach_and_examine(state, rows[:n_rows])
+                state.spare_time = 0.0
         except OutOfMemory:
             # The lessons go on.
             pass
         return "time"
 
-    def _choose_rows(self, usable: Rows, n_rows: int) -> Rows:
-        return usable if n_rows >= len(usable) else self._rng.choice(usable, n_rows, replace=False)
+    def _order_rows(self, state: TeachingState) -> Rows:
+        """Return all rows that may be taught, in random order.
+
+        They begin with those of the first lesson and go on with those that the deck deals next.
+        """
+        if state.deck.resume_point is not None:
+            # The lessons of an earlier fit may be full of mistakes.
+            return self._rng.permutation(state.find_usable_rows())
+        return state.list_next_rows(state.n_usable)
+
+
+def _measure(state: TeachingState, rows: Rows) -> Subgenerator[None]:
+    """Show the cost of more rows than the first lesson has, and wait until it is known."""
+    fits, n_first = state.outlook.cost.fits, len(state.lesson)
+    if state.deck.resume_point is None and state.outlook.memory.limit is None:
+        # With a memory limit, the first lesson shows what a row takes.
+        if state.outlook.can_stop_early:
+            yield Lesson(rows[:_MEASURED_ROWS], within=0.0)
+        n_rows = min(_SECOND_SIZE * n_first, len(rows))
+        if fits.largest_known_rows < n_rows:
+            yield Lesson(rows[:n_rows])
+    while not fits.n_sizes or (fits.knows_first_fit_only and _find_largest_size(state, len(rows)) < len(rows)):
+        # Fewer rows than all are chosen by the cost of two sizes.
+        yield Wait()
+
+
+def _find_largest_size(state: TeachingState, most: int) -> int:
+    """Return the rows of the largest fit that should end in time; 0 if none should."""
+    most, fits = state.outlook.largest_lesson_rows(most), state.outlook.cost.fits
+    if not state.outlook.can_stop_early:
+        return Planner(state, None).find_largest_plain_lesson(most)
+    for n_rows in _list_sizes(most):
+        if fits.chance_to_end(n_rows, _find_seconds(state, n_rows), share_of_steps=_BOLD_STEPS) >= 0.5:
+            return n_rows
+    return 0
+
+
+def _list_sizes(largest: int) -> Iterator[int]:
+    size = largest
+    while size > 1:
+        yield size
+        size = min(size - 1, int(size / _SIZE_RATIO))
+
+
+def _find_seconds(state: TeachingState, n_rows: int) -> float:
+    """Return the seconds that a fit may take, for its model to be examined and saved."""
+    seconds_left = state.outlook.seconds_left
+    if math.isinf(seconds_left):
+        return seconds_left
+    least = max(_RESERVED_TIME * seconds_left, min(_RESERVED_SECONDS, _MAX_RESERVED_TIME * seconds_left))
+    return seconds_left - max(state.reserved_seconds(n_rows), least)
+
+
+def _teach_and_examine(state: TeachingState, rows: Rows) -> Subgenerator[None]:
+    outlook, seconds_left = state.outlook, state.outlook.seconds_left
+    seconds = _find_seconds(state, len(rows))
+    if math.isfinite(seconds):
+        # Both learners should not be late together.
+        state.spare_time = _SPARE_TIME
+    yield Lesson(rows, within=max(seconds, _LEAST_SECONDS) if math.isfinite(seconds) else None)
+    # By now the lessons have chosen the validation rows.
+    n_rows = state.count_exam_rows(len(rows), seconds_left)
+    n_rows = max(outlook.affordable_exam_rows(_EXAM_TIME, n_rows), min(n_rows, _MIN_EXAM_ROWS))
+    yield from examine(state.list_holdout_rows(n_rows), purpose="holdout")
+    yield from examine(state.validation_set[:n_rows], purpose="validation")

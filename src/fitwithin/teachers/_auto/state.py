@@ -41,6 +41,9 @@ _MAX_DELAY_SECONDS = 0.3  # that this fraction amounts to
 # Seconds for a lesson that there is no time for: with none at all it would be a measurement, whose model never counts.
 _LEAST_SECONDS = 1e-3
 
+# Share of the rows from which on a model is good enough to fall back on, if later ones are late.
+_SAFE_SHARE = 0.1
+
 # Least chance to end with which the best lesson is taught again with the rows kept back: its model is there already.
 _REFIT_CHANCE = 0.95
 
@@ -102,6 +105,9 @@ class TeachingState:
         The lesson with the best score.
     retries : int
         Lessons in a row that were no larger than an earlier one and did not improve on the best score.
+    spare_time : float
+        Fraction of the time left that lessons leave unused until there is a model with a tenth of the rows, because
+        another learner takes the risk to be late.
     """
 
     def __init__(self, deck: Deck, first: FirstSize, n_validation_rows: int | None = None) -> None:
@@ -129,6 +135,7 @@ class TeachingState:
         self._cut_after = math.inf
         self._n_holdout = 0
         self.retries = 0
+        self.spare_time = 0.0
 
     @classmethod
     def resume(cls, deck: Deck, past: ResumePoint) -> TeachingState:
@@ -157,6 +164,15 @@ class TeachingState:
         is_kept_back[self._validation_pool] = True
         is_kept_back[self._holdout_pool] = True
         return rows[~is_kept_back[rows]]
+
+    def list_next_rows(self, n_rows: int) -> Rows:
+        """Return the rows of the last lesson and those that the deck deals next, without taking them out of it.
+
+        Lessons that begin with the same rows are shared between the learners' processes without a copy.
+        """
+        new = self.deck.deal(max(0, n_rows - len(self.lesson)))
+        self.deck.put_back(new)
+        return np.concatenate([self.lesson, new])[:n_rows]
 
     @property
     def n_usable(self) -> int:
@@ -241,7 +257,11 @@ class TeachingState:
         n_exam_rows = 2 * self.count_exam_rows(n_rows) if n_exam_rows is None else n_exam_rows
         exams = _EXAM_SAFETY_FACTOR * self.outlook.exam_seconds(n_exam_rows, n_rows)
         overhead = _OVERHEAD_SAFETY_FACTOR * self.outlook.overhead_seconds(n_rows)
-        return exams + overhead + _DELAY_SECONDS + min(_DELAY_FRACTION * self.time_limit, _MAX_DELAY_SECONDS)
+        delay = _DELAY_SECONDS + min(_DELAY_FRACTION * self.time_limit, _MAX_DELAY_SECONDS)
+        has_some_rows = self.best is not None and len(self.best.rows) >= _SAFE_SHARE * self.n_usable
+        # Without a deadline there is nothing to spare.
+        spare = self.spare_time * self.outlook.seconds_left if self.spare_time and not has_some_rows else 0.0
+        return exams + overhead + delay + spare
 
     def measure_steps(self) -> Subgenerator[None]:
         """Let a learner that can stop early take a few steps on many rows, to learn what all of them would take.

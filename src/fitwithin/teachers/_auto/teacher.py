@@ -77,7 +77,7 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         return self._teach(deck)
 
     def teach_lanes(self, deck: Deck, n_lanes: int) -> list[Requests]:
-        """Return the requests of `teach` and, for a second learner, those of one long plain lesson beside them."""
+        """Return the requests of `teach` and, for a second learner, those of long plain lessons beside them."""
         if n_lanes < 2:
             return [self.teach(deck)]
         hedge = Hedge(deck.rng.spawn(1)[0])
@@ -90,15 +90,17 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         past = deck.resume_point
         if past is not None and _NOTE_VALIDATED in past.notes:
             state = TeachingState.resume(deck, past)
+            if hedge is not None:
+                hedge.state = state
             yield from state.repeat_if_cut_short()
         else:
             deck.notes.clear()
             state = TeachingState(deck, choose_first_size(deck))
+            if hedge is not None:
+                hedge.state = state
             yield from state.teach_and_validate(state.lesson, _FIRST_TIME)
             yield from state.enlarge_validation_set()
         deck.notes[_NOTE_VALIDATED] = True
-        if hedge is not None:
-            hedge.state = state
         search = MistakeSearch(self.alpha)
         if self.emphasis != "trial":
             deck.notes[_NOTE_EMPHASIS] = self.emphasis

@@ -46,7 +46,7 @@ def choose_slow_own(race: Race) -> Contender | None:
     own = race.entrants[0].contenders[0]
     if len(race.entrants) > 1 or not race.is_open or own.failure is not None or own.n_rows >= race.first_rows:
         return None
-    return own if race.find_affordable_rows(own) >= _SLOW_OWN_ROWS * race.state.max_rows else None
+    return own if race.shares.find_affordable_rows(own) >= _SLOW_OWN_ROWS * race.state.max_rows else None
 
 
 def choose_outsider(race: Race, finalist: Contender) -> Contender | None:
@@ -58,13 +58,13 @@ def choose_outsider(race: Race, finalist: Contender) -> Contender | None:
     """
     n_rows, last = race.state.max_rows, finalist.last
     own = race.find_untried_own()
-    if own is not None and race.find_affordable_rows(own) >= n_rows:
+    if own is not None and race.shares.find_affordable_rows(own) >= n_rows:
         return own
     others = [one for one in race.contenders if one.failure is None and not one.has_own_settings]
     tried = [one for one in others if one.find_trial(n_rows) is not None]
     if not tried and not finalist.has_own_settings:
         return None
-    is_slow = finalist.has_own_settings and race.find_affordable_rows(finalist) < n_rows / 2
+    is_slow = finalist.has_own_settings and race.shares.find_affordable_rows(finalist) < n_rows / 2
     share = _SLOW_OUTSIDER_TIME if is_slow else _OUTSIDER_TIME
     waiting = [
         one for one in others if one not in tried and _is_fast(race, one, share) and not _is_behind(one, finalist)
@@ -126,7 +126,7 @@ def expect_score(race: Race, contender: Contender, sizes: list[int]) -> float:
         trial = contender.find_trial(size)
         if trial is not None:
             curve.observe(size, trial.score.value, trial.score.standard_error)
-    n_rows = race.find_affordable_rows(contender)
+    n_rows = race.shares.find_affordable_rows(contender)
     if last is None or not len(curve):
         return -math.inf
     return last.score.value if n_rows <= last.n_rows else curve.predict(n_rows).mean

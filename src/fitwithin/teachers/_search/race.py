@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Subgenerator
 from fitwithin.teachers._search.contender import Contender, InHand, Trial, find_best
 from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
+from fitwithin.teachers._search.time_shares import MIN_SHARE_SECONDS, TimeShares
 
 Failure = LearnerRaised | LearnerDied | OutOfMemory
 """What may come of a trial instead of a model."""
@@ -21,42 +23,21 @@ Failure = LearnerRaised | LearnerDied | OutOfMemory
 # Times are fractions of the time limit, unless they say otherwise.
 
 # The subsets
-_MAX_FIRST_ROWS = 10_000  # on these a fit of a cheap setting takes 0.1 s, and good settings are told from bad ones
-_MIN_FIRST_ROWS = 2_000  # fewer say little about settings
-_LEAST_FIRST_ROWS = 1_000  # for slow learners; there is no race on fewer
-_FIRST_TRIAL_TIME = 0.1  # for a fit with the learner's own settings on the first subset; others are faster
+_LEAST_FIRST_ROWS = 1_000  # there is no race on fewer
 _ROW_FACTOR = 4  # between the rows of a subset and those of the next
-_MAX_TRIAL_TIME = 0.12  # for a fit on the next subset; with more there would be too few trials
-_MAX_OWN_TRIAL_TIME = 0.2  # for the same with the learner's own settings
-_MAX_SLOW_TRIAL_TIME = 0.08  # for the same, if they are too slow for every row
 _MAX_PROMOTED = 3  # contenders that are tried on the next subset too, besides those with a learner's own settings
-_MAX_OWN_NEED = 0.5  # for a fit with own settings on every row; with more there is no time for others
-_FAST = (
-    0.75  # of the seconds of own settings, as predicted from few rows; a setting that takes less may have far more rows
-)
 _MAX_REPEATS = 20  # suggestions in a row that were tried before; then there are no more
-_PATIENCE = 20  # trials without a new leader, after which the next subset is due
+_PATIENCE = 20  # trials of each process without a new leader, after which the next subset is due
 
 # The exams
 _EXAM_TIME = 0.02  # for one exam
 _MIN_EXAM_ROWS = 1_000
 _MAX_EXAM_ROWS = 5_000
 
-# The limits of one trial
-_SHARE = 0.15  # for a fit; then the learner is killed
-_MIN_SHARE_SECONDS = 0.3  # for the same, where the limit is short
+# The trials
 _FIRST_LOOK = 0.1  # for a first look at own settings; then a learner that can stop early is told to stop
 _FIRST_SHARE = 0.5  # of the time left, for the first fits of all learners; then they are killed
-_OVERRUN_FACTOR = 3.0  # times the predicted seconds; then the learner is killed
 _STOP_FACTOR = 0.8  # of a fit's limit; then a learner that can stop early is told to stop
-
-# The end of the race
-_MIN_FINAL_TIME = 0.4  # for the winner
-_MAX_FINAL_TIME = 0.6  # for the winner, if it needs so much for every row
-_MAX_OWN_TIME = 0.75  # for the learner's own settings, if they lead after the known good ones were tried
-_FINAL_SAFETY_FACTOR = 1.25  # on the seconds that it needs
-_MIN_CHANCE = 0.9  # to end in time, of a fit that a contender is judged by
-_SIZE_RATIO = 1.1  # between two sizes that are considered for it
 _NEIGHBOUR_FACTOR = 1.5  # on the seconds of the leader's fit, for a fit with other settings near its own
 
 
@@ -76,6 +57,8 @@ class Race:
     ----------
     contenders : list of Contender
         All settings so far, by their numbers.
+    shares : TimeShares
+        What a contender may take, and what it needs.
     in_hand : InHand or None
         What the session would return now.
     newest : Contender or None
@@ -86,6 +69,8 @@ class Race:
         Whether settings other than the learners' own may be tried.
     finalist : Contender or None
         Who gets the rest of the time, once that is decided.
+    n_lanes : int
+        Learners' processes that try settings at the same time.
     """
 
     def __init__(self, state: TeachingState, entrants: Sequence[Entrant], can_stop_early: CanStopEarly) -> None:
@@ -96,6 +81,8 @@ class Race:
         self.newest: Contender | None = None
         self.is_open = False
         self.finalist: Contender | None = None
+        self.n_lanes = 1
+        self.shares = TimeShares(state)
         self._can_stop_early = can_stop_early
         self._outlook = state.outlook
         self._exam_rows = state.validation_set
@@ -155,21 +142,21 @@ class Race:
         if fastest and n_rows > len(self.rows):
             self._grow(n_rows)
             for contender in fastest:
-                if self._is_cheap(contender, n_rows):
+                if self.shares.is_cheap(contender, n_rows):
                     yield from self._try(contender)
 
     def open(self) -> Subgenerator[None]:
         """Choose the first subset that settings are compared on, and try those of `begin` on it."""
-        n_rows = self._choose_first_size()
+        n_rows = self.shares.choose_first_size(self.contenders)
         if n_rows > len(self.rows):
             self._grow(n_rows)
         self.first_rows = len(self.rows)
         for contender in list(self.contenders):
             if contender.failure is not None or contender.find_trial(len(self.rows)) is not None:
                 continue
-            if contender.has_own_settings and not self._is_cheap(contender, len(self.rows)):
+            if contender.has_own_settings and not self.shares.is_cheap(contender, len(self.rows)):
                 yield from self._measure(contender)
-            if self._is_cheap(contender, len(self.rows)):
+            if self.shares.is_cheap(contender, len(self.rows)):
                 # The trial before was too small, and had too few validation rows, to be compared.
                 contender.trials.clear()
                 yield from self._try(contender)
@@ -187,7 +174,7 @@ class Race:
         if contender.candidate.outlook.can_stop_early:
             self.newest = None
             try:
-                limit = self._limit_seconds(contender)
+                limit = self.shares.limit_seconds(contender)
                 yield Lesson(self.rows, within=0.0, candidate=contender.candidate, at_most=limit)
             except (LearnerRaised, LearnerDied, OutOfMemory):
                 # It stays in the race with what is known from fewer rows.
@@ -198,24 +185,15 @@ class Race:
         if not self.state.n_validation_rows or (len(self.entrants) == 1 and self.entrants[0].space is None):
             return False
         least = min(_LEAST_FIRST_ROWS, self.state.n_usable)
-        return self.in_hand is None or (self._has_room() and self._choose_first_size() >= least)
-
-    def _has_room(self) -> bool:
-        """Whether there is a learner whose own settings leave time for others, or that has much faster ones."""
-        n_rows = self.state.n_usable
-        for entrant in self.entrants:
-            own, *others = entrant.contenders
-            limit = _FAST * own.candidate.outlook.fit_seconds(n_rows)
-            has_fast = any(one.trials and one.candidate.outlook.fit_seconds(n_rows) <= limit for one in others)
-            if has_fast or (own.trials and self._leaves_time(own)):
-                return True
-        return False
+        return self.in_hand is None or (
+            any(map(self.shares.has_room, self.entrants)) and self.shares.choose_first_size(self.contenders) >= least
+        )
 
     def find_untried_own(self) -> Contender | None:
         """Return own settings that were not compared with the leader, although a fit on every row fits in the time."""
         leader = self.leader
         own = None if leader is None else self.entrants[leader.learner].contenders[0]
-        if own is None or own.failure is not None or own.n_rows >= self.first_rows or not self._leaves_time(own):
+        if own is None or own.failure is not None or own.n_rows >= self.first_rows or not self.shares.leaves_time(own):
             return None
         return own
 
@@ -240,24 +218,27 @@ class Race:
         if self.state.max_rows > len(self.rows):
             self._grow(self.state.max_rows)
 
-    def find_affordable_rows(self, contender: Contender) -> int:
-        """Return the most rows on which a fit should end in the time left; 0 if there are none."""
-        outlook = contender.candidate.outlook
-        n_rows = outlook.largest_lesson_rows(self.state.n_usable)
-        while n_rows > 1:
-            seconds = self.seconds_left - self.state.reserved_seconds(n_rows)
-            if outlook.chance_to_end(n_rows, seconds) >= _MIN_CHANCE:
-                return n_rows
-            n_rows = min(n_rows - 1, int(n_rows / _SIZE_RATIO))
-        return 0
+    def stay_on(self, rows: Rows) -> Race:
+        """Return a race with the same contenders that stays on a subset, whatever the finalist is taught meanwhile."""
+        race = copy.copy(self)
+        race.state, race._queue = copy.copy(self.state), []
+        race.state.lesson, race.shares = rows, TimeShares(race.state)
+        return race
 
-    def teach_rival(self, rival: Contender, rng: np.random.Generator) -> Subgenerator[None]:
-        """Fit a contender once, on as many random rows as the time allows; it fails alone."""
-        n_rows, usable = self.find_affordable_rows(rival), self.state.find_usable_rows()
+    def try_new_settings(self) -> Subgenerator[bool]:
+        """Try settings that are new on the present subset; return whether there were some."""
+        contender = self._find_new_contender()
+        if contender is not None:
+            yield from self._try(contender)
+        return contender is not None
+
+    def teach_rival(self, rival: Contender, order: Rows) -> Subgenerator[None]:
+        """Fit a contender once, on as many of the first rows of an order as the time allows; it fails alone."""
+        n_rows = self.shares.find_affordable_rows(rival)
         if n_rows <= rival.n_rows:
             return
-        rows = usable if n_rows >= len(usable) else rng.choice(usable, n_rows, replace=False)
-        within = max(self.seconds_left - self.state.reserved_seconds(n_rows), _MIN_SHARE_SECONDS)
+        rows = order[:n_rows]
+        within = max(self.seconds_left - self.state.reserved_seconds(n_rows), MIN_SHARE_SECONDS)
         try:
             yield Lesson(rows, within=within, candidate=rival.candidate)
             yield from examine(self.state.list_holdout_rows(len(self._exam_rows)), purpose="holdout")
@@ -283,7 +264,7 @@ class Race:
             n_rows = len(self.rows)
             limit = self.seconds_left - self.state.reserved_seconds(n_rows)
             if n_rows >= self.state.max_rows:
-                limit -= self._refit_seconds(leader)
+                limit -= self.shares.refit_seconds(leader)
             if _NEIGHBOUR_FACTOR * leader.candidate.outlook.fit_seconds(n_rows) > limit:
                 return
             contender = self._suggest(entrant)
@@ -338,7 +319,7 @@ class Race:
         if contender.failure is None and not contender.candidate.outlook.may_begin(len(rows)):
             contender.failure = "there is no time for it"
         if contender.failure is None:
-            limit = self._limit_seconds(contender) if at_most is None else at_most
+            limit = self.shares.limit_seconds(contender) if at_most is None else at_most
             try:
                 yield from self._fit_and_score(
                     contender, rows, limit, _STOP_FACTOR * limit if within is None else within
@@ -373,12 +354,6 @@ class Race:
         if self.in_hand is None or self.in_hand.yields_to(contender, trial):
             self.in_hand = InHand(contender, trial)
 
-    def _limit_seconds(self, contender: Contender) -> float:
-        """Return the seconds after which a fit is killed."""
-        share = max(_SHARE * self.state.time_limit, _MIN_SHARE_SECONDS)
-        predicted = contender.candidate.outlook.fit_seconds(len(self.rows))
-        return max(share, _OVERRUN_FACTOR * predicted) if predicted else share
-
     def _choose_exam_rows(self) -> None:
         """Choose the validation rows: few, since trials only need a direction."""
         outlooks = [contender.candidate.outlook for contender in self.contenders if contender.trials]
@@ -389,24 +364,6 @@ class Race:
             # The finalist has the same ones, so that all scores can be compared.
             self._exam_rows = self.state.list_validation_rows(max(affordable, min(_MIN_EXAM_ROWS, most)))
             self.state.validation_set = self._exam_rows
-
-    def _choose_first_size(self) -> int:
-        """Return the rows of the first subset: as many as leave time for many trials."""
-        limit = _FIRST_TRIAL_TIME * self.state.time_limit
-        tried = [contender for contender in self.contenders if contender.trials]
-        known = [contender.candidate.outlook for contender in tried]
-        n_rows = self.state.n_usable if self.state.n_usable <= 1.25 * _MAX_FIRST_ROWS else _MAX_FIRST_ROWS
-        while n_rows > len(self.rows) and not any(outlook.fit_seconds(n_rows) <= limit for outlook in known):
-            n_rows = int(0.8 * n_rows)
-        # Own settings should be compared with the others, unless they can have very few rows only.
-        n_own_rows, own = n_rows, [contender for contender in tried if contender.has_own_settings]
-        while n_own_rows >= _MIN_FIRST_ROWS and not any(self._is_cheap(contender, n_own_rows) for contender in own):
-            n_own_rows = int(0.8 * n_own_rows)
-        n_rows = n_own_rows if n_own_rows >= _MIN_FIRST_ROWS else n_rows
-        # A learner that cannot be killed must be sure to end.
-        while n_rows > len(self.rows) and not all(outlook.may_begin(n_rows) for outlook in known):
-            n_rows = int(0.8 * n_rows)
-        return max(n_rows, len(self.rows))
 
     def _grow(self, n_rows: int) -> None:
         new = self.state.deck.deal(n_rows - len(self.rows))
@@ -420,7 +377,7 @@ class Race:
         if any(entrant.has_ladder_left for entrant in self.entrants):
             return False
         had_share = self._level_start - self.seconds_left >= self._level_seconds()
-        return self._level == 0 or had_share or self._n_since_lead >= _PATIENCE * len(self.entrants)
+        return self._level == 0 or had_share or self._n_since_lead >= _PATIENCE * len(self.entrants) * self.n_lanes
 
     def _level_seconds(self) -> float:
         """Return the seconds for the present subset: an equal part of the race's for each subset that is left."""
@@ -454,22 +411,12 @@ class Race:
         here = len(self.rows)
         tried = [one for one in self.contenders if one.failure is None and one.find_trial(here) is not None]
         ranked = sorted(tried, key=lambda one: one.score_at(here), reverse=True)
-        others = [one for one in ranked if not one.has_own_settings and self._is_cheap(one, n_rows)][:_MAX_PROMOTED]
+        others = [one for one in ranked if not one.has_own_settings and self.shares.is_cheap(one, n_rows)][
+            :_MAX_PROMOTED
+        ]
         own = [one for one in ranked if one.has_own_settings and not self._is_clearly_behind(one)]
         # Own settings come first, so that others are compared with them on the same rows. Alone they tell nothing.
-        return [*(one for one in own if self._is_cheap(one, n_rows)), *others] if others else []
-
-    def _is_cheap(self, contender: Contender, n_rows: int) -> bool:
-        """Whether a trial on `n_rows` rows leaves time for others; own settings may take longer."""
-        outlook, n_rows = contender.candidate.outlook, min(n_rows, self.state.n_usable)
-        share = _MAX_TRIAL_TIME
-        if contender.has_own_settings:
-            share = _MAX_OWN_TRIAL_TIME if self._leaves_time(contender) else _MAX_SLOW_TRIAL_TIME
-        return outlook.fit_seconds(n_rows) <= share * self.state.time_limit and outlook.may_begin(n_rows)
-
-    def _leaves_time(self, contender: Contender) -> bool:
-        """Whether a fit on every row takes no more than half of the time."""
-        return contender.candidate.outlook.fit_seconds(self.state.n_usable) <= _MAX_OWN_NEED * self.state.time_limit
+        return [*(one for one in own if self.shares.is_cheap(one, n_rows)), *others] if others else []
 
     def _is_clearly_behind(self, contender: Contender) -> bool:
         """Whether the leader is better by more than chance on the present subset."""
@@ -477,31 +424,14 @@ class Race:
         best = None if leader is None else leader.find_trial(len(self.rows))
         return best is not None and trial is not None and best.is_clearly_better(trial, len(self.contenders))
 
-    def _refit_seconds(self, contender: Contender) -> float:
-        """Return the seconds to fit a contender once more, with the rows kept back."""
-        if not self.state.deck.can_refit:
-            return 0.0
-        n_rows = self.state.deck.pool_size
-        seconds = contender.candidate.outlook.fit_seconds(n_rows)
-        return _FINAL_SAFETY_FACTOR * seconds + self.state.reserved_seconds(n_rows)
-
     def _final_seconds(self) -> float:
         """Return the seconds that the leader should have at the end."""
-        limit, leader = self.state.time_limit, self.leader
+        leader = self.leader
         if leader is None or self._queue:
             # Those that go on to this subset should be compared before it is decided.
-            return _MIN_FINAL_TIME * limit
-        n_rows, outlook = self.state.n_usable, leader.candidate.outlook
-        need = _FINAL_SAFETY_FACTOR * outlook.fit_seconds(n_rows) + self.state.reserved_seconds(n_rows)
-        need += self._refit_seconds(leader)
-        own = self.find_untried_own()
-        if own is not None:
-            need += _FINAL_SAFETY_FACTOR * own.candidate.outlook.fit_seconds(n_rows) + self.state.reserved_seconds(
-                n_rows
-            )
+            return self.shares.min_final_seconds()
         own_leads = leader.has_own_settings and not any(entrant.has_ladder_left for entrant in self.entrants)
-        most = _MAX_OWN_TIME if own_leads else _MAX_FINAL_TIME
-        return min(max(need, _MIN_FINAL_TIME * limit), most * limit)
+        return self.shares.final_seconds(leader, self.find_untried_own(), own_leads=own_leads)
 
 
 def describe_failure(failure: Failure) -> str:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-import numpy as np
-
 from fitwithin._core.candidate import Candidate
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory
 from fitwithin._core.records import Answers, Lesson, Returns, StopReason, Wait
@@ -18,16 +16,17 @@ from fitwithin.teachers._auto.teacher import choose_first_size, teach_until_dead
 from fitwithin.teachers._auto.trial import run_trial
 from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._deck import SMALL_POOL_ROWS, Deck
-from fitwithin.teachers._search.contender import Contender, Trial
+from fitwithin.teachers._search.contender import Contender, Trial, find_best
 from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
 from fitwithin.teachers._search.finalist import choose_finalist, choose_outsider, choose_rival, choose_slow_own
 from fitwithin.teachers._search.race import Race, describe_failure
 
 _Result = TypeVar("_Result")
 
-_VALIDATION_ROWS = 2_000  # on these settings that differ by three points are told apart, of two equally fast learners
+_VALIDATION_ROWS = 2_000  # the standard error of an accuracy is 1 % at most, and smaller for a difference
 _VALIDATION_ONE_IN = 8  # rows of the pool for each one, where that would be more
 _TRIAL_TIME = 0.05  # of the time left; a learner that takes longer for the subset has no time for a trial of mistakes
+_RIVAL_TIME = 0.35  # of the time limit, for a rival of the finalist in another process
 _ALPHA = 0.2  # Auto's share of mistakes among new rows
 _OVERRUN_FACTOR = 3.0  # times the predicted seconds of a fit; then the learner is killed
 _MIN_LIMIT_SECONDS = 1.0  # for a fit; predictions of less are rough
@@ -57,6 +56,7 @@ class Search:
         self.entrants = entrants
         self.can_stop_early = can_stop_early
         self.race: Race | None = None
+        self._n_lanes = 1
 
     @property
     def contenders(self) -> list[Contender]:
@@ -67,6 +67,7 @@ class Search:
         """Yield the trials of the race, then the lessons of the finalist."""
         state = TeachingState(deck, choose_first_size(deck), count_search_rows(deck.size))
         self.race = race = Race(state, self.entrants, self.can_stop_early)
+        race.n_lanes = self._n_lanes
         yield from race.begin()
         if race.is_worthwhile():
             yield from race.open()
@@ -81,20 +82,29 @@ class Search:
 
     def teach_lanes(self, deck: Deck, n_lanes: int) -> list[Requests]:
         """Return the race and its end, and beside it more learners that try settings."""
-        generators = deck.rng.spawn(n_lanes - 1)
-        return [self.teach(deck), *(self._race_beside(rng) for rng in generators)]
+        self._n_lanes = n_lanes
+        return [self.teach(deck), *(self._race_beside() for _ in range(n_lanes - 1))]
 
-    def _race_beside(self, rng: np.random.Generator) -> Requests:
-        """Try settings as long as the race goes on, then teach a rival of the finalist."""
-        while self.race is None or not (self.race.is_open or self.race.finalist):
+    def _race_beside(self) -> Requests:
+        """Try settings as long as the race goes on and beside the finalist's lessons, then teach a rival of it."""
+        while self.race is None or self.race.state.deck.is_growing:
+            # Rows that are still being read have no order yet.
             yield Wait()
         race = self.race
+        # All subsets of the race are prefixes of one order, which the learners' processes share without a copy.
+        order = race.state.list_next_rows(race.state.n_usable)
+        while not (race.is_open or race.finalist):
+            yield Wait()
+        n_rows = len(race.rows)
         while race.finalist is None:
             if not (race.has_time() and (yield from race.try_next())):
                 yield Wait()
-        rival = choose_rival(race, race.finalist)
+            n_rows = n_rows if race.finalist else len(race.rows)
+        if race.is_open:
+            yield from _race_on(race.stay_on(order[:n_rows]))
+        rival = _choose_rival(race, race.finalist, n_rows)
         if rival is not None:
-            yield from race.teach_rival(rival, rng)
+            yield from race.teach_rival(rival, order)
         return "time"
 
 
@@ -107,9 +117,21 @@ def count_search_rows(pool_size: int) -> int:
     [40, 500, 2000, 10000]
     """
     n_rows = count_validation_rows(pool_size)
-    return (
-        n_rows if pool_size <= SMALL_POOL_ROWS else max(n_rows, min(_VALIDATION_ROWS, pool_size // _VALIDATION_ONE_IN))
-    )
+    if pool_size <= SMALL_POOL_ROWS:
+        return n_rows
+    return max(n_rows, min(_VALIDATION_ROWS, pool_size // _VALIDATION_ONE_IN))
+
+
+def _race_on(race: Race) -> Subgenerator[None]:
+    """Try more settings on the last subset, until it is time for a rival of the finalist."""
+    while race.seconds_left > _RIVAL_TIME * race.state.time_limit and (yield from race.try_new_settings()):
+        pass
+
+
+def _choose_rival(race: Race, finalist: Contender, n_rows: int) -> Contender | None:
+    """Return who is taught beside the finalist: who leads on the last subset by now, or else as `choose_rival` says."""
+    leader = find_best(race.contenders, n_rows)
+    return leader if leader is not None and leader is not finalist else choose_rival(race, finalist)
 
 
 def _teach_finalists(race: Race) -> Subgenerator[StopReason]:
@@ -158,7 +180,7 @@ def _use_the_rest(race: Race) -> Subgenerator[None]:
     race.take_every_row()
     own = choose_slow_own(race)
     if own is not None:
-        yield from race.teach_rival(own, race.state.deck.rng)
+        yield from race.teach_rival(own, race.state.lesson)
     yield from race.try_neighbours(race.in_hand.contender)
     winner = race.in_hand.contender
     _switch(race, winner)

@@ -1,0 +1,316 @@
+"""Measure the Dask backend: how exams scale with workers, what a round costs, and how late a fit in trouble returns."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import statistics
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import psutil
+from distributed import Client
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from _cluster_process import ClusterProcess, start_cluster
+from _report import RESULTS, Environment, Goal, MarkdownTable, Quantiles, write_report
+from fitwithin import TimeConstrainedClassifier
+from fitwithin._core.budget import Budget
+from fitwithin._pools.table_pool import TablePool
+from fitwithin.backends import Dask, FitSettings, Runner
+from fitwithin.teachers import TCT
+from fitwithin.testing import AwkwardClassifier
+
+# Least rows examined a second with two workers of one thread, against one.
+SPEED_UP_GOAL = 1.6
+
+# Most seconds of a round that are neither fit nor predict.
+OVERHEAD_GOAL = 0.3
+
+# Largest 99th percentile of lateness, in seconds.
+P99_GOAL = 0.25
+
+# Seconds after a fit at which nothing of it may be left on the workers.
+_LEFT_SECONDS = 2.0
+
+# Columns of the generated rows.
+_COLUMNS = 20
+
+# Memory of each worker in the part with troubles, small enough to be filled.
+_WORKER_MEMORY = "1 GiB"
+
+Trouble = Callable[[ClusterProcess, Client], None]
+
+
+@dataclass(frozen=True)
+class ExamRate:
+    """Rows that a cluster examines a second.
+
+    Parameters
+    ----------
+    workers, rows : int
+        Workers of one thread, and rows of one exam.
+    seconds : list of float
+        Seconds of each exam, from the request to the mistakes.
+    """
+
+    workers: int
+    rows: int
+    seconds: list[float]
+
+    @property
+    def rows_per_second(self) -> float:
+        """Rows a second, by the median exam."""
+        return self.rows / statistics.median(self.seconds)
+
+
+@dataclass(frozen=True)
+class TroubledRun:
+    """Result of one fit in trouble.
+
+    Parameters
+    ----------
+    after : float
+        Seconds from the deadline to the return; negative if it returned earlier.
+    reason : str
+        Stop reason, or type of the exception.
+    left : int
+        Processes of learners that were on the workers two seconds later.
+    """
+
+    after: float
+    reason: str
+    left: int
+
+
+def make_rows(n_rows: int, n_parts: int) -> tuple[da.Array, da.Array]:
+    """Return rows that the workers generate, with a boundary that can be learned."""
+    X = da.random.default_rng(0).random((n_rows, _COLUMNS), dtype=np.float32, chunks=(-(-n_rows // n_parts), _COLUMNS))
+    return X, (X[:, 0] + X[:, 1] ** 2 > 0.8).astype(np.int8)
+
+
+def open_cluster_runner(client: Client, n_rows: int, learner: object, n_parts: int) -> Runner:
+    """Return a runner for rows that are on the cluster."""
+    runner = Dask(client).open(Budget(3600))
+    X, y, _ = runner.read_collection(*make_rows(n_rows, n_parts), None, regression=False)
+    runner.prepare(learner, TablePool(X, y), FitSettings(seed=0, classes=y.classes))
+    return runner
+
+
+def measure_exams(workers: int, n_rows: int, n_exams: int) -> ExamRate:
+    """Measure exams of fresh rows, after one that warms up."""
+    learner = RandomForestClassifier(30, max_depth=10, n_jobs=1, random_state=0)
+    with (
+        start_cluster(workers) as cluster,
+        Client(cluster.address) as client,
+        open_cluster_runner(client, n_rows * (n_exams + 1), learner, 4) as runner,
+    ):
+        order = np.random.default_rng(0).permutation(n_rows * (n_exams + 1))
+        runner.fit(order[:10_000])
+        seconds = []
+        for number in range(n_exams + 1):
+            start = time.perf_counter()
+            runner.examine(order[number * n_rows : (number + 1) * n_rows])
+            seconds.append(time.perf_counter() - start)
+    return ExamRate(workers, n_rows, seconds[1:])
+
+
+def measure_overhead(n_rounds: int) -> list[float]:
+    """Measure rounds of a learner that takes hardly any time: seconds of each that are neither fit nor predict."""
+    with (
+        start_cluster(2) as cluster,
+        Client(cluster.address) as client,
+        open_cluster_runner(client, 1_000_000, GaussianNB(), 8) as runner,
+    ):
+        order = np.random.default_rng(0).permutation(1_000_000)
+        overheads = []
+        for number in range(n_rounds + 1):
+            start = time.perf_counter()
+            report = runner.fit(order[: 10_000 + 1000 * number])
+            examined = runner.examine(order[500_000 + 10_000 * number : 510_000 + 10_000 * number])
+            runner.score(np.ones(10_000, dtype=np.bool_), paired=True)
+            runner.save().discard()
+            overheads.append(time.perf_counter() - start - report.fit_seconds - examined.exam_seconds)
+    return overheads[1:]
+
+
+def _do_nothing(cluster: ClusterProcess, client: Client) -> None:
+    """Leave it to the learner, which hangs."""
+
+
+def _kill_worker(cluster: ClusterProcess, client: Client) -> None:
+    os.kill(random.choice(list(client.run(os.getpid).values())), signal.SIGKILL)
+
+
+def _stop_scheduler(cluster: ClusterProcess, client: Client) -> None:
+    cluster.stop_scheduler()
+
+
+def _fill_workers(cluster: ClusterProcess, client: Client) -> None:
+    client.run(_fill_memory)
+
+
+def _fill_memory(dask_worker: Any) -> None:
+    """Take so much memory on a worker that Dask pauses it, at 0.8 of its limit, and does not end it, at 0.95."""
+    free = int(0.87 * dask_worker.memory_manager.memory_limit) - psutil.Process().memory_info().rss
+    dask_worker.fitwithin_ballast = bytearray(b"1") * max(0, free)
+
+
+def _empty_memory(dask_worker: Any) -> None:
+    """Give that memory back."""
+    dask_worker.fitwithin_ballast = None
+
+
+TROUBLES: dict[str, Trouble] = {
+    "a learner hangs": _do_nothing,
+    "a worker is killed": _kill_worker,
+    "the scheduler is stopped": _stop_scheduler,
+    "the workers are full": _fill_workers,
+}
+"""What happens after the first round of a fit whose learner hangs in the second one."""
+
+
+def run_in_trouble(cluster: ClusterProcess, client: Client, trouble: Trouble, seconds: float) -> TroubledRun:
+    """Fit once, make trouble after the first round, and look at the workers two seconds after the return."""
+    rng = np.random.default_rng(0)
+    X = rng.random((20_000, _COLUMNS), dtype=np.float32)
+    pending = [partial(trouble, cluster, client)]
+
+    def on_round(finished: object) -> None:
+        # The fit waits for this function, and must not wait for the trouble.
+        if pending:
+            threading.Thread(target=pending.pop(), daemon=True).start()
+
+    classifier = TimeConstrainedClassifier(
+        AwkwardClassifier("ignores signals", above=1500),
+        time_limit=seconds,
+        backend=Dask(client),
+        teacher=TCT(first=500),
+        on_round=on_round,
+    )
+    start = time.perf_counter()
+    try:
+        reason: str = classifier.fit(X, X[:, 0] > 0.5).stop_reason_
+    except Exception as error:  # the benchmark records failures and continues
+        reason = type(error).__name__
+    after = time.perf_counter() - start - seconds
+    time.sleep(_LEFT_SECONDS)
+    left = len(cluster.find_our_processes())
+    cluster.continue_scheduler()
+    client.run(_empty_memory)
+    client.wait_for_workers(2, timeout=60)
+    return TroubledRun(after, reason, left)
+
+
+def measure_troubles(runs: int, seconds: float) -> dict[str, list[TroubledRun]]:
+    """Run every trouble on one cluster."""
+    with start_cluster(2, _WORKER_MEMORY) as cluster, Client(cluster.address) as client:
+        results = {}
+        for name, trouble in TROUBLES.items():
+            results[name] = [run_in_trouble(cluster, client, trouble, seconds) for _ in range(runs)]
+            print(" | ".join(_make_trouble_row(name, results[name])), flush=True)
+    return results
+
+
+def _make_trouble_row(name: str, runs: Sequence[TroubledRun]) -> list[str]:
+    late = Quantiles.of([max(0.0, run.after) for run in runs])
+    reasons = sorted({run.reason for run in runs})
+    counts = ", ".join(f"{reason} {sum(run.reason == reason for run in runs)}" for reason in reasons)
+    figures = [f"{1000 * value:.1f}" for value in (late.p50, late.p99, late.max)]
+    return [name, str(len(runs)), *figures, counts, str(sum(run.left > 0 for run in runs))]
+
+
+def _make_tables(
+    rates: Sequence[ExamRate], overheads: Sequence[float], troubles: dict[str, list[TroubledRun]], seconds: float
+) -> list[MarkdownTable]:
+    return [
+        MarkdownTable(
+            "Rows examined a second, a forest of 30 trees",
+            ("workers of one thread", "rows of an exam", "seconds, median", "rows a second"),
+            [
+                [
+                    str(rate.workers),
+                    f"{rate.rows:,}",
+                    f"{statistics.median(rate.seconds):.2f}",
+                    f"{rate.rows_per_second:,.0f}",
+                ]
+                for rate in rates
+            ],
+        ),
+        MarkdownTable(
+            "Seconds of a round that are neither fit nor predict, two workers, 10,000 rows examined",
+            ("rounds", "p50", "p99", "max"),
+            [[str(len(overheads)), *(f"{value:.3f}" for value in asdict(Quantiles.of(overheads)).values())]],
+        ),
+        MarkdownTable(
+            f"Return time against the deadline, T = {seconds:g} s, trouble after the first round",
+            ("trouble", "runs", "late p50 (ms)", "p99", "max", "stop reason", "runs that left processes after 2 s"),
+            [_make_trouble_row(name, runs) for name, runs in troubles.items()],
+        ),
+    ]
+
+
+def _make_goals(
+    rates: Sequence[ExamRate], overheads: Sequence[float], troubles: dict[str, list[TroubledRun]]
+) -> list[Goal]:
+    speed_up = rates[1].rows_per_second / rates[0].rows_per_second
+    overhead = statistics.median(overheads)
+    runs = [run for case in troubles.values() for run in case]
+    p99 = Quantiles.of([max(0.0, run.after) for run in runs]).p99
+    n_left = sum(run.left > 0 for run in runs)
+    n_without = sum(run.reason not in ("time", "learner failed", "all rows") for run in runs)
+    return [
+        Goal(f"two workers examine {SPEED_UP_GOAL} x the rows of one; it is {speed_up:.2f}", speed_up >= SPEED_UP_GOAL),
+        Goal(
+            f"a round costs at most {OVERHEAD_GOAL} s of its own; the median is {overhead:.3f} s",
+            overhead <= OVERHEAD_GOAL,
+        ),
+        Goal(f"p99 of lateness at most {P99_GOAL} s; it is {p99:.3f} s", p99 <= P99_GOAL),
+        Goal(f"nothing left on the workers after {_LEFT_SECONDS:g} s; {n_left} runs left something", not n_left),
+        Goal(f"every run returns a model; {n_without} did not", not n_without),
+    ]
+
+
+def _parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=30, help="runs of each trouble")
+    parser.add_argument("--seconds", type=float, default=8.0, help="time limit T of a fit in trouble")
+    parser.add_argument("--rows", type=int, default=500_000, help="rows of an exam")
+    parser.add_argument("--exams", type=int, default=5, help="exams for each number of workers")
+    parser.add_argument("--rounds", type=int, default=30, help="rounds whose own cost is measured")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run every part; return 1 if a goal is missed."""
+    arguments, environment = _parse_arguments(), Environment.current()
+    # The learners' failures are what is measured.
+    warnings.simplefilter("ignore")
+    rates = [measure_exams(workers, arguments.rows, arguments.exams) for workers in (1, 2)]
+    overheads = measure_overhead(arguments.rounds)
+    troubles = measure_troubles(arguments.runs, arguments.seconds)
+    figures = {
+        "exams": [asdict(rate) for rate in rates],
+        "overhead": overheads,
+        "troubles": {name: [asdict(run) for run in runs] for name, runs in troubles.items()},
+    }
+    tables = _make_tables(rates, overheads, troubles, arguments.seconds)
+    goals = _make_goals(rates, overheads, troubles)
+    return write_report("cluster", environment, tables, goals, figures, arguments.results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""fitwithin shuffle."""
+
+from __future__ import annotations
+
+import json as json_
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from fitwithin._cli.console import print_line
+from fitwithin._cli.errors import EXIT_STOPPED, fail, report_errors, require_libraries
+from fitwithin._cli.options import DebugOption, JsonOption
+
+
+def shuffle(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            show_default=False,
+            help="A parquet or Arrow file, a folder of them, or a pattern such as 'rows/*.parquet'.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", show_default=False, help="The folder to write.")],
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**32 - 1, help="Seed of the order; the same seed gives the same order.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace another shuffled copy in the folder.")] = False,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Copy rows to a folder in random order, for data that is trained on often.
+
+    Training on the copy begins at once: any of its rows, from the first on, are a random sample. The source may be
+    larger than memory; the folder needs room for two copies of it meanwhile, and for one in the end. After a kill or
+    Ctrl-C the same command goes on.
+
+    Example: fitwithin shuffle 'rows/*.parquet' --out shuffled
+    """
+    with report_errors(debug=debug):
+        require_libraries("pandas", "pyarrow")
+        from fitwithin._tabular.shuffling import shuffle_data_set
+
+        try:
+            with Progress(console=Console(stderr=True), transient=True) as progress:
+                task = progress.add_task("Shuffling", total=1000)
+                result = shuffle_data_set(
+                    source,
+                    out,
+                    seed=seed,
+                    force=force,
+                    on_progress=lambda done, total: progress.update(task, completed=done, total=total),
+                )
+        except KeyboardInterrupt:
+            fail("Interrupted. The same command goes on from here.", code=EXIT_STOPPED)
+        if json:
+            typer.echo(json_.dumps({"rows": result.n_rows, "files": result.n_files, "folder": str(out)}))
+            return
+        console = Console(highlight=False)
+        print_line(console, f"{result.n_rows:,} rows are in {out} in random order, after {result.seconds:.1f} s. Next:")
+        print_line(console, f"  fitwithin train {out} --target COLUMN")

@@ -1,0 +1,193 @@
+"""Rows of a data set on disk, by number, as far as they have been read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fitwithin._core.budget import Budget
+from fitwithin._core.exceptions import NoModelInTime, OutOfTime, ReadingFailed
+from fitwithin._core.records import Rows
+from fitwithin._core.target import Array, Labels, Target, Values
+from fitwithin._pools.block_order import choose_block_order
+from fitwithin._pools.block_source import BlockSource
+from fitwithin._pools.pool import Clusters, LabeledRows
+from fitwithin._pools.row_supply import RowSupply
+from fitwithin._pools.spool import Spool, SpoolPlan
+from fitwithin._pools.spool_file import SpoolFile
+from fitwithin._pools.spool_format import ArrayFormat, ArrowFormat, Segment, SpoolFormat, SpoolReader
+from fitwithin._pools.target_pass import TargetPass, read_target
+
+
+class DiskPool:
+    """Rows of a data set on disk, which are read in the background.
+
+    A row's number says when it is read: blocks are read in random order, and the rows of each in random order too.
+
+    Parameters
+    ----------
+    source : BlockSource
+        The data set.
+    found : TargetPass
+        Its target.
+    seed : int
+        Makes both orders random. The same seed gives the same numbers to the same rows.
+    budget : Budget
+        Ends waiting at the deadline.
+    folder : str or None, default=None
+        Where to put the spool; None is the temporary folder.
+
+    Attributes
+    ----------
+    X : frame
+        A frame without rows, with the columns and types of the features.
+    y : Labels or Values
+        The target of the rows that have been read.
+    row_params : dict of array
+        Their weights, if they have any.
+    supply : RowSupply
+        Which rows have been read.
+    """
+
+    def __init__(
+        self, source: BlockSource, found: TargetPass, seed: int, budget: Budget, folder: str | None = None
+    ) -> None:
+        self.source = source
+        self._budget = budget
+        self._seed = seed
+        rng = np.random.default_rng(seed)
+        order = choose_block_order(found.class_counts, rng, is_shuffled=source.is_shuffled)
+        self.supply = RowSupply(found.class_counts[order])
+        self.X = source.to_frame(source.schema.empty_table())
+        self.layout = choose_format(source, self.X)
+        self._spool = Spool(SpoolPlan(source, found, order, self.supply, self.layout, seed), folder)
+        self.y = _with_column(found.target, self._spool.target)
+        self.row_params: Mapping[str, Array] = (
+            {} if self._spool.weights is None else {"sample_weight": self._spool.weights}
+        )
+
+    @classmethod
+    def open(
+        cls, source: BlockSource, *, regression: bool, seed: int, budget: Budget, folder: str | None = None
+    ) -> DiskPool:
+        """Read the target, and return the pool; `start` begins to read the rest.
+
+        Raises
+        ------
+        NoModelInTime
+            If reading the target takes longer than the time limit.
+        """
+        try:
+            found = read_target(source, regression=regression, check=budget.raise_if_spent)
+        except TimeoutError:
+            raise NoModelInTime(
+                "No model within the time limit: it was over before the labels of the data set were read.",
+                "Allow more time.",
+            ) from None
+        return cls(source, found, seed, budget, folder)
+
+    def __len__(self) -> int:
+        return self.supply.n_rows
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Libraries that a process needs to read rows."""
+        library = type(self.X).__module__.partition(".")[0]
+        return (library,) if isinstance(self.layout, ArrayFormat) else ("pyarrow", library)
+
+    @property
+    def files(self) -> dict[str, SpoolFile]:
+        """The files of the spool: "target", "features", and "weight" if the rows have weights."""
+        return self._spool.files
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """Where the blocks lie that have been read."""
+        return tuple(self._spool.segments)
+
+    def start(self) -> None:
+        """Begin to read in the background."""
+        self._spool.start()
+
+    def close(self) -> None:
+        """Stop reading and let go of the spool, without waiting for either."""
+        self._spool.close()
+
+    def wait_for(self, rows: Rows) -> None:
+        """Wait until these rows have been read.
+
+        Raises
+        ------
+        TimeoutError
+            If the deadline comes before.
+        ReadingFailed
+            If they will never be read.
+        """
+        last = int(rows.max(initial=-1))
+        if self.supply.wait(lambda: last < self.supply.n_rows_read, self._budget.remaining):
+            return
+        self._budget.raise_if_spent()
+        raise ReadingFailed(self.supply.failure or "The data set is no longer read.")
+
+    def read(self, rows: Rows) -> LabeledRows:
+        """Return a copy of these rows, once they have been read."""
+        try:
+            self.wait_for(rows)
+        except TimeoutError:
+            raise OutOfTime("the data set was still being read") from None
+        row_params = {name: column[rows] for name, column in self.row_params.items()}
+        codes: Array = self.y.column[rows]
+        clusters = find_clusters(rows, codes, self.supply.block_starts)
+        return LabeledRows(self._reader.read(rows, self.segments), self.y.decode(codes), row_params, clusters)
+
+    def describe_failure(self) -> str:
+        """Return a sentence about the rows that could not be read."""
+        return (
+            f"{self.supply.failure} The model was trained on rows of the {self.supply.n_rows_read:,} of "
+            f"{len(self):,} rows that could be read."
+        )
+
+    @cached_property
+    def _reader(self) -> SpoolReader:
+        return self.layout.open(self.files["features"].fd)
+
+    def describe(self) -> dict[str, str]:
+        """Return what must be the same in a fit that goes on from an earlier one, by a name for users."""
+        described = {"rows of X": str(len(self)), "columns of X": str(self.X.shape[1])}
+        return described | {f"data set: {name}": value for name, value in self.source.describe().items()}
+
+
+def find_clusters(rows: Rows, codes: Array, block_starts: npt.NDArray[np.int64]) -> Clusters:
+    """Return the blocks that rows come from."""
+    blocks = np.searchsorted(block_starts, rows, side="right") - 1
+    return Clusters(blocks, codes if codes.dtype.kind == "u" else None, np.diff(block_starts))
+
+
+def choose_format(source: BlockSource, frame: Any) -> SpoolFormat:
+    """Return the format of the spool: plain rows if the learner gets a pandas frame of floats of one type.
+
+    Parameters
+    ----------
+    source : BlockSource
+        The data set.
+    frame : frame
+        Its features without rows, as the learner gets them.
+    """
+    names = tuple(source.schema.names)
+    if isinstance(frame, np.ndarray):
+        return ArrayFormat(names, frame.dtype, as_array=True)
+    types = set(frame.dtypes) if type(frame).__module__.startswith("pandas") else set()
+    dtype = next(iter(types)) if len(types) == 1 else None
+    if isinstance(dtype, np.dtype) and dtype in (np.float32, np.float64):
+        arrow_types = {str(field.type) for field in source.schema}
+        if arrow_types == {{"float32": "float", "float64": "double"}[dtype.name]}:
+            return ArrayFormat(names, dtype)
+    return ArrowFormat(names, source.frame_maker)
+
+
+def _with_column(target: Labels | Values, column: Array) -> Target:
+    return Labels(target.classes, column, target.counts) if isinstance(target, Labels) else Values(column)

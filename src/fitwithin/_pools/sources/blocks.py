@@ -1,0 +1,102 @@
+"""Blocks of rows: all columns alike, or with the roles that they have in a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@runtime_checkable
+class Blocks(Protocol):
+    """Rows of a data set in blocks, whose columns have no roles yet."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns, with the types that every block has."""
+        ...
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        ...
+
+    @property
+    def is_shuffled(self) -> bool:
+        """Whether the rows lie in random order."""
+        ...
+
+    def read(self, number: int, names: Sequence[str]) -> pa.Table:
+        """Read these columns of one block, in this order."""
+        ...
+
+    def to_frame(self, table: pa.Table) -> Any:
+        """Return any columns and rows as the learner gets them."""
+        ...
+
+    @property
+    def frame_maker(self) -> Callable[[pa.Table], Any]:
+        """Does what `to_frame` does, in any process."""
+        ...
+
+    def describe(self) -> Mapping[str, str]:
+        """Return what tells this data set from another."""
+        ...
+
+
+class LabeledBlocks:
+    """Blocks for a fit: features, a target, and weights. It is a `BlockSource`.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The rows.
+    target : str
+        Name of the target column.
+    weight : str, optional
+        Name of the column of sample weights.
+    """
+
+    def __init__(self, blocks: Blocks, target: str, weight: str | None = None) -> None:
+        self.blocks = blocks
+        self.target = target
+        self.weight = weight
+        schema = blocks.schema
+        for name in filter(None, (target, weight)):
+            schema = schema.remove(schema.get_field_index(name))
+        self.schema: pa.Schema = schema
+        self._names = [*schema.names, target, *([] if weight is None else [weight])]
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return self.blocks.n_blocks
+
+    @property
+    def is_shuffled(self) -> bool:
+        """Whether the rows lie in random order."""
+        return self.blocks.is_shuffled
+
+    def read_block(self, number: int) -> pa.Table:
+        """Read one block: the features, then the target, then the weight."""
+        return self.blocks.read(number, self._names)
+
+    def read_columns(self, number: int, names: Sequence[str]) -> pa.Table:
+        """Read some columns of a block alone."""
+        return self.blocks.read(number, names)
+
+    def to_frame(self, table: pa.Table) -> Any:
+        """Return rows as the learner gets them."""
+        return self.blocks.to_frame(table)
+
+    @property
+    def frame_maker(self) -> Callable[[pa.Table], Any]:
+        """Does what `to_frame` does, in any process."""
+        return self.blocks.frame_maker
+
+    def describe(self) -> Mapping[str, str]:
+        """Return what tells this data set from another."""
+        roles = {"target": self.target} | ({} if self.weight is None else {"weights": self.weight})
+        return {**self.blocks.describe(), **roles}

@@ -1,0 +1,188 @@
+"""The blocks of a pyarrow data set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from fitwithin._core.exceptions import NoModelInTime
+from fitwithin._pools.sources.column_types import ColumnSurvey, ColumnTypes, needs_null_count, pandas_index_columns
+from fitwithin._pools.sources.fragments import Block, FragmentView, split_fragment
+from fitwithin._pools.sources.read_errors import no_such_column
+
+_OPENING_THREADS = 8
+"""Files that are opened at the same time; most of it is waiting, for a disk or a server."""
+
+_SURVEY_THREADS = 2
+"""Blocks that are surveyed at the same time; each takes the memory of a few columns."""
+
+IsOver = Callable[[], bool]
+"""Whether the time is over."""
+
+
+class DatasetBlocks:
+    """Rows of a pyarrow data set: row groups of parquet files, record batches of Arrow files, other files whole.
+
+    Parameters
+    ----------
+    dataset : pyarrow.dataset.Dataset
+        The data set, with its own file system, schema and filter.
+    roles : sequence of str
+        Columns that must be there. They are kept although pandas wrote them as its index, which is left out otherwise.
+    names : sequence of str, optional
+        The columns to read, in this order; by default all.
+    survey : ColumnSurvey, optional
+        What all blocks together hold, if it is known already.
+    is_shuffled : bool, default=False
+        Whether the rows lie in random order.
+    is_over : callable, optional
+        Whether the time is over; asked while the files are opened.
+    label : str, default="The data set"
+        How errors call it.
+    as_stored : bool, default=False
+        Whether to keep every column, also the index of pandas, and the types in the files.
+
+    Raises
+    ------
+    UserInputError
+        If a file can't be read.
+    NoModelInTime
+        If the time is over before all files are open.
+    """
+
+    def __init__(
+        self,
+        dataset: ds.Dataset,
+        *,
+        roles: Sequence[str] = (),
+        names: Sequence[str] | None = None,
+        survey: ColumnSurvey | None = None,
+        is_shuffled: bool = False,
+        is_over: IsOver | None = None,
+        label: str = "The data set",
+        as_stored: bool = False,
+    ) -> None:
+        self.is_shuffled = is_shuffled
+        unfiltered, filter_ = remove_filter(dataset)
+        if names is None:
+            index = set() if as_stored else pandas_index_columns(dataset.schema) - set(roles)
+            names = [name for name in dataset.schema.names if name not in index]
+        for name in (*names, *roles):
+            if name not in dataset.schema.names:
+                raise no_such_column(name, dataset.schema.names, label)
+        self._files: Sequence[str] = getattr(dataset, "files", [])
+        self._file_system = getattr(dataset, "filesystem", None)
+        self._filter = "" if filter_ is None else str(filter_)
+        self._blocks = _list_blocks(unfiltered, FragmentView(dataset.schema, filter_), is_over or _never)
+        schema = pa.schema([dataset.schema.field(name) for name in names], metadata=dataset.schema.metadata)
+        if survey is None:
+            survey = _survey_columns(schema, self._blocks, is_over or _never, only_categories=as_stored)
+        self.metadata: Mapping[bytes, bytes] | None = schema.metadata
+        self._types = ColumnTypes(schema, survey)
+        self.survey = survey
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns, with the types that every block has."""
+        return self._types.schema
+
+    @property
+    def categories(self) -> list[pa.Array | None]:
+        """Those of each categorical column; None for any other."""
+        return [self._types.categories.get(name) for name in self.schema.names]
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return len(self._blocks)
+
+    def read(self, number: int, names: Sequence[str]) -> pa.Table:
+        """Read these columns of one block, in this order."""
+        return self._types.conform(self._blocks[number].read(names), names)
+
+    def read_stored(self, number: int, names: Sequence[str]) -> pa.Table:
+        """Read these columns of one block with the types that they have in the file."""
+        return self._blocks[number].read(names)
+
+    def to_frame(self, table: pa.Table) -> Any:
+        """Return any columns and rows as a pandas frame."""
+        return self._types.to_pandas(table)
+
+    @property
+    def frame_maker(self) -> Callable[[pa.Table], Any]:
+        """Does what `to_frame` does, in any process."""
+        return self._types.to_pandas
+
+    def describe(self) -> Mapping[str, str]:
+        """Return the files with their sizes and times, the columns and the filter."""
+        columns = ", ".join(f"{column.name}: {column.type}" for column in self.schema)
+        return {"columns": columns, "filter": self._filter, "files": "; ".join(self._describe_files())}
+
+    def _describe_files(self) -> Iterable[str]:
+        if self._file_system is None or not self._files:
+            return [f"{self.n_blocks} blocks"]
+        found = self._file_system.get_file_info(list(self._files))
+        return [f"{file.path} {file.size} {file.mtime_ns}" for file in found]
+
+
+def remove_filter(dataset: ds.Dataset) -> tuple[ds.Dataset, Any]:
+    """Return a data set without its filter, and the filter.
+
+    Pyarrow gives the files of a data set only if it has no filter.
+    """
+    options: Mapping[str, Any] = getattr(dataset, "_scan_options", None) or {}
+    if not options:
+        return dataset, None
+    plain = dataset.replace_schema(dataset.schema)
+    plain._scan_options = {}
+    return plain, options.get("filter")
+
+
+def _list_blocks(dataset: ds.Dataset, view: FragmentView, is_over: IsOver) -> list[Block]:
+    fragments = list(dataset.get_fragments(filter=view.filter))
+    with ThreadPoolExecutor(_OPENING_THREADS, thread_name_prefix="fitwithin-open") as threads:
+        parts = threads.map(lambda fragment: _unless_over(is_over, split_fragment, fragment, view), fragments)
+        return [block for part in parts for block in part]
+
+
+def _survey_columns(
+    schema: pa.Schema, blocks: Sequence[Block], is_over: IsOver, *, only_categories: bool
+) -> ColumnSurvey:
+    """Look for missing values and categories, with statistics where there are any."""
+    survey = ColumnSurvey()
+    categorical = [column.name for column in schema if pa.types.is_dictionary(column.type)]
+    nullable = [
+        column.name for column in schema if needs_null_count(column.type) and column.nullable and not only_categories
+    ]
+
+    def read_unknown(block: Block) -> pa.Table | None:
+        unknown = list(categorical)
+        for name in nullable:
+            n_nulls = None if name in survey.with_nulls else block.count_nulls(name)
+            if n_nulls:
+                survey.with_nulls.add(name)
+            elif n_nulls is None and name not in survey.with_nulls:
+                unknown.append(name)
+        return block.read(unknown) if unknown else None
+
+    with ThreadPoolExecutor(_SURVEY_THREADS, thread_name_prefix="fitwithin-survey") as threads:
+        for table in threads.map(lambda block: _unless_over(is_over, read_unknown, block), blocks):
+            if table is not None:
+                survey.add(table)
+    return ColumnSurvey(set(), survey.dictionaries) if only_categories else survey
+
+
+def _unless_over(is_over: IsOver, function: Callable[..., Any], *arguments: Any) -> Any:
+    if is_over():
+        raise NoModelInTime(
+            "No model within the time limit: it was over before all files of the data set were open. Allow more time."
+        )
+    return function(*arguments)
+
+
+def _never() -> bool:
+    return False

@@ -1,0 +1,177 @@
+"""The blocks of one file: row groups of parquet, record batches of Arrow, or all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from fitwithin._pools.sources.read_errors import translate_read_errors
+
+_MIN_BATCH_BYTES = 1 << 22
+"""Bytes of a file up to which record batches are read together: small ones take longer to find than to read."""
+
+
+class Block(Protocol):
+    """A part of a file that is read whole."""
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        ...
+
+    def read(self, names: Sequence[str]) -> pa.Table:
+        """Read these columns, after the filter of the data set."""
+        ...
+
+    def count_nulls(self, name: str) -> int | None:
+        """Return the missing values of a column, before the filter; None if only reading it would tell."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class FragmentView:
+    """What a data set wants of its files.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+        Its columns, with their types.
+    filter : pyarrow.dataset.Expression or None
+        Which rows it has.
+    """
+
+    schema: pa.Schema
+    filter: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class FragmentBlock:
+    """A fragment of a data set: one row group of a parquet file, or a whole file of another format.
+
+    Parameters
+    ----------
+    fragment : pyarrow.dataset.Fragment
+        The rows.
+    view : FragmentView
+        Columns and filter of the data set.
+    """
+
+    fragment: Any
+    view: FragmentView
+
+    @property
+    def path(self) -> str:
+        """The file, or what the rows are where there is none."""
+        return getattr(self.fragment, "path", "") or "A part of the data set"
+
+    def read(self, names: Sequence[str]) -> pa.Table:
+        """Read these columns, after the filter of the data set."""
+        with translate_read_errors(self.path):
+            return self.fragment.to_table(schema=self.view.schema, columns=list(names), filter=self.view.filter)
+
+    def count_nulls(self, name: str) -> int | None:
+        """Return the missing values of a column as the statistics of parquet have them."""
+        if not isinstance(self.fragment, ds.ParquetFileFragment):
+            return None
+        metadata = self.fragment.metadata
+        position = _column_position(metadata, name)
+        if position is None:
+            return None
+        total = 0
+        for group in self.fragment.row_groups:
+            statistics = metadata.row_group(group.id).column(position).statistics
+            if statistics is None or not statistics.has_null_count:
+                return None
+            total += statistics.null_count
+        return total
+
+
+def _column_position(metadata: Any, name: str) -> int | None:
+    """Return the position of a flat column in a parquet file."""
+    names = metadata.schema.names
+    position = names.index(name) if name in names else None
+    return position if position is not None and metadata.schema.column(position).path == name else None
+
+
+@dataclass(frozen=True, eq=False)
+class RecordBatchBlock:
+    """Some record batches of an Arrow file.
+
+    Parameters
+    ----------
+    fragment : pyarrow.dataset.FileFragment
+        The file.
+    view : FragmentView
+        Columns and filter of the data set.
+    start, stop : int
+        The first record batch, and the one after the last.
+    """
+
+    fragment: Any
+    view: FragmentView
+    start: int
+    stop: int
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return str(self.fragment.path)
+
+    def read(self, names: Sequence[str]) -> pa.Table:
+        """Read these columns, after the filter of the data set."""
+        # A filter may need any column.
+        wanted = list(names) if self.view.filter is None else self.view.schema.names
+        # Not mapped: a file that is cut while it is mapped ends the program.
+        with translate_read_errors(self.path), self.fragment.open() as file:
+            positions = [number for number, name in enumerate(pa.ipc.open_file(file).schema.names) if name in wanted]
+            reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=positions))
+            batches = [reader.get_batch(number) for number in range(self.start, self.stop)]
+            if not positions:
+                # Without any column Arrow reads all of them.
+                batches = [batch.select([]) for batch in batches]
+            table = self._add_missing(pa.Table.from_batches(batches), wanted)
+            return table if self.view.filter is None else table.filter(self.view.filter).select(list(names))
+
+    def _add_missing(self, table: pa.Table, names: Sequence[str]) -> pa.Table:
+        """Return these columns with the types of the data set; those not in the file have one value or none."""
+        keys = ds.get_partition_keys(self.fragment.partition_expression)
+        columns = []
+        for name in names:
+            wanted = self.view.schema.field(name).type
+            if name in table.column_names:
+                column = table[name]
+                columns.append(column if column.type == wanted else column.cast(wanted))
+            else:
+                value = pa.scalar(keys.get(name), getattr(wanted, "value_type", wanted))
+                repeated = pa.repeat(value, table.num_rows)
+                columns.append(repeated.dictionary_encode() if pa.types.is_dictionary(wanted) else repeated)
+        return pa.table(columns, names=list(names))
+
+    def count_nulls(self, name: str) -> int | None:
+        """Return None: the file has no statistics."""
+        return None
+
+
+def split_fragment(fragment: Any, view: FragmentView) -> list[Block]:
+    """Return the blocks of one file of a data set, without those that its filter rules out."""
+    path = getattr(fragment, "path", "") or "A part of the data set"
+    with translate_read_errors(path):
+        if isinstance(fragment, ds.ParquetFileFragment):
+            groups = fragment.split_by_row_group(filter=view.filter, schema=view.schema)
+            return [FragmentBlock(group, view) for group in groups]
+        if isinstance(getattr(fragment, "format", None), ds.IpcFileFormat):
+            return list(_split_arrow_file(fragment, view))
+    return [FragmentBlock(fragment, view)]
+
+
+def _split_arrow_file(fragment: Any, view: FragmentView) -> list[RecordBatchBlock]:
+    with fragment.open() as file:
+        size, n_batches = file.size(), pa.ipc.open_file(file).num_record_batches
+    step = max(1, _MIN_BATCH_BYTES * n_batches // max(size, 1))
+    return [
+        RecordBatchBlock(fragment, view, start, min(start + step, n_batches)) for start in range(0, n_batches, step)
+    ]

@@ -1,0 +1,196 @@
+"""The blocks of a polars lazy frame."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from fitwithin._core.exceptions import NoModelInTime
+from fitwithin._pools.sources.column_types import column_bytes
+from fitwithin._pools.sources.dataset_blocks import IsOver
+from fitwithin._pools.sources.read_errors import translate_query_errors, translate_write_errors
+
+_BLOCK_BYTES = 1 << 25
+"""Bytes of a block in memory, about."""
+
+_MIN_BLOCK_ROWS, _MAX_BLOCK_ROWS = 10_000, 1_000_000
+
+_SLICED_NODES = ("Parquet SCAN", "IPC SCAN", "PROJECT", "SLICE:", "ESTIMATED ROWS", "SELECT [", "WITH_COLUMNS", "[")
+"""How the lines begin in the plan of a slice that is read from the middle of a file, and nowhere else."""
+
+
+class LazyFrameBlocks:
+    """Rows of a polars lazy frame; the learner gets polars frames.
+
+    A scan of parquet or Arrow files, with columns selected or computed row by row, is read in slices. Polars would
+    begin any other query, such as one with a filter or a join, anew for each slice: its result is first written to a
+    temporary file, in the streaming engine.
+
+    Parameters
+    ----------
+    frame : polars.LazyFrame
+        The query.
+    names : sequence of str, optional
+        The columns to read, in this order; by default all.
+    folder : str or path-like, optional
+        Where the temporary file goes; by default the folder for temporary files. Its name is gone once it is open.
+    is_over : callable, optional
+        Whether the time is over; asked while the temporary file is written.
+
+    Raises
+    ------
+    NoModelInTime
+        If the time is over before the query has its result.
+    """
+
+    is_shuffled = False
+
+    def __init__(
+        self,
+        frame: pl.LazyFrame,
+        *,
+        names: Sequence[str] | None = None,
+        folder: Any = None,
+        is_over: IsOver | None = None,
+    ) -> None:
+        with translate_query_errors():
+            self._plan = frame.explain(optimized=False)
+            selected = frame if names is None else frame.select(names)
+            self._polars_schema = selected.collect_schema()
+            self.schema = _arrow_schema(self._polars_schema)
+            rows = _BLOCK_BYTES // max(column_bytes(self.schema), 1)
+            block_rows = min(max(rows, _MIN_BLOCK_ROWS), _MAX_BLOCK_ROWS)
+            self._result = (
+                _Slices(selected, block_rows, self.schema)
+                if can_be_sliced(selected, block_rows)
+                else _StoredResult(selected, block_rows, self.schema, folder, is_over)
+            )
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return self._result.n_blocks
+
+    def read(self, number: int, names: Sequence[str]) -> pa.Table:
+        """Read these columns of one block, in this order."""
+        with translate_query_errors():
+            return self._result.read(number, list(names))
+
+    def to_frame(self, table: pa.Table) -> pl.DataFrame:
+        """Return any columns and rows as a polars frame."""
+        return to_polars(table, self._polars_schema)
+
+    @property
+    def frame_maker(self) -> Callable[[pa.Table], pl.DataFrame]:
+        """Does what `to_frame` does, in any process."""
+        return partial(to_polars, schema=dict(self._polars_schema))
+
+    def describe(self) -> Mapping[str, str]:
+        """Return the query and its number of rows."""
+        columns = ", ".join(f"{name}: {dtype}" for name, dtype in self._polars_schema.items())
+        return {"columns": columns, "query": self._plan, "rows": str(self._result.n_rows)}
+
+
+def to_polars(table: pa.Table, schema: Mapping[str, Any]) -> pl.DataFrame:
+    """Return any columns and rows as a polars frame with these types."""
+    return pl.DataFrame(pl.from_arrow(table)).cast({name: schema[name] for name in table.column_names})
+
+
+class _Slices:
+    """A query that is read in slices."""
+
+    def __init__(self, frame: pl.LazyFrame, block_rows: int, schema: pa.Schema) -> None:
+        self._frame = frame
+        self._block_rows = block_rows
+        self._schema = schema
+        self.n_rows = int(frame.select(pl.len()).collect().item())
+        self.n_blocks = -(-self.n_rows // block_rows)
+
+    def read(self, number: int, names: list[str]) -> pa.Table:
+        part = self._frame.select(names).slice(number * self._block_rows, self._block_rows).collect()
+        return _to_arrow(part, self._schema)
+
+
+class _StoredResult:
+    """The result of a query in a mapped file without a name."""
+
+    def __init__(
+        self, frame: pl.LazyFrame, block_rows: int, schema: pa.Schema, folder: Any, is_over: IsOver | None
+    ) -> None:
+        self.n_rows = 0
+        folder = tempfile.gettempdir() if folder is None else folder
+        with (
+            translate_write_errors(folder),
+            tempfile.TemporaryDirectory(prefix=f"fitwithin-{os.getpid()}-", dir=folder) as name,
+        ):
+            path = os.path.join(name, "query.arrow")
+            self._write(path, frame, block_rows, schema, is_over)
+            with pa.memory_map(path) as file:
+                self._buffer = file.read_buffer()
+        self.n_blocks = pa.ipc.open_file(pa.BufferReader(self._buffer)).num_record_batches
+
+    def _write(
+        self, path: str, frame: pl.LazyFrame, block_rows: int, schema: pa.Schema, is_over: IsOver | None
+    ) -> None:
+        parts = _collect_batches(frame, block_rows)
+        with pa.ipc.new_file(path, schema) as writer:
+            while (part := _next_part(parts)) is not None:
+                if is_over is not None and is_over():
+                    raise NoModelInTime(
+                        "No model within the time limit: it was over before the query of the lazy frame had its "
+                        "result. Allow more time, or store the result in a parquet file first."
+                    )
+                writer.write_table(_to_arrow(part, schema), max_chunksize=block_rows)
+                self.n_rows += len(part)
+
+    def read(self, number: int, names: list[str]) -> pa.Table:
+        # A reader of its own for each thread.
+        batch = pa.ipc.open_file(pa.BufferReader(self._buffer)).get_batch(number)
+        return pa.Table.from_batches([batch]).select(names)
+
+
+def _next_part(parts: Iterator[pl.DataFrame]) -> pl.DataFrame | None:
+    with translate_query_errors():
+        return next(parts, None)
+
+
+def _collect_batches(frame: pl.LazyFrame, block_rows: int) -> Iterator[pl.DataFrame]:
+    if hasattr(frame, "collect_batches"):
+        return iter(frame.collect_batches(chunk_size=block_rows, maintain_order=True))
+    return iter([frame.collect()])  # Before polars 1.33.
+
+
+def _arrow_schema(schema: Mapping[str, Any]) -> pa.Schema:
+    """Return the columns in Arrow; categories as text, so that they need not be the same in all blocks."""
+    empty = pl.DataFrame(schema=schema).to_arrow()
+    return pa.schema([pa.field(column.name, _plain_type(column.type)) for column in empty.schema])
+
+
+def _plain_type(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(type_):
+        return _plain_type(type_.value_type)
+    # By their names: older versions of Arrow do not have these types.
+    return {"string_view": pa.large_string(), "binary_view": pa.large_binary()}.get(str(type_), type_)
+
+
+def _to_arrow(frame: pl.DataFrame, schema: pa.Schema) -> pa.Table:
+    return frame.to_arrow().cast(pa.schema([schema.field(name) for name in frame.columns]))
+
+
+def can_be_sliced(frame: pl.LazyFrame, n_rows: int) -> bool:
+    """Return whether polars reads a slice from the middle of a query without all rows before it.
+
+    Examples
+    --------
+    >>> can_be_sliced(pl.LazyFrame({"a": [1, 2]}).filter(pl.col("a") > 1), 1)
+    False
+    """
+    lines = [line.strip() for line in frame.slice(n_rows, n_rows).explain().splitlines() if line.strip()]
+    is_pushed_down = any(line.startswith("SLICE:") for line in lines)
+    return is_pushed_down and all(line.startswith(_SLICED_NODES) for line in lines)

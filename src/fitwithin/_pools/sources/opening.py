@@ -1,0 +1,150 @@
+"""The way from what a user passes as X to the blocks of a data set."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fitwithin._core.exceptions import UserInputError
+from fitwithin._pools.sources.blocks import Blocks, LabeledBlocks
+from fitwithin._pools.sources.read_errors import no_such_column, require_library
+
+if TYPE_CHECKING:
+    from fitwithin._pools.sources.dataset_blocks import IsOver
+
+
+def is_data_set(X: Any) -> bool:
+    """Return whether X is a data set outside memory: a path or a list of paths, a pyarrow data set, a lazy frame.
+
+    Examples
+    --------
+    >>> is_data_set("rows.parquet"), is_data_set(["a.parquet", "b.parquet"]), is_data_set([[1, 2]])
+    (True, True, False)
+    """
+    return _is_path(X) or _is_path_list(X) or _is_lazy_frame(X) or _is_dataset(X) or isinstance(X, Blocks)
+
+
+def open_blocks(
+    X: Any,
+    names: Sequence[str] | None = None,
+    *,
+    roles: Sequence[str] = (),
+    spool: Any = None,
+    is_over: IsOver | None = None,
+) -> Blocks:
+    """Return the rows of a data set in blocks.
+
+    Parameters
+    ----------
+    X : str, path-like, list of them, pyarrow.dataset.Dataset or polars.LazyFrame
+        See `is_data_set`.
+    names : sequence of str or None
+        The columns to read, in this order; by default all but the index of pandas.
+    roles : sequence of str
+        Columns that must be there, and are kept even if pandas wrote them as its index.
+    spool : str or path-like, optional
+        Folder for the result of a query.
+    is_over : callable, optional
+        Whether the time is over; asked while files are opened.
+
+    Raises
+    ------
+    UserInputError
+        If there are no such files or columns, or a file can't be read.
+    ImportError
+        If a library is missing.
+    """
+    # First of all, since to look at a lazy frame's attributes is to resolve its schema, of which polars warns.
+    is_lazy_frame = _is_lazy_frame(X)
+    if not is_lazy_frame and isinstance(X, Blocks):
+        return X
+    require_library("pyarrow", "A data set outside memory")
+    if is_lazy_frame:
+        from fitwithin._pools.sources.lazy_frame_blocks import LazyFrameBlocks
+
+        known = X.collect_schema().names()
+        unknown = next((name for name in (*(names or ()), *roles) if name not in known), None)
+        if unknown is not None:
+            raise no_such_column(unknown, known, "The lazy frame")
+        return LazyFrameBlocks(X, names=names, folder=spool, is_over=is_over)
+    require_library("pandas", "A data set outside memory")
+    from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
+
+    if _is_dataset(X):
+        return DatasetBlocks(X, names=names, roles=roles, is_over=is_over)
+    from fitwithin._pools.sources.paths import open_paths
+
+    return open_paths(X, names=names, roles=roles, is_over=is_over, label=_describe(X))
+
+
+def open_source(
+    X: Any, y: Any, sample_weight: Any = None, *, spool: Any = None, is_over: IsOver | None = None
+) -> LabeledBlocks | None:
+    """Return a data set outside memory as a fit takes it; None if X is no such data set.
+
+    Parameters
+    ----------
+    X : object
+        The first argument of `fit`; see `is_data_set`.
+    y : str
+        Name of the target column.
+    sample_weight : str, optional
+        Name of the column of sample weights.
+    spool : str or path-like, optional
+        Folder for the result of a query.
+    is_over : callable, optional
+        Whether the time is over; asked while files are opened.
+
+    Raises
+    ------
+    UserInputError
+        If y or `sample_weight` is not the name of a column, or the data set can't be read.
+    ImportError
+        If a library is missing.
+    NoModelInTime
+        If the time is over before the data set is open.
+    """
+    if not is_data_set(X):
+        return None
+    named = {"target": y} | ({} if sample_weight is None else {"weights": sample_weight})
+    for role, name in named.items():
+        if not isinstance(name, str):
+            raise UserInputError(
+                f"X is a data set outside memory, so the {role} must be the name of one of its columns; "
+                f"got {type(name).__name__}.",
+                "Pass a name, such as 'label'.",
+            )
+    if y == sample_weight:
+        raise UserInputError(f"{y!r} is the target and the weights.", "Name two columns.")
+    blocks = open_blocks(X, roles=list(named.values()), spool=spool, is_over=is_over)
+    if len(blocks.schema.names) == len(named):
+        raise UserInputError(f"{_describe(X)} has no column besides {y!r} to learn from.", "Is it the right one?")
+    return LabeledBlocks(blocks, y, sample_weight)
+
+
+def _describe(X: Any) -> str:
+    if _is_path(X):
+        return str(os.fspath(X))
+    if _is_path_list(X):
+        return f"{os.fspath(X[0])}{' (and others)' if len(X) > 1 else ''}"
+    return "The lazy frame" if _is_lazy_frame(X) else "The data set"
+
+
+def _is_path(X: Any) -> bool:
+    return isinstance(X, str | os.PathLike)
+
+
+def _is_path_list(X: Any) -> bool:
+    return isinstance(X, list | tuple) and bool(X) and all(_is_path(item) for item in X)
+
+
+def _is_lazy_frame(X: Any) -> bool:
+    polars = sys.modules.get("polars")
+    return polars is not None and isinstance(X, polars.LazyFrame)
+
+
+def _is_dataset(X: Any) -> bool:
+    dataset = sys.modules.get("pyarrow.dataset")
+    return dataset is not None and isinstance(X, dataset.Dataset)

@@ -1,0 +1,223 @@
+"""Paths of parquet and Arrow files: which files they name, and the data set of them."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from fitwithin._core.exceptions import UserInputError, closest_match
+from fitwithin._pools.sources.column_types import ColumnSurvey
+from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
+from fitwithin._pools.sources.read_errors import translate_read_errors
+from fitwithin._pools.sources.shuffled_marker import ShuffledMarker, read_marker
+
+FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
+"""Endings of the names of files, with pyarrow's name of the format."""
+
+_OPENING_THREADS = 8
+"""Files whose columns are read at the same time."""
+
+AnyPath = str | os.PathLike[str]
+
+
+def open_paths(paths: AnyPath | Sequence[AnyPath], **options: Any) -> DatasetBlocks:
+    """Return the rows of one or more files, folders or patterns.
+
+    Parameters
+    ----------
+    paths : str, path-like or sequence of them
+        Files, folders, patterns such as ``rows/*.parquet``, or addresses such as ``s3://bucket/rows``.
+    **options : dict
+        Parameters of `DatasetBlocks`.
+
+    Raises
+    ------
+    UserInputError
+        If there are no such files, or their columns differ.
+    """
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    texts = [os.fspath(path) for path in given]
+    if len(texts) == 1 and "://" in texts[0]:
+        return _open_address(texts[0], options)
+    folder = Path(texts[0]) if len(texts) == 1 and Path(texts[0]).is_dir() else None
+    marker = None if folder is None else read_marker(folder)
+    if folder is not None and marker is not None:
+        return _open_shuffled(folder, marker, options)
+    files = [file for text in texts for file in find_files(text)]
+    return DatasetBlocks(make_dataset(files, folder), **options)
+
+
+def find_files(text: str) -> list[Path]:
+    """Return the files of one path or pattern, sorted.
+
+    Raises
+    ------
+    UserInputError
+        If there are none, or the name of one does not tell its format.
+    """
+    path = Path(text)
+    if path.is_dir():
+        return _list_folder(path)
+    if path.exists():
+        return [_require_known_ending(path)]
+    if not glob.has_magic(text):
+        raise UserInputError(f"There is no file or folder {text}.", _suggest_name(path))
+    found = sorted(Path(name) for name in glob.glob(text, recursive=True))
+    files = [
+        file for name in found for file in (_list_folder(name) if name.is_dir() else [_require_known_ending(name)])
+    ]
+    if not files:
+        raise UserInputError(f"No file matches {text}.", "Check the folder, and the ending of the names.")
+    return files
+
+
+def make_dataset(files: Sequence[Path], folder: Path | None = None) -> ds.Dataset:
+    """Return the data set of files that have the same columns.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        Parquet files, or Arrow files.
+    folder : Path, optional
+        The folder that all are in. Subfolders such as ``year=2026`` are columns.
+
+    Raises
+    ------
+    UserInputError
+        If the files have different formats or columns.
+    """
+    formats = {FORMATS[file.suffix.lower()]: file for file in reversed(files)}
+    if len(formats) > 1:
+        one, other = formats.values()
+        raise UserInputError(
+            f"{one} and {other} have different formats.", "Name files of one format, such as 'rows/*.parquet'."
+        )
+    format_ = next(iter(formats))
+    schema = find_common_schema(files, format_)
+    options: dict[str, Any] = {}
+    if folder is not None:
+        options = {"partitioning": "hive", "partition_base_dir": str(folder)}
+    with translate_read_errors(str(folder or files[0])):
+        names = [str(file) for file in files]
+        dataset = ds.dataset(names, format=format_, **options)
+        # Folders such as year=2026 add columns to those of the files.
+        added = [column for column in dataset.schema if column.name not in schema.names]
+        return dataset.replace_schema(pa.schema([*schema, *added], metadata=schema.metadata))
+
+
+def find_common_schema(files: Sequence[Path], format_: str) -> pa.Schema:
+    """Return the columns that all files have.
+
+    A column without any value in one file may have the type null there.
+
+    Raises
+    ------
+    UserInputError
+        If a file has other columns, or other types; names the file and the column.
+    """
+    with ThreadPoolExecutor(_OPENING_THREADS) as threads:
+        schemas = list(threads.map(lambda file: _read_schema(file, format_), files))
+    first = schemas[0]
+    _refuse_duplicates(files[0], first)
+    types = {column.name: column.type for column in first}
+    for file, schema in zip(files[1:], schemas[1:], strict=True):
+        _compare_names(files[0], first, file, schema)
+        for column in schema:
+            known = types[column.name]
+            if pa.types.is_null(known):
+                types[column.name] = column.type
+            elif not pa.types.is_null(column.type) and not _are_alike(known, column.type):
+                raise UserInputError(
+                    f"The column {column.name!r} holds {column.type} in {file}, but {known} in {files[0]}.",
+                    "All files must have the same types; write one of them again.",
+                )
+    return pa.schema([pa.field(name, type_) for name, type_ in types.items()], metadata=first.metadata)
+
+
+def _are_alike(one: pa.DataType, other: pa.DataType) -> bool:
+    if pa.types.is_dictionary(one) and pa.types.is_dictionary(other):
+        # The type of the codes follows from the number of categories in a file.
+        return bool(one.value_type == other.value_type and one.ordered == other.ordered)
+    return bool(one == other)
+
+
+def _compare_names(first_file: Path, first: pa.Schema, file: Path, schema: pa.Schema) -> None:
+    missing = next((name for name in first.names if name not in schema.names), None)
+    if missing is not None:
+        raise UserInputError(
+            f"{file} has no column {missing!r}, which {first_file} has.", "All files must have the same columns."
+        )
+    added = next((name for name in schema.names if name not in first.names), None)
+    if added is not None:
+        raise UserInputError(
+            f"{file} has a column {added!r}, which {first_file} does not have.", "All files must have the same columns."
+        )
+
+
+def _refuse_duplicates(file: Path, schema: pa.Schema) -> None:
+    twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
+    if twice is not None:
+        raise UserInputError(
+            f"{file} has more than one column called {twice!r}.", "Every column needs a name of its own."
+        )
+
+
+def _read_schema(file: Path, format_: str) -> pa.Schema:
+    with translate_read_errors(str(file)):
+        return ds.dataset(str(file), format=format_).schema
+
+
+def _list_folder(folder: Path) -> list[Path]:
+    found = [
+        file
+        for file in folder.rglob("*")
+        if file.suffix.lower() in FORMATS
+        and file.is_file()
+        and not any(part.startswith(("_", ".")) for part in file.relative_to(folder).parts)
+    ]
+    if not found:
+        raise UserInputError(
+            f"The folder {folder} has no files that end in {', '.join(FORMATS)}.", "Is it the right folder?"
+        )
+    return sorted(found)
+
+
+def _require_known_ending(path: Path) -> Path:
+    if path.suffix.lower() not in FORMATS:
+        raise UserInputError(
+            f"The name {path.name} does not tell the format of the file.", f"Known endings: {', '.join(FORMATS)}."
+        )
+    return path
+
+
+def _suggest_name(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f"There is no folder {path.parent} either."
+    names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_dir() or entry.suffix.lower() in FORMATS)
+    closest = closest_match(path.name, names)
+    return f"Did you mean {path.parent / closest}?" if closest else "Check the path."
+
+
+def _open_address(address: str, options: dict[str, Any]) -> DatasetBlocks:
+    ending = Path(address).suffix.lower()
+    with translate_read_errors(address):
+        dataset = ds.dataset(address, format=FORMATS.get(ending, "parquet"), partitioning="hive")
+    return DatasetBlocks(dataset, **options)
+
+
+def _open_shuffled(folder: Path, marker: ShuffledMarker, options: dict[str, Any]) -> DatasetBlocks:
+    """Return a shuffled copy; its marker and its first file tell what all rows hold."""
+    dataset = make_dataset([folder / name for name in marker.files])
+    first = DatasetBlocks(make_dataset([folder / marker.files[0]]), survey=ColumnSurvey(), roles=dataset.schema.names)
+    survey = ColumnSurvey(set(marker.with_nulls))
+    categorical = [column.name for column in first.schema if pa.types.is_dictionary(column.type)]
+    if categorical and first.n_blocks:
+        survey.add(first.read_stored(0, categorical))
+    return DatasetBlocks(dataset, survey=survey, is_shuffled=True, **options)

@@ -1,0 +1,103 @@
+"""Errors of the libraries that read data sets, in users' words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from fitwithin._core.exceptions import FitwithinError, UserInputError, closest_match, join_names
+
+MAX_COLUMN_NAMES = 20
+"""Columns that an error lists."""
+
+_MAX_REASON_LENGTH = 200
+"""Characters of a library's own error that are shown."""
+
+
+def require_library(name: str, purpose: str) -> None:
+    """Check that an optional library is installed.
+
+    Raises
+    ------
+    ImportError
+        If it is not; the text is the command that installs it.
+    """
+    if find_spec(name) is None:
+        raise ImportError(
+            f"{purpose} needs {name}, which is not installed. Install it: pip install 'fitwithin[files]'", name=name
+        )
+
+
+def no_such_column(name: str, names: Iterable[str], source: str) -> UserInputError:
+    """Return the error for a column that is not there, with the closest name or all names.
+
+    Examples
+    --------
+    >>> print(no_such_column("lable", ["age", "label"], "rows.parquet"))
+    rows.parquet has no column 'lable'. Did you mean 'label'? Its columns: age, label.
+    """
+    known = list(names)
+    closest = closest_match(name, known)
+    meant = "" if closest is None else f"Did you mean {closest!r}? "
+    return UserInputError(
+        f"{source} has no column {name!r}.",
+        f"{meant}Its columns: {join_names(known, MAX_COLUMN_NAMES)}." if known else "It has no columns.",
+    )
+
+
+@contextmanager
+def translate_read_errors(path: str) -> Iterator[None]:
+    """Raise a `UserInputError` that names the file for every error of a reader."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except FitwithinError:
+        raise
+    except FileNotFoundError as error:
+        raise UserInputError(f"{path} is gone.", "It must stay where it is until all rows were read.") from error
+    except (OSError, EOFError, KeyError, ValueError, pa.ArrowException) as error:
+        raise UserInputError(
+            f"{path} can't be read: {shorten_reason(error)}.", "Is it complete, and does its ending match its format?"
+        ) from error
+
+
+@contextmanager
+def translate_query_errors() -> Iterator[None]:
+    """Raise a `UserInputError` for every error of a polars query."""
+    import polars as pl
+
+    try:
+        yield
+    except FitwithinError:
+        raise
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise UserInputError(
+            f"The query of the lazy frame failed: {shorten_reason(error)}.", "Does its collect() work?"
+        ) from error
+
+
+@contextmanager
+def translate_write_errors(folder: object) -> Iterator[None]:
+    """Raise a `UserInputError` that names the folder if it can't be written to."""
+    try:
+        yield
+    except FitwithinError:
+        raise
+    except OSError as error:
+        raise UserInputError(
+            f"The folder {folder} can't be written to: {error.strerror or shorten_reason(error)}.",
+            "Make room in it, or name another one.",
+        ) from error
+
+
+def shorten_reason(error: Exception) -> str:
+    """Return a library's own error in one line, or its type.
+
+    Examples
+    --------
+    >>> shorten_reason(ValueError("no   footer."))
+    'no footer'
+    """
+    return " ".join(str(error).split())[:_MAX_REASON_LENGTH].rstrip(".") or type(error).__name__

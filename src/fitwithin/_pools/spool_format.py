@@ -1,0 +1,274 @@
+"""How the features of a data set on disk lie in the spool: a plain array, or blocks of Arrow's format."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from fitwithin._core.records import Rows
+from fitwithin._core.target import Array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Write = Callable[[memoryview, int], None]
+"""Writes bytes to the spool, beginning at an offset."""
+
+_CHUNK_BYTES = 1 << 20
+"""Bytes of rows that are written at a time: they stay in the processor's cache."""
+
+_TURNED_ROWS = 4096
+"""Rows that are turned from columns to rows at a time, for the same reason."""
+
+_ALIGNMENT_BYTES = 64
+"""Blocks begin at multiples of this, as Arrow wants its values to."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Where the rows of one block lie.
+
+    Parameters
+    ----------
+    first, n_rows : int
+        Number of its first row, and its rows.
+    offset, n_bytes : int
+        Its bytes in the spool.
+    """
+
+    first: int
+    n_rows: int
+    offset: int
+    n_bytes: int
+
+
+class SpoolFormat(Protocol):
+    """How features are written to the spool, and read from it by any process."""
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row; 0 if they differ."""
+        ...
+
+    def create_writer(self, write: Write) -> SpoolWriter:
+        """Return a writer of blocks."""
+        ...
+
+    def open(self, fd: int) -> SpoolReader:
+        """Return a reader of the spool with this descriptor."""
+        ...
+
+
+class SpoolWriter(Protocol):
+    """Writes features to the spool, block by block."""
+
+    def write_block(self, table: pa.Table, order: Rows, first: int) -> Segment:
+        """Write the rows of a block in this order; `first` is the number of the first one."""
+        ...
+
+
+class SpoolReader(Protocol):
+    """Reads features from the spool."""
+
+    def read(self, rows: Rows, segments: Sequence[Segment]) -> Any:
+        """Return these rows as the learner gets them; they are a copy."""
+        ...
+
+
+@dataclass(frozen=True)
+class ArrayFormat:
+    """Rows of numbers of one type, one after the other, that reach the learner as a pandas frame.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the columns.
+    dtype : dtype
+        Their type.
+    as_array : bool, default=False
+        Whether the learner gets a NumPy array instead.
+    """
+
+    names: tuple[str, ...]
+    dtype: np.dtype[Any]
+    as_array: bool = False
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row."""
+        return len(self.names) * self.dtype.itemsize
+
+    def create_writer(self, write: Write) -> ArrayWriter:
+        """Return a writer of blocks."""
+        return ArrayWriter(self, write)
+
+    def open(self, fd: int) -> ArrayReader:
+        """Return a reader of the spool with this descriptor."""
+        return ArrayReader(self, fd)
+
+
+class ArrayWriter:
+    """Writes rows of numbers to the spool, each at the place that its number says."""
+
+    def __init__(self, layout: ArrayFormat, write: Write) -> None:
+        self._layout = layout
+        self._write = write
+        # Memory that is used again costs no page faults, which take longer than all copying.
+        self._rows: Array = np.empty((0, len(layout.names)), layout.dtype)
+
+    def write_block(self, table: pa.Table, order: Rows, first: int) -> Segment:
+        """Write the rows of a block in this order."""
+        row_bytes = self._layout.row_bytes
+        rows, size = self._copy_rows(table), max(1, _CHUNK_BYTES // row_bytes)
+        chunk = np.empty((size, rows.shape[1]), rows.dtype)
+        for start in range(0, len(order), size):
+            places = order[start : start + size]
+            # Without a mode NumPy copies the output once more.
+            rows.take(places, axis=0, out=chunk[: len(places)], mode="clip")
+            self._write(chunk[: len(places)].reshape(-1).view(np.uint8).data, (first + start) * row_bytes)
+        return Segment(first, len(order), first * row_bytes, len(order) * row_bytes)
+
+    def _copy_rows(self, table: pa.Table) -> Array:
+        """Return the rows of a table one after the other; its own values lie column by column."""
+        columns = [table.column(name).to_numpy() for name in self._layout.names]
+        if len(self._rows) < table.num_rows:
+            self._rows = np.empty((table.num_rows, len(columns)), self._layout.dtype)
+        rows = self._rows[: table.num_rows]
+        for start in range(0, len(rows), _TURNED_ROWS):
+            part = rows[start : start + _TURNED_ROWS]
+            for place, column in enumerate(columns):
+                part[:, place] = column[start : start + _TURNED_ROWS]
+        return rows
+
+
+class ArrayReader:
+    """Reads rows of numbers from the spool, which is mapped anew when it has grown."""
+
+    def __init__(self, layout: ArrayFormat, fd: int) -> None:
+        self._layout = layout
+        self._fd = fd
+        self._rows: Array = np.empty((0, len(layout.names)), layout.dtype)
+
+    def read(self, rows: Rows, segments: Sequence[Segment]) -> Any:
+        """Return these rows as a pandas frame, or as an array."""
+        if int(rows.max(initial=-1)) >= len(self._rows):
+            n_rows, row_bytes = segments[-1].first + segments[-1].n_rows, self._layout.row_bytes
+            mapped = mmap.mmap(self._fd, n_rows * row_bytes, access=mmap.ACCESS_READ)
+            self._rows = np.ndarray((n_rows, len(self._layout.names)), self._layout.dtype, mapped)
+        found = self._rows[rows]
+        if self._layout.as_array:
+            return found
+        import pandas as pd
+
+        return pd.DataFrame(found, columns=list(self._layout.names), copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowFormat:
+    """Rows of any types: each block is a stream of Arrow's format for files and messages.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the columns.
+    to_frame : callable
+        Makes the learner's frame of an Arrow table.
+    """
+
+    names: tuple[str, ...]
+    to_frame: Callable[[Any], Any]
+
+    @property
+    def row_bytes(self) -> int:
+        """Return 0: rows differ in size."""
+        return 0
+
+    def create_writer(self, write: Write) -> ArrowWriter:
+        """Return a writer of blocks."""
+        return ArrowWriter(self, write)
+
+    def open(self, fd: int) -> ArrowReader:
+        """Return a reader of the spool with this descriptor."""
+        return ArrowReader(self, fd)
+
+
+class ArrowWriter:
+    """Writes blocks of Arrow's format to the spool, one after the other."""
+
+    def __init__(self, layout: ArrowFormat, write: Write) -> None:
+        self._names = layout.names
+        self._write = write
+        self._end = 0
+
+    def write_block(self, table: pa.Table, order: Rows, first: int) -> Segment:
+        """Write the rows of a block in this order."""
+        import pyarrow as pa
+
+        rows = table.select(self._names).combine_chunks().take(order).combine_chunks()
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write_table(rows)
+        content = sink.getvalue()
+        self._write(memoryview(content), self._end)
+        segment = Segment(first, len(order), self._end, content.size)
+        self._end += content.size + -content.size % _ALIGNMENT_BYTES
+        return segment
+
+
+class ArrowReader:
+    """Reads rows from blocks of Arrow's format, which stay in the mapped file until they are taken."""
+
+    def __init__(self, layout: ArrowFormat, fd: int) -> None:
+        self._to_frame = layout.to_frame
+        self._fd = fd
+        self._mapped = memoryview(b"")
+        self._tables: dict[int, Any] = {}
+
+    def read(self, rows: Rows, segments: Sequence[Segment]) -> Any:
+        """Return these rows as a frame."""
+        import pyarrow as pa
+
+        found = [(self._open(segment), rows[here] - segment.first, here) for segment, here in _group(rows, segments)]
+        order = np.argsort(np.concatenate([here for _, _, here in found]))
+        # Column by column, so that there is never a second copy of more than one.
+        columns = [
+            _join([table.column(place).take(pa.array(indices)) for table, indices, _ in found], order)
+            for place in range(found[0][0].num_columns)
+        ]
+        return self._to_frame(pa.Table.from_arrays(columns, schema=found[0][0].schema))
+
+    def _open(self, segment: Segment) -> Any:
+        import pyarrow as pa
+
+        if segment.offset not in self._tables:
+            end = segment.offset + segment.n_bytes
+            if len(self._mapped) < end:
+                # All of the file: the system allows some ten thousand mapped parts, and there may be more blocks.
+                self._mapped = memoryview(mmap.mmap(self._fd, 0, access=mmap.ACCESS_READ))
+            body = pa.py_buffer(self._mapped[segment.offset : end])
+            self._tables[segment.offset] = pa.ipc.open_stream(body).read_all()
+        return self._tables[segment.offset]
+
+
+def _group(rows: Rows, segments: Sequence[Segment]) -> Iterator[tuple[Segment, Rows]]:
+    """Yield each segment with rows, and their places in `rows`, in order."""
+    numbers = np.searchsorted([segment.first for segment in segments], rows, side="right") - 1
+    order = np.argsort(numbers, kind="stable")
+    starts = np.searchsorted(numbers[order], np.arange(len(segments) + 1))
+    for segment, start, stop in zip(segments, starts[:-1], starts[1:], strict=True):
+        if stop > start:
+            yield segment, order[start:stop]
+
+
+def _join(parts: list[pa.ChunkedArray], order: Rows) -> pa.ChunkedArray:
+    """Return the values of all parts, in this order of them."""
+    import pyarrow as pa
+
+    if len(parts) == 1:
+        return parts[0]
+    joined = pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=parts[0].type)
+    return joined.take(pa.array(order))

@@ -1,0 +1,253 @@
+"""A pass over the target of a data set on disk: rows, classes and weights, before any features are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.multiclass import check_classification_targets
+
+from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.target import Array, Labels, Values
+from fitwithin._pools.block_source import BlockSource
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_CHECK_SECONDS = 0.05
+"""Seconds between two looks at the time, while a block is read."""
+
+_N_THREADS = 4
+"""Blocks whose target is read at the same time."""
+
+_MAX_CLASSES = 1 << 16
+"""Classes at most: more are probably values, and would need more than two bytes a row."""
+
+_MAX_KEPT_CLASSES = 32
+"""Classes up to which their rows are counted block by block."""
+
+_MAX_CELLS = 1 << 17
+"""Numbers of classes and blocks up to which the same is done: every deal looks at each of them."""
+
+_MAX_COUNTED_RANGE = 16
+"""Range of integers up to which each is counted by a pass of its own, which is faster than any other way."""
+
+
+@dataclass(frozen=True, eq=False)
+class TargetPass:
+    """What the pass found.
+
+    Parameters
+    ----------
+    block_rows : array of int
+        Rows of each block.
+    target : Labels or Values
+        The classes, or the type of the values, without any rows.
+    class_counts : array of int of shape (n_blocks, n_classes)
+        Rows of each class in each block; one column for regression, and with more than 32 classes.
+    codes : list of array of unsigned int
+        The code of each row's class, by block, in the order of the data set; empty for regression.
+    """
+
+    block_rows: npt.NDArray[np.int64]
+    target: Labels | Values
+    class_counts: npt.NDArray[np.int64]
+    codes: list[Array]
+
+
+@dataclass(frozen=True, eq=False)
+class _BlockTarget:
+    """The target of one block: its values' type, its classes and their codes, and the sum of its weights."""
+
+    n_rows: int
+    dtype: np.dtype[Any]
+    classes: Array | None = None
+    codes: Array | None = None
+    weight: float = 0.0
+
+
+def read_target(source: BlockSource, *, regression: bool, check: Callable[[], None] = lambda: None) -> TargetPass:
+    """Read the target and the weights of every block.
+
+    Parameters
+    ----------
+    source : BlockSource
+        The data set.
+    regression : bool
+        Whether the target holds values instead of classes.
+    check : callable, optional
+        Called between blocks; may raise, for example at the deadline.
+
+    Raises
+    ------
+    UserInputError
+        If there are no rows, or a label, a value or a weight is missing.
+    ValueError
+        If the labels are no classes, or there is only one class.
+    """
+    blocks = list(_read_blocks(source, regression, check))
+    block_rows = np.array([block.n_rows for block in blocks], dtype=np.int64)
+    if not block_rows.sum():
+        raise UserInputError("The data set has no rows.", "Look at its filters, or at its files.")
+    if source.weight is not None and not sum(block.weight for block in blocks) > 0:
+        raise UserInputError(
+            f"The sample weights in the column {source.weight!r} sum to zero or less.",
+            "Give at least one row a weight greater than zero.",
+        )
+    if regression:
+        dtype = np.result_type(*{block.dtype for block in blocks})
+        return TargetPass(block_rows, Values(np.zeros(0, dtype)), block_rows[:, None], [])
+    return _merge_classes(blocks, block_rows)
+
+
+def _read_blocks(source: BlockSource, regression: bool, check: Callable[[], None]) -> Iterator[_BlockTarget]:
+    threads = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fitwithin-labels")
+    read_block = partial(_read_block, source, regression=regression)
+    try:
+        for future in [threads.submit(read_block, number) for number in range(source.n_blocks)]:
+            while not wait([future], _CHECK_SECONDS).done:
+                check()
+            check()
+            yield future.result()
+    finally:
+        # Nobody waits for a disk that does not answer.
+        threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _read_block(source: BlockSource, number: int, *, regression: bool) -> _BlockTarget:
+    names = [source.target] if source.weight is None else [source.target, source.weight]
+    table = source.read_columns(number, names)
+    weight = 0.0 if source.weight is None else _sum_weights(table, source.weight)
+    column = table.column(source.target)
+    if column.null_count:
+        raise _missing_target(source.target, column.null_count)
+    if regression:
+        values = read_values(table, source.target)
+        return _BlockTarget(len(values), values.dtype, weight=weight)
+    classes, codes = encode_labels(column, source.target)
+    return _BlockTarget(len(codes), classes.dtype, classes, codes, weight)
+
+
+def read_values(table: pa.Table, name: str) -> Array:
+    """Return a column of numbers.
+
+    Raises
+    ------
+    UserInputError
+        If it holds anything else, or one is missing.
+    """
+    column = table.column(name)
+    try:
+        values = column.to_numpy()
+        values = values if values.dtype.kind in "fiub" else values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise UserInputError(
+            f"The column {name!r} holds {column.type}, not numbers.", "Convert it, or choose another column."
+        ) from None
+    n_missing = int(np.count_nonzero(~np.isfinite(values)))
+    if n_missing:
+        raise _missing_target(name, n_missing)
+    return np.asarray(values)
+
+
+def _sum_weights(table: pa.Table, name: str) -> float:
+    return float(read_values(table, name).sum(dtype=np.float64))
+
+
+def encode_labels(column: pa.ChunkedArray, name: str) -> tuple[Array, Array]:
+    """Return the distinct labels of a column, in any order, and the code of each row's label.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> classes, codes = encode_labels(pa.chunked_array([["b", "a", "b"]]), "label")
+    >>> classes[codes].tolist()
+    ['b', 'a', 'b']
+    """
+    import pyarrow as pa
+
+    if pa.types.is_integer(column.type):
+        encoded = _encode_narrow_integers(column.to_numpy())
+        if encoded is not None:
+            return encoded
+    combined = column.combine_chunks()
+    encoded_column = combined if pa.types.is_dictionary(combined.type) else combined.dictionary_encode()
+    classes = encoded_column.dictionary.to_numpy(zero_copy_only=False)
+    codes = encoded_column.indices.to_numpy()
+    if classes.dtype.kind == "f" and not np.isfinite(classes).all():
+        raise _missing_target(name, int(np.count_nonzero(~np.isfinite(classes[codes]))))
+    if len(classes) > _MAX_CLASSES:
+        raise UserInputError(
+            f"The column {name!r} holds more than {_MAX_CLASSES:,} different labels.",
+            "Use TimeConstrainedRegressor for values, or group the rare labels.",
+        )
+    return classes, codes.astype(np.min_scalar_type(max(1, len(classes)) - 1))
+
+
+def _encode_narrow_integers(values: Array) -> tuple[Array, Array] | None:
+    if not len(values):
+        return values, values.astype(np.uint8)
+    low = values.min()
+    if int(values.max()) - int(low) >= _MAX_COUNTED_RANGE:
+        return None
+    # Integers that wrap around wrap to the right code.
+    codes = (values - low).astype(np.uint8)
+    return low + np.arange(int(codes.max()) + 1, dtype=values.dtype), codes
+
+
+def _merge_classes(blocks: list[_BlockTarget], block_rows: npt.NDArray[np.int64]) -> TargetPass:
+    """Give every block the same codes."""
+    counts = [_count_codes(block) for block in blocks]
+    found = [classes[n_rows > 0] for classes, n_rows in counts]
+    classes = _unique_labels([part for part in found if len(part)])
+    if classes.dtype.kind == "f":
+        check_classification_targets(np.repeat(classes, 2))
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds only one class, {classes[0]!r}, in all of its {block_rows.sum()} rows; "
+            "a classifier needs at least 2 classes."
+        )
+    dtype = np.min_scalar_type(len(classes) - 1)
+    is_kept = len(classes) <= _MAX_KEPT_CLASSES and len(classes) * len(blocks) <= _MAX_CELLS
+    class_counts = np.zeros((len(blocks) if is_kept else 1, len(classes)), dtype=np.int64)
+    codes = []
+    for number, (block, (known, n_rows)) in enumerate(zip(blocks, counts, strict=True)):
+        is_present = n_rows > 0
+        code_of = np.zeros(len(known), dtype=dtype)
+        code_of[is_present] = np.searchsorted(classes, known[is_present])
+        class_counts[number if is_kept else 0, code_of[is_present]] += n_rows[is_present]
+        is_same = np.array_equal(code_of, np.arange(len(known)))
+        own = np.zeros(0, dtype) if block.codes is None else block.codes
+        codes.append(own.astype(dtype, copy=False) if is_same else code_of[own])
+    labels = Labels(classes, np.zeros(0, dtype), class_counts.sum(axis=0))
+    return TargetPass(block_rows, labels, class_counts if is_kept else block_rows[:, None], codes)
+
+
+def _count_codes(block: _BlockTarget) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Return the labels of a block and the rows of each."""
+    assert block.classes is not None
+    assert block.codes is not None
+    if len(block.classes) <= _MAX_COUNTED_RANGE:
+        return block.classes, np.array([np.count_nonzero(block.codes == code) for code in range(len(block.classes))])
+    return block.classes, np.bincount(block.codes, minlength=len(block.classes))
+
+
+def _unique_labels(parts: list[Array]) -> Array:
+    try:
+        return np.unique(np.concatenate(parts))
+    except TypeError:
+        raise UserInputError(
+            "The labels are of mixed types; all labels must be of one type.", "Convert them, for example to text."
+        ) from None
+
+
+def _missing_target(name: str, n_missing: int) -> UserInputError:
+    return UserInputError(
+        f"The column {name!r} has missing values, at least {n_missing:,}; every row needs one.",
+        "Drop these rows, for example with a filter of the data set.",
+    )

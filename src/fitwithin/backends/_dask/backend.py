@@ -1,0 +1,63 @@
+"""The Dask backend: learners run on the workers of a cluster."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Any
+
+from fitwithin._core.budget import Budget, Clock
+
+_INSTALL = "The Dask backend needs dask and distributed, which are not installed. Run: pip install 'fitwithin[dask]'"
+
+
+class Dask:
+    """Run learners on the workers of a Dask cluster, next to the rows.
+
+    `fit` then takes Dask DataFrames and Arrays, and paths of parquet files that the workers can read. Rows go
+    from the workers that hold them to the one that trains, never through this program. Arrays and frames of this
+    program are sent to the workers once.
+
+    Each learner runs in a process of its own on a worker, which is killed at the deadline. `fit` returns in time
+    also if a worker or the scheduler hangs or is gone. A fit on a worker that is lost begins again on another.
+
+    Parameters
+    ----------
+    client : distributed.Client or str
+        A client, or the address of a scheduler such as ``"tcp://10.0.0.5:8786"``.
+    clock : callable, default=time.monotonic
+        Read for every deadline.
+
+    Examples
+    --------
+    >>> from fitwithin.backends import Dask
+    >>> backend = Dask("tcp://10.0.0.5:8786")
+    """
+
+    def __init__(self, client: Any, *, clock: Clock = time.monotonic) -> None:
+        self.client = client
+        self.clock = clock
+
+    def open(self, budget: Budget) -> Any:
+        """Return a runner for one session; the workers start their processes while `fit` checks its input."""
+        check_installed()
+        from distributed import Client
+
+        from fitwithin.backends._dask.cluster import Cluster
+        from fitwithin.backends._dask.runner import DaskRunner
+
+        if not isinstance(self.client, str | Client):
+            raise TypeError(
+                f"Got a client of type {type(self.client).__name__}; expected a distributed.Client, or the address of "
+                "a scheduler."
+            )
+        key = f"fitwithin-{uuid.uuid4().hex}"
+        return DaskRunner(lambda: Cluster.connect(self.client, key, budget), budget)
+
+
+def check_installed() -> None:
+    """Raise an ImportError that says what to install if Dask is missing."""
+    try:
+        import distributed  # noqa: F401  # to see whether it is there
+    except ImportError as error:
+        raise ImportError(_INSTALL) from error

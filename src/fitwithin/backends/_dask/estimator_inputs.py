@@ -1,0 +1,115 @@
+"""Dask collections as arguments of an estimator's methods. Importing this does not import Dask."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fitwithin._core.exceptions import UserInputError
+
+_KEPT_ATTRIBUTES = ("best_estimator_", "classes_", "n_features_in_", "feature_names_in_")
+"""What a fitted estimator needs to predict."""
+
+
+def is_dask_collection(X: Any) -> bool:
+    """Return whether X is a Dask DataFrame, Series or Array.
+
+    Examples
+    --------
+    >>> is_dask_collection([[1.0]])
+    False
+    """
+    dask = sys.modules.get("dask.base")
+    return dask is not None and bool(dask.is_dask_collection(X))
+
+
+def read_cluster_rows(
+    runner: Any, arguments: Any, X: Any, y: Any, sample_weight: Any, *, regression: bool
+) -> tuple[Any, Any, Any]:
+    """Return X, y and sample_weight; for rows that are on a cluster, or that its workers read, what stands for them.
+
+    Parameters
+    ----------
+    runner : Runner
+        Reads collections, if it is the Dask backend's.
+    arguments : ValidationArguments
+        How validation rows are chosen.
+    X, y, sample_weight
+        Arguments of `fit`.
+    regression : bool
+        Whether y holds values.
+
+    Raises
+    ------
+    TypeError
+        If X is a Dask collection, and the backend is another one.
+    UserInputError
+        If X_val is given too.
+    """
+    read = getattr(runner, "read_collection", None)
+    is_collection = is_dask_collection(X)
+    if is_collection and read is None:
+        raise TypeError(
+            "X is a Dask collection, whose rows are on a cluster. Set backend=fitwithin.backends.Dask(client), or pass "
+            "X.compute() if it fits into memory."
+        )
+    if read is None or not (is_collection or _is_path(X)):
+        return X, y, sample_weight
+    if arguments.X_val is not None:
+        raise UserInputError(
+            "X_val cannot be used with rows on a cluster.",
+            'Set validation="last", or pass groups, or leave the choice to fit.',
+        )
+    rows: tuple[Any, Any, Any] = read(X, y, sample_weight, regression=regression)
+    return rows
+
+
+def _is_path(X: Any) -> bool:
+    entries = X if isinstance(X, list | tuple) and X else [X]
+    return all(isinstance(entry, str | Path) for entry in entries)
+
+
+def predict_collection(estimator: Any, method: str, X: Any) -> Any:
+    """Return the answers of a fitted estimator as a Dask array, which the workers compute when it is asked for."""
+    import dask.array as da
+    from dask import delayed
+
+    # Parameters such as a client stay here.
+    fitted = copy.copy(estimator)
+    kept = {name: value for name, value in vars(estimator).items() if name in _KEPT_ATTRIBUTES}
+    fitted.__dict__ = {**type(estimator)(estimator.best_estimator_).__dict__, **kept}
+    shared = delayed(fitted, pure=False, traverse=False)
+    sizes = [np.nan] * X.npartitions if hasattr(X, "columns") else X.chunks[0]
+    if not hasattr(X, "columns") and X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    parts = np.asarray(X.to_delayed(), dtype=object).ravel()
+    call = delayed(_predict_part, pure=False)
+    empty = _predict_part(fitted, method, _make_two_rows(X))[:0]
+    blocks = [
+        da.from_delayed(call(shared, method, part), (size, *empty.shape[1:]), dtype=empty.dtype)
+        for part, size in zip(parts, sizes, strict=True)
+    ]
+    return da.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+def _make_two_rows(X: Any) -> Any:
+    """Return two rows like those of a collection, to see what a model answers."""
+    if hasattr(X, "columns"):
+        return X._meta_nonempty
+    return np.zeros((2, X.shape[1]), dtype=X.dtype)
+
+
+def _predict_part(estimator: Any, method: str, X: Any) -> Any:
+    names = getattr(estimator, "feature_names_in_", None)
+    table = X[list(names)] if names is not None and hasattr(X, "columns") else X
+    if not table.shape[0]:
+        return np.asarray(getattr(estimator, method)(_make_row_like(table)))[:0]
+    return np.asarray(getattr(estimator, method)(table))
+
+
+def _make_row_like(table: Any) -> Any:
+    return np.zeros((1, table.shape[1]), dtype=table.dtype) if isinstance(table, np.ndarray) else table.reindex([0])

@@ -1,0 +1,97 @@
+"""The rows of a pool that is spread over the workers of a cluster: row number = offset of the partition + position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fitwithin._core.records import Rows
+from fitwithin._pools.pool import LabeledRows
+from fitwithin._pools.table_pool import TablePool, has_fixed_row_size
+from fitwithin.backends._dask.cluster import Cluster
+from fitwithin.backends._dask.received_rows import RowSchema
+from fitwithin.backends._process.shared_memory import SharedColumn
+
+_PARTITIONS_PER_WORKER = 2
+"""Parts of a plain table for each worker, so that a worker that is lost costs half of its share at a time."""
+
+
+class Partitions:
+    """Partitions of a pool, each a `LabeledRows` with an encoded target on some worker.
+
+    Parameters
+    ----------
+    futures : list of Future
+        The partitions.
+    sizes : array of int
+        Rows of each.
+    schema : RowSchema
+        Types of the rows.
+    empty : frame or None, default=None
+        A frame with the same columns and no rows, if the features are a frame of pandas.
+    renew : callable, optional
+        Returns a partition again, by its number, if its worker was lost and Dask cannot compute it again.
+    """
+
+    def __init__(
+        self,
+        futures: list[Any],
+        sizes: Rows,
+        schema: RowSchema,
+        empty: Any = None,
+        renew: Callable[[int], Any] | None = None,
+    ) -> None:
+        self.futures = futures
+        self.empty = empty
+        self.schema = schema
+        self.offsets: Rows = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self._renew = renew
+
+    def __len__(self) -> int:
+        return int(self.offsets[-1])
+
+    def split(self, rows: Rows) -> Iterator[tuple[int, Rows]]:
+        """Yield the partitions that hold these rows, which ascend, with the positions of the rows there."""
+        ends = np.searchsorted(rows, self.offsets)
+        for number in np.flatnonzero(np.diff(ends)):
+            positions = rows[ends[number] : ends[number + 1]] - self.offsets[number]
+            yield int(number), positions.astype(np.uint32 if positions[-1] < 2**32 else np.int64)
+
+    def renew_lost(self) -> None:
+        """Bring back partitions that went with their worker."""
+        if self._renew is not None:
+            for number, future in enumerate(self.futures):
+                if future.status in ("cancelled", "lost", "error"):
+                    self.futures[number] = self._renew(number)
+
+
+def scatter_table(pool: TablePool, cluster: Cluster) -> Partitions:
+    """Send the rows of a table to the workers, each row to one of them, once."""
+    n_parts = max(1, min(len(pool), _PARTITIONS_PER_WORKER * len(cluster.wait_for_workers())))
+    bounds = np.linspace(0, len(pool), n_parts + 1).astype(np.int64)
+
+    def send(number: int) -> Any:
+        rows = np.arange(bounds[number], bounds[number + 1])
+        plain = pool.read(rows)
+        part = LabeledRows(plain.X, pool.y.column[rows], plain.row_params)
+        workers = cluster.running_workers()
+        return cluster.scatter(part, workers[number % len(workers)])
+
+    futures = [send(number) for number in range(n_parts)]
+    return Partitions(futures, np.diff(bounds), describe_table_rows(pool), _find_empty(pool.X), send)
+
+
+def _find_empty(X: Any) -> Any:
+    return X.iloc[:0] if hasattr(X, "iloc") else None
+
+
+def describe_table_rows(pool: TablePool) -> RowSchema:
+    """Return the types of the rows of a table."""
+    return RowSchema(
+        pool.y.without_rows(),
+        SharedColumn.from_array(pool.y.column),
+        {name: SharedColumn.from_array(column) for name, column in pool.row_params.items()},
+        SharedColumn(np.dtype(pool.X.dtype), tuple(pool.X.shape[1:])) if has_fixed_row_size(pool.X) else None,
+    )

@@ -1,0 +1,180 @@
+"""Rows that a Dask worker received from others, in files that its learners' processes map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fitwithin._core.budget import Budget
+from fitwithin._core.records import Rows
+from fitwithin._core.target import Array, Target
+from fitwithin._pools.pool import LabeledRows
+from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
+from fitwithin.backends._process.shared_memory import SharedColumn, create_files, dump_pickle
+from fitwithin.backends._process.shared_rows import RowBlock, RowIndices, RowLayout, RowRange, RowSelection
+
+
+@dataclass(frozen=True, eq=False)
+class RowSchema:
+    """Types of the rows of a pool that is spread over a cluster.
+
+    Parameters
+    ----------
+    target : Target
+        Decodes the target column; holds no rows.
+    target_column : SharedColumn
+        Type of the encoded target.
+    row_params : dict of SharedColumn
+        Types of the other arguments of `fit` with one entry for each row.
+    features : SharedColumn or None
+        Type of the features; None if they are no plain array.
+    """
+
+    target: Target
+    target_column: SharedColumn
+    row_params: dict[str, SharedColumn]
+    features: SharedColumn | None
+
+    @property
+    def columns(self) -> tuple[SharedColumn, ...]:
+        """One for each shared file: the target, the row_params, and the features if they are a plain array."""
+        features = () if self.features is None else (self.features,)
+        return (self.target_column, *self.row_params.values(), *features)
+
+    @property
+    def layout(self) -> RowLayout:
+        """What a learner's process must know to read the files."""
+        return RowLayout(self.columns, self.target, tuple(self.row_params))
+
+
+class ReceivedRows:
+    """Rows of a cluster's pool, each with its number there, appended to shared files as they arrive.
+
+    Parameters
+    ----------
+    schema : RowSchema
+        Types of the rows.
+    budget : Budget
+        Ends copying at the deadline.
+    folder : str, optional
+        Where to put the files; see `SharedFile.create`.
+    max_bytes : int, optional
+        Bytes after which `make_room` forgets all rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fitwithin._core.target import Labels
+    >>> column = SharedColumn(np.dtype(np.uint8), ())
+    >>> schema = RowSchema(Labels.encode([0, 1]).without_rows(), column, {}, SharedColumn(np.dtype(float), (2,)))
+    >>> received = ReceivedRows(schema, Budget(60))
+    >>> received.append(np.array([70, 7]), LabeledRows(np.zeros((2, 2)), np.array([0, 1])))
+    >>> received.find_missing(np.array([7, 8])).tolist()
+    [8]
+    >>> received.share_training_rows(np.array([7, 70])).positions.tolist()
+    [1, 0]
+    >>> received.close()
+    """
+
+    def __init__(
+        self, schema: RowSchema, budget: Budget, folder: str | None = None, max_bytes: int | None = None
+    ) -> None:
+        self.layout = schema.layout
+        self._schema = schema
+        self._budget = budget
+        self._max_bytes = max_bytes
+        self.files = create_files(len(schema.columns) + (schema.features is None), folder)
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin again without rows; the files keep their memory for the next ones."""
+        self._n_rows = 0
+        self._numbers: Rows = np.zeros(0, dtype=np.int64)  # sorted
+        self._positions: Rows = np.zeros(0, dtype=np.int64)
+        self._blocks: list[RowBlock] = []
+        self._block_end = 0
+
+    def find_missing(self, rows: Rows) -> Rows:
+        """Return those of these rows that have not arrived, each once, in the order of `rows`."""
+        missing = rows[~self._is_known(rows)]
+        _, first = np.unique(missing, return_index=True)
+        return missing[np.sort(first)]
+
+    def _is_known(self, rows: Rows) -> Array:
+        if not len(self._numbers):
+            return np.zeros(len(rows), dtype=np.bool_)
+        places = np.searchsorted(self._numbers, rows)
+        return np.asarray(self._numbers[np.minimum(places, len(self._numbers) - 1)] == rows)
+
+    def make_room(self) -> None:
+        """Forget all rows if they take more than `max_bytes`."""
+        row_bytes = sum(column.row_bytes for column in self._schema.columns)
+        if self._max_bytes is not None and self._n_rows * row_bytes + self._block_end > self._max_bytes:
+            self.forget()
+
+    def append(self, rows: Rows, content: LabeledRows) -> None:
+        """Append rows that are new; raise TimeoutError at the deadline.
+
+        Parameters
+        ----------
+        rows : array of int
+            Their numbers in the pool, each once.
+        content : LabeledRows
+            The rows, with the target encoded.
+        """
+        if not len(rows):
+            return
+        self._budget.raise_if_spent()
+        first = self._n_rows
+        columns = [content.y, *(content.row_params[name] for name in self._schema.row_params)]
+        if self._schema.features is not None:
+            columns.append(np.asarray(content.X))
+        for file, column, values in zip(self.files, self._schema.columns, columns, strict=False):
+            file.write_rows(values.astype(column.dtype, copy=False), first)
+        if self._schema.features is None:
+            offset = self._block_end
+            self._block_end, _ = dump_pickle(content.X, self.files[-1].fd, offset, self._budget.raise_if_spent)
+            self._blocks.append(RowBlock(offset, first, len(rows)))
+        self._n_rows += len(rows)
+        numbers = np.concatenate([self._numbers, rows])
+        positions = np.concatenate([self._positions, np.arange(first, self._n_rows)])
+        order = np.argsort(numbers, kind="stable")
+        self._numbers, self._positions = numbers[order], positions[order]
+
+    def share_training_rows(self, rows: Rows) -> RowSelection:
+        """Return where these rows lie: one range if they arrived in this order."""
+        positions = self._find(rows)
+        if is_contiguous(positions):
+            return RowRange(int(positions[0]), int(positions[-1]) + 1, tuple(self._blocks))
+        return RowIndices(positions, tuple(self._blocks))
+
+    def share_exam_rows(self, rows: Rows) -> RowSelection:
+        """Return where these rows lie, to be read in pieces."""
+        return RowIndices(self._find(rows), tuple(self._blocks))
+
+    def _find(self, rows: Rows) -> Rows:
+        return self._positions[np.searchsorted(self._numbers, rows)]
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self.files:
+            file.close()
+        self.forget()
+
+
+def join_rows(parts: list[LabeledRows], order: Rows | None = None) -> LabeledRows:
+    """Return rows that came in several parts as one, in another order if one is given."""
+    joined = LabeledRows(
+        concatenate([part.X for part in parts]),
+        np.concatenate([part.y for part in parts]),
+        {name: np.concatenate([part.row_params[name] for part in parts]) for name in parts[0].row_params},
+    )
+    return joined if order is None or is_contiguous(order) else take_part(joined, order)
+
+
+def take_part(rows: LabeledRows, chosen: Any) -> LabeledRows:
+    """Return some of these rows."""
+    row_params = {name: column[chosen] for name, column in rows.row_params.items()}
+    return LabeledRows(take_rows(rows.X, chosen), rows.y[chosen], row_params)

@@ -1,0 +1,49 @@
+"""Addresses without a scheduler, a missing extra, and imports that must not happen."""
+
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from fitwithin import TimeConstrainedClassifier
+from fitwithin.backends import Dask
+
+
+def test_an_address_without_a_scheduler_is_reported():
+    pytest.importorskip("distributed", reason="Dask is an extra")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+    with pytest.raises(ConnectionError, match=rf"No Dask scheduler answers at 'tcp://127.0.0.1:{port}'.*Check"):
+        TimeConstrainedClassifier(backend=Dask(f"tcp://127.0.0.1:{port}"), time_limit=3).fit([[0], [1]], [0, 1])
+
+
+def test_anything_but_a_client_or_an_address_is_refused():
+    pytest.importorskip("distributed", reason="Dask is an extra")
+
+    with pytest.raises(TypeError, match=r"type int; expected a distributed\.Client"):
+        TimeConstrainedClassifier(backend=Dask(8786)).fit([[0], [1]], [0, 1])
+
+
+def test_without_the_extra_the_error_says_what_to_install():
+    script = """
+import sys
+sys.modules["distributed"] = None
+from fitwithin import TimeConstrainedClassifier
+from fitwithin.backends import Dask
+try:
+    TimeConstrainedClassifier(backend=Dask("tcp://127.0.0.1:8786")).fit([[0], [1]], [0, 1])
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert "pip install 'fitwithin[dask]'" in done.stdout
+
+
+def test_importing_fitwithin_does_not_import_dask():
+    script = "import sys, fitwithin.backends; print([name for name in ('dask', 'distributed') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,172 @@
+"""Fits on Dask DataFrames, Arrays and parquet files: rows stay on the cluster, and results are those of one machine."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed", reason="Dask is an extra")
+
+import dask.array as da
+import dask.dataframe as dd
+import pandas as pd
+from sklearn.linear_model import Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
+
+from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor, TimeConstrainedSearch
+from fitwithin._core.exceptions import UserInputError
+from fitwithin.backends import Dask
+from fitwithin.teachers import Full
+from fitwithin.testing._backends import RecordingClassifier
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def frame(rows):
+    """10,000 rows with numbers, a category, missing values, labels of text and weights."""
+    X, y = rows[0][:10_000], rows[1][:10_000]
+    frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"])
+    frame["kind"] = pd.Categorical(np.where(X[:, 3] > 0.5, "x", "y"))
+    frame["label"] = np.where(y > 1, "high", "low")
+    frame["weight"] = 1.0 + X[:, 4]
+    return frame
+
+
+def make_classifier(client, learner, **settings):
+    return TimeConstrainedClassifier(
+        learner, **{"time_limit": 60, "backend": Dask(client), "random_state": 0, "teacher": Full()} | settings
+    )
+
+
+def test_an_array_is_trained_on_with_every_row_in_its_place(dask_client, rows):
+    X, y = rows[0][:1000], rows[1][:1000]
+    clf = make_classifier(dask_client, RecordingClassifier())
+
+    clf.fit(da.from_array(X, chunks=(300, 4)), da.from_array(y, chunks=400))
+
+    model = clf.best_estimator_
+    order = np.lexsort(model.X_.T)
+    expected = np.lexsort(X.T)
+    np.testing.assert_array_equal(model.X_[order], X[expected])
+    np.testing.assert_array_equal(model.y_[order], y[expected])
+    np.testing.assert_array_equal(clf.classes_, np.unique(y))
+    np.testing.assert_array_equal(clf.class_count_, np.unique(y, return_counts=True)[1])
+    assert clf.n_rows_in_ == 1000
+    assert clf.n_features_in_ == 10
+
+
+def test_a_frame_keeps_its_columns_types_and_weights(dask_client, frame):
+    class Looking(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            self.types_ = [str(dtype) for dtype in X.dtypes]
+            self.weight_sum_ = float(sample_weight.sum())
+            return super().fit(X[["a", "b", "c"]], y)
+
+        def predict(self, X):
+            return super().predict(X[["a", "b", "c"]])
+
+    clf = make_classifier(dask_client, Looking())
+    clf.fit(dd.from_pandas(frame, npartitions=3), "label", sample_weight="weight")
+
+    assert clf.best_estimator_.types_ == ["float32", "float32", "float32", "category"]
+    assert clf.best_estimator_.weight_sum_ == pytest.approx(frame["weight"].sum())
+    assert clf.feature_names_in_.tolist() == ["a", "b", "c", "kind"]
+    assert clf.classes_.tolist() == ["high", "low"]
+
+
+def test_parquet_is_read_by_the_workers_and_predicted_lazily(dask_client, frame, tmp_path):
+    frame.drop(columns=["kind", "weight"]).to_parquet(tmp_path / "rows.parquet", row_group_size=3000)
+    clf = make_classifier(dask_client, DecisionTreeClassifier(max_depth=6), teacher="auto", time_limit=30)
+
+    clf.fit(str(tmp_path), "label")
+    collection = dd.read_parquet(str(tmp_path))
+    predicted, probabilities = clf.predict(collection), clf.predict_proba(collection)
+
+    assert isinstance(predicted, da.Array)
+    with dask_client.as_current():
+        labels, columns = predicted.compute(), probabilities.compute()
+    np.testing.assert_array_equal(labels, clf.predict(frame[["a", "b", "c"]]))
+    assert np.mean(labels == frame["label"]) > 0.85
+    assert columns.shape == (10_000, 2)
+
+
+def test_a_regressor_and_a_metric_of_its_own_work_on_a_collection(dask_client, rows):
+    X = da.from_array(rows[0][:20_000], chunks=(6000, 10))
+    reg = TimeConstrainedRegressor(Ridge(), time_limit=60, backend=Dask(dask_client), random_state=0)
+
+    reg.fit(X, X[:, 0] * 2 - X[:, 1])
+
+    assert reg.stop_reason_ == "all rows"
+    assert reg.score_estimate_[0] > 0.99
+
+
+def test_a_search_runs_its_candidates_on_the_workers(dask_client, rows):
+    X, y = (da.from_array(part[:20_000], chunks=(5000, *part.shape[1:])) for part in rows)
+    search = TimeConstrainedSearch(
+        DecisionTreeClassifier(),
+        {"max_depth": [1, 2, 4, 8]},
+        time_limit=20,
+        backend=Dask(dask_client),
+        n_jobs=2,
+        random_state=0,
+    )
+
+    search.fit(X, y)
+
+    assert search.best_params_["max_depth"] > 2
+    assert search.best_score_ > 0.7
+
+
+def test_a_scorer_that_looks_at_the_rows_gets_them(dask_client, rows):
+    X, y = (da.from_array(part[:3000], chunks=(1000, *part.shape[1:])) for part in rows)
+
+    def score(model, X, y):
+        return float(np.mean(model.predict(X) == y) * (X.shape[1] == 10))
+
+    clf = make_classifier(dask_client, DecisionTreeClassifier(max_depth=6), scoring=score, teacher="tct").fit(X, y)
+
+    assert clf.history_[0].estimate > 0.5
+
+
+def refuse(client, X, y, error, match, **arguments):
+    with pytest.raises(error, match=match):
+        make_classifier(client, GaussianNB()).fit(X, y, **arguments)
+
+
+def test_bad_input_is_refused_in_a_sentence(dask_client, frame):
+    ddf = dd.from_pandas(frame, npartitions=2)
+    missing = frame.assign(label=frame["label"].where(frame["a"] > 0.1))
+    one_class = frame.assign(label="low")
+
+    refuse(dask_client, ddf, "labl", UserInputError, "no column 'labl'.*Did you mean 'label'")
+    refuse(dask_client, ddf, frame["label"], UserInputError, "y is of type Series.*name of a column")
+    refuse(dask_client, ddf, ddf["label"].repartition(npartitions=1), UserInputError, "2 partitions and y has 1")
+    refuse(dask_client, dd.from_pandas(missing, npartitions=2), "label", ValueError, "contains NaN")
+    refuse(dask_client, dd.from_pandas(one_class, npartitions=2), "label", ValueError, "only one class")
+    refuse(dask_client, ddf, "label", UserInputError, "X_val cannot be used", X_val=frame, y_val=frame["label"])
+    refuse(dask_client, "no/such/folder", "label", FileNotFoundError, "no/such/folder")
+
+
+def test_a_collection_needs_this_backend(dask_client, frame):
+    with pytest.raises(TypeError, match=r"backend=fitwithin\.backends\.Dask"):
+        TimeConstrainedClassifier(GaussianNB()).fit(dd.from_pandas(frame, npartitions=2), "label")
+
+
+def test_a_pipeline_with_categories_is_trained_on_a_plain_frame(dask_client, frame):
+    learner = make_pipeline(OneHotEncoder(handle_unknown="ignore"), DecisionTreeClassifier(max_depth=3))
+    clf = make_classifier(dask_client, learner).fit(frame[["kind"]], frame["label"])
+
+    assert clf.n_rows_taught_ == len(frame)
+
+
+def test_a_checkpoint_goes_on_with_the_same_collection(dask_client, rows, tmp_path):
+    X, y = (da.from_array(part[:5000], chunks=(2500, *part.shape[1:])) for part in rows)
+    settings = {"checkpoint": tmp_path / "fit.ckpt", "teacher": "tct"}
+
+    first = make_classifier(dask_client, GaussianNB(), **settings).fit(X, y)
+    again = make_classifier(dask_client, GaussianNB(), **settings).fit(X, y)
+
+    assert len(again.history_) >= len(first.history_)
+    assert again.n_rows_taught_ >= first.n_rows_taught_

@@ -1,0 +1,190 @@
+"""Workers that are killed, hang or are full cost their work, and never the deadline."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import psutil
+import pytest
+from sklearn.naive_bayes import GaussianNB
+
+pytest.importorskip("distributed", reason="Dask is an extra")
+
+from distributed import Status
+
+from dask_clusters import find_our_processes, find_worker_pids, scheduler_process, wait_until
+from fitwithin import TimeConstrainedClassifier
+from fitwithin.backends import Dask, OutOfTime
+from fitwithin.teachers import TCT
+from fitwithin.testing import AwkwardClassifier
+from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
+
+pytestmark = pytest.mark.slow
+
+LATE_SECONDS = 1.0
+"""How late a fit may be on a busy machine; `benchmarks/cluster.py` measures it on a quiet one."""
+
+
+def make_hanging_learner(folder, method):
+    """Return a learner that hangs once, in `fit` or `predict`, and tells which process hangs."""
+
+    class HangsOnce(RecordingClassifier):
+        def hang_once(self, name):
+            if name != method:
+                return
+            try:
+                file = os.open(os.path.join(folder, "hangs"), os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+            except FileExistsError:
+                return
+            os.write(file, str(os.getppid()).encode())
+            os.close(file)
+            time.sleep(3600)
+
+        def fit(self, X, y):
+            self.hang_once("fit")
+            return super().fit(X, y)
+
+        def predict(self, X):
+            self.hang_once("predict")
+            return super().predict(X)
+
+    return HangsOnce()
+
+
+def kill_hanging_worker(folder):
+    """Kill the Dask worker whose learner hangs; return its process number."""
+    path = os.path.join(folder, "hangs")
+    assert wait_until(lambda: os.path.exists(path) and os.path.getsize(path))
+    with open(path) as file:
+        # The learner's process was forked by our fork server, which the worker started.
+        worker = psutil.Process(int(file.read())).parent()
+    worker.send_signal(signal.SIGKILL)
+    return worker.pid
+
+
+@pytest.mark.parametrize("trouble", [signal.SIGSTOP, signal.SIGKILL])
+@pytest.mark.filterwarnings("ignore::fitwithin.LearnerFailedWarning")
+def test_a_fit_whose_scheduler_stops_or_dies_returns_the_best_model_in_time(tmp_path, rows, trouble):
+    X, y = rows
+    with scheduler_process(tmp_path) as (scheduler, address):
+        ours = psutil.Process(scheduler.pid)
+        workers = []
+
+        def make_trouble(finished):
+            if not workers:
+                # Workers are the grandchildren that have children of ours.
+                workers.extend(child.pid for child in ours.children(recursive=True))
+                scheduler.send_signal(trouble)
+
+        clf = TimeConstrainedClassifier(
+            AwkwardClassifier("hangs in Python", above=3000),
+            time_limit=14,
+            backend=Dask(address),
+            teacher=TCT(first=500),
+            on_round=make_trouble,
+        )
+        clf.fit(X[:20_000], y[:20_000])
+
+        assert workers
+        assert clf.stop_reason_ == ("time" if trouble == signal.SIGSTOP else "learner failed")
+        assert clf.time_used_ < 14 + LATE_SECONDS
+        assert clf.score(X[:1000], y[:1000]) > 0.5
+        assert wait_until(lambda: not [pid for pid in workers if is_fork_server(pid)], 5.0)
+
+
+def is_fork_server(pid):
+    try:
+        return "fork_server" in " ".join(psutil.Process(pid).cmdline())
+    except psutil.Error:
+        return False
+
+
+@pytest.mark.parametrize("method", ["fit", "predict"])
+def test_a_worker_that_is_killed_costs_its_work_only(dask_client, tmp_path, method):
+    pool, rows = make_pool(), np.arange(40, 140)
+    with open_runner(Dask(dask_client), make_hanging_learner(str(tmp_path), method), pool) as runner:
+        killer = threading.Thread(target=kill_hanging_worker, args=(str(tmp_path),))
+        killer.start()
+        runner.fit(np.arange(30))
+        examined = runner.examine(rows)
+        killer.join()
+        saved = runner.save()
+        scored = runner.score(np.ones(len(rows), dtype=bool))
+
+    np.testing.assert_array_equal(examined.wrong, pool.read(rows).y != "a")
+    np.testing.assert_array_equal(saved.load().X_, pool.X[:30])
+    assert scored.overall.value == pytest.approx(1 - examined.wrong.mean())
+    saved.discard()
+    assert wait_until(lambda: len(dask_client.scheduler_info()["workers"]) == 2)
+
+
+def test_a_model_that_lost_its_worker_is_trained_again_before_its_next_exam(dask_client):
+    pool = make_pool()
+    with open_runner(Dask(dask_client), GaussianNB(), pool) as runner:
+        runner.fit(np.arange(20), 5)
+        runner.fit(np.arange(20, 50), 5)
+        before = runner.examine(np.arange(50, 80))
+        os.kill(find_worker_pids(dask_client)[runner._home.address], signal.SIGKILL)
+        after = runner.examine(np.arange(50, 80))
+        scored = runner.score(np.ones(60, dtype=bool))
+        saved = runner.save()
+
+    np.testing.assert_array_equal(before.wrong, after.wrong)
+    assert saved.load().class_count_.sum() == 50
+    assert scored.overall.value == pytest.approx(1 - before.wrong.mean())
+    saved.discard()
+    assert wait_until(lambda: len(dask_client.scheduler_info()["workers"]) == 2)
+
+
+def test_a_hanging_learner_is_stopped_in_time_and_leaves_nothing_on_the_workers(dask_client, rows):
+    X, y = rows
+    pids = find_worker_pids(dask_client).values()
+    learner = AwkwardClassifier("ignores signals", above=3000)
+    clf = TimeConstrainedClassifier(learner, time_limit=12, backend=Dask(dask_client), teacher=TCT(first=500))
+
+    clf.fit(X[:20_000], y[:20_000])
+
+    assert clf.stop_reason_ == "time"
+    assert clf.time_used_ < 12 + LATE_SECONDS
+    assert 500 <= clf.n_rows_taught_ <= 3000
+    assert wait_until(lambda: not find_our_processes(pids), 5.0)
+
+
+def test_a_full_worker_is_left_for_another_one(dask_client):
+    def pause(dask_worker, status):
+        dask_worker.status = status
+
+    pool = make_pool()
+    with open_runner(Dask(dask_client), RecordingClassifier(), pool) as runner:
+        runner.fit(np.arange(30))
+        full = runner._home.address
+        dask_client.run(pause, status=Status.paused, workers=[full])
+        runner.fit(np.arange(50))
+        elsewhere = runner._home.address
+        dask_client.run(pause, status=Status.running, workers=[full])
+        saved = runner.save()
+
+    assert elsewhere != full
+    np.testing.assert_array_equal(saved.load().X_, pool.X[:50])
+    saved.discard()
+
+
+def test_a_worker_that_is_stopped_by_a_signal_makes_nothing_late(dask_client):
+    pids = find_worker_pids(dask_client)
+    pool = make_pool()
+    with open_runner(Dask(dask_client), RecordingClassifier(), pool, seconds=12) as runner:
+        runner.fit(np.arange(30))
+        saved = runner.save()
+        stopped = pids[runner._home.address]
+        os.kill(stopped, signal.SIGSTOP)
+        start = time.monotonic()
+        try:
+            with pytest.raises(OutOfTime):
+                runner.fit(np.arange(50))
+        finally:
+            os.kill(stopped, signal.SIGCONT)
+        assert time.monotonic() - start < 12 + LATE_SECONDS
+    assert len(saved.load().X_) == 30
+    saved.discard()

@@ -1,0 +1,112 @@
+"""Files that are read in blocks: the target, the sample and the encoded rows."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fitwithin._core.exceptions import UserInputError
+from fitwithin._pools.block_source import BlockSource
+from fitwithin._pools.sources import open_source
+from fitwithin._tabular import encode_blocks, encode_features, read_sampled_table, read_target_column
+from fitwithin._tabular.files import DataSetFiles, open_data_file
+from fitwithin._tabular.target_survey import TargetSurvey, survey_target
+from fitwithin._tabular.training_table import make_training_table
+
+N_ROWS = 2000
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=N_ROWS), "n": rng.integers(0, 9, N_ROWS)})
+    frame["city"] = rng.choice(["Oslo", "Lima", None], N_ROWS)
+    frame["kind"] = pd.Categorical(rng.choice(["x", "y"], N_ROWS))
+    frame["label"] = np.where(frame["a"] > 0, "yes", "no")
+    frame.loc[::50, "label"] = None
+    return frame
+
+
+@pytest.fixture
+def file(frame, tmp_path):
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=300)
+    return tmp_path / "rows.parquet"
+
+
+@pytest.mark.parametrize("encoding", ["ordinal", "one-hot"])
+def test_blocks_are_encoded_as_the_whole_file_is(file, encoding):
+    chunk = open_data_file(file).read(label="label")
+    target = read_target_column("label", chunk.table["label"])
+    whole = encode_features(make_training_table(chunk, target), encoding)
+
+    table = read_sampled_table(DataSetFiles(file), "label", None, 1000)
+    features = encode_blocks(table, encoding)
+    source = open_source(features.X, "target")
+
+    assert isinstance(source, BlockSource)
+    blocks = [source.read_block(number) for number in range(source.n_blocks)]
+    X = np.concatenate([source.to_frame(block.drop_columns(["target"])) for block in blocks])
+    # The sample of so few rows is all of them.
+    expected = whole.X.toarray() if hasattr(whole.X, "toarray") else whole.X
+    np.testing.assert_allclose(X, expected, rtol=1e-6)
+    assert X.dtype == source.to_frame(source.schema.empty_table()).dtype
+    assert [label for block in blocks for label in block["target"].to_pylist()] == target.y.tolist()
+    assert table.n_rows == len(target.y)
+    assert table.n_unlabeled_rows == 40
+
+
+def test_the_target_alone_is_read_for_the_labels(file):
+    table = read_sampled_table(DataSetFiles(file), "label", None, 1000)
+    source = open_source(encode_blocks(table, "ordinal").X, "target")
+    part = source.read_columns(0, ["target"])
+    assert part.column_names == ["target"]
+    assert part.num_rows == source.read_block(0).num_rows == 294
+
+
+def test_classes_are_counted_in_all_blocks(file, frame):
+    table = read_sampled_table(DataSetFiles(file), "label", None, 1000)
+    labels, counts = table.class_counts
+    assert dict(zip(labels, counts, strict=True)) == frame["label"].value_counts().to_dict()
+
+
+def survey(values, type_=None):
+    found = TargetSurvey(pa.array(values[0], type_).type)
+    for part in values:
+        found.add(pa.chunked_array([pa.array(part, type_)]))
+    return found
+
+
+def test_many_numbers_are_values_between_their_ends():
+    values = np.random.default_rng(0).random(30_000)
+    column = survey([values[:20_000], values[20_000:]]).to_column("price", None, 1000)
+    assert column.is_regression
+    assert column.y.tolist() == [values.min(), values.max()]
+
+
+def test_few_whole_numbers_are_classes_unless_the_user_says_otherwise():
+    found = survey([[1, 2, None], [3]], pa.int64())
+    assert found.to_column("n", None, 1000).y.tolist() == [1, 2, 3]
+    assert found.to_column("n", "regression", 1000).y.tolist() == [1, 3]
+    assert (found.n_rows, found.n_missing) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([[]], "no rows"),
+        ([[None, None]], "has no values at all"),
+        ([["a", "a"]], "has one value only"),
+        ([[str(number) for number in range(2000)]], "too many for classes"),
+    ],
+)
+def test_a_target_that_cannot_be_learned_is_refused(values, words):
+    with pytest.raises(UserInputError, match=words):
+        survey(values, pa.string()).to_column("label", None, 1000)
+
+
+def test_missing_numbers_count_as_missing_even_if_they_are_nan(tmp_path):
+    table = pa.table({"a": [1.0, 2.0, 3.0], "label": [0.0, float("nan"), 1.0]})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    found = survey_target(DataSetFiles(tmp_path / "rows.parquet").open(["label"]), "label")
+    assert (found.n_rows, found.n_missing) == (2, 1)

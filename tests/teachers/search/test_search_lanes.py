@@ -1,0 +1,108 @@
+"""A search with several learners at work at the same time, on a fake clock: each has its own seconds."""
+
+import math
+
+import numpy as np
+import pytest
+
+from fitwithin._core.budget import Budget
+from fitwithin._core.cost import CostModel, Outlook
+from fitwithin._core.exceptions import LearnerDied, LearnerRaised
+from fitwithin.teachers import Deck, Lesson, Wait
+from fitwithin.teachers._search.entrant import Entrant
+from fitwithin.teachers._search.parameters import FloatRange
+from fitwithin.teachers._search.space import Space
+from fitwithin.teachers._search.teacher import Search
+from fitwithin.testing import FakeClock
+from simulated_search import Simulated, SimulatedResult, _Session
+
+SKILLS = Space({"skill": FloatRange(0.1, 0.9)}, {"skill": 0.1})
+
+
+class SimulatedLane(_Session):
+    """A lane whose requests take their seconds on the clock of all lanes."""
+
+    ready_at = 0.0
+    reply = failure = None
+    is_waiting = has_ended = False
+
+    def carry_on(self):
+        """Deliver the answers of the last request, and begin the next."""
+        try:
+            request = self.requests.send(self.reply) if self.failure is None else self.requests.throw(self.failure)
+        except StopIteration:
+            self.has_ended, self.ready_at = True, math.inf
+            return
+        self.reply = self.failure = None
+        self.is_waiting = isinstance(request, Wait)
+        self.ready_at = math.inf if self.is_waiting else self.clock()
+        if not self.is_waiting:
+            try:
+                self.reply = self._teach(request) if isinstance(request, Lesson) else self._examine(request)
+            except (LearnerRaised, LearnerDied) as error:
+                self.failure = error
+
+    def _spend(self, seconds):
+        self.ready_at += seconds
+
+
+def run_lanes(learner, n_lanes, *, limit=20.0, pool_size=200_000, seed=0):
+    """Return the lanes of a search after its first one has ended, and the search."""
+    clock = FakeClock()
+    budget = Budget(limit, clock=clock)
+    deck = Deck(pool_size, np.random.default_rng(seed), outlook=Outlook(budget, CostModel()))
+    search = Search([Entrant(0, learner, SKILLS, [], seed)], lambda estimator: False)
+    lanes = [
+        SimulatedLane(requests, clock, budget, SimulatedResult(search), seed)
+        for requests in search.teach_lanes(deck, n_lanes)
+    ]
+    for lane in lanes:
+        lane.carry_on()
+    while not lanes[0].has_ended:
+        lane = min(lanes, key=lambda one: one.ready_at)
+        clock.advance(min(lane.ready_at, limit) - clock())
+        if budget.is_spent or math.isinf(lane.ready_at):
+            break
+        if not lane.is_waiting:
+            for other in lanes:
+                other.ready_at = clock() if other.is_waiting else other.ready_at
+        lane.carry_on()
+    return lanes, search
+
+
+@pytest.mark.parametrize("cost", [5.0, 20.0])
+def test_a_second_learner_tries_at_least_seven_tenths_more_settings(cost):
+    alone, both = (
+        sum(len(run_lanes(Simulated(cost=cost), n_lanes, seed=seed)[1].contenders) for seed in range(3))
+        for n_lanes in (1, 2)
+    )
+
+    assert both >= 1.7 * alone
+
+
+def test_settings_are_tried_beside_the_finalist_on_the_last_subset():
+    (first, second), search = run_lanes(Simulated(cost=20.0), 2)
+
+    finalist = search.race.finalist
+    n_rows = max(trial.n_rows for one in search.contenders if one is not finalist for trial in one.trials)
+    tried = [lesson.candidate.number for lesson in second.result.lessons if len(lesson.rows) == n_rows]
+    assert len(tried) > 3
+    assert all(lesson.candidate is finalist.candidate for lesson in first.result.lessons[-1:])
+
+
+def test_at_last_the_second_learner_teaches_a_rival_more_rows():
+    (_, second), search = run_lanes(Simulated(cost=20.0), 2)
+
+    *trials, last = second.result.lessons
+    assert last.candidate is not search.race.finalist.candidate
+    assert len(last.rows) > max(len(lesson.rows) for lesson in trials)
+
+
+def test_all_learners_take_their_rows_from_one_order():
+    # Subsets of one order lie side by side in the memory that the processes share.
+    lanes, _ = run_lanes(Simulated(cost=20.0), 3)
+
+    lessons = [lesson.rows for lane in lanes for lesson in lane.result.lessons if not lesson.refit]
+    longest = max(lessons, key=len)
+    for rows in lessons:
+        np.testing.assert_array_equal(rows, longest[: len(rows)])
