@@ -16,8 +16,8 @@ from fitwithin.viz._palette import BLUE, EDGE, GREY, ORANGE
 from fitwithin.viz._style import figure_to_svg_and_png, picture_style
 
 # Widths of the names and of a panel, and height of a pair, in inches.
-_NAMES_INCHES = 2.9
-_PANEL_INCHES = 2.3
+_NAMES_INCHES = 2.6
+_PANEL_INCHES = 1.75
 _PAIR_INCHES = 0.19
 # Quantile of a two-sided interval at 95 %.
 _Z = 1.96
