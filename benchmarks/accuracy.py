@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from _accuracy_difference_plots import draw_differences
 from _accuracy_flaml import FlamlRival, find_flaml_version
 from _accuracy_goals import make_goals
 from _accuracy_plan import (
@@ -27,7 +28,6 @@ from _accuracy_plan import (
 )
 from _accuracy_rivals import VARIANTS, Rival, make_local_rivals
 from _accuracy_runs import AccuracyBenchmark
-from _accuracy_scatter_plots import draw_scatter
 from _accuracy_summary import AUTO, Findings
 from _accuracy_tables import (
     make_conditions_table,
@@ -174,7 +174,7 @@ def write_summary(lines: Sequence[Mapping[str, Any]], environment: Environment, 
 def _add_pictures(findings: Findings, folder: Path, name: str) -> None:
     links = []
     for share in findings.shares:
-        files = draw_scatter(findings, folder, f"{name}-{100 * share:.0f}", share)
+        files = draw_differences(findings, folder, f"{name}-{100 * share:.0f}", share)
         links += [
             f"![{AUTO} against each rival, {findings.list_name} list, {share:g} T]({file.name})" for file in files[:1]
         ]

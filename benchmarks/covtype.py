@@ -195,7 +195,8 @@ def _parse_arguments() -> argparse.Namespace:
     return arguments
 
 
-def _read_covtype(data: Path, rows: int | None) -> pd.DataFrame:
+def read_covtype(data: Path, rows: int | None) -> pd.DataFrame:
+    """Read covtype.parquet, or random rows of it."""
     file = Path(data) / "covtype.parquet" if Path(data).is_dir() else Path(data)
     frame = pd.read_parquet(file)
     return frame if rows is None else frame.sample(rows, random_state=0)
@@ -204,7 +205,7 @@ def _read_covtype(data: Path, rows: int | None) -> pd.DataFrame:
 def main() -> int:
     """Run every seed; return 1 if a goal is missed."""
     arguments, environment = _parse_arguments(), Environment.current()
-    frame = _read_covtype(arguments.data, arguments.rows)
+    frame = read_covtype(arguments.data, arguments.rows)
     results = [one for seed in range(arguments.seeds) for one in run_seed(frame, seed)]
     figures = {"results": [asdict(one) for one in results]}
     return write_report(

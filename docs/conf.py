@@ -76,7 +76,9 @@ html_title = f"fitwithin {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
-html_sidebars = {"faq": [], "tutorial": []}
+# These pages have no section to navigate in.
+_WITHOUT_SECTION = ("architecture", "choosing", "faq", "glossary", "install", "quick-start")
+html_sidebars: dict[str, list[str]] = {page: [] for page in _WITHOUT_SECTION}
 html_copy_source = False
 html_theme_options: dict[str, Any] = {
     "logo": {"text": "fitwithin"},

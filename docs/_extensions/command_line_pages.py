@@ -11,7 +11,7 @@ from typer.cli import get_docs_for_click
 
 from fitwithin._cli import app
 
-_HEAD = "# The command line\n\nWhat `--help` says; examples that were run are in the [tutorial](../tutorial.md).\n"
+_HEAD = "# The command line\n\nWhat `--help` says; for examples see the [quick start](../quick-start.md).\n"
 
 
 def write_page(sphinx: Sphinx) -> None:

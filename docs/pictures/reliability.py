@@ -13,6 +13,8 @@ from sklearn.linear_model import LogisticRegression
 
 from fitwithin import TimeConstrainedClassifier
 from fitwithin.teachers import TCT
+from fitwithin.viz._palette import BLUE, GREEN, ORANGE
+from fitwithin.viz._style import picture_style
 
 
 def make_rows(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -32,15 +34,16 @@ def main() -> None:
     mistakes = TimeConstrainedClassifier(LogisticRegression(), teacher=TCT(alpha=0.3), **stop).fit(X, y)
     calibrated = CalibratedClassifierCV(FrozenEstimator(mistakes), method="isotonic").fit(X_calibration, y_calibration)
     _, axes = plt.subplots(figsize=(5, 5), layout="constrained")
-    for name, model in (
-        ("random rows", random_rows),
-        ("30 % mistakes", mistakes),
-        ("30 % mistakes, calibrated", calibrated),
+    for name, model, colour in (
+        ("random rows", random_rows, BLUE),
+        ("30 % mistakes", mistakes, ORANGE),
+        ("30 % mistakes, calibrated", calibrated, GREEN),
     ):
-        CalibrationDisplay.from_estimator(model, X_test, y_test, n_bins=10, name=name, ax=axes)
-    axes.set_title("What a probability means")
-    plt.savefig(Path(__file__).with_suffix(".png"), dpi=120)
+        CalibrationDisplay.from_estimator(model, X_test, y_test, n_bins=10, name=name, ax=axes, color=colour)
+    axes.set(xlabel="predicted probability", ylabel="share of rows of the class")
+    plt.savefig(Path(__file__).with_suffix(".png"), dpi=120, metadata={"Software": None})
 
 
 if __name__ == "__main__":
-    main()
+    with picture_style():
+        main()

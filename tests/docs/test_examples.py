@@ -11,9 +11,14 @@ from sklearn.naive_bayes import GaussianNB
 
 from fitwithin import TimeConstrainedClassifier
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("plot_*.py"))
+FOLDER = Path(__file__).parents[2] / "examples"
+EXAMPLES = sorted(FOLDER.glob("*/plot_*.py"))
 # The quickest one stays among the fast tests: one second.
-QUICK = "plot_5_rare_classes"
+QUICK = "plot_1_rare_classes"
+
+
+def name_of(example):
+    return f"{example.parent.name}/{example.stem}"
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +43,15 @@ def test_there_are_at_least_eight_examples():
     assert len(EXAMPLES) >= 8
 
 
+def test_every_example_is_in_a_folder_with_a_title():
+    assert not list(FOLDER.glob("*.py"))
+    assert {path.parent for path in EXAMPLES} == {path.parent for path in FOLDER.glob("*/README.rst")}
+
+
 @pytest.mark.usefixtures("warm_helper")
 @pytest.mark.parametrize(
     "example",
-    [pytest.param(path, marks=() if path.stem == QUICK else pytest.mark.slow, id=path.stem) for path in EXAMPLES],
+    [pytest.param(path, marks=() if path.stem == QUICK else pytest.mark.slow, id=name_of(path)) for path in EXAMPLES],
 )
 def test_the_example_runs_and_draws(example, pyplot, tmp_path):
     with warnings.catch_warnings():
@@ -52,7 +62,7 @@ def test_the_example_runs_and_draws(example, pyplot, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
 def test_the_example_has_a_title_and_says_what_it_shows(example):
     title, line, empty, *text = example.read_text(encoding="utf-8").split('"""')[1].strip().split("\n")
 

@@ -151,11 +151,19 @@ def test_the_point_of_a_model_that_became_the_best_is_filled():
     assert points(ax, "#0072b2", filled=False) == [(4.0, 0.7)]
 
 
-def test_the_interval_is_a_band():
+def test_each_interval_is_a_line():
     ax = viz.learning_curve(a_fit(), axes())
 
-    corners = ax.collections[0].get_paths()[0].vertices
-    assert {(2.0, 0.6), (2.0, 0.7), (6.0, 0.7), (6.0, 0.8)} <= {tuple(corner.round(6).tolist()) for corner in corners}
+    ends = {tuple(end.round(6).tolist()) for path in ax.collections[0].get_paths() for end in path.vertices}
+    assert {(2.0, 0.6), (2.0, 0.7), (6.0, 0.7), (6.0, 0.8)} <= ends
+
+
+def test_the_best_model_so_far_is_a_line_of_steps_from_the_first_model_on():
+    ax = viz.learning_curve(a_fit(), axes())
+
+    steps = ax.get_lines()[0]
+    assert steps.get_drawstyle() == "steps-post"
+    assert list(zip(*steps.get_data(), strict=True))[:2] == [(2.0, 0.65), (6.0, 0.75)]
 
 
 def test_the_score_estimate_is_a_diamond_at_the_time_of_its_model():

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def learning_curve(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
     """Draw each model's score, with its 95 % interval, at the time it was known.
 
-    A filled point is a model that became the best at that time. A score that is too high, because earlier models
-    predicted some of its rows, has another colour. The diamond is `score_estimate_`, which comes from fresh rows only.
-    Models without a score are strokes at the bottom. A hollow square is the score that was expected before the fit,
-    joined to the score that came.
+    A filled point is a model that became the best at that time. The line is the best model so far; it begins with the
+    first model. A score that is too high, because earlier models predicted some of its rows, has another colour. The
+    diamond is `score_estimate_`, which comes from fresh rows only. Models without a score are strokes at
+    the bottom. A hollow square is the score that was expected before the fit, joined to the score that came.
 
     Parameters
     ----------
@@ -53,8 +53,9 @@ def learning_curve(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
     if not scored:
         return show_message(ax, "No model has a score,\nso there is nothing to draw.")
     name = score_name(estimator)
-    _draw_scores(ax, [one for one in scored if not one.is_flattered], BLUE, f"{name}, 95 % interval", joined=True)
-    _draw_scores(ax, [one for one in scored if one.is_flattered], ORANGE, "too high: rows seen before", joined=False)
+    _draw_steps(ax, [one for one in scored if one.best and not one.is_flattered], estimator.time_used_)
+    _draw_scores(ax, [one for one in scored if not one.is_flattered], BLUE, f"{name}, 95 % interval")
+    _draw_scores(ax, [one for one in scored if one.is_flattered], ORANGE, "too high: rows seen before")
     ax.plot([], [], "o", color=GREY, label="filled: became the best")
     _mark_expected_scores(ax, [finished for finished in rounds if finished.predicted_estimate is not None])
     _mark_returned_model(ax, estimator)
@@ -68,19 +69,23 @@ def learning_curve(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _draw_scores(ax: Axes, rounds: Sequence[Round], colour: str, label: str, *, joined: bool) -> None:
+def _draw_steps(ax: Axes, best: Sequence[Round], end: float) -> None:
+    """Draw the score of the best model so far, from the first model to the end of the fit."""
+    if best:
+        times, scores = np.array([(one.elapsed, one.estimate) for one in best], float).T
+        ends = np.append(times, max(end, times[-1])), np.append(scores, scores[-1])
+        ax.step(*ends, where="post", color=BLUE, linewidth=1.5)
+
+
+def _draw_scores(ax: Axes, rounds: Sequence[Round], colour: str, label: str) -> None:
     if not rounds:
         return
     times, scores, low, high = np.array([(one.elapsed, one.estimate, one.low, one.high) for one in rounds], float).T
     best = np.array([one.best for one in rounds])
-    if joined:
-        ax.fill_between(times, low, high, color=colour, alpha=0.18, linewidth=0)
-        ax.plot(times, scores, "-", color=colour, linewidth=1.5)
-    # With a single round the band has no width, so each interval is also a line.
     ax.vlines(times, low, high, color=colour, alpha=0.6, linewidth=1)
     ax.plot(times[best], scores[best], "o", color=colour)
     ax.plot(times[~best], scores[~best], "o", color=colour, markerfacecolor="none")
-    ax.plot([], [], "-o" if joined else "o", color=colour, markerfacecolor="none", label=label)
+    ax.plot([], [], "o", color=colour, markerfacecolor="none", label=label)
 
 
 def _mark_expected_scores(ax: Axes, rounds: Sequence[Round]) -> None:

@@ -28,7 +28,7 @@ for place, name in enumerate(names):
     clf = TimeConstrainedClassifier(
         LogisticRegression(), scoring=name, time_limit=20, backend="inline", random_state=0
     ).fit(X[:20_000], y[:20_000])
-    if clf.score_estimate_ is None:  # every row was taught, so none was left to examine
+    if clf.score_estimate_ is None:  # every row was trained on, so none was left
         continue
     estimate, low, high = clf.score_estimate_
     held_out = get_scorer(name)(clf, X_test, y_test)

@@ -2,8 +2,8 @@
 Can the estimate be trusted?
 ============================
 
-Thirty fits with thirty seeds on rows whose distribution is known, by two teachers. Each fit tells a 95 % interval; each
-model is then scored on 50,000 other rows, which tell the truth closely enough.
+Thirty fits with thirty seeds on rows whose distribution is known, with two ways to choose rows. Each fit gives a 95 %
+interval; each model is then scored on 50,000 other rows, which is close enough to the truth.
 """
 
 import matplotlib.pyplot as plt
@@ -39,8 +39,8 @@ def interval_and_truth(teacher, seed):
 
 
 # %%
-# TCT chooses its best model by the same exams that the estimate comes from, so a lucky exam helps twice and the
-# estimate is somewhat high; with exams as small as these it shows. The default teacher lets one set of rows choose
+# TCT chooses its best model by the same rows that the estimate comes from, so a lucky sample helps twice and the
+# estimate is somewhat high; with samples as small as these it shows. The default lets one set of rows choose
 # and another one tell.
 
 _, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")

@@ -1,12 +1,12 @@
 """
-Teachers compared
-=================
+Four ways to choose rows
+========================
 
-The same learner, the same rows and the same second, with rows chosen by four teachers. `Auto` is the default,
+The same learner, the same rows and the same second, with rows chosen in four ways. `Auto` is the default,
 `TCT` the paper's, `Double` takes random rows, and `SGD` lets one model go on learning from small batches, which takes a
 learner with `partial_fit`.
 
-One data set, one learner and one seed show how to compare, not which teacher is the best: see the benchmarks.
+One data set, one learner and one seed show how to compare, not which way is the best: see the benchmarks.
 """
 
 import matplotlib.pyplot as plt
@@ -33,8 +33,7 @@ for teacher in ("auto", "tct", "double", "sgd"):
     print(f"{teacher:6}  {rows[teacher]:7,} rows  {scores[teacher]:.3f}  {clf.time_used_:.2f} s, {clf.stop_reason_}")
 
 # %%
-# The linear model that SGD teaches is another learner than the tree; it is shown because no other teacher can let a
-# model go on.
+# SGD needs a learner with `partial_fit`, so its model is linear, not a tree.
 
 _, ax = plt.subplots(layout="constrained")
 bars = ax.bar(list(scores), list(scores.values()), color=["C0", "C1", "C2", "0.6"])

@@ -3,7 +3,7 @@ What other limits would have given
 ==================================
 
 `history_` tells what every round took and how good its model was. So one fit also shows what a shorter limit would
-have given. Here the teacher is TCT, whose lessons double.
+have given. Here rows are chosen by TCT, whose subsets double.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ for finished in clf.history_:
 
 # %%
 # A step is a model that became the best one. With the limit anywhere on a step, that model would have come back (a
-# lesson under way at the limit is cut off, or not begun). Below the first step there is no model: `NoModelInTime`.
+# fit under way at the limit is cut off, or not begun). Below the first step there is no model: `NoModelInTime`.
 
 best = [finished for finished in clf.history_ if finished.best]
 times = [finished.elapsed for finished in best]
@@ -37,5 +37,5 @@ ax.axvspan(0, times[0], color="0.9")
 middle = sum(ax.get_ylim()) / 2
 ax.text(times[0] / 2, middle, "no model", ha="center", va="center", rotation=90, color="0.3")
 ax.margins(x=0.12)
-ax.set(xlabel="limit, seconds", ylabel="accuracy, by its exams", title="Rows taught at each step")
+ax.set(xlabel="limit, seconds", ylabel="estimated accuracy", title="Training rows at each step")
 ax.set_xlim(left=0)

@@ -2,7 +2,7 @@
 A learner that never comes back
 ===============================
 
-:class:`~fitwithin.testing.AwkwardClassifier` is naive Bayes that behaves well on small lessons. On larger ones this one
+:class:`~fitwithin.testing.AwkwardClassifier` is naive Bayes that behaves well on few rows. On larger ones this one
 ignores SIGTERM and SIGINT, and sleeps for an hour. It runs in a process of its own, which is killed at the deadline.
 """
 

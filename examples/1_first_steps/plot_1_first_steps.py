@@ -19,7 +19,7 @@ clf.fit(X_train, y_train)
 
 # %%
 # The limit covers everything, from checking the input to bringing the model back. The estimate was made without the
-# test set; the interval is a 95 % one. (It is None if the deadline comes before the last exam.)
+# test set; the interval is a 95 % one. (It is None if there was no time for it.)
 
 print(f"stopped by: {clf.stop_reason_}, after {clf.time_used_:.2f} s")
 print(f"taught {clf.n_rows_taught_:,} of {clf.n_rows_in_:,} rows")
@@ -32,6 +32,6 @@ print(f"accuracy on the test set: {clf.score(X_test, y_test):.3f}")
 clf.best_estimator_
 
 # %%
-# What was taught, round by round.
+# Training rows of each round.
 
 viz.rows_taught(clf)

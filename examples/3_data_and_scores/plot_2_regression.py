@@ -3,7 +3,7 @@ Regression
 ==========
 
 :class:`~fitwithin.TimeConstrainedRegressor` works in the same way. A value is never exactly right, so when rows are
-chosen the fifth of an exam's rows with the largest errors counts as wrong. The score is R2 unless `scoring` says
+chosen the fifth of the predicted rows with the largest errors counts as wrong. The score is R2 unless `scoring` says
 otherwise.
 """
 
@@ -23,7 +23,7 @@ print(f"{reg.n_rows_taught_:,} rows in {reg.time_used_:.2f} s; stopped by: {reg.
 print(f"R2 with its interval {reg.score_estimate_}, on held-out rows {reg.score(X_test, y_test):.3f}")
 
 # %%
-# Left: what was taught, round by round. Right: predictions for held-out rows; the noise has a standard deviation of 1.
+# Left: training rows of each round. Right: predictions for held-out rows; the noise has a standard deviation of 1.
 
 _, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 viz.rows_taught(reg, left)

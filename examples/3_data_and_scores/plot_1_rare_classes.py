@@ -2,8 +2,8 @@
 Emphasis and rare classes
 =========================
 
-A share of what TCT teaches are mistakes of the model before. Rare classes are where a model is most often wrong, so
-they are taught more than their share. `Double` teaches random rows.
+A share of the rows that TCT adds are mistakes of the last model. Rare classes are where a model is most often wrong, so
+they get more than their share. `Double` takes random rows.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ X, y = make_classification(
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=20_000, stratify=y, random_state=0)
 fitted = {}
 for teacher in (TCT(alpha=0.3), Double()):
-    # Both are stopped by their size, not by the time, so that they are taught as many rows.
+    # Both are stopped by their size, not by the time, so that both have as many training rows.
     fitted[type(teacher).__name__] = TimeConstrainedClassifier(
         RandomForestClassifier(15),
         time_limit=60,
@@ -34,7 +34,7 @@ for teacher in (TCT(alpha=0.3), Double()):
 
 # %%
 # As many rows, other classes, and other recall. What emphasis costs is seen in the probabilities: they are no longer
-# those of the pool.
+# those of all rows.
 
 _, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 viz.classes_taught(fitted["TCT"], left)

@@ -1,0 +1,163 @@
+"""Compare fitwithin at a time limit with random rows at the same limit and with a plain fit: LightGBM on covtype."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from lightgbm import LGBMClassifier
+
+from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
+from covtype import CovtypeSplit, read_covtype
+from fitwithin import TimeConstrainedClassifier
+from fitwithin._core.target import Labels
+from fitwithin._pools.table_pool import TablePool
+from fitwithin._research.study.evaluation_backend import EvaluationBackend, PausableClock
+from fitwithin.backends import Process
+
+# Seconds that a fit may be late.
+_LATE_SECONDS = 0.1
+# Teacher of each way that has a limit.
+_TEACHERS = {"fitwithin": "auto", "random rows, doubling": "double"}
+_PLAIN = "plain fit, every row, no limit"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A model that became the best one: when, from how many rows, and its test accuracy."""
+
+    seconds: float
+    rows: int
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class BaselineResult:
+    """Result of one way to fit.
+
+    Parameters
+    ----------
+    way : str
+        Name of the way.
+    seconds : float
+        Time used.
+    rows : int
+        Training rows of the model.
+    accuracy : float
+        Accuracy on the test rows.
+    steps : tuple of Step
+        The models that became the best, in the order of time.
+    """
+
+    way: str
+    seconds: float
+    rows: int
+    accuracy: float
+    steps: tuple[Step, ...]
+
+
+def fit_within_limit(way: str, learner: Any, split: CovtypeSplit, limit: float, seed: int) -> BaselineResult:
+    """Fit under the limit; every model predicts the test rows while the clock is paused."""
+    clock = PausableClock()
+    rows = TablePool(np.concatenate([split.X, split.X_test]), Labels.encode(np.concatenate([split.y, split.y_test])))
+    backend = EvaluationBackend(Process(clock=clock), clock, rows, len(split.y))
+    model = TimeConstrainedClassifier(
+        learner, time_limit=limit, teacher=_TEACHERS[way], backend=backend, progress=False, random_state=seed
+    ).fit(split.X, split.y)
+    rounds = zip(model.history_, backend.accuracies, strict=False)
+    steps = tuple(
+        Step(finished.elapsed, finished.rows, accuracy)
+        for finished, accuracy in rounds
+        if finished.best and accuracy is not None
+    )
+    return BaselineResult(way, model.time_used_, model.n_rows_taught_, _compute_accuracy(model, split), steps)
+
+
+def fit_plainly(learner: Any, split: CovtypeSplit) -> BaselineResult:
+    """Fit on every row, without fitwithin."""
+    start = time.perf_counter()
+    model = learner.fit(split.X, split.y)
+    seconds = time.perf_counter() - start
+    accuracy = _compute_accuracy(model, split)
+    return BaselineResult(_PLAIN, seconds, len(split.y), accuracy, (Step(seconds, len(split.y), accuracy),))
+
+
+def _compute_accuracy(model: Any, split: CovtypeSplit) -> float:
+    predicted: npt.NDArray[Any] = model.predict(split.X_test)
+    return float(np.mean(predicted == split.y_test))
+
+
+def make_table(results: Sequence[BaselineResult], limit: float) -> MarkdownTable:
+    """Return one line for each way."""
+    rows = [
+        [
+            one.way,
+            "none" if one.way == _PLAIN else f"{limit:g}",
+            f"{one.seconds:.1f}",
+            f"{one.rows:,}",
+            f"{one.accuracy:.4f}",
+        ]
+        for one in results
+    ]
+    return MarkdownTable("covtype, LightGBM", ("", "limit (s)", "seconds", "training rows", "test accuracy"), rows)
+
+
+def make_goals(results: Sequence[BaselineResult], limit: float) -> list[Goal]:
+    """Return the goals: more accurate than random rows, and in time."""
+    by_way = {one.way: one for one in results}
+    ours, random_rows = by_way["fitwithin"], by_way["random rows, doubling"]
+    latest = max(one.seconds - limit for one in (ours, random_rows))
+    return [
+        Goal(
+            f"more accurate than random rows: {ours.accuracy:.4f} against {random_rows.accuracy:.4f}",
+            ours.accuracy > random_rows.accuracy,
+        ),
+        Goal(f"no fit uses more than the limit + {_LATE_SECONDS} s; {latest:+.3f} s", latest <= _LATE_SECONDS),
+    ]
+
+
+def main() -> int:
+    """Measure, print and write."""
+    arguments = _parse_arguments()
+    environment = Environment.current()
+    split = CovtypeSplit.make(read_covtype(arguments.data, arguments.rows), arguments.seed)
+    learner = LGBMClassifier(n_estimators=arguments.trees, verbosity=-1, random_state=arguments.seed)
+    results = [fit_plainly(learner, split)]
+    # Start the learner's process: the first fit of a program takes a second or more for it.
+    TimeConstrainedClassifier(learner, time_limit=60, progress=False).fit(split.X[:500], split.y[:500])
+    results += [fit_within_limit(way, learner, split, arguments.limit, arguments.seed) for way in _TEACHERS]
+    results = results[1:] + results[:1]
+    figures = {"limit": arguments.limit, "trees": arguments.trees, "results": [asdict(one) for one in results]}
+    table, goals = make_table(results, arguments.limit), make_goals(results, arguments.limit)
+    return write_report("baseline", environment, [table], goals, figures, arguments.results)
+
+
+def _parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=os.environ.get("FITWITHIN_DATA"),
+        help="covtype.parquet or its folder; default: the environment variable FITWITHIN_DATA",
+    )
+    parser.add_argument("--trees", type=int, default=500, help="trees of the learner")
+    parser.add_argument("--limit", type=float, default=20.0, help="time limit in seconds")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the split and of every choice of rows")
+    parser.add_argument("--rows", type=int, help="number of random rows to use, for a quick try; default: all")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
+    arguments = parser.parse_args()
+    if arguments.data is None:
+        parser.error("got no path of covtype.parquet; pass --data FOLDER or set FITWITHIN_DATA")
+    return arguments
+
+
+if __name__ == "__main__":
+    sys.exit(main())
