@@ -116,6 +116,9 @@ class Race:
                 fastest = self._suggest(entrant)
                 if fastest is not None:
                     yield from self._try(fastest)
+                    if len(self.contenders) == 2:
+                        # The learner's process has started only now, which takes a second.
+                        self.state.time_limit = self.seconds_left
             at_most = _FIRST_SHARE * self.seconds_left / len(self.entrants)
             yield from self._try(own, at_most=at_most, within=_FIRST_LOOK * self.state.time_limit)
             if entrant is self.entrants[0]:
@@ -142,8 +145,7 @@ class Race:
         if fastest and n_rows > len(self.rows):
             self._grow(n_rows)
             for contender in fastest:
-                if self.shares.is_cheap(contender, n_rows):
-                    yield from self._try(contender)
+                yield from self._try(contender)
 
     def open(self) -> Subgenerator[None]:
         """Choose the first subset that settings are compared on, and try those of `begin` on it."""

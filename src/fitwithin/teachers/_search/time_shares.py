@@ -24,7 +24,7 @@ _MAX_TRIAL_TIME = 0.12  # for a fit; with more there would be too few trials
 _MAX_OWN_TRIAL_TIME = 0.2  # for the same with the learner's own settings
 _MAX_SLOW_TRIAL_TIME = 0.08  # for the same, if they are too slow for every row
 _MAX_OWN_NEED = 0.5  # for a fit with own settings on every row; with more there is no time for others
-_FAST = 0.75  # of the seconds of own settings, as predicted from few rows; faster ones may have far more rows
+_NOT_SLOWER = 1.5  # times the seconds of own settings; predictions from few rows are that rough
 _KILL_TIME = 0.15  # for a fit; then the learner is killed
 _OVERRUN_FACTOR = 3.0  # times the predicted seconds; then the learner is killed
 
@@ -69,9 +69,9 @@ class TimeShares:
         return max(n_rows, least)
 
     def has_room(self, entrant: Entrant) -> bool:
-        """Whether a learner's own settings leave time for others, or it has much faster ones."""
+        """Whether a learner's own settings leave time for others, or it has others with fewer steps."""
         own, *others = entrant.contenders
-        limit = _FAST * self._every_row_seconds(own)
+        limit = _NOT_SLOWER * self._every_row_seconds(own)
         has_fast = any(other.trials and self._every_row_seconds(other) <= limit for other in others)
         return has_fast or (bool(own.trials) and self.leaves_time(own))
 
