@@ -9,9 +9,7 @@ import tempfile
 from typing import Self
 
 from fitwithin._core.exceptions import UserInputError
-
-_MAX_WRITE_BYTES = 32 << 20
-"""Bytes that one call writes: a thread that is in the middle of one cannot be stopped."""
+from fitwithin._core.write_at import write_at
 
 
 class SpoolFile:
@@ -66,16 +64,7 @@ class SpoolFile:
 
     def write(self, body: memoryview, offset: int) -> None:
         """Write bytes; unlike writing to a mapped file, this raises an OSError where there is no room."""
-        body = body.cast("B")
-        while len(body):
-            done = self._write_some(body[:_MAX_WRITE_BYTES], offset)
-            body, offset = body[done:], offset + done
-
-    def _write_some(self, body: memoryview, offset: int) -> int:
-        if hasattr(os, "pwrite"):
-            return os.pwrite(self.fd, body, offset)
-        os.lseek(self.fd, offset, os.SEEK_SET)
-        return os.write(self.fd, body)
+        write_at(self.fd, body, offset)
 
     def __del__(self) -> None:
         self.close()

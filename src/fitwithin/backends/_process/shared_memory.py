@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.target import Array
+from fitwithin._core.write_at import write_at
 
 _UINT64 = struct.Struct("!Q")
 
@@ -116,14 +117,7 @@ class SharedFile:
     def write_rows(self, rows: Array, first: int) -> None:
         """Write rows, beginning at row number `first`; faster than through a mapped array where pages are new."""
         body = np.ascontiguousarray(rows).reshape(-1).view(np.uint8).data
-        offset = first * rows.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64))
-        while len(body):
-            done = os.pwrite(self.fd, body, offset) if hasattr(os, "pwrite") else self._seek_and_write(body, offset)
-            body, offset = body[done:], offset + done
-
-    def _seek_and_write(self, body: memoryview, offset: int) -> int:
-        os.lseek(self.fd, offset, os.SEEK_SET)
-        return os.write(self.fd, body)
+        write_at(self.fd, body, first * rows.itemsize * int(np.prod(rows.shape[1:], dtype=np.int64)))
 
     def __del__(self) -> None:
         # An interrupt may come before an owner knows it.
