@@ -28,7 +28,9 @@ SLOW_PAGES = {
 """Pages whose examples take more than two seconds."""
 
 # Continuous integration tries the same examples each time: what fails there fails again, and not by chance.
-settings.register_profile("continuous integration", derandomize=True, deadline=None, database=None, print_blob=True)
+settings.register_profile(
+    "continuous integration", derandomize=True, deadline=None, database=None, print_blob=True, max_examples=40
+)
 if os.environ.get("CI"):
     settings.load_profile("continuous integration")
 
@@ -54,6 +56,7 @@ CLOCKLESS_FILES = {
     "test_forged_files.py",
     "test_interval_coverage_benchmark.py",
     "test_learner_process.py",
+    "test_memory_limit_sessions.py",
     "test_missing_surroundings.py",
     "test_model_file.py",
     "test_nesting.py",
