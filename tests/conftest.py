@@ -77,6 +77,20 @@ CLOCKLESS_FILES = {
 }
 """Files whose slow tests do not measure the time, so that they can run side by side."""
 
+LONG_FILES = {
+    "test_accuracy_benchmark.py",
+    "test_distributed_learners.py",
+    "test_examples.py",
+    "test_interval_coverage_benchmark.py",
+    "test_search_benchmark.py",
+    "test_study.py",
+    "test_study_evaluation_backend.py",
+    "test_study_resume.py",
+    "test_study_run.py",
+    "test_without_memfd.py",
+}
+"""Files whose slow tests continuous integration leaves out, to end within 15 minutes on two cores."""
+
 
 def pytest_collection_modifyitems(items):
     for item in items:
@@ -85,6 +99,8 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.clockless)
         if item.path.name in CLOCKLESS_FILES and item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.clockless)
+        if item.path.name in LONG_FILES and item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture(scope="session")
