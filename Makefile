@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 CONSTRAINTS ?= constraints.txt
 EXTRAS ?= dev,study
-# Slow tests that are left out, as a marker; continuous integration sets it to "long".
-LEFT_OUT ?= none
+# Which slow tests run; continuous integration leaves the long ones out.
+SLOW ?= slow
 # Processes of the fast tests; the slow ones use one.
 TEST_PROCESSES ?= 2
 # Size of the demo that tries a wheel.
@@ -35,8 +35,8 @@ test: $(VENV)/dev  ## run the fast tests and the docstring examples: four minute
 
 # Those that measure the real clock run one after another.
 test-slow: $(VENV)/dev  ## run the tests that need the real clock, real processes or minutes
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "slow and clockless and not $(LEFT_OUT)" -n $(TEST_PROCESSES) --dist load --durations=15
-	$(BIN)/python -m pytest -m "slow and not clockless and not $(LEFT_OUT)" --durations=15
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "$(SLOW) and clockless" -n $(TEST_PROCESSES) --dist load --durations=15
+	$(BIN)/python -m pytest -m "$(SLOW) and not clockless" --durations=15
 
 # pgmpy, for the study, has no version as old as the others.
 test-oldest:  ## run all tests with the oldest supported versions
