@@ -87,7 +87,7 @@ class _TimedProcess(Process):
                 self.first_lesson = asked + report.handover_seconds
             return report
 
-        runner.fit = timed_fit  # type: ignore[method-assign]
+        runner.fit = timed_fit  # type: ignore[method-assign]  # measures when the first fit begins
         return runner
 
 

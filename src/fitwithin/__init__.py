@@ -5,7 +5,7 @@ import typing as _typing
 from fitwithin._core.lazy_exports import make_getattr as _make_getattr
 
 if _typing.TYPE_CHECKING:
-    from fitwithin import backends, teachers, testing, viz  # noqa: F401
+    from fitwithin import backends, teachers, testing, viz  # noqa: F401  # public modules, imported when they are first used
     from fitwithin._classifier import TimeConstrainedClassifier
     from fitwithin._core.exceptions import (
         CheckpointWarning,

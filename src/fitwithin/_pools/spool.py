@@ -113,7 +113,7 @@ class Spool:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop reading. The thread closes the files when it gets there: that may take a second, and nobody waits."""
+        """Stop reading, without waiting for the thread, which closes the files within about a second."""
         self._plan.supply.end()
         self._must_stop.set()
         if self._thread is None:

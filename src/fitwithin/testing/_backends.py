@@ -564,8 +564,7 @@ class KillableBackendContract(BackendContract):
             assert 8 * MEGABYTE <= growth[0] < 500 * MEGABYTE
             assert 200 * MEGABYTE <= growth[1] < 340 * MEGABYTE
             assert growth[2] < 100 * MEGABYTE
-            # Between the two a worker on a cluster may have unpacked a message.
-            assert (examined.peak_memory or 0) + 8 * MEGABYTE >= (again.memory_before or 0) > 0
+            assert (examined.peak_memory or 0) >= (again.memory_before or 0) > 0
 
     def test_a_learner_that_takes_more_than_the_memory_limit_is_stopped(self) -> None:
         """Soon enough that little more is taken. The model before can be loaded, and the runner used again."""

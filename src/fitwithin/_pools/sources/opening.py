@@ -56,7 +56,7 @@ def open_blocks(
     ImportError
         If a library is missing.
     """
-    # First of all, since to look at a lazy frame's attributes is to resolve its schema, of which polars warns.
+    # Checked first: `isinstance` reads the attribute `schema`, and polars warns if a lazy frame has to resolve it.
     is_lazy_frame = _is_lazy_frame(X)
     if not is_lazy_frame and isinstance(X, Blocks):
         return X

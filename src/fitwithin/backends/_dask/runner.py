@@ -114,6 +114,7 @@ class DaskRunner:
         self._n_homes = 0
         self._lesson = 0
         self._calls_since_fit: list[Callable[[_Home], Any]] = []
+        self._fit_peak: int | None = None
         self._cluster: Cluster | None = None
         if first is None:
             self._opening = self._thread.post(self._open)
@@ -135,7 +136,7 @@ class DaskRunner:
             threading.Thread(target=self._close, name="fitwithin-dask-close", daemon=True).start()
 
     def _close(self) -> None:
-        # Whatever Dask says now, nobody hears it; the workers close the session by themselves after its deadline.
+        # Errors of Dask do not matter any more: the workers close the session themselves after its deadline.
         with contextlib.suppress(Exception):
             self._opening.result().close()
 
@@ -247,6 +248,7 @@ class DaskRunner:
 
         report = self._call(train)
         self._calls_since_fit.append(train)
+        self._fit_peak = report.peak_memory
         return FitReport(
             handover_seconds=max(0.0, self._budget.elapsed() - start - report.fit_seconds),
             fit_seconds=report.fit_seconds,
@@ -284,7 +286,8 @@ class DaskRunner:
             max(0.0, self._budget.elapsed() - start - summary.seconds),
             summary.seconds,
             summary.margins,
-            summary.peak_memory,
+            # Exams run in processes of their own, and the peak is that since the fit.
+            max(filter(None, (self._fit_peak, summary.peak_memory)), default=None),
         )
 
     def _examine(self, home: _Home, rows: Rows, margins: bool) -> ExamSummary:

@@ -105,7 +105,7 @@ class WorkerSession:
         self.is_closed = False
 
     def set_deadline(self, seconds: float) -> None:
-        """Move the deadline to so many seconds from now."""
+        """Set the deadline to a number of seconds from now."""
         self.budget.seconds = self.budget.elapsed() + seconds
 
     def parts(self, number: int, attempt: int, setup: SessionSetup) -> RunnerParts:
