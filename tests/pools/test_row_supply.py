@@ -27,7 +27,7 @@ def pause_in_thread(supply, seconds=LONG):
 
 
 def test_reading_pauses_while_nobody_needs_rows(supply):
-    supply.note_dealt(25)
+    supply.note_dealt(50)
     start = time.monotonic()
     supply.pause(0.1)
     assert time.monotonic() - start >= 0.09
@@ -40,8 +40,8 @@ def test_a_pause_ends_when_somebody_waits_for_rows(supply):
     assert supply.wait(lambda: not thread.is_alive(), lambda: end - time.monotonic())
 
 
-@pytest.mark.parametrize("cause", [lambda supply: supply.note_dealt(26), lambda supply: supply.end()])
-def test_a_pause_ends_when_a_quarter_of_the_rows_read_is_in_use_or_reading_ends(supply, cause):
+@pytest.mark.parametrize("cause", [lambda supply: supply.note_dealt(51), lambda supply: supply.end()])
+def test_a_pause_ends_when_half_of_the_rows_read_is_in_use_or_reading_ends(supply, cause):
     thread = pause_in_thread(supply)
     assert thread.is_alive()
     cause(supply)

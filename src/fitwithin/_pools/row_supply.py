@@ -11,7 +11,7 @@ import numpy.typing as npt
 _CHECK_SECONDS = 0.05
 """Seconds between two looks at the time, while nothing is read."""
 
-_LEAD = 4
+_LEAD = 2
 """How many times the rows in use are read without a pause, so that the next deals find theirs."""
 
 
