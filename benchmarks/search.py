@@ -82,7 +82,7 @@ def make_parts(race: Mapping[str, Rival]) -> dict[str, Part]:
     parts: tuple[Part, ...] = (
         RacePart(race),
         SklearnPart(make_same_space_search(), {name: SklearnMethod(name) for name in (HALVING, RANDOMIZED)}),
-        CovtypePart({SEARCH: own[SEARCH]}),
+        CovtypePart({SEARCH: own[SEARCH], **{name: race[name] for name in (FLAML,) if name in race}}),
         ListPart(own[SEARCH]),
         DeadlinePart(),
         MemoryPart(),
