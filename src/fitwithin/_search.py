@@ -19,11 +19,14 @@ from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.memory_limit import MemoryLimit
 from fitwithin._core.records import OnRound, Round
 from fitwithin._core.target import Target, Values
-from fitwithin._estimator import FitInputs, ShowProgress, TimeConstrainedEstimator, fill_random_states
+from fitwithin._estimator import TimeConstrainedEstimator
 from fitwithin._search_learners import SearchLearner, is_regression, list_learners, list_starts
 from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.fit_state import FitState
 from fitwithin._session.held_out_rows import Validation
+from fitwithin._session.inputs.fit_inputs import FitInputs
+from fitwithin._session.inputs.seeds import MAX_SEED, fill_random_states
+from fitwithin._session.progress import ShowProgress
 from fitwithin._session.result import SessionResult
 from fitwithin.backends import Backend
 from fitwithin.backends._early_stopping import find_early_stopping
@@ -274,7 +277,7 @@ def _make_entrant(
     estimator = clone(learner.estimator, safe=False)
     if seeded:
         fill_random_states(estimator, random)
-    return Entrant(number, estimator, learner.make_space(n_rows), starts, int(random.randint(2**31 - 1)))
+    return Entrant(number, estimator, learner.make_space(n_rows), starts, int(random.randint(MAX_SEED)))
 
 
 def _can_stop_early(estimator: Any) -> bool:
