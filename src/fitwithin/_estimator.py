@@ -329,9 +329,25 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         answer: Array = getattr(self.best_estimator_, method)(convert_arrow(check_features(self, X)))
         return answer
 
-    def _read_score_arguments(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-        """Return the arguments of `score` with values in the place of names of columns."""
-        return read_score_arguments(X, y, sample_weight, getattr(self, "feature_names_in_", None))
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the score of the best model on these rows: accuracy, R2, or the `scoring` of a search.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
+            Rows to predict; a data set on disk is read block by block.
+        y : array-like of shape (n_rows,) or str
+            Their labels or values, or the name of their column in X.
+        sample_weight : array-like of shape (n_rows,) or str, optional
+            Their weights, or the name of their column in X.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return float(self._score_rows(*read_score_arguments(X, y, sample_weight, names)))
+
+    def _score_rows(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """Return the score on rows without names of columns."""
+        raise NotImplementedError
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return where the arguments of `fit` go: groups, X_val and y_val stay here, others go to the learner."""
