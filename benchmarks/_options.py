@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 # Variables that set the number of threads of each learner.
-_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _DATA_VARIABLE = "FITWITHIN_DATA"
 
@@ -27,4 +27,4 @@ def require_data(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
 
 def use_one_thread() -> None:
     """Give each learner one thread, whatever it asks for; learners' processes that start later read these variables."""
-    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))

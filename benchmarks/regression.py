@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
+from _options import add_data_option, use_one_thread
 from _regression_data import DATASETS, RegressionSplit
 from _regression_pairs import PAIRS, RegressionPair
 from _regression_runs import RegressionRun, run_pair
@@ -23,9 +23,6 @@ from _regression_summary import (
     make_run_table,
 )
 from _report import RESULTS, Environment, write_report
-
-# Variables that set the number of threads of each learner.
-_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def run_pairs(
@@ -56,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the pairs, print and write; return 1 if a goal is missed."""
     arguments, environment = _parse_arguments(argv), Environment.current()
     # The learners' processes read these variables; the plain fit runs in this process, whose libraries are loaded.
-    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
+    use_one_thread()
     runs = []
     with threadpool_limits(1):
         for run in run_pairs(arguments.pairs, arguments.data, arguments.seeds, arguments.rows):
@@ -71,8 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    data = os.environ.get("FITWITHIN_DATA")
-    add("--data", type=Path, default=data, help="folder of parquet files; default: FITWITHIN_DATA")
+    add_data_option(parser)
     add("--only", default="", help="only pairs whose name, such as 'covtype, lightgbm', contains this text")
     add("--seeds", type=int, default=2, help="number of seeds")
     add("--rows", type=int, help="largest number of training rows, for a quick try; default: those of each pair")

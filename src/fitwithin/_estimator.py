@@ -42,7 +42,12 @@ from fitwithin._session.log import start_log
 from fitwithin._session.progress import ShowProgress, show_progress
 from fitwithin._session.result import SessionResult
 from fitwithin.backends import Backend
-from fitwithin.backends._dask.estimator_inputs import is_dask_collection, predict_collection
+from fitwithin.backends._dask.estimator_inputs import (
+    ScoredCollection,
+    is_dask_collection,
+    predict_collection,
+    read_collection_scores,
+)
 from fitwithin.backends._scoring import Scorer, make_scoring
 from fitwithin.teachers import Teacher
 from fitwithin.viz._history import History
@@ -318,6 +323,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
 
     def _call_best(self, method: str, X: Any) -> Array:
         check_is_fitted(self)
+        if isinstance(X, ScoredCollection):
+            answers: Array = predict_collection(self, method, X.features).compute()
+            return answers
         if is_dask_collection(X):
             on_cluster: Array = predict_collection(self, method, X)
             return on_cluster
@@ -334,8 +342,8 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
-            Rows to predict; a data set on disk is read block by block.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), data set or Dask collection
+            Rows to predict; a data set on disk is read block by block, and rows on a cluster stay there.
         y : array-like of shape (n_rows,) or str
             Their labels or values, or the name of their column in X.
         sample_weight : array-like of shape (n_rows,) or str, optional
@@ -343,7 +351,8 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        return float(self._score_rows(*read_score_arguments(X, y, sample_weight, names)))
+        read = read_collection_scores if is_dask_collection(X) else read_score_arguments
+        return float(self._score_rows(*read(X, y, sample_weight, names)))
 
     def _score_rows(self, X: Any, y: Any, sample_weight: Any) -> float:
         """Return the score on rows without names of columns."""

@@ -13,9 +13,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 # The benchmarks are scripts, not a package: each imports from its own folder.
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-data, pairs, regression, runs, summary = map(
-    import_module, ("_regression_data", "_regression_pairs", "regression", "_regression_runs", "_regression_summary")
-)
+names = "_regression_data", "_options", "_regression_pairs", "regression", "_regression_runs", "_regression_summary"
+data, options, pairs, regression, runs, summary = map(import_module, names)
 PAIR = pairs.RegressionPair("friedman1", "hist-gradient-boosting")
 FITWITHIN, DOUBLING, PLAIN = runs.FITWITHIN, runs.DOUBLING, runs.PLAIN
 
@@ -196,11 +195,11 @@ def test_the_tables_have_means_over_the_seeds():
 @pytest.mark.slow
 def test_the_command_runs_a_generated_pair_without_a_folder(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("FITWITHIN_DATA", raising=False)
-    for variable in regression._THREAD_VARIABLES:
+    for variable in options.THREAD_VARIABLES:
         monkeypatch.setenv(variable, "1")
-    options = ["--only", PAIR.name, "--seeds", "1", "--rows", "3000", "--results", str(tmp_path)]
+    arguments = ["--only", PAIR.name, "--seeds", "1", "--rows", "3000", "--results", str(tmp_path)]
 
-    regression.main(options)
+    regression.main(arguments)
 
     found = json.loads((tmp_path / "regression.json").read_text())["runs"]
     assert [(run["way"], run["share"]) for run in found] == [
