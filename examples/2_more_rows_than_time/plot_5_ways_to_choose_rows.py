@@ -38,4 +38,4 @@ for teacher in ("auto", "tct", "double", "sgd"):
 _, ax = plt.subplots(layout="constrained")
 bars = ax.bar(list(scores), list(scores.values()), color=["C0", "C1", "C2", "0.6"])
 ax.bar_label(bars, [f"{scores[name]:.3f}\n{rows[name]:,} rows" for name in scores], padding=3)
-ax.set(ylabel="accuracy on 30,000 held-out rows", ylim=(0, 1.15 * max(scores.values())))
+ax.set(ylabel="accuracy on 30,000 test rows", ylim=(0, 1.15 * max(scores.values())))
