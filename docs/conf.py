@@ -66,6 +66,8 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 1,
+    # The page of times would load scripts from the network.
+    "write_computation_times": False,
     "image_srcset": ["2x"],
     "abort_on_example_error": True,
     "capture_repr": ("_repr_html_",),
