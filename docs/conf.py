@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 from sphinx.application import Sphinx
+
+from fitwithin import __version__
 
 matplotlib.use("Agg")
 HERE = Path(__file__).parent
@@ -18,7 +19,7 @@ sys.path.insert(0, str(HERE / "_extensions"))
 project = "fitwithin"
 author = "the fitwithin developers"
 project_copyright = author
-release = version_of("fitwithin")
+release = __version__
 version = ".".join(release.split(".")[:2])
 
 extensions = [
@@ -65,6 +66,8 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 1,
+    # The page of times would load scripts from the network.
+    "write_computation_times": False,
     "image_srcset": ["2x"],
     "abort_on_example_error": True,
     "capture_repr": ("_repr_html_",),

@@ -19,10 +19,10 @@ clf.fit(X_train, y_train)
 
 # %%
 # The limit covers everything, from checking the input to bringing the model back. The estimate was made without the
-# test set; the interval is a 95 % one. (It is None if there was no time for it.)
+# test set; the interval is a 95 % one.
 
 print(f"stopped by: {clf.stop_reason_}, after {clf.time_used_:.2f} s")
-print(f"taught {clf.n_rows_taught_:,} of {clf.n_rows_in_:,} rows")
+print(f"trained on {clf.n_rows_taught_:,} of {clf.n_rows_in_:,} rows")
 print(f"accuracy, low and high end of its interval: {clf.score_estimate_}")
 print(f"accuracy on the test set: {clf.score(X_test, y_test):.3f}")
 

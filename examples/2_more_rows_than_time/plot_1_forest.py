@@ -37,6 +37,6 @@ for name, clf in fits.items():
     times = [finished.elapsed for finished in best] + [clf.time_used_]
     scores = [finished.estimate for finished in best] + [best[-1].estimate]
     ax.step(times, scores, where="post", marker="o", markevery=range(len(best)), label=name)
-ax.axvline(6, color="0.4", linestyle="--")
+ax.axvline(6, color="0.4", linestyle="--", label="deadline")
 ax.set(xlabel="seconds since the start of fit", ylabel="accuracy on validation rows", xlim=(0, 6.5))
-_ = ax.legend(loc="lower right")
+_ = ax.legend(loc="upper left")

@@ -2,8 +2,9 @@
 A learner that never comes back
 ===============================
 
-:class:`~fitwithin.testing.AwkwardClassifier` is naive Bayes that behaves well on few rows. On larger ones this one
-ignores SIGTERM and SIGINT, and sleeps for an hour. It runs in a process of its own, which is killed at the deadline.
+:class:`~fitwithin.testing.AwkwardClassifier` is naive Bayes that behaves well on few rows. On more than 2,500 rows
+this one ignores SIGTERM and SIGINT, and sleeps for an hour. It runs in a process of its own, which is killed at the
+deadline.
 """
 
 import time
@@ -26,7 +27,7 @@ start = time.monotonic()
 clf.fit(X, y)
 took = time.monotonic() - start
 print(f"fit returned after {took:.3f} s of 2; stopped by: {clf.stop_reason_}")
-print(f"the model was taught {clf.n_rows_taught_:,} rows; its accuracy is {clf.score(X, y):.3f}")
+print(f"the model was trained on {clf.n_rows_taught_:,} rows; its accuracy is {clf.score(X, y):.3f}")
 
 # %%
 # The rounds before are in `history_`; the one that was cut off is not.

@@ -46,5 +46,5 @@ for shift, (name, clf) in zip((-0.2, 0.2), fitted.items(), strict=True):
     print(f"{name:6}  accuracy {clf.score(X_test, y_test):.4f}, recalls {np.round(recalls, 2)}")
 shares = np.bincount(y_train) / len(y_train)
 right.set_xticks(places, [f"class {k}\n{share:.0%} of rows" for k, share in enumerate(shares)])
-right.set(ylabel="recall on held-out rows", ylim=(0, 1.2))
+right.set(ylabel="recall on test rows", ylim=(0, 1.2))
 right.legend(loc="upper right")

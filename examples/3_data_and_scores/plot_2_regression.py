@@ -20,10 +20,10 @@ reg = TimeConstrainedRegressor(HistGradientBoostingRegressor(), time_limit=6, ra
 reg.fit(X[:200_000], y[:200_000])
 
 print(f"{reg.n_rows_taught_:,} rows in {reg.time_used_:.2f} s; stopped by: {reg.stop_reason_}")
-print(f"R2 with its interval {reg.score_estimate_}, on held-out rows {reg.score(X_test, y_test):.3f}")
+print(f"R2 with its interval {reg.score_estimate_}, on test rows {reg.score(X_test, y_test):.3f}")
 
 # %%
-# Left: training rows of each round. Right: predictions for held-out rows; the noise has a standard deviation of 1.
+# Left: training rows of each round. Right: predictions for test rows; the noise has a standard deviation of 1.
 
 _, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 viz.rows_taught(reg, left)

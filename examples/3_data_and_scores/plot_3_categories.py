@@ -1,9 +1,9 @@
 """
-A frame with words, categories and gaps
-=======================================
+A frame with categories and missing values
+==========================================
 
 Frames reach the learner as frames, with their names, types and categories. So a learner that knows what to do with
-categories and gaps, such as scikit-learn's histogram boosting, gets them as they are.
+categories and missing values, such as scikit-learn's histogram boosting, gets them as they are.
 """
 
 import matplotlib.pyplot as plt
@@ -32,7 +32,7 @@ X.loc[rng.random(rows) < 0.1, "age"] = np.nan
 clf = TimeConstrainedClassifier(
     HistGradientBoostingClassifier(categorical_features="from_dtype"), time_limit=4, random_state=0
 ).fit(X[:50_000], y[:50_000])
-print(f"{clf.n_rows_taught_:,} rows, accuracy {clf.score(X[50_000:], y[50_000:]):.3f} on held-out rows")
+print(f"{clf.n_rows_taught_:,} rows, accuracy {clf.score(X[50_000:], y[50_000:]):.3f} on test rows")
 print(f"columns: {list(clf.feature_names_in_)}")
 
 # %%

@@ -20,7 +20,7 @@ X_test, y_test = X[20_000:], y[20_000:]
 print(f"{y.mean():.1%} of the rows are positive")
 
 # %%
-# Three scores, each with its interval and with the score on 30,000 held-out rows.
+# Three scores, each with its interval and with the score on 30,000 test rows.
 
 names = ["accuracy", "balanced_accuracy", "average_precision"]
 _, ax = plt.subplots(figsize=(7, 3), layout="constrained")
@@ -28,15 +28,13 @@ for place, name in enumerate(names):
     clf = TimeConstrainedClassifier(
         LogisticRegression(), scoring=name, time_limit=20, backend="inline", random_state=0
     ).fit(X[:20_000], y[:20_000])
-    if clf.score_estimate_ is None:  # every row was trained on, so none was left
-        continue
     estimate, low, high = clf.score_estimate_
-    held_out = get_scorer(name)(clf, X_test, y_test)
-    print(f"{name:18} {estimate:.3f} [{low:.3f}, {high:.3f}], held-out {held_out:.3f}, {clf.n_rows_taught_:,} rows")
+    tested = get_scorer(name)(clf, X_test, y_test)
+    print(f"{name:18} {estimate:.3f} [{low:.3f}, {high:.3f}], test rows {tested:.3f}, {clf.n_rows_taught_:,} rows")
     ax.errorbar(estimate, place, xerr=[[estimate - low], [high - estimate]], fmt="o", capsize=4, color="C0")
-    ax.plot(held_out, place, "x", color="C1", markersize=9, markeredgewidth=2)
+    ax.plot(tested, place, "x", color="C1", markersize=9, markeredgewidth=2)
 ax.plot([], [], "-o", color="C0", label="estimate, 95 % interval")
-ax.plot([], [], "x", color="C1", label="30,000 held-out rows")
+ax.plot([], [], "x", color="C1", label="30,000 test rows")
 ax.set_yticks(range(3), names)
 ax.set(xlabel="score", ylim=(2.5, -0.9))
 ax.legend(loc="upper left", ncols=2)

@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification
 from fitwithin import TimeConstrainedSearch, viz
 
 X, y = make_classification(500_000, n_features=12, n_informative=8, n_clusters_per_class=8, random_state=0)
-search = TimeConstrainedSearch(["decision-tree", "logistic-regression"], time_limit=10, random_state=0).fit(X, y)
+search = TimeConstrainedSearch(["decision-tree", "logistic-regression"], time_limit=14, random_state=0).fit(X, y)
 
 estimate, low, high = search.score_estimate_
 results = search.cv_results_

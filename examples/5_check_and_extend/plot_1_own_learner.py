@@ -68,4 +68,4 @@ for position, limit in enumerate(limits):
     ax.text(limit + 0.08, position, summary, va="center", fontsize="small")
 ax.set_yticks(range(len(limits)), [f"{limit} s" for limit in limits])
 ax.set(xlabel="seconds used, with the limit in red", ylabel="limit", xlim=(0, 7))
-ax.set_title("Rows, steps, and accuracy on held-out rows")
+ax.set_title("Rows, steps, and accuracy on test rows")

@@ -32,7 +32,7 @@ __all__ = [
     "TimeConstrainedSearch",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Importing scikit-learn takes a second or two, which the command line does not always need.
 __getattr__ = _make_getattr(
