@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fitwithin._core.target import Array
 
@@ -40,7 +41,7 @@ def split_rows(table: pa.Table, n_buckets: int, rng: np.random.Generator) -> lis
     list of (int, pyarrow.Buffer)
         Number and content of each bucket that got rows.
     """
-    buckets = rng.integers(0, n_buckets, table.num_rows).astype(np.min_scalar_type(n_buckets))
+    buckets = rng.integers(0, n_buckets, table.num_rows, dtype=np.uint16)
     counts = np.bincount(buckets, minlength=n_buckets)
     ends = counts.cumsum()
     batch = _take_plain(table, np.argsort(buckets, kind="stable"))
@@ -56,8 +57,15 @@ def _take_plain(table: pa.Table, rows: Array) -> pa.RecordBatch:
         values = column.combine_chunks()
         if isinstance(values, pa.ChunkedArray):
             values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], column.type)
-        columns.append((values.indices if pa.types.is_dictionary(values.type) else values).take(pa.array(rows)))
+        columns.append(_take(values.indices if pa.types.is_dictionary(values.type) else values, rows))
     return pa.RecordBatch.from_arrays(columns, schema=plain_schema(table.schema))
+
+
+def _take(values: pa.Array, rows: Array) -> pa.Array:
+    """Return these rows of a column, all of which exist."""
+    # Small indices and no check: together twice as fast.
+    indices = pa.array(rows.astype(np.min_scalar_type(len(values)), copy=False))
+    return pc.take(values, indices, boundscheck=False)
 
 
 def append_rows(path: Path, rows: pa.Buffer) -> int:
@@ -86,10 +94,10 @@ def read_shuffled(
         Chooses the order.
     """
     table = _read_bucket(path, plain_schema(schema))
-    order = pa.array(rng.permutation(table.num_rows))
+    order = rng.permutation(table.num_rows)
     columns = []
     for column, field, labels in zip(table.columns, schema, categories, strict=True):
-        values = pa.concat_arrays(column.chunks).take(order) if column.num_chunks else pa.array([], column.type)
+        values = _take(pa.concat_arrays(column.chunks), order) if column.num_chunks else pa.array([], column.type)
         if labels is not None:
             values = pa.DictionaryArray.from_arrays(values, labels, ordered=field.type.ordered)
         columns.append(values)
