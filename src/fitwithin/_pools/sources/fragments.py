@@ -14,6 +14,9 @@ from fitwithin._pools.sources.read_errors import translate_read_errors
 _MIN_BATCH_BYTES = 1 << 22
 """Bytes of a file up to which record batches are read together: small ones take longer to find than to read."""
 
+_WHOLE_BLOCK = 1 << 30
+"""Rows of a record batch of a block: more than it has, as one that is cut into batches is copied to be joined."""
+
 
 class Block(Protocol):
     """A part of a file that is read whole."""
@@ -71,7 +74,9 @@ class FragmentBlock:
     def read(self, names: Sequence[str]) -> pa.Table:
         """Read these columns, after the filter of the data set."""
         with translate_read_errors(self.path):
-            return self.fragment.to_table(schema=self.view.schema, columns=list(names), filter=self.view.filter)
+            return self.fragment.to_table(
+                schema=self.view.schema, columns=list(names), filter=self.view.filter, batch_size=_WHOLE_BLOCK
+            )
 
     def count_nulls(self, name: str) -> int | None:
         """Return the missing values of a column as the statistics of parquet have them."""
