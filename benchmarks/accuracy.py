@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -39,19 +38,16 @@ from _accuracy_tables import (
     make_run_table,
     make_variant_table,
 )
+from _options import add_data_option, require_data, use_one_thread
 from _report import RESULTS, Environment, write_report
 from fitwithin._research.study.dataset_sources import load_dataset
 from fitwithin._research.study.result_log import ResultLog
-
-# Variables that set the number of threads of each learner.
-_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def _parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    data = os.environ.get("FITWITHIN_DATA")
-    add("--data", type=Path, default=data, help="folder of parquet files; default: FITWITHIN_DATA")
+    add_data_option(parser)
     add("--cache", type=Path, help="folder of generated data sets; default: FITWITHIN_CACHE, or the user's cache")
     add("--list", choices=LISTS, default="tuning", help="list of pairs; run the final list only once, at the end")
     add("--only", default="", help="only pairs whose name, such as 'covtype, lightgbm', contains this text")
@@ -72,8 +68,8 @@ def _parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--summary", action="store_true", help="only summarise the existing results")
     add("--results", type=Path, default=RESULTS, help="folder for the results")
     arguments = parser.parse_args(argv)
-    if arguments.data is None and not arguments.summary and not arguments.dry_run:
-        parser.error("got no folder of data sets; pass --data FOLDER or set the environment variable FITWITHIN_DATA")
+    if not arguments.summary and not arguments.dry_run:
+        require_data(parser, arguments)
     return arguments
 
 
@@ -195,8 +191,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not arguments.summary:
         if arguments.short:
             file.unlink(missing_ok=True)
-        # The learners' processes read these variables: one thread each, whatever the learner asks for.
-        os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
+        use_one_thread()
         source = partial(load_dataset, folder=arguments.data, cache=arguments.cache, online=False)
         AccuracyBenchmark(plan, _find_rivals(plan, arguments.flaml_python), source, ResultLog(file)).run()
     lines = read_lines(arguments.results, name) if parts == 1 else ResultLog(file).lines

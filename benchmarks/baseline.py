@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from lightgbm import LGBMClassifier
 
+from _options import add_data_option, require_data
 from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 from covtype import CovtypeSplit, read_covtype
 from fitwithin import TimeConstrainedClassifier
@@ -142,20 +142,14 @@ def main() -> int:
 
 def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=os.environ.get("FITWITHIN_DATA"),
-        help="covtype.parquet or its folder; default: the environment variable FITWITHIN_DATA",
-    )
+    add_data_option(parser, "covtype.parquet or its folder")
     parser.add_argument("--trees", type=int, default=500, help="trees of the learner")
     parser.add_argument("--limit", type=float, default=20.0, help="time limit in seconds")
     parser.add_argument("--seed", type=int, default=0, help="seed of the split and of every choice of rows")
     parser.add_argument("--rows", type=int, help="number of random rows to use, for a quick try; default: all")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
     arguments = parser.parse_args()
-    if arguments.data is None:
-        parser.error("got no path of covtype.parquet; pass --data FOLDER or set FITWITHIN_DATA")
+    require_data(parser, arguments)
     return arguments
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ from lightgbm import LGBMClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
+from _options import add_data_option, require_data
 from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 from fitwithin import TimeConstrainedClassifier
 
@@ -178,20 +178,12 @@ def _make_goals(results: Sequence[CovtypeResult]) -> list[Goal]:
 
 def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=os.environ.get("FITWITHIN_DATA"),
-        help="covtype.parquet or its folder; default: the environment variable FITWITHIN_DATA",
-    )
+    add_data_option(parser, "covtype.parquet or its folder")
     parser.add_argument("--seeds", type=int, default=3, help="number of splits")
     parser.add_argument("--rows", type=int, help="number of random rows to use, for a quick try; default: all")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
     arguments = parser.parse_args()
-    if arguments.data is None:
-        parser.error(
-            "got no path of covtype.parquet; pass --data FOLDER or set the environment variable FITWITHIN_DATA"
-        )
+    require_data(parser, arguments)
     return arguments
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from _accuracy_learners import LEARNERS
+from _options import add_data_option, require_data, use_one_thread
 from _report import RESULTS, Environment, MarkdownTable, write_report
 from fitwithin._research.study.dataset_sources import load_dataset
 from fitwithin._research.study.preprocessing import prepare_dataset
@@ -41,9 +41,6 @@ SHARES = (1.5, 2.0)
 _FIRST_ROWS = 2_000
 
 _TEST_ROWS = 30_000
-
-# Variables that set the number of threads of each learner.
-_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def compare_on_pair(rows: TrainTestRows, learner: str, n_rows: int, seed: int) -> dict[str, float]:
@@ -99,12 +96,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Fit every pair in every way, and report."""
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    data = os.environ.get("FITWITHIN_DATA")
-    add("--data", type=Path, default=data, required=data is None, help="folder of parquet files; FITWITHIN_DATA")
+    add_data_option(parser)
     add("--seeds", type=int, default=2, help="number of seeds")
     add("--results", type=Path, default=RESULTS, help="folder for the results")
     arguments, environment = parser.parse_args(argv), Environment.current()
-    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
+    require_data(parser, arguments)
+    use_one_thread()
     warnings.simplefilter("ignore")
     found: dict[tuple[str, str], list[dict[str, float]]] = {}
     for dataset, learner, n_rows in PAIRS:

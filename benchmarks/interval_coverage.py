@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
 from _accuracy_datasets import BenchmarkDataset, make_up_dataset, open_dataset
+from _options import add_data_option
 from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 from fitwithin import NoModelInTime, TimeConstrainedClassifier
 from fitwithin._pools.tables import take_rows
@@ -174,8 +174,7 @@ def _open_pool(name: str, folder: Path | None) -> Iterator[BenchmarkDataset]:
 def _parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    data = os.environ.get("FITWITHIN_DATA")
-    add("--data", type=Path, default=data, help="folder of parquet files; default: FITWITHIN_DATA")
+    add_data_option(parser)
     add("--dataset", default="covtype", help=f"name of the data set; {_MADE_UP} needs no folder")
     add("--fits", type=int, default=200, help="number of fits")
     add("--seconds", type=float, default=1.0, help="time limit of each fit")

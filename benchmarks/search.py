@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ from statistics import fmean
 
 from _accuracy_flaml import FlamlRival, find_flaml_version
 from _accuracy_rivals import Rival
+from _options import add_data_option, require_data, use_one_thread
 from _report import RESULTS, Environment, MarkdownTable, write_report
 from _search_covtype import CovtypePart
 from _search_deadline import DeadlinePart
@@ -40,15 +40,11 @@ _PAIRS_OF: Mapping[str, str] = {"jobs": RACE}
 # Seconds to read and encode a data set; only predicts how long the benchmark takes.
 _DATA_SECONDS = 4.0
 
-# Variables that set the number of threads of each learner.
-_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
 
 def _parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    data = os.environ.get("FITWITHIN_DATA")
-    add("--data", type=Path, default=data, help="folder of parquet files; default: FITWITHIN_DATA")
+    add_data_option(parser)
     add("--list", choices=(*LISTS, "both"), default="tuning", help="list of pairs; 'both' only with --summary")
     add("--part", action="append", choices=PARTS, help="only this part; may be repeated; default: all")
     add("--only", default="", help="only pairs whose name, such as 'covtype, lightgbm', contains this text")
@@ -62,8 +58,8 @@ def _parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--summary", action="store_true", help="only summarise the existing results")
     add("--results", type=Path, default=RESULTS, help="folder for the results")
     arguments = parser.parse_args(argv)
-    if arguments.data is None and not arguments.summary and not arguments.dry_run:
-        parser.error("got no folder of data sets; pass --data FOLDER or set the environment variable FITWITHIN_DATA")
+    if not arguments.summary and not arguments.dry_run:
+        require_data(parser, arguments)
     if arguments.list == "both" and not arguments.summary:
         parser.error("got --list both; expected one list, or --summary")
     return arguments
@@ -82,7 +78,7 @@ def make_parts(race: Mapping[str, Rival]) -> dict[str, Part]:
     parts: tuple[Part, ...] = (
         RacePart(race),
         SklearnPart(make_same_space_search(), {name: SklearnMethod(name) for name in (HALVING, RANDOMIZED)}),
-        CovtypePart({SEARCH: own[SEARCH]}),
+        CovtypePart({SEARCH: own[SEARCH], **{name: race[name] for name in (FLAML,) if name in race}}),
         ListPart(own[SEARCH]),
         DeadlinePart(),
         MemoryPart(),
@@ -171,8 +167,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print_plan(recorder)
         return 0
     if not arguments.summary:
-        # The learners' processes read these variables: one thread each, whatever the learner asks for.
-        os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
+        use_one_thread()
         log = RunLog(arguments.results / f"search-{arguments.list}.csv")
         run_parts(arguments, LogRecorder(log, arguments.list, retry=arguments.retry), parts)
     lists = LISTS if arguments.list == "both" else (arguments.list,)

@@ -16,6 +16,7 @@ from typing import Any
 import lightgbm
 import numpy as np
 
+from _options import add_data_option, require_data
 from _report import RESULTS, Environment, MarkdownTable, write_report
 from fitwithin._research.study.dataset_sources import load_dataset
 from fitwithin._research.study.preprocessing import prepare_dataset
@@ -155,12 +156,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run every suggester on every data set, and report."""
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    data = os.environ.get("FITWITHIN_DATA")
-    add("--data", type=Path, default=data, required=data is None, help="folder of parquet files; FITWITHIN_DATA")
+    add_data_option(parser)
     add("--seeds", type=int, default=3, help="number of seeds")
     add("--seconds", type=float, default=5.0, help="seconds of fits in a run")
     add("--results", type=Path, default=RESULTS, help="folder for the results")
     arguments, environment = parser.parse_args(argv), Environment.current()
+    require_data(parser, arguments)
     os.environ["OMP_NUM_THREADS"] = "1"
     warnings.simplefilter("ignore")
     space = find_ready_space(lightgbm.LGBMClassifier(), N_ROWS)

@@ -116,19 +116,12 @@ class TimeConstrainedClassifier(ClassScoresMixin, ClassifierMixin, TimeConstrain
     def _check_target(self, y: Any) -> Labels:
         return self._encode_labels(y)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of the best model on these rows.
+    # ClassifierMixin's own takes no names of columns.
+    score = TimeConstrainedEstimator.score
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
-            Rows to predict; a data set on disk is read block by block.
-        y : array-like of shape (n_rows,) or str
-            Their labels, or the name of their column in X.
-        sample_weight : array-like of shape (n_rows,) or str, optional
-            Their weights, or the name of their column in X.
-        """
-        return float(super().score(*self._read_score_arguments(X, y, sample_weight)))
+    def _score_rows(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """Return the accuracy."""
+        return float(super().score(X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         """Return the learner's own tags, as far as they apply."""

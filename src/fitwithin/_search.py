@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted
 
 from fitwithin._class_scores import ClassScoresMixin
 from fitwithin._core.budget import Budget, TimeLimit
@@ -19,11 +18,14 @@ from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.memory_limit import MemoryLimit
 from fitwithin._core.records import OnRound, Round
 from fitwithin._core.target import Target, Values
-from fitwithin._estimator import FitInputs, ShowProgress, TimeConstrainedEstimator, fill_random_states
+from fitwithin._estimator import TimeConstrainedEstimator
 from fitwithin._search_learners import SearchLearner, is_regression, list_learners, list_starts
 from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.fit_state import FitState
 from fitwithin._session.held_out_rows import Validation
+from fitwithin._session.inputs.fit_inputs import FitInputs
+from fitwithin._session.inputs.seeds import MAX_SEED, fill_random_states
+from fitwithin._session.progress import ShowProgress
 from fitwithin._session.result import SessionResult
 from fitwithin.backends import Backend
 from fitwithin.backends._early_stopping import find_early_stopping
@@ -229,23 +231,10 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         except (ImportError, TypeError, ValueError):
             return self._default_learner()
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the best model's score on these rows, by `scoring`; accuracy or R2 by default.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
-            Rows to predict; a data set on disk is read block by block.
-        y : array-like of shape (n_rows,) or str
-            Their labels or values, or the name of their column in X.
-        sample_weight : array-like of shape (n_rows,) or str, optional
-            Their weights, or the name of their column in X.
-        """
-        check_is_fitted(self)
+    def _score_rows(self, X: Any, y: Any, sample_weight: Any) -> float:
         scoring = self.scoring or ("r2" if self._regression else "accuracy")
         scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
-        X, y, weights = self._read_score_arguments(X, y, sample_weight)
-        return float(scorer(self, X, y, **({} if weights is None else {"sample_weight": weights})))
+        return float(scorer(self, X, y, **({} if sample_weight is None else {"sample_weight": sample_weight})))
 
     def __sklearn_tags__(self) -> Tags:
         """Return the first learner's tags, as far as they apply."""
@@ -274,7 +263,7 @@ def _make_entrant(
     estimator = clone(learner.estimator, safe=False)
     if seeded:
         fill_random_states(estimator, random)
-    return Entrant(number, estimator, learner.make_space(n_rows), starts, int(random.randint(2**31 - 1)))
+    return Entrant(number, estimator, learner.make_space(n_rows), starts, int(random.randint(MAX_SEED)))
 
 
 def _can_stop_early(estimator: Any) -> bool:

@@ -111,6 +111,23 @@ def test_some_columns_have_the_rows_of_their_block(file, small_batches):
     assert part["label"].to_pylist() == source.read_block(2)["label"].to_pylist()
 
 
+@pytest.mark.parametrize("n_rows", [1, 70, 100, 500])
+def test_the_first_rows_of_a_block_are_those_of_all_of_it(file, small_batches, n_rows):
+    source = open_source(file, "label", "w")
+    assert source.has_quick_heads == (file.suffix == ".parquet")
+    assert source.read_block(9, n_rows).equals(source.read_block(9).slice(0, n_rows))
+
+
+def test_the_first_rows_of_a_block_obey_the_filter_and_the_types_of_the_data_set(file, small_batches):
+    format_ = "parquet" if file.suffix == ".parquet" else "ipc"
+    dataset = ds.dataset(file, format=format_)
+    wider = ds.dataset(file, dataset.schema.set(2, pa.field("whole", pa.int64())), format=format_)
+    for other in (dataset.filter(ds.field("label") != "c"), wider):
+        source = open_source(other, "label")
+        assert not source.has_quick_heads
+        assert source.read_block(3, 40).equals(source.read_block(3).slice(0, 40))
+
+
 def test_a_filter_of_the_data_set_is_kept_and_rules_out_row_groups(file, table, small_batches):
     format_ = "parquet" if file.suffix == ".parquet" else "ipc"
     dataset = ds.dataset(file, format=format_).filter((ds.field("number") >= 450) & (ds.field("label") != "c"))

@@ -222,3 +222,33 @@ def test_rows_are_shared_without_rest(parts, count, seed):
     assert shares.sum() == count
     assert (shares >= 0).all()
     assert (shares <= available).all()
+
+
+def test_rows_come_evenly_from_the_heads_of_large_blocks_until_these_are_used_up():
+    supply = RowSupply(np.array([[100], [100], [100], [900], [900], [900]]), np.array([0, 1, 2, 0, 1, 2]))
+    for _ in range(4):
+        supply.add_block()
+    deck = a_deck(supply, seconds=1.0)
+
+    first = np.bincount(supply.find_blocks(deck.deal(80)), minlength=6)
+    second = np.bincount(supply.find_blocks(deck.deal(720)), minlength=6)
+
+    # A block whose rest has been read counts for what was read of it, the others for all of their rows.
+    assert first[1:3].min() >= 26
+    assert (first + second)[:3].max() <= 100
+    assert (first + second)[1:3].tolist() == [100, 100]
+    assert (first + second).sum() == 800
+
+
+def test_all_rows_are_dealt_evenly_once_the_rest_of_each_block_is_read():
+    supply = RowSupply(np.array([[100], [100], [900], [900]]), np.array([0, 1, 1, 0]))
+    for _ in range(2):
+        supply.add_block()
+    deck = a_deck(supply, seconds=1.0)
+    early = deck.deal(100)
+    for _ in range(2):
+        supply.add_block()
+
+    by_part = np.bincount(supply.find_blocks(np.concatenate([early, deck.deal(900)])), minlength=4)
+
+    assert by_part.tolist() == [50, 50, 450, 450]

@@ -28,6 +28,8 @@ class BlockSource(Protocol):
     is_shuffled : bool
         Whether the rows lie in random order, so that any prefix of the blocks is a uniform sample. They are then
         best read in order.
+    has_quick_heads : bool
+        Whether the first rows of a block are read in a fraction of the time that all of it takes.
     frame_maker : callable
         Does what ``to_frame`` does, in any process: it can be pickled, and holds nothing of the rows.
     """
@@ -48,15 +50,20 @@ class BlockSource(Protocol):
     def is_shuffled(self) -> bool: ...
 
     @property
+    def has_quick_heads(self) -> bool: ...
+
+    @property
     def frame_maker(self) -> Callable[[pa.Table], Any]: ...
 
-    def read_block(self, number: int) -> pa.Table:
+    def read_block(self, number: int, n_rows: int | None = None) -> pa.Table:
         """Read one block.
 
         Parameters
         ----------
         number : int
             Number of the block, from 0.
+        n_rows : int, optional
+            Read only so many of its first rows.
 
         Returns
         -------

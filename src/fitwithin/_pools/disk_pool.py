@@ -7,15 +7,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import NoModelInTime, OutOfTime, ReadingFailed
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels, Target, Values
-from fitwithin._pools.block_order import choose_block_order
+from fitwithin._pools.block_parts import BlockIndex, choose_reading_order
 from fitwithin._pools.block_source import BlockSource
-from fitwithin._pools.pool import Clusters, LabeledRows
+from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.row_supply import RowSupply
 from fitwithin._pools.spool import Spool, SpoolPlan
 from fitwithin._pools.spool_file import SpoolFile
@@ -51,6 +50,8 @@ class DiskPool:
         Their weights, if they have any.
     supply : RowSupply
         Which rows have been read.
+    index : BlockIndex
+        The block that each row comes from.
     """
 
     def __init__(
@@ -60,11 +61,12 @@ class DiskPool:
         self._budget = budget
         self._seed = seed
         rng = np.random.default_rng(seed)
-        order = choose_block_order(found.class_counts, rng, is_shuffled=source.is_shuffled)
-        self.supply = RowSupply(found.class_counts[order])
+        order = choose_reading_order(found, rng, has_quick_heads=source.has_quick_heads, is_shuffled=source.is_shuffled)
+        self.supply = RowSupply(order.cell_counts, order.blocks)
+        self.index = BlockIndex(self.supply.block_starts, order.blocks, found.block_rows)
         self.X = source.to_frame(source.schema.empty_table())
         self.layout = choose_format(source, self.X)
-        self._spool = Spool(SpoolPlan(source, found, order, self.supply, self.layout, seed), folder)
+        self._spool = Spool(SpoolPlan(source, found, order.parts, self.supply, self.layout, seed), folder)
         self.y = _with_column(found.target, self._spool.target)
         self.row_params: Mapping[str, Array] = (
             {} if self._spool.weights is None else {"sample_weight": self._spool.weights}
@@ -141,7 +143,7 @@ class DiskPool:
             raise OutOfTime("the data set was still being read") from None
         row_params = {name: column[rows] for name, column in self.row_params.items()}
         codes: Array = self.y.column[rows]
-        clusters = find_clusters(rows, codes, self.supply.block_starts)
+        clusters = self.index.find_clusters(rows, codes)
         return LabeledRows(self._reader.read(rows, self.segments), self.y.decode(codes), row_params, clusters)
 
     def describe_failure(self) -> str:
@@ -159,12 +161,6 @@ class DiskPool:
         """Return what must be the same in a fit that goes on from an earlier one, by a name for users."""
         described = {"rows of X": str(len(self)), "columns of X": str(self.X.shape[1])}
         return described | {f"data set: {name}": value for name, value in self.source.describe().items()}
-
-
-def find_clusters(rows: Rows, codes: Array, block_starts: npt.NDArray[np.int64]) -> Clusters:
-    """Return the blocks that rows come from."""
-    blocks = np.searchsorted(block_starts, rows, side="right") - 1
-    return Clusters(blocks, codes if codes.dtype.kind == "u" else None, np.diff(block_starts))
 
 
 def choose_format(source: BlockSource, frame: Any) -> SpoolFormat:

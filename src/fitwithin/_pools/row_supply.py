@@ -11,6 +11,9 @@ import numpy.typing as npt
 _CHECK_SECONDS = 0.05
 """Seconds between two looks at the time, while nothing is read."""
 
+_LEAD = 2
+"""How many times the rows in use are read without a pause, so that the next deals find theirs."""
+
 
 class RowSupply:
     """Rows that are read block by block: one thread reads, and others wait for rows.
@@ -23,9 +26,13 @@ class RowSupply:
     ----------
     cell_counts : array of int of shape (n_blocks, n_classes)
         Rows of each class in each block, in the order of reading; one column if the rows have no classes.
+    numbers : array of int, optional
+        Two blocks with the same number are the head of a large block and the rest of it. By default all differ.
 
     Attributes
     ----------
+    shares : array of int of shape (n_blocks, n_classes)
+        Rows that each cell stands for: its own, and those of the rest of its block until that has been read.
     cell_starts : array of int of shape (n_blocks, n_classes)
         Number of the first row of each cell.
     block_starts : array of int of shape (n_blocks + 1,)
@@ -45,14 +52,21 @@ class RowSupply:
     array([0, 1, 1])
     """
 
-    def __init__(self, cell_counts: npt.NDArray[np.int64]) -> None:
+    def __init__(self, cell_counts: npt.NDArray[np.int64], numbers: npt.NDArray[np.intp] | None = None) -> None:
         self.cell_counts = cell_counts
+        self.numbers = np.arange(len(cell_counts)) if numbers is None else numbers
+        self._heads = find_heads(self.numbers)
+        self.shares = cell_counts.copy()
+        for rest, head in self._heads.items():
+            self.shares[head] += cell_counts[rest]
         ends = np.cumsum(cell_counts.reshape(-1), dtype=np.int64).reshape(cell_counts.shape)
         self.cell_starts = ends - cell_counts
         self.block_starts = np.concatenate([np.zeros(1, np.int64), ends[:, -1]])
         self.failure: str | None = None
         self.n_blocks_read = 0
         self._has_ended = not len(cell_counts)
+        self._n_dealt = 0
+        self._n_waiting = 0
         self._changed = threading.Condition()
 
     @property
@@ -82,6 +96,9 @@ class RowSupply:
     def add_block(self) -> None:
         """Note that the next block has been read."""
         with self._changed:
+            head = self._heads.get(self.n_blocks_read)
+            if head is not None:
+                self.shares[head] = self.cell_counts[head]
             self.n_blocks_read += 1
             self._has_ended = self.n_blocks_read == self.n_blocks
             self._changed.notify_all()
@@ -110,9 +127,47 @@ class RowSupply:
             Whether enough has been read.
         """
         with self._changed:
-            while not is_enough():
-                seconds = seconds_left()
-                if self._has_ended or seconds <= 0:
-                    return False
-                self._changed.wait(min(_CHECK_SECONDS, seconds))
+            self._n_waiting += 1
+            self._changed.notify_all()
+            try:
+                while not is_enough():
+                    seconds = seconds_left()
+                    if self._has_ended or seconds <= 0:
+                        return False
+                    self._changed.wait(min(_CHECK_SECONDS, seconds))
+            finally:
+                self._n_waiting -= 1
         return True
+
+    def note_dealt(self, n_rows: int) -> None:
+        """Note how many rows are in use."""
+        with self._changed:
+            self._n_dealt = n_rows
+            self._changed.notify_all()
+
+    def pause(self, seconds: float) -> None:
+        """Return after so many seconds, or as soon as somebody waits for rows or the lead is too short.
+
+        Reading and the learner share the processor, so rows that nobody needs yet are read slowly.
+        """
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._has_ended or self._n_waiting > 0 or self.n_rows_read < _LEAD * self._n_dealt, seconds
+            )
+
+
+def find_heads(numbers: npt.NDArray[np.intp]) -> dict[int, int]:
+    """Return, for the place of each block that is the rest of another, the place of that one.
+
+    Examples
+    --------
+    >>> find_heads(np.array([2, 0, 1, 0]))
+    {3: 1}
+    """
+    first: dict[int, int] = {}
+    heads = {}
+    for place, number in enumerate(numbers.tolist()):
+        if number in first:
+            heads[place] = first[number]
+        first[number] = place
+    return heads

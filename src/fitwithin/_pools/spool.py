@@ -10,14 +10,15 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
+from fitwithin._pools.block_parts import BlockPart
 from fitwithin._pools.block_source import BlockSource
 from fitwithin._pools.row_supply import RowSupply
 from fitwithin._pools.spool_file import SpoolFile, spool_error
@@ -33,8 +34,11 @@ _EXIT_SECONDS = 5.0
 _OPEN_SPOOLS: weakref.WeakSet[Spool] = weakref.WeakSet()
 """Spools whose threads may be at work."""
 
-_HURRIED_BLOCKS = 16
-"""Blocks that are read as fast as possible in any case, so that the first rows come from many of them."""
+_HURRIED_PARTS = 16
+"""Parts of blocks that are read as fast as possible in any case, so that the first rows come from many blocks."""
+
+_PAUSE = 9.0
+"""Pause after each part beyond those, relative to the time it took, while the learner has rows enough."""
 
 _BACKGROUND_NICENESS = 10
 """How far the thread stands back for the learner after that; on Linux each thread has its own priority."""
@@ -50,10 +54,10 @@ class SpoolPlan:
         The data set.
     found : TargetPass
         Its target.
-    order : array of int
-        Numbers of the blocks, in the order of reading.
+    parts : sequence of BlockPart
+        All rows, in the order of reading.
     supply : RowSupply
-        Told of each block that was read; its classes are those that rows are sorted by.
+        Told of each part that was read; its classes are those that rows are sorted by.
     layout : SpoolFormat
         How features are written.
     seed : int
@@ -62,7 +66,7 @@ class SpoolPlan:
 
     source: BlockSource
     found: TargetPass
-    order: npt.NDArray[np.intp]
+    parts: Sequence[BlockPart]
     supply: RowSupply
     layout: SpoolFormat
     seed: int
@@ -140,41 +144,48 @@ class Spool:
     def _read_blocks(self) -> None:
         plan = self._plan
         features = plan.layout.create_writer(self.files["features"].write)
-        for place, number in enumerate(plan.order.tolist()):
+        pause = 0.0
+        for place, part in enumerate(plan.parts):
+            if place == _HURRIED_PARTS:
+                _lower_priority()
+            if place >= _HURRIED_PARTS:
+                plan.supply.pause(pause)
             if self._must_stop.is_set():
                 return
-            if place == _HURRIED_BLOCKS:
-                _lower_priority()
-            table = plan.source.read_block(number)
-            self._check_size(table, number)
+            start = time.monotonic()
+            table = self._read_part(part)
             try:
-                self.segments.append(self._write_block(table, place, number, features))
+                self.segments.append(self._write_part(table, place, part, features))
             except OSError as error:
                 raise spool_error(self._folder, error) from error
             plan.supply.add_block()
+            pause = _PAUSE * (time.monotonic() - start)
 
-    def _check_size(self, table: pa.Table, number: int) -> None:
-        expected = int(self._plan.found.block_rows[number])
-        if table.num_rows != expected:
+    def _read_part(self, part: BlockPart) -> pa.Table:
+        n_rows = int(self._plan.found.block_rows[part.block])
+        table = self._plan.source.read_block(part.block, part.stop if part.stop < n_rows else None)
+        if table.num_rows != part.stop:
             raise UserInputError(
-                f"Block {number} of the data set has {table.num_rows:,} rows now and had {expected:,} when its labels "
-                "were read: its files were changed during fit.",
+                f"Block {part.block} of the data set has {table.num_rows:,} rows now and had {n_rows:,} when its "
+                "labels were read: its files were changed during fit.",
                 "Leave them in place until fit returns.",
             )
+        return table.slice(part.start)
 
-    def _write_block(self, table: pa.Table, place: int, number: int, features: SpoolWriter) -> Segment:
-        """Write one block, with its rows in random order, class after class."""
+    def _write_part(self, table: pa.Table, place: int, part: BlockPart, features: SpoolWriter) -> Segment:
+        """Write some rows of a block in random order, class after class."""
         plan = self._plan
         first = int(plan.supply.block_starts[place])
         order = np.arange(table.num_rows, dtype=np.int32)
-        np.random.default_rng((plan.seed, number)).shuffle(order)
+        np.random.default_rng((plan.seed, part.block, part.start)).shuffle(order)
         if plan.found.codes:
-            codes = plan.found.codes[number]
+            codes = plan.found.codes[part.block][part.start : part.stop]
             if plan.supply.cell_counts.shape[1] > 1:
                 order = order[np.argsort(codes[order], kind="stable")]
             values = codes[order]
-            # They are needed no more.
-            plan.found.codes[number] = codes[:0]
+            if part.stop == plan.found.block_rows[part.block]:
+                # They are needed no more.
+                plan.found.codes[part.block] = codes[:0]
         else:
             values = read_values(table, plan.source.target)[order]
         self._write_column("target", values.astype(self.target.dtype, copy=False), first)

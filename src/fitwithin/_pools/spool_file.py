@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import tempfile
 from typing import Self
 
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.temporary_file import close_and_remove
 from fitwithin._core.write_at import write_at
 
 
@@ -72,12 +72,7 @@ class SpoolFile:
     def close(self) -> None:
         """Close the file, and remove it if it has a name; with many bytes in it this may take a second."""
         descriptor, self.fd = self.fd, -1
-        if descriptor < 0:
-            return
-        os.close(descriptor)
-        if self._name is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(self._name)
+        close_and_remove(descriptor, self._name)
 
 
 def spool_error(folder: str | None, error: OSError) -> UserInputError:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Labels, count_codes, encode_integers, is_missing
+from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.table_pool import TablePool
 from fitwithin._session.fingerprint import Fingerprint, describe_rows, hash_column
 
@@ -127,7 +128,13 @@ class ValidationRows:
     groups: Codes | None = None
     table: TablePool | None = None
 
-    def hold_out(self, training: TablePool, rng: np.random.Generator) -> HeldOutRows | None:
+    def add_to(self, training: TablePool | DiskPool) -> TablePool | DiskPool:
+        """Return the training rows with, numbered after them, those of the other table, if there is one."""
+        if self.table is None or isinstance(training, DiskPool):
+            return training
+        return training.add_validation_rows(self.table)
+
+    def hold_out(self, training: TablePool | DiskPool, rng: np.random.Generator) -> HeldOutRows | None:
         """Return the rows; None if the teacher may choose them.
 
         Raises

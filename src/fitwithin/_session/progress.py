@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Self
+from contextlib import AbstractContextManager, nullcontext
+from typing import Literal, Self
 
 from rich.console import Console, RenderableType
 from rich.progress import Progress, ProgressColumn, Task, TaskID, TextColumn
@@ -17,6 +18,9 @@ from fitwithin._core.records import Round
 
 DescribeCandidate = Callable[[int], str]
 """Returns the learner and the settings of a candidate of a search, by its number."""
+
+ShowProgress = Literal["auto"] | bool
+"""Whether to show a live display; "auto" shows it on a terminal or in a notebook."""
 
 
 class _TimeBar(ProgressColumn):
@@ -114,6 +118,24 @@ class ProgressDisplay:
         self._progress.below = (f"  leading: {self._leader}", *self._progress.below[1:])
         settings = "1 setting" if len(self._tried) == 1 else f"{len(self._tried):,} settings"
         self._progress.update(self._task, result=f"{settings}, {self._best}")
+
+
+def show_progress(
+    progress: ShowProgress, budget: Budget, describe_candidate: DescribeCandidate = str
+) -> AbstractContextManager[ProgressDisplay | None]:
+    """Return the live display that the user wants, as a context manager; None where nothing is shown.
+
+    Raises
+    ------
+    ValueError
+        If `progress` is neither "auto" nor a boolean.
+    """
+    if not isinstance(progress, bool) and progress != "auto":
+        raise ValueError(f'progress must be "auto", True or False; got {progress!r}.')
+    console = Console(stderr=True)
+    if progress is True or (progress == "auto" and (console.is_terminal or console.is_jupyter)):
+        return ProgressDisplay(budget, console, describe_candidate)
+    return nullcontext()
 
 
 def _describe_score(finished: Round) -> str:

@@ -159,13 +159,14 @@ class LabeledRowsOnly:
         self.n_blocks = blocks.n_blocks
         # Rows are left out wherever they are, so that the order of the others stays random.
         self.is_shuffled = blocks.is_shuffled
+        self.has_quick_heads = False  # How many rows of a head have a target value is not known.
         self.to_frame = blocks.to_frame
         self.frame_maker = blocks.frame_maker
         self.describe = blocks.describe
 
-    def read(self, number: int, names: Sequence[str]) -> pa.Table:
-        """Read these columns of one block, in this order."""
+    def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
+        """Read these columns of one block, in this order; only its first rows if their number is given."""
         wanted = list(dict.fromkeys([*names, self._target]))
         table = self._blocks.read(number, wanted)
         has_value = pc.invert(pc.is_null(decode_dictionary(table[self._target]), nan_is_null=True))
-        return table.filter(has_value).select(list(names))
+        return table.filter(has_value).select(list(names)).slice(0, n_rows)

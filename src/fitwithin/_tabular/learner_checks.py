@@ -13,7 +13,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils.metaestimators import available_if
 
 from fitwithin._core.exceptions import UserInputError, closest_match, join_names
-from fitwithin._estimator import validate_teacher
+from fitwithin._session.inputs.learner import validate_teacher
 from fitwithin._tabular.columns import FeatureColumn
 from fitwithin._tabular.files import AnyDataFile
 from fitwithin._tabular.target_column import TargetColumn

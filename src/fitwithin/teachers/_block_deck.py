@@ -18,7 +18,7 @@ from fitwithin.teachers._stratified_sample import allocate_quotas, min_opening_s
 Counts = npt.NDArray[np.int64]
 
 # The first deal waits for this many blocks, and for this many times its rows, but only so long.
-_FIRST_BLOCKS = 8
+_FIRST_BLOCKS = 16
 _FIRST_ROWS_FACTOR = 4
 _FIRST_SECONDS = 1.0
 _FIRST_TIME = 0.05  # of the time left, if that is less
@@ -299,10 +299,11 @@ class BlockDeck(Deck):
         counts = np.zeros_like(available)
         for number, quota in enumerate(quotas.tolist()):
             column = available[:, number]
-            sizes, kept = self._supply.cell_counts[:n_read, number], self._n_kept[:n_read, number]
-            counts[:, number] = share_evenly(sizes, kept, column, min(quota, int(column.sum())), self.rng)
+            shares, kept = self._supply.shares[:n_read, number], self._n_kept[:n_read, number]
+            counts[:, number] = share_evenly(shares, kept, column, min(quota, int(column.sum())), self.rng)
         self._n_dealt[:n_read] += counts
         self._n_kept[:n_read] += counts
+        self._supply.note_dealt(int(self._n_dealt.sum()))
         rows = _list_ranges(starts[:n_read].reshape(-1), counts.reshape(-1)).astype(self._number_type)
         if self._is_taken is None:
             return rows

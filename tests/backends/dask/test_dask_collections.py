@@ -87,8 +87,11 @@ def test_parquet_is_read_by_the_workers_and_predicted_lazily(dask_client, frame,
     assert isinstance(predicted, da.Array)
     with dask_client.as_current():
         labels, columns = predicted.compute(), probabilities.compute()
+        score = clf.score(collection, "label")
+        with pytest.raises(UserInputError, match="no column 'nothing'"):
+            clf.score(collection, "nothing")
     np.testing.assert_array_equal(labels, clf.predict(frame[["a", "b", "c"]]))
-    assert np.mean(labels == frame["label"]) > 0.85
+    assert score == np.mean(labels == frame["label"]) > 0.85
     assert columns.shape == (10_000, 2)
 
 
@@ -100,6 +103,8 @@ def test_a_regressor_and_a_metric_of_its_own_work_on_a_collection(dask_client, r
 
     assert reg.stop_reason_ == "all rows"
     assert reg.score_estimate_[0] > 0.99
+    with dask_client.as_current():
+        assert reg.score(X, X[:, 0] * 2 - X[:, 1], sample_weight=da.ones(20_000)) > 0.99
 
 
 def test_a_search_runs_its_candidates_on_the_workers(dask_client, rows):

@@ -177,6 +177,15 @@ def test_a_pair_with_a_short_time_limit_is_dropped_with_a_line(file, tmp_path):
     assert "below the 100 s" in dropped[0]["why"]
 
 
+def test_a_pair_whose_full_training_takes_too_long_is_dropped_after_one_of_them(file, tmp_path):
+    run(*arguments(file, tmp_path, "--max-seconds", "0.1", "--learners", "random-forest", "--full-runs", "2"))
+
+    lines = lines_of(tmp_path)
+
+    assert [line["why"] for line in lines if line["kind"] == "dropped"] == ["above the 0.1 s of --max-seconds"]
+    assert [line["seed"] for line in lines if line["kind"] == "run"] == [0]
+
+
 @pytest.mark.slow
 def test_rows_are_left_out_until_a_full_training_takes_the_requested_time(file, tmp_path):
     run(

@@ -10,7 +10,13 @@ from fitwithin._core.exceptions import LearnerFailedWarning
 from fitwithin._research.study import study_run
 from fitwithin._research.study.plan import RunSpec
 from fitwithin._research.study.preprocessing import PreparedDataset
-from fitwithin._research.study.study_run import TrainTestRows, execute_run, measure_fit_seconds
+from fitwithin._research.study.study_run import (
+    TOO_SLOW,
+    TrainTestRows,
+    execute_full_run,
+    execute_run,
+    measure_fit_seconds,
+)
 
 pytest.importorskip("pandas")
 
@@ -79,6 +85,17 @@ def test_a_limit_too_short_for_any_model_is_a_result_too(prepared):
 
     assert result["accuracy"] is None
     assert result["error"].startswith("NoModelInTime")
+
+
+def test_a_full_training_is_ended_when_it_takes_too_long(prepared):
+    spec, rows = RunSpec("made up", "random-forest", "full", 0), TrainTestRows.from_dataset(prepared)
+
+    (result,) = execute_full_run(spec, rows, 0.02)
+    assert (result["accuracy"], result["error"]) == (None, TOO_SLOW)
+
+    round_, result = execute_full_run(spec, rows, 60.0)
+    assert (result["limit"], result["error"]) == (None, None)
+    assert result["used"] == round_["seconds_fit"]
 
 
 def test_the_same_seed_trains_on_the_same_rows(prepared):

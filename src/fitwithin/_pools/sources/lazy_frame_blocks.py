@@ -50,6 +50,7 @@ class LazyFrameBlocks:
     """
 
     is_shuffled = False
+    has_quick_heads = False  # Blocks are small.
 
     def __init__(
         self,
@@ -77,10 +78,10 @@ class LazyFrameBlocks:
         """How many blocks there are."""
         return self._result.n_blocks
 
-    def read(self, number: int, names: Sequence[str]) -> pa.Table:
-        """Read these columns of one block, in this order."""
+    def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
+        """Read these columns of one block, in this order; only its first rows if their number is given."""
         with translate_query_errors():
-            return self._result.read(number, list(names))
+            return self._result.read(number, list(names)).slice(0, n_rows)
 
     def to_frame(self, table: pa.Table) -> pl.DataFrame:
         """Return any columns and rows as a polars frame."""

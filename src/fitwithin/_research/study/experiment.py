@@ -10,7 +10,14 @@ from fitwithin._research.study.plan import RunSpec, StudyPlan
 from fitwithin._research.study.preprocessing import PreparedDataset
 from fitwithin._research.study.result_log import ResultLine, ResultLog
 from fitwithin._research.study.row_count import find_row_count, scale_min_rows
-from fitwithin._research.study.study_run import TrainTestRows, describe_error, execute_run, measure_fit_seconds
+from fitwithin._research.study.study_run import (
+    TOO_SLOW,
+    TrainTestRows,
+    describe_error,
+    execute_full_run,
+    execute_run,
+    measure_fit_seconds,
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ class Experiment:
             return self.log_drop(DropReason(None, why))
         if n_rows is not None:
             rows = TrainTestRows.from_dataset(dataset, n_rows, self.plan.test_rows)
-            self._execute(self.plan.list_full_runs(self.dataset, self.learner), rows, None, on_run_end)
+            self._run_full_trainings(rows, on_run_end)
             if self.find_drop_reason() is None:
                 specs = self.plan.list_limited_runs(self.dataset, self.learner)
                 self._execute(specs, rows, self._limit_seconds(), on_run_end)
@@ -74,6 +81,8 @@ class Experiment:
             return DropReason(None, why)
         full = self._find_lines("run", teacher="full")
         errors = [line["error"] for line in full if line.get("error")]
+        if errors and errors[0] == TOO_SLOW:
+            return DropReason(None, f"above the {plan.max_seconds:g} s of --max-seconds{_describe_scale(plan)}")
         if errors:
             return DropReason(None, f"the learner could not be trained on all rows: {errors[0]}")
         if self._skip_finished(plan.list_full_runs(self.dataset, self.learner)):
@@ -89,6 +98,14 @@ class Experiment:
         if reason is not None:
             line = {"kind": "dropped", **self._key, "seconds": reason.fit_seconds, "why": reason.why}
             self.results.append_if_new(line, **self._key)
+
+    def _run_full_trainings(self, rows: TrainTestRows, on_run_end: Callable[[], None]) -> None:
+        """Train on all rows, as often as the plan says; once if that takes too long."""
+        for spec in self._skip_finished(self.plan.list_full_runs(self.dataset, self.learner)):
+            self.results.append(execute_full_run(spec, rows, self.plan.max_limit_seconds))
+            on_run_end()
+            if self.find_drop_reason() is not None:
+                break
 
     def _execute(
         self, specs: list[RunSpec], rows: TrainTestRows, limit_seconds: float | None, on_run_end: Callable[[], None]

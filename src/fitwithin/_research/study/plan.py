@@ -75,11 +75,13 @@ class StudyPlan:
         Number of full trainings; their mean time is the time limit.
     min_seconds : float, default=10.0
         Shortest time limit; pairs of a data set and a learner below it are dropped.
+    max_seconds : float or None
+        Longest full training; pairs above it are dropped as soon as one takes longer.
     seconds : float or None
         Longest full training: rows are left out until it takes about this time. At least 5,000 rows (times `scale`)
         stay, and pairs for which those take far longer are dropped.
     scale : float, default=1.0
-        Share of the rows of every data set, and factor for `min_seconds` and `seconds`.
+        Share of the rows of every data set, and factor for all seconds.
     test_rows : int or None
         Number of test rows at most.
 
@@ -99,6 +101,7 @@ class StudyPlan:
     seconds: float | None = None
     scale: float = 1.0
     test_rows: int | None = None
+    max_seconds: float | None = None
 
     def __post_init__(self) -> None:
         _check_names("learner", self.learners, PAPER_LEARNERS)
@@ -121,6 +124,11 @@ class StudyPlan:
     def min_limit_seconds(self) -> float:
         """Shortest time limit at this scale; a pair below it is dropped."""
         return self.min_seconds * self.scale
+
+    @property
+    def max_limit_seconds(self) -> float | None:
+        """Longest full training at this scale; None for any."""
+        return None if self.max_seconds is None else self.max_seconds * self.scale
 
     def to_line(self) -> dict[str, Any]:
         """Return the plan as it is written to the result log."""

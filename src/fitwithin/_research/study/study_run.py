@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fitwithin._classifier import TimeConstrainedClassifier
-from fitwithin._core.exceptions import LearnerFailedWarning
+from fitwithin._core.exceptions import LearnerFailedWarning, NoModelInTime
 from fitwithin._core.records import Round
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import TablePool
@@ -28,6 +28,10 @@ _UNLIMITED_SECONDS = 10 * 24 * 3600.0
 
 _WARM_UP_ROWS = 50
 """Rows of the fit before each run that starts the worker and imports the learner; the limit excludes that time."""
+
+
+TOO_SLOW = "a training took longer than --max-seconds"
+"""Error of a full training that was ended."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +117,26 @@ def execute_run(spec: RunSpec, rows: TrainTestRows, limit_seconds: float | None)
         return [{**header, **_summarize_failure(error)}]
     lines = [{"kind": "round", **key, **_round_to_line(finished, accuracy)} for finished, accuracy in rounds]
     return [*lines, {**header, **result, "error": learner_error}]
+
+
+def execute_full_run(spec: RunSpec, rows: TrainTestRows, max_seconds: float | None) -> list[ResultLine]:
+    """Train on all rows without a time limit, and return the round and the result as lines.
+
+    Parameters
+    ----------
+    spec : RunSpec
+        The run.
+    rows : TrainTestRows
+        Rows of its data set.
+    max_seconds : float or None
+        End a training that takes longer; its error is `TOO_SLOW`.
+    """
+    *rounds, result = execute_run(spec, rows, max_seconds)
+    if max_seconds is None:
+        return [*rounds, result]
+    is_too_slow = str(result["error"]).startswith(NoModelInTime.__name__)
+    result = {**result, "limit": None, "used": rounds[-1]["seconds_fit"] if rounds else None}
+    return [*rounds, {**result, "error": TOO_SLOW} if is_too_slow else result]
 
 
 def describe_error(error: Exception) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._pools.sources.read_errors import no_such_column
 
 _KEPT_ATTRIBUTES = ("best_estimator_", "classes_", "n_features_in_", "feature_names_in_")
 """What a fitted estimator needs to predict."""
@@ -71,6 +73,43 @@ def read_cluster_rows(
 def _is_path(X: Any) -> bool:
     entries = X if isinstance(X, list | tuple) and X else [X]
     return all(isinstance(entry, str | Path) for entry in entries)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredCollection:
+    """Features on a cluster whose predictions are brought here at once, because a score needs them all."""
+
+    features: Any
+
+
+def read_collection_scores(X: Any, y: Any, sample_weight: Any, names: Any) -> tuple[ScoredCollection, Any, Any]:
+    """Return the arguments of `score`: target and weights in memory, and features that stay on the cluster.
+
+    Parameters
+    ----------
+    X : Dask collection
+        The rows.
+    y, sample_weight : str, array-like or Dask collection
+        Names of columns of X, or the values.
+    names : sequence of str or None
+        The features of the model.
+
+    Raises
+    ------
+    UserInputError
+        If X has no such column.
+    """
+    import dask
+
+    columns = list(getattr(X, "columns", ()))
+    named = [name for name in (y, sample_weight) if isinstance(name, str)]
+    for name in named:
+        if name not in columns:
+            raise no_such_column(name, columns, "X")
+    target, weights = (X[value] if isinstance(value, str) else value for value in (y, sample_weight))
+    features = X.drop(columns=named) if named and names is None else X
+    target, weights = dask.compute(target, weights)
+    return ScoredCollection(features), np.asarray(target), None if weights is None else np.asarray(weights)
 
 
 def predict_collection(estimator: Any, method: str, X: Any) -> Any:

@@ -15,7 +15,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
 import cloudpickle
@@ -23,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.target import Array
+from fitwithin._core.temporary_file import close_and_remove
 from fitwithin._core.write_at import write_at
 
 _UINT64 = struct.Struct("!Q")
@@ -126,13 +126,7 @@ class SharedFile:
     def close(self) -> None:
         """Close the file, and remove it if it has a name."""
         descriptor, self.fd = self.fd, -1
-        if descriptor < 0:
-            return
-        os.close(descriptor)
-        if self.path is not None:
-            # Windows does not remove a file that another process has open; it goes with its folder.
-            with contextlib.suppress(PermissionError):
-                Path(self.path).unlink(missing_ok=True)
+        close_and_remove(descriptor, self.path)
 
 
 def create_files(count: int, folder: str | None = None, size: int = 0) -> tuple[SharedFile, ...]:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Target
-from fitwithin._pools.disk_pool import DiskPool, find_clusters
+from fitwithin._pools.block_parts import BlockIndex
+from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.spool_format import Segment, SpoolFormat, SpoolReader
 from fitwithin.backends._model_runner import rows_per_piece
@@ -35,15 +33,15 @@ class SpoolLayout:
         Names of the columns after the target.
     features : SpoolFormat
         How the features lie in the last file.
-    block_starts : array of int
-        Number of the first row of each block, and the number of rows.
+    index : BlockIndex
+        The block that each row comes from.
     """
 
     columns: tuple[SharedColumn, ...]
     target: Target
     row_params: tuple[str, ...]
     features: SpoolFormat
-    block_starts: npt.NDArray[np.int64]
+    index: BlockIndex
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +84,7 @@ class SpooledRows:
             pool.y.without_rows(),
             tuple(pool.row_params),
             pool.layout,
-            pool.supply.block_starts,
+            pool.index,
         )
         names = ["target", *(["weight"] if pool.row_params else []), "features"]
         self.files = tuple(_SpoolHandle(os.dup(pool.files[name].fd), pool.files[name].path) for name in names)
@@ -167,7 +165,7 @@ class SpooledRowReader:
             self._features.read(rows, segments),
             layout.target.decode(target),
             dict(zip(layout.row_params, others, strict=True)),
-            find_clusters(rows, target, layout.block_starts),
+            layout.index.find_clusters(rows, target),
         )
 
     @cached_property

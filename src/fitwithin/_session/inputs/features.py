@@ -1,0 +1,106 @@
+"""Features that a learner gets: those of `fit`, of `predict`, and of validation rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array, validate_data
+
+from fitwithin._pools.disk_pool import DiskPool
+from fitwithin._pools.remote_table import RemoteTable
+from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.tables import describe_table, is_frame
+from fitwithin._session.held_out_rows import ValidationArguments, ValidationRows, encode_groups
+
+# Missing values are left to the learner.
+_CHECKS = {"ensure_all_finite": False, "dtype": None, "accept_sparse": "csr"}
+
+
+def check_features(estimator: Any, X: Any, y: Any = None) -> Any:
+    """Return X as the learner gets it; missing values are left to the learner.
+
+    Parameters
+    ----------
+    estimator : TimeConstrainedEstimator
+        Keeps the number and the names of the features if there is a y, and compares X with them if there is none.
+    X : array-like, sparse matrix, frame or RemoteTable
+        Features.
+    y : array-like, optional
+        The target, in `fit`.
+    """
+    reset = y is not None
+    if isinstance(X, RemoteTable):
+        validate_data(estimator, X.empty, reset=reset, skip_check_array=True)
+        return X
+    if is_frame(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if reset and len(X) != len(y):
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(X), len(y)]}")
+        if not len(X):
+            raise ValueError("Found a frame with 0 sample(s) while a minimum of 1 is required.")
+        return X
+    if not reset:
+        return validate_data(estimator, X, reset=False, **_CHECKS)
+    features, _ = validate_data(estimator, X, y, multi_output=True, **_CHECKS)
+    return features
+
+
+def check_validation_rows(
+    estimator: Any, arguments: ValidationArguments, training: TablePool | DiskPool
+) -> ValidationRows:
+    """Return the checked arguments that choose validation and holdout rows.
+
+    Parameters
+    ----------
+    estimator : TimeConstrainedEstimator
+        Knows the features of the training rows.
+    arguments : ValidationArguments
+        What the user passed.
+    training : TablePool or DiskPool
+        The rows of X.
+
+    Raises
+    ------
+    UserInputError
+        If they choose rows of a data set on disk.
+    ValueError, TypeError
+        If they do not go with the training rows.
+    """
+    if isinstance(training, DiskPool):
+        arguments.refuse_for_data_set()
+        return ValidationRows(arguments.validation)
+    groups = None if arguments.groups is None else encode_groups(arguments.groups, len(training))
+    table = None
+    if arguments.X_val is not None:
+        target = training.y.read_more(arguments.y_val)
+        table = TablePool(_check_validation_features(estimator, arguments.X_val, training.X), target)
+        if table.X.shape[0] != len(table):
+            raise ValueError(
+                f"X_val has {table.X.shape[0]} rows and y_val {len(table)}; expected one entry of y_val for each "
+                "row of X_val."
+            )
+    return ValidationRows(arguments.validation, groups, table)
+
+
+def _check_validation_features(estimator: Any, X_val: Any, X: Any) -> Any:
+    """Return X_val as the learner gets it; raise if its type or its columns are not those of X."""
+    if not is_frame(X_val) and not is_frame(X):
+        X_val = check_array(X_val, ensure_min_samples=0, input_name="X_val", **_CHECKS)
+    if describe_table(X_val) != describe_table(X):
+        raise TypeError(
+            f"X_val is {describe_table(X_val)} and X {describe_table(X)}; both must be of one type. Convert X_val."
+        )
+    if X_val.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"X_val has {X_val.shape[1]} features and X has {X.shape[1]}; both must have the same. "
+            "Pass the columns of X, in their order."
+        )
+    if is_frame(X):
+        check_features(estimator, X_val)
+    elif not np.can_cast(X_val.dtype, X.dtype, "same_kind"):
+        raise TypeError(
+            f"X_val holds values of type {X_val.dtype}, which do not fit into the type of X, {X.dtype}. "
+            "Convert one of them."
+        )
+    return X_val
