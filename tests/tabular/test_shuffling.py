@@ -132,6 +132,21 @@ def test_types_of_pandas_survive(tmp_path):
     assert str(source.to_frame(source.read_block(0))["a"].dtype) == "Int64"
 
 
+@pytest.mark.parametrize(
+    ("values", "is_compressed"), [(np.random.default_rng(0).random(50_000), False), (np.zeros(50_000), True)]
+)
+def test_only_rows_that_get_smaller_are_compressed(tmp_path, values, is_compressed):
+    pq.write_table(pa.table({"x": values}), tmp_path / "rows.parquet")
+    shuffle_data_set(tmp_path / "rows.parquet", tmp_path / "pool")
+
+    n_bytes = pa.total_allocated_bytes()
+    with pa.memory_map(str(tmp_path / "pool" / "part-00000.arrow")) as file:
+        table = pa.ipc.open_file(file).read_all()
+        # Plain rows are used where they are mapped; only compressed ones take memory.
+        assert (pa.total_allocated_bytes() - n_bytes >= values.nbytes) == is_compressed
+        assert len(table) == len(values)
+
+
 @pytest.mark.parametrize("share", [0.1, 0.4, 0.49, 0.6, 0.9])
 def test_a_shuffle_that_was_stopped_goes_on(source, tmp_path, small_buckets, share):
     class Stop(Exception):

@@ -18,6 +18,9 @@ _MIN_BATCH_BYTES = 1 << 22
 _PAGE_BYTES = 1 << 20
 """Bytes of a column that are read at a time, where only the first rows are wanted."""
 
+_WHOLE_BLOCK = 1 << 30
+"""Rows of a record batch of a block: more than it has, as one that is cut into batches is copied to be joined."""
+
 
 class Block(Protocol):
     """A part of a file that is read whole."""
@@ -92,7 +95,9 @@ class FragmentBlock:
         with translate_read_errors(self.path):
             if n_rows is not None and self.has_quick_head:
                 return self._read_head(list(names), n_rows)
-            table = self.fragment.to_table(schema=self.view.schema, columns=list(names), filter=self.view.filter)
+            table = self.fragment.to_table(
+                schema=self.view.schema, columns=list(names), filter=self.view.filter, batch_size=_WHOLE_BLOCK
+            )
             return table.slice(0, n_rows)
 
     def _read_head(self, names: list[str], n_rows: int) -> pa.Table:

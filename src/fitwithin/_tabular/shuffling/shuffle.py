@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +28,7 @@ from fitwithin._pools.sources.read_errors import translate_write_errors
 from fitwithin._pools.sources.shuffled_marker import MARKER_NAME, STATE_NAME, ShuffledMarker
 from fitwithin._session.file_lock import FileLock
 from fitwithin._tabular.shuffling.bucket_files import append_rows, read_shuffled, split_rows
+from fitwithin._tabular.shuffling.compression import choose_compression
 from fitwithin._tabular.shuffling.shuffle_state import ShuffleState, load_state
 
 _BUCKET_BYTES = 1 << 25
@@ -45,7 +47,10 @@ _SAVE_SECONDS = 1.0
 """Seconds of work that a kill may cost, in the first pass."""
 
 _THREADS = 2
-"""Blocks or buckets at work at the same time; each takes about three times its own memory."""
+"""Blocks at work at the same time; each takes about three times its own memory."""
+
+_PART_THREADS = 3
+"""Output files at work at the same time; while one waits for the disk, others go on."""
 
 OnProgress = Callable[[int, int], None]
 """Called with the steps done and all steps."""
@@ -191,15 +196,14 @@ class _Shuffle:
     def run(self, start: float) -> ShuffleResult:
         for unfinished in self._out.glob(".*.part"):
             unfinished.unlink()  # A killed run left it.
-        with ThreadPoolExecutor(_THREADS, thread_name_prefix="fitwithin-shuffle") as threads:
-            self._fill_buckets(threads)
-            self._write_parts(threads)
+        self._fill_buckets()
+        self._write_parts()
         names = [self._part_path(number).name for number in range(len(self._parts))]
         ShuffledMarker(names, self._state.n_rows, sorted(self._state.with_nulls)).write(self._out)
         (self._out / STATE_NAME).unlink()
         return ShuffleResult(self._state.n_rows, len(names), time.monotonic() - start)
 
-    def _fill_buckets(self, threads: ThreadPoolExecutor) -> None:
+    def _fill_buckets(self) -> None:
         """First pass: send the rows of each block to random buckets."""
         state = self._state
         if state.n_blocks_done == state.n_blocks:
@@ -207,7 +211,7 @@ class _Shuffle:
         self._cut_buckets()
         last_saved = time.monotonic()
         remaining = range(state.n_blocks_done, state.n_blocks)
-        for n_rows, with_nulls, pieces in _map_ahead(threads, self._split_block, remaining):
+        for n_rows, with_nulls, pieces in _map_ahead(self._split_block, remaining, _THREADS):
             for number, rows in pieces:
                 state.sizes[number] = append_rows(self._bucket_path(number), rows)
             state.n_rows += n_rows
@@ -234,11 +238,11 @@ class _Shuffle:
                 with path.open("rb+") as file:
                     file.truncate(size)
 
-    def _write_parts(self, threads: ThreadPoolExecutor) -> None:
+    def _write_parts(self) -> None:
         """Second pass: write the rows of each bucket in random order."""
         missing = [number for number in range(len(self._parts)) if not self._part_path(number).exists()]
         n_written = len(self._parts) - len(missing)
-        for number in _map_ahead(threads, self._write_part, missing):
+        for number in _map_ahead(self._write_part, missing, _PART_THREADS):
             # Only what is written may be deleted.
             for bucket in self._parts[number]:
                 self._bucket_path(bucket).unlink(missing_ok=True)
@@ -248,20 +252,21 @@ class _Shuffle:
             self._bucket_path(bucket).unlink(missing_ok=True)
 
     def _write_part(self, number: int) -> int:
-        categories = self._blocks.categories
-        schema = self._blocks.schema
-        options = pa.ipc.IpcWriteOptions(compression="lz4")
-        stored = schema.with_metadata(self._blocks.metadata)
+        tables = map(self._read_bucket, self._parts[number])
+        first = next(tables)
         with (
             atomic_write(self._part_path(number)) as temporary,
             pa.OSFile(str(temporary), "wb") as file,
-            pa.ipc.new_file(file, stored, options=options) as writer,
+            pa.ipc.new_file(file, first.schema, options=choose_compression(first)) as writer,
         ):
-            for bucket in self._parts[number]:
-                rng = np.random.default_rng([self._state.seed, 1, bucket])
-                rows = read_shuffled(self._bucket_path(bucket), schema, categories, rng)
-                writer.write_table(rows.replace_schema_metadata(stored.metadata), max_chunksize=_BATCH_ROWS)
+            for rows in chain([first], tables):
+                writer.write_table(rows, max_chunksize=_BATCH_ROWS)
         return number
+
+    def _read_bucket(self, number: int) -> pa.Table:
+        rng = np.random.default_rng([self._state.seed, 1, number])
+        rows = read_shuffled(self._bucket_path(number), self._blocks.schema, self._blocks.categories, rng)
+        return rows.replace_schema_metadata(self._blocks.metadata)
 
     def _bucket_path(self, number: int) -> Path:
         return self._out / f"_bucket-{number:05}.rows"
@@ -276,18 +281,17 @@ class _Shuffle:
         self._on_progress(round(500 * half + 500 * other), 1000)
 
 
-def _map_ahead(
-    threads: ThreadPoolExecutor, function: Callable[[_Item], _Result], items: Iterable[_Item]
-) -> Iterator[_Result]:
-    """Yield the results in order; at most `_THREADS` of them are under way or wait."""
+def _map_ahead(function: Callable[[_Item], _Result], items: Iterable[_Item], n_threads: int) -> Iterator[_Result]:
+    """Yield the results in order; at most one more than `n_threads` of them are under way or wait."""
     waiting: deque[Future[Any]] = deque()
-    try:
-        for item in items:
-            waiting.append(threads.submit(function, item))
-            if len(waiting) > _THREADS:
+    with ThreadPoolExecutor(n_threads, thread_name_prefix="fitwithin-shuffle") as threads:
+        try:
+            for item in items:
+                waiting.append(threads.submit(function, item))
+                if len(waiting) > n_threads:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:
-            future.cancel()
+        finally:
+            for future in waiting:
+                future.cancel()
