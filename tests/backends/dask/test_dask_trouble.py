@@ -16,7 +16,9 @@ from distributed import Status
 
 from dask_clusters import find_our_processes, find_worker_pids, scheduler_process, wait_until
 from fitwithin import TimeConstrainedClassifier
+from fitwithin._core.budget import Budget
 from fitwithin.backends import Dask, OutOfTime
+from fitwithin.backends._dask.cluster import Cluster
 from fitwithin.teachers import TCT
 from fitwithin.testing import AwkwardClassifier
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
@@ -169,6 +171,21 @@ def test_a_full_worker_is_left_for_another_one(dask_client):
     assert elsewhere != full
     np.testing.assert_array_equal(saved.load().X_, pool.X[:50])
     saved.discard()
+
+
+class SlowToSend:
+    """Takes longer to leave its worker than the program waits between two looks at that worker."""
+
+    def __reduce__(self):
+        time.sleep(0.7)
+        return str, ("arrived",)
+
+
+def test_a_result_arrives_however_long_its_transfer_takes(dask_client):
+    cluster = Cluster(dask_client, "fitwithin-test", Budget(60))
+    home = cluster.choose_home()
+
+    assert cluster.result(cluster.submit(SlowToSend, home=home), home) == "arrived"
 
 
 def test_a_worker_that_is_stopped_by_a_signal_makes_nothing_late(dask_client):
