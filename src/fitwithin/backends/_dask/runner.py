@@ -297,7 +297,7 @@ class DaskRunner:
             here: ExamSummary = self._run(home, examine_here, self._pass_rows(rows, home), parts, margins, new=new)
             return here
         cluster, partitions, info = self._the_cluster, self._prepared.partitions, self._info()
-        order = np.argsort(rows, kind="stable")
+        order = np.argsort(rows)
         exam_parts = [
             cluster.submit(
                 examine_partition,
@@ -305,14 +305,14 @@ class DaskRunner:
                 info,
                 self._model(home),
                 partitions.futures[number],
-                cluster.pass_rows(positions),
+                self._pass_positions(number, positions),
                 int(partitions.offsets[number]),
                 margins,
             )
             for number, positions in partitions.split(rows[order])
         ]
         is_ordered = bool((order[1:] > order[:-1]).all())
-        ranks = None if is_ordered else self._pass_rows(np.argsort(order, kind="stable"), home)
+        ranks = None if is_ordered else self._pass_rows(_invert(order), home)
         summary: ExamSummary = self._run(home, merge_exam, scoring, exam_parts, ranks)
         return summary
 
@@ -346,7 +346,7 @@ class DaskRunner:
         new = np.setdiff1d(rows, home.rows)
         partitions, cluster = self._prepared.partitions, self._the_cluster
         parts = [
-            cluster.submit(take_partition_rows, partitions.futures[number], cluster.pass_rows(positions))
+            cluster.submit(take_partition_rows, partitions.futures[number], self._pass_positions(number, positions))
             for number, positions in partitions.split(new)
         ]
         return parts, new
@@ -364,6 +364,10 @@ class DaskRunner:
 
     def _pass_rows(self, rows: Rows, home: _Home) -> Any:
         return self._the_cluster.pass_rows(rows, home.address)
+
+    def _pass_positions(self, number: int, positions: Rows) -> Any:
+        """Return positions in a partition as an argument of a task."""
+        return self._the_cluster.pass_rows(self._prepared.partitions.pack(number, positions))
 
     def _info(self) -> TaskInfo:
         return TaskInfo(self._number, self._n_homes, self._lesson, self._budget.remaining())
@@ -417,3 +421,10 @@ class DaskRunner:
     def _check_deadline(self) -> None:
         if self._budget.is_spent:
             raise OutOfTime
+
+
+def _invert(order: Rows) -> Rows:
+    """Return the place of each number in a permutation."""
+    places: Rows = np.empty(len(order), dtype=np.uint32 if len(order) < 2**32 else np.int64)
+    places[order] = np.arange(len(order))
+    return places
