@@ -154,6 +154,24 @@ def test_a_hanging_learner_is_stopped_in_time_and_leaves_nothing_on_the_workers(
     assert wait_until(lambda: not find_our_processes(pids), 5.0)
 
 
+def test_no_thread_is_started_between_the_deadline_and_the_return(dask_client, monkeypatch):
+    """Starting a thread waits until it runs, on a busy machine for seconds."""
+    start, started = threading.Thread.start, []
+
+    def note_start(thread):
+        if threading.current_thread() is threading.main_thread():
+            started.append(thread.name)
+        start(thread)
+
+    with open_runner(Dask(dask_client), AwkwardClassifier("ignores signals"), make_pool(), seconds=60) as runner:
+        runner._session_budget.seconds = runner._session_budget.elapsed() + 1
+        monkeypatch.setattr(threading.Thread, "start", note_start)
+        with pytest.raises(OutOfTime):
+            runner.fit(np.arange(30))
+
+    assert not started
+
+
 def test_a_full_worker_is_left_for_another_one(dask_client):
     def pause(dask_worker, status):
         dask_worker.status = status

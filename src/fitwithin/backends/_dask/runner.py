@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -109,6 +109,8 @@ class DaskRunner:
         self._number = number
         self._n_siblings = 0
         self._thread = DeadlineThread(f"dask-{number}")
+        # Starting a thread waits until it runs, on a busy machine for seconds, so one is ready for the end.
+        self._end_thread = DeadlineThread(f"dask-{number}-end")
         self._prepared_cluster: _Prepared | None = None
         self._home: _Home | None = None
         self._n_homes = 0
@@ -129,16 +131,29 @@ class DaskRunner:
 
     def __exit__(self, *exc_info: object) -> None:
         """Leave the rest to a thread: the cluster may not answer, and the session ends now."""
+        is_training = self._budget.is_spent and self._trains_on_cluster
         self._budget.stop()
+        held = self._prepared_cluster, self._home, self._calls_since_fit
         self._prepared_cluster, self._home, self._calls_since_fit = None, None, []
         self._thread.close()
-        if self._first is None:
-            threading.Thread(target=self._close, name="fitwithin-dask-close", daemon=True).start()
+        self._end_thread.post(partial(self._end, held, is_training=is_training))
+        self._end_thread.close()
 
-    def _close(self) -> None:
+    def _end(self, held: object, *, is_training: bool) -> None:
+        """End the session on the workers if this runner opened it, and forget what the runner held."""
+        if self._first is not None:
+            return
         # Errors of Dask do not matter any more: the workers close the session themselves after its deadline.
         with contextlib.suppress(Exception):
-            self._opening.result().close()
+            cluster = self._opening.result()
+            if is_training:
+                cancel_training(cluster)
+            cluster.close()
+
+    @property
+    def _trains_on_cluster(self) -> bool:
+        """Whether the learner is itself distributed, so that no process of ours can be killed to stop it."""
+        return self._prepared_cluster is not None and is_distributed_learner(self._prepared_cluster.learner)
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Send the learner to the cluster, and the rows too if they are not there."""
@@ -197,13 +212,12 @@ class DaskRunner:
         self._budget.stop()
         cluster = self._cluster
         if cluster is not None:
-            threading.Thread(target=self._stop_on_workers, args=(cluster,), daemon=True).start()
+            self._end_thread.post(partial(self._stop_on_workers, cluster))
 
     def _stop_on_workers(self, cluster: Cluster) -> None:
         with contextlib.suppress(Exception):
             cluster.stop_runner(self._number)
-            prepared = self._prepared_cluster
-            if prepared is not None and is_distributed_learner(prepared.learner):
+            if self._trains_on_cluster:
                 cancel_training(cluster)
 
     @property
@@ -378,10 +392,11 @@ class DaskRunner:
         try:
             return self._thread.call(lambda: self._try_workers(action), self._budget)
         except TimeoutError:
-            self.stop()
+            # The workers know the deadline too, and the session's end is all that they are told.
+            self._budget.stop()
             raise OutOfTime from None
         except OutOfTime:
-            self.stop()
+            self._budget.stop()
             raise
 
     def _try_workers(self, action: Callable[[_Home], T]) -> T:
