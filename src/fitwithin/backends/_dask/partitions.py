@@ -81,7 +81,7 @@ def scatter_table(pool: TablePool, cluster: Cluster) -> Partitions:
         rows = np.arange(bounds[number], bounds[number + 1])
         plain = pool.read(rows)
         part = LabeledRows(plain.X, pool.y.column[rows], plain.row_params)
-        workers = cluster.running_workers()
+        workers = cluster.wait_for_workers()
         return cluster.scatter(part, workers[number % len(workers)])
 
     futures = [send(number) for number in range(n_parts)]
