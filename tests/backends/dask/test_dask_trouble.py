@@ -16,7 +16,9 @@ from distributed import Status
 
 from dask_clusters import find_our_processes, find_worker_pids, scheduler_process, wait_until
 from fitwithin import TimeConstrainedClassifier
+from fitwithin._core.budget import Budget
 from fitwithin.backends import Dask, OutOfTime
+from fitwithin.backends._dask.cluster import Cluster
 from fitwithin.teachers import TCT
 from fitwithin.testing import AwkwardClassifier
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
@@ -152,6 +154,24 @@ def test_a_hanging_learner_is_stopped_in_time_and_leaves_nothing_on_the_workers(
     assert wait_until(lambda: not find_our_processes(pids), 5.0)
 
 
+def test_no_thread_is_started_between_the_deadline_and_the_return(dask_client, monkeypatch):
+    """Starting a thread waits until it runs, on a busy machine for seconds."""
+    start, started = threading.Thread.start, []
+
+    def note_start(thread):
+        if threading.current_thread() is threading.main_thread():
+            started.append(thread.name)
+        start(thread)
+
+    with open_runner(Dask(dask_client), AwkwardClassifier("ignores signals"), make_pool(), seconds=60) as runner:
+        runner._session_budget.seconds = runner._session_budget.elapsed() + 1
+        monkeypatch.setattr(threading.Thread, "start", note_start)
+        with pytest.raises(OutOfTime):
+            runner.fit(np.arange(30))
+
+    assert not started
+
+
 def test_a_full_worker_is_left_for_another_one(dask_client):
     def pause(dask_worker, status):
         dask_worker.status = status
@@ -169,6 +189,21 @@ def test_a_full_worker_is_left_for_another_one(dask_client):
     assert elsewhere != full
     np.testing.assert_array_equal(saved.load().X_, pool.X[:50])
     saved.discard()
+
+
+class SlowToSend:
+    """Takes longer to leave its worker than the program waits between two looks at that worker."""
+
+    def __reduce__(self):
+        time.sleep(0.7)
+        return str, ("arrived",)
+
+
+def test_a_result_arrives_however_long_its_transfer_takes(dask_client):
+    cluster = Cluster(dask_client, "fitwithin-test", Budget(60))
+    home = cluster.choose_home()
+
+    assert cluster.result(cluster.submit(SlowToSend, home=home), home) == "arrived"
 
 
 def test_a_worker_that_is_stopped_by_a_signal_makes_nothing_late(dask_client):

@@ -31,7 +31,7 @@ ROW_LISTS = st.lists(st.lists(st.integers(0, N_ROWS - 1), min_size=1, max_size=4
 def make_received(kind, max_bytes=None):
     features = SharedColumn(TABLE.dtype, (2,)) if kind == "array" else None
     weights = {"sample_weight": SharedColumn(np.dtype(float), ())}
-    schema = RowSchema(LABELS.without_rows(), SharedColumn(np.dtype(np.uint8), ()), weights, features)
+    schema = RowSchema(LABELS.without_rows(), SharedColumn(np.dtype(np.uint8), ()), weights, features, N_ROWS)
     return ReceivedRows(schema, Budget(60), max_bytes=max_bytes)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import contextlib
 import threading
 import time
@@ -165,31 +167,49 @@ class Cluster:
         TimeoutError
             At the deadline.
         """
+        # `Future.result` with a time-out breaks off a transfer under way, so that a large model would never arrive.
+        arrival = self._fetch(future)
         paused_since: float | None = None
-        while True:
-            self._budget.raise_if_spent()
-            with contextlib.suppress(TimeoutError):
-                return self._result(future, min(_LOOK_SECONDS, max(0.001, self._budget.remaining())))
-            worker = self.client.scheduler_info(n_workers=-1)["workers"].get(home)
-            if worker is None:
-                raise WorkerLost(f"the Dask worker {home} was lost")
-            if worker.get("status", "running") == "running":
-                paused_since = None
-            elif paused_since is None:
-                paused_since = time.monotonic()
-            elif time.monotonic() - paused_since > _PAUSED_SECONDS and self.running_workers():
-                raise WorkerLost(f"the Dask worker {home} takes no more work: it is {worker['status']}")
-
-    def _result(self, future: Future, seconds: float) -> Any:
         try:
-            return future.result(timeout=seconds)
-        except TimeoutError:
+            while not self._wait(arrival):
+                paused_since = self._check_home(home, paused_since)
+            return arrival.result()
+        except WorkerLost:
             raise
         except Exception as error:
+            self._budget.raise_if_spent()
             # Whatever goes wrong in a learner is a value; what is raised here comes from Dask.
             if self.client.status != "running":
                 raise WorkerLost("the Dask scheduler was lost") from error
             raise WorkerLost(f"Dask lost a task: {error!r}") from error
+        finally:
+            if not arrival.done():
+                # It ends when its future is released. Cancelled, it would leave coroutines of Dask that log errors.
+                future.release()
+
+    def _check_home(self, home: str, paused_since: float | None) -> float | None:
+        """Return since when a worker is paused, None if it is not; raise WorkerLost if it is lost or full."""
+        worker = self.client.scheduler_info(n_workers=-1)["workers"].get(home)
+        if worker is None:
+            raise WorkerLost(f"the Dask worker {home} was lost")
+        if worker.get("status", "running") == "running":
+            return None
+        if paused_since is None:
+            return time.monotonic()
+        if time.monotonic() - paused_since > _PAUSED_SECONDS and self.running_workers():
+            raise WorkerLost(f"the Dask worker {home} takes no more work: it is {worker['status']}")
+        return paused_since
+
+    def _fetch(self, future: Future) -> concurrent.futures.Future[Any]:
+        """Have the result of a task come from its worker, not by way of the scheduler, once it is there."""
+        gathered = self.client.gather(future, direct=True, asynchronous=True)
+        return asyncio.run_coroutine_threadsafe(gathered, self.client.loop.asyncio_loop)
+
+    def _wait(self, arrival: concurrent.futures.Future[Any]) -> bool:
+        """Wait for a result until the next look; raise TimeoutError after the deadline."""
+        self._budget.raise_if_spent()
+        # It does not wake up at the deadline itself: the session's thread leaves then, and needs the interpreter.
+        return bool(concurrent.futures.wait([arrival], _LOOK_SECONDS).done)
 
     def stop_runner(self, number: int) -> None:
         """Kill what a runner of this session has on any worker."""
@@ -200,9 +220,12 @@ class Cluster:
         # `Client.cancel` may end the client's connection, if a task that depends on another one is not wanted any more.
         for future in list(self._futures):
             future.release()
-        self.client.run(close_session, self.key, on_error="ignore")
-        if self._owns_client:
-            self.client.close()
+        try:
+            self.client.run(close_session, self.key, on_error="ignore")
+        finally:
+            # A client that is still open when it is forgotten closes itself, and blocks whichever thread forgets it.
+            if self._owns_client:
+                self.client.close()
 
 
 _PRIORITY = 10

@@ -103,7 +103,8 @@ def _make_schema(
             raise UserInputError("The blocks of X are no arrays of numbers.", "Pass a Dask DataFrame.")
         features = SharedColumn(np.result_type(*types), tuple(parts.empty.shape[1:]))
     weights = {"sample_weight": SharedColumn(np.dtype(np.float64), ())} if is_weighted else {}
-    return RowSchema(target.without_rows(), SharedColumn(np.dtype(dtype), ()), weights, features)
+    n_rows = sum(summary.n_rows for summary in summaries)
+    return RowSchema(target.without_rows(), SharedColumn(np.dtype(dtype), ()), weights, features, n_rows)
 
 
 def _read_rows(cluster: Cluster, partitions: Partitions, rows: Rows) -> Any:

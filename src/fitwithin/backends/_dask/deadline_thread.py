@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
 from fitwithin._core.budget import Budget
@@ -48,13 +48,9 @@ class DeadlineThread:
     def call(self, function: Callable[[], T], budget: Budget) -> T:
         """Return the result of a function, or raise what it raises; raise TimeoutError at the deadline."""
         future = self.post(function)
-        while True:
+        while not wait([future], min(_LOOK_SECONDS, budget.remaining())).done:
             budget.raise_if_spent()
-            try:
-                return future.result(timeout=min(_LOOK_SECONDS, budget.remaining()))
-            except TimeoutError:
-                if future.done():
-                    raise
+        return future.result()
 
     def post(self, function: Callable[[], T]) -> Future[T]:
         """Make a call that is not waited for."""

@@ -11,6 +11,7 @@ from fitwithin._core.records import Rows
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.table_pool import TablePool, has_fixed_row_size
 from fitwithin.backends._dask.cluster import Cluster
+from fitwithin.backends._dask.packed_positions import PackedPositions, pack_positions
 from fitwithin.backends._dask.received_rows import RowSchema
 from fitwithin.backends._process.shared_memory import SharedColumn
 
@@ -59,6 +60,10 @@ class Partitions:
             positions = rows[ends[number] : ends[number + 1]] - self.offsets[number]
             yield int(number), positions.astype(np.uint32 if positions[-1] < 2**32 else np.int64)
 
+    def pack(self, number: int, positions: Rows) -> Rows | PackedPositions:
+        """Return positions in a partition in the fewest bytes; see `pack_positions`."""
+        return pack_positions(positions, int(self.offsets[number + 1] - self.offsets[number]))
+
     def renew_lost(self) -> None:
         """Bring back partitions that went with their worker."""
         if self._renew is not None:
@@ -76,7 +81,7 @@ def scatter_table(pool: TablePool, cluster: Cluster) -> Partitions:
         rows = np.arange(bounds[number], bounds[number + 1])
         plain = pool.read(rows)
         part = LabeledRows(plain.X, pool.y.column[rows], plain.row_params)
-        workers = cluster.running_workers()
+        workers = cluster.wait_for_workers()
         return cluster.scatter(part, workers[number % len(workers)])
 
     futures = [send(number) for number in range(n_parts)]
@@ -94,4 +99,5 @@ def describe_table_rows(pool: TablePool) -> RowSchema:
         SharedColumn.from_array(pool.y.column),
         {name: SharedColumn.from_array(column) for name, column in pool.row_params.items()},
         SharedColumn(np.dtype(pool.X.dtype), tuple(pool.X.shape[1:])) if has_fixed_row_size(pool.X) else None,
+        len(pool),
     )

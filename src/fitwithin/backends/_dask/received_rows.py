@@ -9,9 +9,10 @@ import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Rows
-from fitwithin._core.target import Array, Target
+from fitwithin._core.target import Target
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
+from fitwithin.backends._process.row_positions import RowPositions
 from fitwithin.backends._process.shared_memory import SharedColumn, create_files, dump_pickle
 from fitwithin.backends._process.shared_rows import RowBlock, RowIndices, RowLayout, RowRange, RowSelection
 
@@ -30,12 +31,15 @@ class RowSchema:
         Types of the other arguments of `fit` with one entry for each row.
     features : SharedColumn or None
         Type of the features; None if they are no plain array.
+    n_rows : int
+        Rows of the pool.
     """
 
     target: Target
     target_column: SharedColumn
     row_params: dict[str, SharedColumn]
     features: SharedColumn | None
+    n_rows: int
 
     @property
     def columns(self) -> tuple[SharedColumn, ...]:
@@ -68,7 +72,7 @@ class ReceivedRows:
     >>> import numpy as np
     >>> from fitwithin._core.target import Labels
     >>> column = SharedColumn(np.dtype(np.uint8), ())
-    >>> schema = RowSchema(Labels.encode([0, 1]).without_rows(), column, {}, SharedColumn(np.dtype(float), (2,)))
+    >>> schema = RowSchema(Labels.encode([0, 1]).without_rows(), column, {}, SharedColumn(np.dtype(float), (2,)), 80)
     >>> received = ReceivedRows(schema, Budget(60))
     >>> received.append(np.array([70, 7]), LabeledRows(np.zeros((2, 2)), np.array([0, 1])))
     >>> received.find_missing(np.array([7, 8])).tolist()
@@ -91,22 +95,17 @@ class ReceivedRows:
     def forget(self) -> None:
         """Begin again without rows; the files keep their memory for the next ones."""
         self._n_rows = 0
-        self._numbers: Rows = np.zeros(0, dtype=np.int64)  # sorted
-        self._positions: Rows = np.zeros(0, dtype=np.int64)
+        self._positions = RowPositions(self._schema.n_rows)
         self._blocks: list[RowBlock] = []
         self._block_end = 0
 
     def find_missing(self, rows: Rows) -> Rows:
         """Return those of these rows that have not arrived, each once, in the order of `rows`."""
-        missing = rows[~self._is_known(rows)]
+        missing = rows[self._positions.find(rows) < 0]
+        if (missing[1:] > missing[:-1]).all():
+            return missing
         _, first = np.unique(missing, return_index=True)
         return missing[np.sort(first)]
-
-    def _is_known(self, rows: Rows) -> Array:
-        if not len(self._numbers):
-            return np.zeros(len(rows), dtype=np.bool_)
-        places = np.searchsorted(self._numbers, rows)
-        return np.asarray(self._numbers[np.minimum(places, len(self._numbers) - 1)] == rows)
 
     def make_room(self) -> None:
         """Forget all rows if they take more than `max_bytes`."""
@@ -138,24 +137,16 @@ class ReceivedRows:
             self._block_end, _ = dump_pickle(content.X, self.files[-1].fd, offset, self._budget.raise_if_spent)
             self._blocks.append(RowBlock(offset, first, len(rows)))
         self._n_rows += len(rows)
-        numbers = np.concatenate([self._numbers, rows])
-        positions = np.concatenate([self._positions, np.arange(first, self._n_rows)])
-        order = np.argsort(numbers, kind="stable")
-        self._numbers, self._positions = numbers[order], positions[order]
+        self._positions.set(rows, np.arange(first, self._n_rows))
 
     def share_training_rows(self, rows: Rows) -> RowSelection:
-        """Return where these rows lie: one range if they arrived in this order."""
-        positions = self._find(rows)
+        """Return where these rows lie: one range, which is read without a copy, if they arrived in this order."""
+        positions = self._positions.find(rows)
         if is_contiguous(positions):
             return RowRange(int(positions[0]), int(positions[-1]) + 1, tuple(self._blocks))
         return RowIndices(positions, tuple(self._blocks))
 
-    def share_exam_rows(self, rows: Rows) -> RowSelection:
-        """Return where these rows lie, to be read in pieces."""
-        return RowIndices(self._find(rows), tuple(self._blocks))
-
-    def _find(self, rows: Rows) -> Rows:
-        return self._positions[np.searchsorted(self._numbers, rows)]
+    share_exam_rows = share_training_rows
 
     def close(self) -> None:
         """Close the files."""

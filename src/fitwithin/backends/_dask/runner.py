@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -109,6 +109,8 @@ class DaskRunner:
         self._number = number
         self._n_siblings = 0
         self._thread = DeadlineThread(f"dask-{number}")
+        # Starting a thread waits until it runs, on a busy machine for seconds, so one is ready for the end.
+        self._end_thread = DeadlineThread(f"dask-{number}-end")
         self._prepared_cluster: _Prepared | None = None
         self._home: _Home | None = None
         self._n_homes = 0
@@ -129,16 +131,29 @@ class DaskRunner:
 
     def __exit__(self, *exc_info: object) -> None:
         """Leave the rest to a thread: the cluster may not answer, and the session ends now."""
+        is_training = self._budget.is_spent and self._trains_on_cluster
         self._budget.stop()
+        held = self._prepared_cluster, self._home, self._calls_since_fit
         self._prepared_cluster, self._home, self._calls_since_fit = None, None, []
         self._thread.close()
-        if self._first is None:
-            threading.Thread(target=self._close, name="fitwithin-dask-close", daemon=True).start()
+        self._end_thread.post(partial(self._end, held, is_training=is_training))
+        self._end_thread.close()
 
-    def _close(self) -> None:
+    def _end(self, held: object, *, is_training: bool) -> None:
+        """End the session on the workers if this runner opened it, and forget what the runner held."""
+        if self._first is not None:
+            return
         # Errors of Dask do not matter any more: the workers close the session themselves after its deadline.
         with contextlib.suppress(Exception):
-            self._opening.result().close()
+            cluster = self._opening.result()
+            if is_training:
+                cancel_training(cluster)
+            cluster.close()
+
+    @property
+    def _trains_on_cluster(self) -> bool:
+        """Whether the learner is itself distributed, so that no process of ours can be killed to stop it."""
+        return self._prepared_cluster is not None and is_distributed_learner(self._prepared_cluster.learner)
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Send the learner to the cluster, and the rows too if they are not there."""
@@ -197,13 +212,12 @@ class DaskRunner:
         self._budget.stop()
         cluster = self._cluster
         if cluster is not None:
-            threading.Thread(target=self._stop_on_workers, args=(cluster,), daemon=True).start()
+            self._end_thread.post(partial(self._stop_on_workers, cluster))
 
     def _stop_on_workers(self, cluster: Cluster) -> None:
         with contextlib.suppress(Exception):
             cluster.stop_runner(self._number)
-            prepared = self._prepared_cluster
-            if prepared is not None and is_distributed_learner(prepared.learner):
+            if self._trains_on_cluster:
                 cancel_training(cluster)
 
     @property
@@ -297,7 +311,7 @@ class DaskRunner:
             here: ExamSummary = self._run(home, examine_here, self._pass_rows(rows, home), parts, margins, new=new)
             return here
         cluster, partitions, info = self._the_cluster, self._prepared.partitions, self._info()
-        order = np.argsort(rows, kind="stable")
+        order = np.argsort(rows)
         exam_parts = [
             cluster.submit(
                 examine_partition,
@@ -305,14 +319,14 @@ class DaskRunner:
                 info,
                 self._model(home),
                 partitions.futures[number],
-                cluster.pass_rows(positions),
+                self._pass_positions(number, positions),
                 int(partitions.offsets[number]),
                 margins,
             )
             for number, positions in partitions.split(rows[order])
         ]
         is_ordered = bool((order[1:] > order[:-1]).all())
-        ranks = None if is_ordered else self._pass_rows(np.argsort(order, kind="stable"), home)
+        ranks = None if is_ordered else self._pass_rows(_invert(order), home)
         summary: ExamSummary = self._run(home, merge_exam, scoring, exam_parts, ranks)
         return summary
 
@@ -346,7 +360,7 @@ class DaskRunner:
         new = np.setdiff1d(rows, home.rows)
         partitions, cluster = self._prepared.partitions, self._the_cluster
         parts = [
-            cluster.submit(take_partition_rows, partitions.futures[number], cluster.pass_rows(positions))
+            cluster.submit(take_partition_rows, partitions.futures[number], self._pass_positions(number, positions))
             for number, positions in partitions.split(new)
         ]
         return parts, new
@@ -365,6 +379,10 @@ class DaskRunner:
     def _pass_rows(self, rows: Rows, home: _Home) -> Any:
         return self._the_cluster.pass_rows(rows, home.address)
 
+    def _pass_positions(self, number: int, positions: Rows) -> Any:
+        """Return positions in a partition as an argument of a task."""
+        return self._the_cluster.pass_rows(self._prepared.partitions.pack(number, positions))
+
     def _info(self) -> TaskInfo:
         return TaskInfo(self._number, self._n_homes, self._lesson, self._budget.remaining())
 
@@ -374,10 +392,11 @@ class DaskRunner:
         try:
             return self._thread.call(lambda: self._try_workers(action), self._budget)
         except TimeoutError:
-            self.stop()
+            # The workers know the deadline too, and the session's end is all that they are told.
+            self._budget.stop()
             raise OutOfTime from None
         except OutOfTime:
-            self.stop()
+            self._budget.stop()
             raise
 
     def _try_workers(self, action: Callable[[_Home], T]) -> T:
@@ -417,3 +436,10 @@ class DaskRunner:
     def _check_deadline(self) -> None:
         if self._budget.is_spent:
             raise OutOfTime
+
+
+def _invert(order: Rows) -> Rows:
+    """Return the place of each number in a permutation."""
+    places: Rows = np.empty(len(order), dtype=np.uint32 if len(order) < 2**32 else np.int64)
+    places[order] = np.arange(len(order))
+    return places

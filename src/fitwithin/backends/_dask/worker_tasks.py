@@ -13,6 +13,7 @@ from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, 
 from fitwithin._core.records import Margins, Mask, Rows
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import FitReport, ScoreReport
+from fitwithin.backends._dask.packed_positions import PackedPositions, unpack_positions
 from fitwithin.backends._dask.received_rows import join_rows, take_part
 from fitwithin.backends._dask.worker_runner import PickledLearner
 from fitwithin.backends._dask.worker_session import RunnerParts, SessionSetup, open_session
@@ -119,9 +120,9 @@ def _carry_out(action: Callable[[], Any]) -> Outcome:
         return Outcome(failure=OutOfTime())
 
 
-def take_partition_rows(partition: LabeledRows, rows: Rows) -> LabeledRows:
+def take_partition_rows(partition: LabeledRows, rows: Rows | PackedPositions) -> LabeledRows:
     """Return rows of a partition, by their position in it."""
-    return take_part(partition, rows)
+    return take_part(partition, unpack_positions(rows))
 
 
 def fit_lesson(
@@ -200,7 +201,13 @@ def _adopt(parts: RunnerParts, info: TaskInfo, model: ModelBytes) -> None:
 
 
 def examine_partition(
-    setup: SessionSetup, info: TaskInfo, model: Outcome, partition: LabeledRows, rows: Rows, first: int, margins: bool
+    setup: SessionSetup,
+    info: TaskInfo,
+    model: Outcome,
+    partition: LabeledRows,
+    rows: Rows | PackedPositions,
+    first: int,
+    margins: bool,
 ) -> Outcome:
     """Predict rows of a partition where it is.
 
@@ -212,7 +219,7 @@ def examine_partition(
         The result of `pickle_model`.
     partition : LabeledRows
         The rows of the partition.
-    rows : array of int
+    rows : array of int or PackedPositions
         Positions in the partition.
     first : int
         Row number of its first row in the pool.
@@ -223,7 +230,7 @@ def examine_partition(
         return model
 
     # Positions are narrow integers, whose sum with the offset may not fit.
-    numbers = first + rows.astype(np.int64)
+    numbers = first + unpack_positions(rows).astype(np.int64)
 
     def examine() -> ExamPart:
         parts = info.open(setup)
