@@ -9,6 +9,7 @@ if _typing.TYPE_CHECKING:
     from fitwithin._classifier import TimeConstrainedClassifier
     from fitwithin._core.exceptions import (
         CheckpointWarning,
+        DataSetWarning,
         FitwithinError,
         LearnerFailed,
         LearnerFailedWarning,
@@ -21,6 +22,7 @@ if _typing.TYPE_CHECKING:
 
 __all__ = [
     "CheckpointWarning",
+    "DataSetWarning",
     "FitwithinError",
     "LearnerFailed",
     "LearnerFailedWarning",
@@ -42,6 +44,7 @@ __getattr__ = _make_getattr(
         **dict.fromkeys(
             [
                 "CheckpointWarning",
+                "DataSetWarning",
                 "FitwithinError",
                 "LearnerFailed",
                 "LearnerFailedWarning",

@@ -22,8 +22,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from disk_rows import make_mixed, make_numbers, open_troubled, write_blocks, write_files
-from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor, TimeConstrainedSearch
-from fitwithin._core.exceptions import DataSetWarning, NoModelInTime, UserInputError
+from fitwithin import DataSetWarning, TimeConstrainedClassifier, TimeConstrainedRegressor, TimeConstrainedSearch
+from fitwithin._core.exceptions import NoModelInTime, UserInputError
 from fitwithin.backends import Process
 
 
