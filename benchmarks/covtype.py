@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -48,6 +48,10 @@ class CovtypeSplit:
         X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=seed)
         scaler = StandardScaler().fit(X)
         return cls(scaler.transform(X), y, scaler.transform(X_test), y_test)
+
+    def keep_test_rows(self, count: int) -> CovtypeSplit:
+        """Return the same training rows with fewer test rows; they are in random order."""
+        return replace(self, X_test=self.X_test[:count], y_test=self.y_test[:count])
 
 
 @dataclass(frozen=True)

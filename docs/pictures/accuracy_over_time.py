@@ -24,8 +24,10 @@ def draw(figures: Mapping[str, Any]) -> plt.Figure:
     """Draw one line of steps for each way to fit. A line begins with its first model."""
     figure = plt.figure(figsize=(8, 3.8), layout="constrained")
     ax = figure.subplots()
-    end = 1.06 * max(one["seconds"] for one in figures["results"])
-    for one, colour in zip(figures["results"], COLOURS, strict=True):
+    # The first seed.
+    ways = figures["results"][: len(COLOURS)]
+    end = 1.06 * max(one["seconds"] for one in ways)
+    for one, colour in zip(ways, COLOURS, strict=True):
         draw_steps(ax, one, end, colour)
     ax.axvline(figures["limit"], color=GREY, linestyle="--", linewidth=1)
     ax.annotate(
