@@ -25,6 +25,9 @@ from fitwithin.backends import Process
 from fitwithin.teachers import Double
 
 # Seconds between two looks at the memory of all processes.
+# Limit of the learner for a mixed frame, as one would set it with 6 GiB in all.
+_MIXED_MEMORY_LIMIT = "5GiB"
+
 _SAMPLE_SECONDS = 0.1
 
 
@@ -110,6 +113,7 @@ def run(settings: ScaleFit) -> dict[str, Any]:
     classifier = TimeConstrainedClassifier(
         make_mixed_learner() if settings.kind == "mixed" else LGBMClassifier(verbosity=-1),
         time_limit=settings.seconds,
+        memory_limit=_MIXED_MEMORY_LIMIT if settings.kind == "mixed" else None,
         teacher="auto" if settings.first is None else Double(first=settings.first),
         backend=backend,
         random_state=0,

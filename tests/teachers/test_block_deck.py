@@ -252,3 +252,28 @@ def test_all_rows_are_dealt_evenly_once_the_rest_of_each_block_is_read():
     by_part = np.bincount(supply.find_blocks(np.concatenate([early, deck.deal(900)])), minlength=4)
 
     assert by_part.tolist() == [50, 50, 450, 450]
+
+
+def test_a_class_that_is_short_of_rows_makes_a_deal_smaller_and_not_unfair():
+    supply = read_supply([[1000, 0], [0, 400], [0, 600]], 2)
+    deck = a_deck(supply, seconds=1.0)
+
+    dealt = np.bincount(classes_of(supply, deck.deal(1200)))
+
+    assert 800 <= dealt.sum() < 1200
+    assert abs(dealt[0] / dealt.sum() - 0.5) <= 0.021
+
+
+def test_rows_of_an_exam_are_a_fair_sample_whatever_was_dealt_before():
+    supply = read_supply([[3000, 3000], [1000, 1000]], 1)
+    deck = a_deck(supply, seconds=1.0)
+    hand = deck.deal(1000)
+    deck.discard(hand[classes_of(supply, hand) == 0])
+
+    assert np.bincount(classes_of(supply, deck.deal(1000))).tolist() == [500, 500]
+
+
+def test_rows_are_dealt_unfairly_if_a_class_is_hardly_there():
+    supply = read_supply([[1000, 10], [0, 990]], 1)
+
+    assert len(a_deck(supply, seconds=1.0).deal(500)) == 500

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-_MAX_ORDERED_BLOCKS = 128
+_MAX_ORDERED_BLOCKS = 512
 """Blocks at the beginning that are chosen one by one; by then the class proportions are near those of all rows."""
 
 _SORTED_DISTANCE = 0.1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import time
 from collections.abc import Callable
 
@@ -31,6 +32,12 @@ _MAX_FIRST_TIME = 0.5  # of the time left
 # A deal that wants more rows than have been read waits for this share of the time left.
 _WAITING_TIME = 0.05
 
+# Rows of a deal that may be of other classes than they should, because those have not been read.
+_OTHER_CLASSES = 0.02
+
+# Rows that are dealt in the right proportions, at least, relative to those asked for; else all of them in any.
+_MIN_FAIR_ROWS = 0.5
+
 # Rows whose cells are looked up one by one, which takes up to 10 ms.
 _COUNTED_ROWS = 1 << 18
 
@@ -43,10 +50,10 @@ _OUT_OF_TIME = "the data set was still being read"
 class BlockDeck(Deck):
     """Deals rows of a data set on disk while it is read.
 
-    The rows in use, those that were dealt and not discarded, have the class proportions of the whole data set, as far
-    as the rows read so far allow it. Within a class, they come from all blocks read so far, from each in proportion to
-    its rows. So a block that was just read is dealt from first, until it has caught up. Once every block is read, rows
-    are dealt evenly over all of them.
+    Each deal has the class proportions of the whole data set, so that rows of an exam are a fair sample; if a class is
+    short of rows that have been read, fewer are dealt. Within a class, the rows in use, those that were dealt and not
+    discarded, come from all blocks read so far, from each in proportion to its rows. So a block that was just read is
+    dealt from first, until it has caught up. Once every block is read, rows are dealt evenly over all of them.
 
     Parameters
     ----------
@@ -237,15 +244,18 @@ class BlockDeck(Deck):
     def _wait_a_while(self, count: int) -> None:
         """Wait for enough rows to deal, as long as that is worth it; for one row until the deadline."""
 
-        def has_rows(n_rows: int) -> bool:
-            return int(self._n_available.sum()) - self._n_taken_ahead >= n_rows
+        def has_rows() -> bool:
+            return int(self._n_available.sum()) > self._n_taken_ahead
 
-        if has_rows(count):
+        def has_enough() -> bool:
+            return self._count_fair_rows(count) >= count
+
+        if has_enough():
             return
-        self._wait(lambda: has_rows(count), _WAITING_TIME * self.outlook.seconds_left)
-        if not has_rows(1) and not self._put_aside and not self._supply.is_over:
-            self._wait(lambda: has_rows(1), self.outlook.seconds_left)
-            if not has_rows(1) and not self._supply.is_over:
+        self._wait(has_enough, _WAITING_TIME * self.outlook.seconds_left)
+        if not has_rows() and not self._put_aside and not self._supply.is_over:
+            self._wait(has_rows, self.outlook.seconds_left)
+            if not has_rows() and not self._supply.is_over:
                 raise OutOfTime(_OUT_OF_TIME)
 
     def _wait_for_rows(self, count: int) -> None:
@@ -278,19 +288,39 @@ class BlockDeck(Deck):
         return self._supply.cell_counts[:n_read] - self._n_dealt[:n_read]
 
     def _draw(self, count: int) -> Rows:
-        """Deal rows that were read and not dealt: `count`, or all of them."""
+        """Deal rows that were read and not dealt: `count`, or fewer."""
         rows: Rows = np.zeros(0, dtype=self._number_type)
+        n_fair = self._count_fair_rows(count)
+        if n_fair >= _MIN_FAIR_ROWS * count:
+            count = n_fair
+        class_rows = self._supply.cell_counts.sum(axis=0)
         while len(rows) < count:
             available = self._n_available.sum(axis=0)
             n_wanted = min(count - len(rows), int(available.sum()))
             if not n_wanted:
                 break
-            quotas = share_evenly(
-                self._supply.cell_counts.sum(axis=0), self._n_kept.sum(axis=0), available, n_wanted, self.rng
-            )
+            quotas = share_evenly(class_rows, np.zeros_like(class_rows), available, n_wanted, self.rng)
             # Rows that were taken out of their turn are dealt no more, so there may be another turn.
             rows = np.concatenate([rows, self._draw_by_class(quotas)])
         return rows
+
+    def _count_fair_rows(self, count: int) -> int:
+        """Return how many of `count` rows can be dealt in the class proportions of all rows."""
+        available = self._n_available.sum(axis=0)
+        n_available = int(available.sum()) - self._n_taken_ahead
+        if self._supply.is_over or n_available <= 0:
+            return min(count, max(0, n_available))
+        class_rows = self._supply.cell_counts.sum(axis=0)
+        shares = class_rows / class_rows.sum()
+
+        def is_fair(n_rows: int) -> bool:
+            return float(np.maximum(0.0, shares * n_rows - available).sum()) <= _OTHER_CLASSES * n_rows
+
+        most = min(count, n_available)
+        # The share of rows that are missing grows with the rows.
+        return (
+            most if is_fair(most) else bisect.bisect_left(range(most), True, key=lambda n_rows: not is_fair(n_rows + 1))
+        )
 
     def _draw_by_class(self, quotas: Counts) -> Rows:
         """Deal so many rows of each class, evenly over the blocks that have been read."""
