@@ -25,10 +25,10 @@ from fitwithin.backends import Process
 from fitwithin.teachers import Double
 
 # Seconds between two looks at the memory of all processes.
+_SAMPLE_SECONDS = 0.1
+
 # Limit of the learner for a mixed frame, as one would set it with 6 GiB in all.
 _MIXED_MEMORY_LIMIT = "5GiB"
-
-_SAMPLE_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
