@@ -38,6 +38,11 @@ from fitwithin.teachers import Requests
 # their lessons, which at most double or quadruple.
 _CHOICE_FACTOR = 3
 
+# Rows of a lesson from which on counting its classes and marking its rows, before it begins, takes long, and the
+# seconds that each row may take: the rows lie all over the pool.
+_LARGE_LESSON = 1 << 20
+_COUNT_SECONDS = 2.5e-7
+
 
 class Listener(Protocol):
     """An object that is told what a session does, such as a progress display."""
@@ -210,6 +215,8 @@ class Lane:
         return not is_waiting_for_exam and self.budget.remaining() < _CHOICE_FACTOR * self.tracker.slowest_choice
 
     def _may_begin(self, lesson: Lesson, n_rows: int) -> bool:
+        if n_rows > _LARGE_LESSON and self.budget.remaining() < _COUNT_SECONDS * n_rows:
+            return False
         outlook = self._outlook_for(lesson)
         return (outlook.may_finish if lesson.within is None else outlook.may_begin)(n_rows)
 
