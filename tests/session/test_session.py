@@ -13,6 +13,7 @@ from fitwithin._core.cost import Outlook
 from fitwithin._core.exceptions import LearnerDied, OutOfTime
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import TablePool
+from fitwithin._session import lane
 from fitwithin._session.session import Session
 from fitwithin.backends import FitSettings, Inline
 from fitwithin.backends._inline import InlineModel, InlineRunner
@@ -584,6 +585,16 @@ def test_no_rows_are_chosen_when_choosing_might_outlast_the_limit():
     # Three more choices would not fit after the second one.
     assert len(asked) == 2
     assert classifier.time_used_ <= 100
+
+
+def test_no_lesson_is_begun_whose_rows_there_is_no_time_to_count(monkeypatch):
+    monkeypatch.setattr(lane, "_LARGE_LESSON", 15)
+    monkeypatch.setattr(lane, "_COUNT_SECONDS", 10.0)
+
+    classifier = fitted(Oracle(), Scripted((range(10), EXAM), (range(20), EXAM)))
+
+    assert classifier.stop_reason_ == "time"
+    assert classifier.n_rows_taught_ == 10
 
 
 def test_time_to_load_the_best_model_is_kept_free():
