@@ -72,13 +72,13 @@ def _parse_factors(text: str) -> tuple[float, ...]:
     return factors
 
 
-def make_parts(race: Mapping[str, Rival]) -> dict[str, Part]:
-    """Return all parts, given the methods of the race."""
+def make_parts(race: Mapping[str, Rival], covtype_rivals: Sequence[str] = ()) -> dict[str, Part]:
+    """Return all parts, given the methods of the race, and those of them that covtype is run with too."""
     own = make_race_methods()
     parts: tuple[Part, ...] = (
         RacePart(race),
         SklearnPart(make_same_space_search(), {name: SklearnMethod(name) for name in (HALVING, RANDOMIZED)}),
-        CovtypePart({SEARCH: own[SEARCH], **{name: race[name] for name in (FLAML,) if name in race}}),
+        CovtypePart({SEARCH: own[SEARCH], **{name: race[name] for name in covtype_rivals if name in race}}),
         ListPart(own[SEARCH]),
         DeadlinePart(),
         MemoryPart(),
@@ -160,7 +160,9 @@ def _make_conditions_table(runs: Sequence[SearchRun]) -> MarkdownTable:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run what has no line yet, and summarise; return 1 if a goal is missed."""
     arguments = _parse_arguments(argv)
-    parts = make_parts(_find_race_methods(arguments))
+    # FLAML takes minutes there, so only if that part is asked for.
+    covtype_rivals = [FLAML] if "covtype" in (arguments.part or ()) else []
+    parts = make_parts(_find_race_methods(arguments), covtype_rivals)
     if arguments.dry_run:
         recorder = DryRecorder()
         run_parts(arguments, recorder, parts)
