@@ -29,7 +29,7 @@ SLOW_PAGES = {
 
 # Continuous integration tries the same examples each time: what fails there fails again, and not by chance.
 settings.register_profile(
-    "continuous integration", derandomize=True, deadline=None, database=None, print_blob=True, max_examples=40
+    "continuous integration", derandomize=True, deadline=None, database=None, print_blob=True, max_examples=30
 )
 if os.environ.get("CI"):
     settings.load_profile("continuous integration")
@@ -79,9 +79,12 @@ CLOCKLESS_FILES = {
 
 LONG_FILES = {
     "test_accuracy_benchmark.py",
+    "test_cli_search.py",
     "test_distributed_learners.py",
     "test_examples.py",
     "test_interval_coverage_benchmark.py",
+    "test_regression_benchmark.py",
+    "test_scoring.py",
     "test_search_benchmark.py",
     "test_study.py",
     "test_study_evaluation_backend.py",
