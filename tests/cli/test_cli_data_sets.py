@@ -176,6 +176,7 @@ def test_an_unknown_target_names_the_closest(here):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_prediction_and_shuffle_need_the_memory_of_a_few_blocks(here):
     read_card(train("rows", "--out", "model.skops"))
     part = pq.read_table("rows")

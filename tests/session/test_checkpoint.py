@@ -554,6 +554,7 @@ def test_writing_a_large_model_does_not_make_a_fit_late(path, rows):
 
 @pytest.mark.slow
 @pytest.mark.clockless
+@pytest.mark.long
 def test_a_real_process_that_is_killed_at_random_moments_loses_the_fit_under_way_only(tmp_path):
     sys.path.insert(0, str(os.path.join(os.path.dirname(__file__), "..", "..", "benchmarks")))
     from _checkpoint_kills import kill_and_resume
