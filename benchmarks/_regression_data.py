@@ -18,7 +18,7 @@ from fitwithin._research.study.dataset_sources import load_dataset
 _TEST_SHARE = 0.3
 _MAX_TEST_ROWS = 50_000
 
-# Rows and columns of friedman1, five of which matter, and the deviation of its noise: no model has an R2 above 0.96.
+# Size of friedman1, of whose columns five matter, and the standard deviation of its noise: R2 cannot exceed 0.96.
 _FRIEDMAN_ROWS = 500_000
 _FRIEDMAN_COLUMNS = 30
 _FRIEDMAN_NOISE = 1.0

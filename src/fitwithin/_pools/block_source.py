@@ -63,7 +63,7 @@ class BlockSource(Protocol):
         number : int
             Number of the block, from 0.
         n_rows : int, optional
-            Read only so many of its first rows.
+            Read only this number of its first rows.
 
         Returns
         -------

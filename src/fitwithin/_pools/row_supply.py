@@ -145,13 +145,13 @@ class RowSupply:
             self._n_dealt = n_rows
             self._changed.notify_all()
 
-    def pause(self, seconds: float) -> None:
-        """Return after so many seconds, or as soon as somebody waits for rows or the lead is too short.
+    def pause(self, seconds: float) -> bool:
+        """Wait for the given time, or until more rows are wanted; return whether they are, or reading has ended.
 
-        Reading and the learner share the processor, so rows that nobody needs yet are read slowly.
+        Reading and the learner share the processor, so rows that are not needed yet are read slowly.
         """
         with self._changed:
-            self._changed.wait_for(
+            return self._changed.wait_for(
                 lambda: self._has_ended or self._n_waiting > 0 or self.n_rows_read < _LEAD * self._n_dealt, seconds
             )
 

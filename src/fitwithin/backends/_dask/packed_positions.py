@@ -27,7 +27,7 @@ class PackedPositions:
 
 
 def pack_positions(positions: Rows, n_rows: int) -> Rows | PackedPositions:
-    """Return ascending positions in a partition of so many rows, packed if that takes fewer bytes.
+    """Return ascending positions in a partition, as bits if that takes fewer bytes.
 
     Examples
     --------
