@@ -311,7 +311,7 @@ def test_ctrl_c_during_the_report_is_no_failure(run, here, monkeypatch):
 def test_a_missing_library_is_reported_with_the_command_that_installs_it(run, monkeypatch):
     monkeypatch.setattr(errors, "find_spec", lambda library: None if library in ("skops", "pyarrow") else library)
 
-    assert_refused(train(run), "pyarrow and skops", "pip install 'fitwithin[files,models]'")
+    assert_refused(train(run), "pyarrow and skops", "pip install -e '.[files,models]'")
 
 
 def test_a_report_is_written_beside_the_model(run, here):

@@ -14,6 +14,7 @@ import typer
 
 from fitwithin._core.budget import parse_time_limit
 from fitwithin._core.exceptions import UserInputError, closest_match
+from fitwithin._core.install_command import format_install_command
 from fitwithin._core.memory_limit import parse_memory_limit
 from fitwithin._core.preset_table import BOOSTERS, CLASSIFIERS, REGRESSORS
 
@@ -162,7 +163,7 @@ def make_learner(name: str, *, regression: bool, jobs: int = -1) -> Any:
         return make_preset(name, regression=regression, n_jobs=jobs)
     except ImportError as error:
         raise UserInputError(
-            f"{BOOSTERS.get(name, name)} is not installed.", "pip install 'fitwithin[boosters]'"
+            f"{BOOSTERS.get(name, name)} is not installed.", format_install_command("boosters")
         ) from error
 
 

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from fitwithin._cli.errors import EXIT_FAILED, EXIT_STOPPED, EXIT_USAGE, fail, report_write_errors
+from fitwithin._core.install_command import format_install_command
 
 study = typer.Typer(invoke_without_command=True, subcommand_metavar="[report]")
 
@@ -130,7 +131,8 @@ def _import_study() -> Any:
     try:
         from fitwithin._research import study as study_package
     except ImportError as error:
-        fail(f"The study needs {error.name}, which is not installed: pip install 'fitwithin[study]'", code=EXIT_USAGE)
+        sentence = f"The study needs {error.name}, which is not installed."
+        fail(sentence, code=EXIT_USAGE, hint=format_install_command("study"))
     return study_package
 
 

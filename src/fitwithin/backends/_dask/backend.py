@@ -7,8 +7,9 @@ import uuid
 from typing import Any
 
 from fitwithin._core.budget import Budget, Clock
+from fitwithin._core.install_command import format_install_command
 
-_INSTALL = "The Dask backend needs dask and distributed, which are not installed. Run: pip install 'fitwithin[dask]'"
+_INSTALL = f"The Dask backend needs dask and distributed, which are not installed. {format_install_command('dask')}"
 
 
 class Dask:
