@@ -695,7 +695,7 @@ def test_wrong_validation_options_are_refused(run):
 
     assert_refused(train(run, "--validation", "lats", data="grouped.parquet"), "--validation lats", "last")
     assert_refused(train(run, "--groups", "familly", data="grouped.parquet"), "no column 'familly'", "family")
-    assert_refused(train(run, "--groups", "buys", data="grouped.parquet"), "'buys' is the target and the groups")
+    assert_refused(train(run, "--groups", "buys", data="grouped.parquet"), "'buys' is named by both --target and")
     assert_refused(
         train(run, "--groups", "family", "--validation", "last", data="grouped.parquet"), "both choose", "Leave out one"
     )

@@ -54,7 +54,7 @@ def report_write_errors(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         path = folder if error.filename is None else error.filename
-        fail(f"can't write to {path}: {error.strerror or error}", code=EXIT_USAGE)
+        fail(f"Can't write to {path}: {error.strerror or error}", code=EXIT_USAGE)
 
 
 @contextmanager
