@@ -2,7 +2,7 @@
 First steps
 ===========
 
-Put :class:`~fitwithin.TimeConstrainedClassifier` where your classifier was, and say how long it may take.
+Wrap your classifier in :class:`~fitwithin.TimeConstrainedClassifier`, and say how long `fit` may take.
 """
 
 from sklearn.datasets import make_classification
@@ -18,8 +18,8 @@ clf = TimeConstrainedClassifier(RandomForestClassifier(), time_limit="4s", rando
 clf.fit(X_train, y_train)
 
 # %%
-# The limit covers everything, from checking the input to bringing the model back. The estimate was made without the
-# test set; the interval is a 95 % one.
+# The limit covers the whole of `fit`, from checking the input to bringing the model back. The estimate and its 95 %
+# interval come from rows of the training data that `fit` held out, not from the test set.
 
 print(f"stopped by: {clf.stop_reason_}, after {clf.time_used_:.2f} s")
 print(f"trained on {clf.n_rows_taught_:,} of {clf.n_rows_in_:,} rows")
@@ -27,11 +27,11 @@ print(f"accuracy, low and high end of its interval: {clf.score_estimate_}")
 print(f"accuracy on the test set: {clf.score(X_test, y_test):.3f}")
 
 # %%
-# What comes back is the forest itself.
+# `best_estimator_` is the fitted forest itself.
 
 clf.best_estimator_
 
 # %%
-# Training rows of each round.
+# The training rows of each round. A round is one fit and the predictions of its model.
 
 viz.rows_taught(clf)

@@ -2,8 +2,8 @@
 What other limits would have given
 ==================================
 
-`history_` tells what every round took and how good its model was. So one fit also shows what a shorter limit would
-have given. Here rows are chosen by TCT, whose subsets double.
+`history_` has the time and the score of every model. So one call of `fit` also shows what a shorter limit would have
+given. Here `teacher="tct"`, the method of the paper, chooses the training rows: twice as many each time.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ for finished in clf.history_:
     )
 
 # %%
-# A step is a model that became the best one. With the limit anywhere on a step, that model would have come back (a
-# fit under way at the limit is cut off, or not begun). Below the first step there is no model: `NoModelInTime`.
+# Each step is a model that became the best one. A limit anywhere on a step would have returned that model: a fit that
+# does not end in time is cut off, or not begun. With a limit before the first step, `fit` raises `NoModelInTime`.
 
 best = [finished for finished in clf.history_ if finished.best]
 times = [finished.elapsed for finished in best]

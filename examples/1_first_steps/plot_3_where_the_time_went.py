@@ -2,9 +2,9 @@
 Where the time went, and a report
 =================================
 
-`viz.time_spent` draws the time that was used as one bar, and the limit as a line; `viz.fit_times` what the cost model
-expected of each fit, against what it took. `report` writes these and the other pictures, the rounds and the settings as
-one page.
+`viz.time_spent` draws the time used as one bar, and the limit as a line. `viz.fit_times` compares the seconds that each
+fit took with the seconds that were expected. `report` writes these and other pictures, a table of all fits and the
+settings to one HTML page.
 """
 
 import tempfile

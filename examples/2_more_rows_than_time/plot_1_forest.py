@@ -2,8 +2,8 @@
 A forest with too many rows
 ===========================
 
-100 trees on 150,000 rows would take about a minute. The limit is 6 seconds. fitwithin is compared with random
-rows that double until the same limit; both are scored on the same test rows.
+100 trees on 150,000 rows would take about a minute. The limit is 6 seconds. fitwithin is compared with training on
+random rows, twice as many each time, until the same limit. Both are scored on the same test rows.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ X, y = make_classification(
     170_000, n_features=20, n_informative=12, n_classes=4, n_clusters_per_class=4, class_sep=1.2, random_state=0
 )
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=20_000, random_state=0)
-# The first fit of a program starts a process, which takes a second or more. This one does it before the comparison.
+# The first fit of a program starts a process, which takes a second or more. This short fit does it beforehand.
 TimeConstrainedClassifier(RandomForestClassifier(), time_limit=60).fit(X[:500], y[:500])
 
 fits = {}

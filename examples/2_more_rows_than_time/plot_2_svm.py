@@ -2,7 +2,7 @@
 A kernel SVM, whose time grows with the square of the rows
 ==========================================================
 
-`SVC` cannot be stopped early, and 80,000 rows would take minutes. fitwithin finds the number of rows that ends
+`SVC` cannot stop early, and a fit on 80,000 rows would take minutes. fitwithin finds how many rows it can train on
 within 8 seconds.
 """
 

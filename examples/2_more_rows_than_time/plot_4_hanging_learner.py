@@ -2,9 +2,9 @@
 A learner that never comes back
 ===============================
 
-:class:`~fitwithin.testing.AwkwardClassifier` is naive Bayes that behaves well on few rows. On more than 2,500 rows
-this one ignores SIGTERM and SIGINT, and sleeps for an hour. It runs in a process of its own, which is killed at the
-deadline.
+:class:`~fitwithin.testing.AwkwardClassifier` is naive Bayes that misbehaves on purpose, on more than a given number of
+rows. Here, on more than 2,500 rows, it ignores SIGTERM and SIGINT and sleeps for an hour. It runs in a process of its
+own, which is killed at the deadline.
 """
 
 import time
@@ -17,7 +17,7 @@ from fitwithin.testing import AwkwardClassifier
 
 X = np.random.default_rng(0).random((50_000, 5))
 y = (X.sum(axis=1) > 2.5).astype(int)
-# The first fit of a program starts a process, which takes a second or more. One that is over soon does that here.
+# The first fit of a program starts a process, which takes a second or more. This short fit does it beforehand.
 TimeConstrainedClassifier(AwkwardClassifier("ignores signals", above=100_000), time_limit=60).fit(X[:500], y[:500])
 
 learner = AwkwardClassifier("ignores signals", above=2_500)
@@ -30,7 +30,7 @@ print(f"fit returned after {took:.3f} s of 2; stopped by: {clf.stop_reason_}")
 print(f"the model was trained on {clf.n_rows_taught_:,} rows; its accuracy is {clf.score(X, y):.3f}")
 
 # %%
-# The rounds before are in `history_`; the one that was cut off is not.
+# `history_` has the fits that ended, but not the one that was killed.
 
 _, ax = plt.subplots(figsize=(7, 2.8), layout="constrained")
 begun = 0.0

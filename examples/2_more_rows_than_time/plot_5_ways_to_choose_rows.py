@@ -2,11 +2,14 @@
 Four ways to choose rows
 ========================
 
-The same learner, the same rows and the same three seconds, with training rows chosen in four ways. `Auto` is the
-default, `TCT` the paper's, `Double` takes random rows, and `SGD` lets one model go on learning from small batches,
-which takes a learner with `partial_fit`.
+The same data and the same three seconds, with training rows chosen in four ways, named by the parameter `teacher`:
 
-One data set, one learner and one seed show how to compare, not which way is the best: see the benchmarks.
+- `"auto"`, the default;
+- `"tct"`, the method of the paper, which adds rows that the last model got wrong;
+- `"double"`, random rows, twice as many each time;
+- `"sgd"`, one model that goes on learning from small random batches. It needs a learner with `partial_fit`.
+
+One data set and one seed show how to compare, not which way is best. The benchmarks do that.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +24,7 @@ X, y = make_classification(
     450_000, n_features=20, n_informative=10, n_classes=5, n_clusters_per_class=2, class_sep=1.5, random_state=1
 )
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=50_000, random_state=0)
-# The first fit of a program starts a process, which takes a second or more. One that is over soon does that here.
+# The first fit of a program starts a process, which takes a second or more. This short fit does it beforehand.
 TimeConstrainedClassifier(DecisionTreeClassifier(), time_limit=60).fit(X[:500], y[:500])
 
 rows, scores = {}, {}
@@ -33,7 +36,7 @@ for teacher in ("auto", "tct", "double", "sgd"):
     print(f"{teacher:6}  {rows[teacher]:7,} rows  {scores[teacher]:.3f}  {clf.time_used_:.2f} s, {clf.stop_reason_}")
 
 # %%
-# SGD needs a learner with `partial_fit`, so its model is linear, not a tree.
+# The model of `"sgd"` is linear, because trees have no `partial_fit`. The other models are trees.
 
 _, ax = plt.subplots(layout="constrained")
 bars = ax.bar(list(scores), list(scores.values()), color=["C0", "C1", "C2", "0.6"])

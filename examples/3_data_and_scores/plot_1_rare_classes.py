@@ -2,8 +2,8 @@
 Emphasis and rare classes
 =========================
 
-A share of the rows that TCT adds are mistakes of the last model. Rare classes are where a model is most often wrong, so
-they get more than their share. `Double` takes random rows.
+`TCT` adds some rows that the last model got wrong; this is called emphasis. A model is most often wrong on rare
+classes, so they get more than their share of the training rows. `Double` takes random rows.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ X, y = make_classification(
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=20_000, stratify=y, random_state=0)
 fitted = {}
 for teacher in (TCT(alpha=0.3), Double()):
-    # Both are stopped by their size, not by the time, so that both have as many training rows.
+    # Both stop at the same number of training rows, long before the time limit.
     fitted[type(teacher).__name__] = TimeConstrainedClassifier(
         RandomForestClassifier(15),
         time_limit=60,
@@ -33,8 +33,8 @@ for teacher in (TCT(alpha=0.3), Double()):
     ).fit(X_train, y_train)
 
 # %%
-# As many rows, other classes, and other recall. What emphasis costs is seen in the probabilities: they are no longer
-# those of all rows.
+# The number of rows is the same, but the shares of the classes differ, and so do the recalls. Emphasis has a price: the
+# predicted probabilities no longer match the shares of the classes in the data.
 
 _, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 viz.classes_taught(fitted["TCT"], left)

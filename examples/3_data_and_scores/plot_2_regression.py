@@ -2,9 +2,9 @@
 Regression
 ==========
 
-:class:`~fitwithin.TimeConstrainedRegressor` works in the same way. A value is never exactly right, so when rows are
-chosen the fifth of the predicted rows with the largest errors counts as wrong. The score is R2 unless `scoring` says
-otherwise.
+:class:`~fitwithin.TimeConstrainedRegressor` works in the same way as the classifier. The score is R2 unless `scoring`
+says otherwise. A predicted value is never exactly right, so where training rows are chosen by mistakes, the 20 % of
+predicted rows with the largest errors count as wrong.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 A frame with categories and missing values
 ==========================================
 
-Frames reach the learner as frames, with their names, types and categories. So a learner that knows what to do with
-categories and missing values, such as scikit-learn's histogram boosting, gets them as they are.
+A frame reaches the learner as a frame, with its column names, types and categories. A learner that takes categorical
+columns and missing values, such as scikit-learn's histogram boosting, gets them as they are.
 """
 
 import matplotlib.pyplot as plt
@@ -36,7 +36,7 @@ print(f"{clf.n_rows_taught_:,} rows, accuracy {clf.score(X[50_000:], y[50_000:])
 print(f"columns: {list(clf.feature_names_in_)}")
 
 # %%
-# The fitted object is an estimator like any other, for example to scikit-learn's `permutation_importance`.
+# The fitted object is an estimator like any other, so scikit-learn's `permutation_importance` takes it.
 
 found = permutation_importance(clf, X[50_000:53_000], y[50_000:53_000], n_repeats=3, random_state=0)
 order = np.argsort(found.importances_mean)

@@ -2,8 +2,8 @@
 When accuracy is not what counts
 ================================
 
-One row in fifty is positive, so a model that never says so has an accuracy of 98 %. `scoring` takes the name of any
-scikit-learn scorer; the best model is chosen by it, and `score_estimate_` is about it.
+About one row in fifty is positive, so a model that never predicts the positive class has an accuracy of 98 %. `scoring`
+takes the name of any scikit-learn scorer. The best model is chosen by this score, and `score_estimate_` estimates it.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ X_test, y_test = X[20_000:], y[20_000:]
 print(f"{y.mean():.1%} of the rows are positive")
 
 # %%
-# Three scores, each with its interval and with the score on 30,000 test rows.
+# Three scores: each estimate with its interval, and the score on 30,000 test rows.
 
 names = ["accuracy", "balanced_accuracy", "average_precision"]
 _, ax = plt.subplots(figsize=(7, 3), layout="constrained")

@@ -2,8 +2,9 @@
 Which learner, which settings?
 ==============================
 
-Two learners, any settings, more rows than the time limit allows for: a search tries candidates on small subsets, the
-better ones on larger subsets, and gives the rest of the time to the one that should be ahead at the deadline.
+Two learners, many settings, and more rows than fit in the time limit. The search tries candidates, each a learner with
+its settings, on small subsets of the rows, and the better ones on larger subsets. The candidate that should be ahead at
+the deadline gets the rest of the time.
 """
 
 import matplotlib.pyplot as plt
@@ -21,14 +22,14 @@ print(f"best: {results['estimator'][search.best_index_]}, {search.best_params_ o
 print(f"accuracy {estimate:.3f} [{low:.3f}, {high:.3f}], from {search.n_rows_taught_:,} of {search.n_rows_in_:,} rows")
 
 # %%
-# Each point is a fit; the larger it is, the more training rows it had. After a hollow point its candidate was dropped.
-# The green one is returned.
+# Each point is a fit; the larger it is, the more training rows it had. A hollow point is the last fit of a candidate
+# that was dropped. The green candidate is returned.
 
 viz.plot_race(search)
 
 # %%
-# Which numbers went together with a high score, among candidates on the same subset? The search stays near good
-# settings, so this says more about what was tried than about all that could be.
+# Which numeric settings went together with a high score, among candidates on the same subset? The search stays near
+# good settings, so this describes what was tried, not every possible setting.
 
 viz.plot_settings(search)
 plt.show()

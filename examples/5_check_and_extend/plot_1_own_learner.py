@@ -2,9 +2,9 @@
 Stop your own learner early
 ===========================
 
-Any object with `fit` and `predict` is a learner. One that is trained step by step can stop early and keep its steps:
-register a function with :func:`~fitwithin.backends.register_early_stopping`. Its last fit is then not lost at the
-deadline.
+Any object with `fit` and `predict` is a learner. One that trains step by step can stop early and keep the steps that it
+has taken, so that its last fit is not lost at the deadline. Register a function for that with
+:func:`~fitwithin.backends.register_early_stopping`.
 """
 
 import matplotlib.pyplot as plt
@@ -50,7 +50,7 @@ def fit_gradient_descent(learner, X, y, stop_signal, params):  # noqa: ARG001  #
 register_early_stopping(GradientDescent, fit_gradient_descent)
 
 # %%
-# Train it under four time limits. A fit that takes too long is stopped, and its model is kept.
+# Train it with four time limits. A fit that would take too long stops early, and its model is kept.
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(100_000, 200)).astype(np.float32)

@@ -2,8 +2,9 @@
 Can the estimate be trusted?
 ============================
 
-Thirty fits with thirty seeds on rows whose distribution is known, with two ways to choose rows. Each fit gives a 95 %
-interval; each model is then scored on 50,000 other rows, which is close enough to the truth.
+Thirty fits with thirty seeds, for each of two ways to choose training rows. The data is generated, so there are as many
+new rows as needed. Each fit gives a 95 % interval. Each model is then scored on 50,000 other rows, which is close to
+its true accuracy.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +27,7 @@ X_test, y_test = make_rows(50_000, seed=1000)
 
 
 def interval_and_truth(teacher, seed):
-    """What a fit says of its model after a few small rounds, and what is true."""
+    """Return the estimate and interval of a fit of a few small rounds, and the true accuracy."""
     clf = TimeConstrainedClassifier(
         GaussianNB(),
         time_limit=60,
@@ -39,9 +40,9 @@ def interval_and_truth(teacher, seed):
 
 
 # %%
-# TCT chooses its best model by the same rows that the estimate comes from, so a lucky sample helps twice and the
-# estimate is somewhat high; with samples as small as these it shows. The default lets one set of rows choose
-# and another one tell.
+# `"tct"` chooses the best model by the same rows that the estimate comes from. A lucky sample then counts twice, so the
+# estimate is somewhat too high, which shows with samples as small as these. The default, `"auto"`, chooses the model by
+# validation rows and estimates its score from holdout rows.
 
 _, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
 for ax, teacher in zip(axes, ("auto", "tct"), strict=True):

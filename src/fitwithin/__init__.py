@@ -1,4 +1,4 @@
-"""Fit within a deadline: the best model that a learner can build by then, whatever the learner does."""
+"""Train a scikit-learn style estimator within a time limit, and get the best model by then."""
 
 import typing as _typing
 

@@ -38,10 +38,12 @@ class ClassScoresMixin:
     def predict_proba(self, X: Any) -> Array:
         """Predict probabilities, with one column for each of `classes_`.
 
+        Available if the learner has this method.
+
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
-            Rows to classify; a data set on disk is read block by block.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), data set or Dask collection
+            Rows to classify; see `predict`.
         """
         return self._expand_classes(self._call_best("predict_proba", X), absent=0.0)
 
@@ -49,21 +51,25 @@ class ClassScoresMixin:
     def predict_log_proba(self, X: Any) -> Array:
         """Predict the logarithms of the probabilities.
 
+        Available if the learner has this method.
+
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
-            Rows to classify; a data set on disk is read block by block.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), data set or Dask collection
+            Rows to classify; see `predict`.
         """
         return self._expand_classes(self._call_best("predict_log_proba", X), absent=-np.inf)
 
     @available_if(_learner_has("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def decision_function(self, X: Any) -> Array:
-        """Return the learner's decision function.
+        """Return the values of the learner's decision function.
+
+        Available if the learner has this method.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
-            Rows to classify; a data set on disk is read block by block.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), data set or Dask collection
+            Rows to classify; see `predict`.
         """
         return self._call_best("decision_function", X)
 

@@ -14,78 +14,83 @@ from fitwithin._estimator import TimeConstrainedEstimator
 
 
 class TimeConstrainedClassifier(ClassScoresMixin, ClassifierMixin, TimeConstrainedEstimator):  # type: ignore[misc]  # no types in scikit-learn
-    """Fit the best classifier that a learner can build from the data by a deadline.
+    """Train a classifier within a time limit, and keep the best model by then.
+
+    `fit` trains the learner, which is the classifier that you pass as `estimator`, on larger and larger subsets of the
+    rows. It returns on time with the best model so far, even if the learner hangs or crashes.
 
     Parameters
     ----------
     estimator : classifier or str, default=None
-        Any scikit-learn style classifier, or a name such as "random-forest"; an unknown name lists the known ones.
-        None is `HistGradientBoostingClassifier`.
+        The learner: any scikit-learn style classifier, or a name such as "lightgbm" or "random-forest". The error for
+        an unknown name lists the known ones. None is `HistGradientBoostingClassifier`.
     time_limit : int, float, timedelta or str, default=60
-        Seconds, a `timedelta`, or text such as ``"90s"``, ``"15m"``, ``"1h30m"``. It covers the
-        whole of `fit`.
+        Seconds, a `timedelta`, or text such as ``"90s"``, ``"15m"``, ``"1h30m"``. It covers the whole of `fit`.
     teacher : str or Teacher, default="auto"
-        The rule that chooses the training rows: "auto", "tct", "double", "osct", "tct_al", "sgd", "full", or an
+        How training rows are chosen: "auto", "tct", "double", "osct", "tct_al", "sgd", "full", or an
         object of `fitwithin.teachers`.
     scoring : str, callable or None, default=None
-        The metric to maximise: the name of a scikit-learn scorer, a scorer, or any callable(estimator, X, y). None
+        The score to maximise: the name of a scikit-learn scorer, a scorer, or any callable(estimator, X, y). None
         is accuracy.
     backend : {"process", "inline"} or Backend, default="process"
-        Where the learner runs. Only "process" can stop a running fit.
+        Where the learner runs: in a process that is killed at the deadline, or in this process, where nothing can stop
+        a running fit. Or an object of `fitwithin.backends`, such as ``Dask(client)``.
     progress : "auto" or bool, default="auto"
         Whether to show a live display; "auto" shows it on a terminal or in a notebook.
     on_round : callable, optional
         Called with each finished `Round`; returning True stops early and keeps the best model.
     n_jobs : int or None, default=None
-        Learners' processes that are at work at the same time. None means 1, -1 as many as cores that this process may
-        use. The teacher "auto" has work for two: its own fits, and one long fit on random rows beside them. The
-        learners share the cores and the memory limit equally, and read the same copy of the rows.
+        Fits that run at the same time, each in a process of its own. None means 1, -1 one for each core that this
+        process may use. ``teacher="auto"`` uses two at most: its own fits, and one long fit on random rows beside them.
+        They share the cores and the memory limit equally, and read the same copy of the rows. The other built-in
+        teachers use one.
     memory_limit : int, float, str or None, default=None
-        Bytes, or text such as ``"8GB"``, ``"512MiB"``, or ``"50%"`` of the memory of the machine or of the memory
-        group (container) that this process is in. A learner that takes more is stopped, and the best model so far
-        is returned. It covers the anonymous memory of the learner's process and its children.
+        Bytes, or text such as ``"8GB"``, ``"512MiB"``, or ``"50%"`` of the memory of the machine or container. A
+        learner that takes more is stopped, and the best model so far is kept. The limit is for what the learner's
+        process and its children allocate, without the rows that they share with this process.
     checkpoint : str, path-like or None, default=None
         A file for the best model and the state of the fit, written while it runs. After a kill, a reboot or a
-        deadline, the same call goes on from it. `time_limit` then counts all calls together. Needs the extra
-        ``fitwithin[models]``.
+        deadline, the same call goes on from it. `time_limit` then counts all calls together. Needs skops, which is in
+        the extra ``models``.
     warm_start : bool, default=False
-        Whether the next `fit` on the same rows goes on where this one ended, with a new `time_limit`. It never
-        returns a model with a lower score on the validation rows. Other rows or another learner begin again.
+        Whether the next `fit` on the same rows goes on where this one ended, with a new `time_limit`. Its model never
+        has a lower score on the validation rows than the one before. With other rows or another learner, `fit` starts
+        anew.
     validation : {"random", "last"}, default="random"
-        Which rows of X choose the model and give the estimate: random ones, or the last ones in their order, for data
-        that is ordered in time. `fit` takes `groups`, or other rows as `X_val` and `y_val`, instead.
+        Which rows of X are held out to choose the model and to estimate its score: random ones, or the last ones, for
+        data in time order. For groups of rows or your own validation set, see `groups` and `X_val` of `fit`.
     random_state : int, RandomState or None, default=None
-        Seed of every choice of rows. If it is set, it also sets every `random_state` that the learner leaves at
-        None.
+        Seed of every choice of rows, and of each `random_state` of the learner that is None.
 
     Attributes
     ----------
     best_estimator_ : classifier
         The fitted learner itself.
     history_ : list of Round
-        Every finished round; a notebook shows it as a table.
+        A record of each finished round, which is one fit and the predictions of its model. A notebook shows a table.
     stop_reason_ : str
-        "time", "all rows", "no mistakes", "on_round", "interrupted", "learner failed" or "memory".
+        Why `fit` ended: "time", "all rows", "no mistakes", "on_round", "interrupted", "learner failed" or "memory".
     time_limit_ : float
-        The limit in seconds; with `warm_start`, in addition to the seconds of the calls before.
+        The limit in seconds; with `warm_start`, with the seconds of the calls before added.
     memory_limit_ : int or None
-        The memory limit in bytes.
+        The memory limit in bytes, if there is one.
     time_used_ : float
         Seconds from the first line of `fit` to its return; with `checkpoint` or `warm_start`, of all calls together.
     lost_seconds_ : float
-        Seconds of fits that left no model, because the deadline or the memory limit ended them, or an error or an
-        interrupt; of this call alone.
+        Seconds of fits that left no model: the deadline, the memory limit, an error or an interrupt ended them. It
+        counts this call alone.
     n_rows_taught_ : int
         Rows that `best_estimator_` was trained on.
     n_rows_in_ : int
         Rows in X.
     score_estimate_ : tuple of float or None
-        Estimate of its score with a 95 % interval (estimate, low, high), from rows that had no part in training or
-        choosing it. None where there are no such rows.
+        The score of `best_estimator_`, estimated from rows that had no part in training or choosing it, and its 95 %
+        interval: (estimate, low, high). None if there are no such rows. If a last fit took these rows too, it is the
+        estimate for the model before that fit.
     classes_ : array
         The labels, sorted.
     class_count_, class_count_taught_ : array of int
-        For each label, the rows in X and those that `best_estimator_` was trained on.
+        For each label, the rows in X, and the rows that `best_estimator_` was trained on.
     n_features_in_ : int
         Features seen in `fit`.
     feature_names_in_ : array of str

@@ -54,8 +54,8 @@ from fitwithin.viz._history import History
 from fitwithin.viz._report import ReportMixin
 
 _UNWATCHED_MEMORY = (
-    "This backend cannot stop a fit, so memory_limit only keeps larger fits from being started, and the first fit may "
-    "take any amount. Use backend='process' to have the learner stopped at the limit."
+    "This backend cannot stop a running fit. memory_limit only keeps a fit from starting if it is expected to need "
+    "more, and the first fit may take any amount. To stop the learner at the limit, use backend='process'."
 )
 
 
@@ -107,31 +107,32 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         y_val: Any = None,
         **params: Any,
     ) -> Self:
-        """Fit the best model that the time limit allows.
+        """Train until the deadline, and keep the best model.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
-            Features. They are not copied whole, and not checked for missing values, which some learners take.
-            Frames reach the learner as frames. A data set on disk is a path to parquet or Arrow files, a list of
-            paths, a pyarrow data set or a polars lazy frame; its rows are read in the background, in random order, and
-            reach the learner as frames.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), data set or Dask collection
+            Features. A frame reaches the learner as a frame. Missing values, booleans and categorical columns stay as
+            they are; the learner must accept them. A data set on disk is a path to parquet or Arrow files, a list of
+            paths, a pyarrow data set or a polars lazy frame. Its rows are read while the learner trains, in random
+            order, and reach the learner as frames. A Dask collection needs ``backend=Dask(client)``.
         y : array-like of shape (n_rows,) or str
             Labels or values to learn, or the name of their column in X.
         sample_weight : array-like of shape (n_rows,) or str, optional
-            Weight of each row, for the learner and for the score, or the name of its column in X. Rows of X_val have
-            the weight 1.
+            Weight of each row, for the learner and for the score, or the name of the column in X that has it. Rows of
+            X_val have the weight 1.
         groups : array-like of shape (n_rows,), optional
-            The group of each row: numbers, text or other hashable labels. All rows of a group are training rows,
-            or validation rows, or holdout rows.
+            The group of each row: numbers, text or other hashable labels. The rows of a group stay together: all are
+            training rows, or all validation rows, or all holdout rows. Not for data sets on disk.
         X_val : array-like, sparse matrix or frame of shape (n_val, n_features), optional
-            Rows to choose the model by, of the type of X; no row of X is kept back then. One half of them, at random,
-            are validation rows, the other half holdout rows. No model is trained on them.
+            Your own validation set, of the same type as X. A random half of it chooses the model, and the other half
+            gives `score_estimate_`. No model is trained on it, and no row of X is held out. Not for data sets on disk
+            or Dask collections.
         y_val : array-like of shape (n_val,) or str, optional
             Labels or values of X_val, or the name of their column in X_val.
         **params : dict
-            Other arguments of the learner's `fit`, by metadata routing. An array with one entry for each row is
-            split with the rows; anything else is passed as it is.
+            Other arguments of the learner's `fit`, by scikit-learn's metadata routing. An array with one entry for
+            each row is split with the rows. Anything else is passed on unchanged.
 
         Returns
         -------
@@ -142,10 +143,11 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         ------
         NoModelInTime
             If no model could be trained by the deadline.
-        LearnerFailed
-            If the learner's process died before the first model.
         NoModelInMemory
             If the learner took more than the memory limit before the first model.
+        LearnerFailed
+            If the learner's process died before the first model. An exception that the learner raises before then
+            comes out of `fit` as it is.
         """
         backend = find_backend(self.backend)
         budget = Budget(parse_time_limit(self.time_limit), clock=backend.clock)
@@ -315,9 +317,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features), or data set
-            Rows to predict. A data set on disk is read block by block: a path to parquet or Arrow files, a list of
-            paths, a pyarrow data set or a polars lazy frame.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), data set or Dask collection
+            Rows to predict. A data set on disk is read in parts: a path to parquet or Arrow files, a list of paths, a
+            pyarrow data set or a polars lazy frame. For a Dask collection, a Dask array is returned.
         """
         return self._call_best("predict", X)
 
@@ -343,7 +345,8 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_rows, n_features), data set or Dask collection
-            Rows to predict; a data set on disk is read block by block, and rows on a cluster stay there.
+            Rows to predict. A data set on disk is read in parts, and the features of a Dask collection stay on the
+            workers.
         y : array-like of shape (n_rows,) or str
             Their labels or values, or the name of their column in X.
         sample_weight : array-like of shape (n_rows,) or str, optional
@@ -359,7 +362,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         raise NotImplementedError
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return where the arguments of `fit` go: groups, X_val and y_val stay here, others go to the learner."""
+        """Return how scikit-learn routes the arguments of `fit`: `groups`, `X_val` and `y_val` stay here."""
         return (
             MetadataRouter(owner=type(self).__name__)
             .add_self_request(self)

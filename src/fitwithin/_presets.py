@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from fitwithin._core.install_command import format_install_command
 from fitwithin._core.preset_table import BOOSTERS, CLASSIFIERS, PRESETS, REGRESSORS
 from fitwithin._core.target import Array
 
@@ -56,7 +57,7 @@ def _import_class(path: str | None) -> Any:
     except ImportError as error:
         if library not in BOOSTERS:
             raise
-        raise ImportError(f"{BOOSTERS[library]} is not installed: pip install 'fitwithin[boosters]'") from error
+        raise ImportError(f"{BOOSTERS[library]} is not installed. {format_install_command('boosters')}") from error
 
 
 class LabelEncodedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types

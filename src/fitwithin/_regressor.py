@@ -13,51 +13,56 @@ from fitwithin._estimator import TimeConstrainedEstimator
 
 
 class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # type: ignore[misc]  # no types in scikit-learn
-    """Fit the best regressor that a learner can build from the data by a deadline.
+    """Train a regressor within a time limit, and keep the best model by then.
 
-    Attributes are those of `TimeConstrainedClassifier`; the score is R2 unless `scoring` says otherwise. Where
-    training rows are chosen by mistakes, the 20 % of predicted rows with the largest absolute errors count.
+    `fit` trains the learner, which is the regressor that you pass as `estimator`, on larger and larger subsets of the
+    rows. It returns on time with the best model so far, even if the learner hangs or crashes.
+
+    The fitted attributes are those of `TimeConstrainedClassifier`, except for the classes. Where training rows are
+    chosen by mistakes, the 20 % of predicted rows with the largest absolute errors count as mistakes.
 
     Parameters
     ----------
     estimator : regressor or str, default=None
-        Any scikit-learn style regressor, or a name such as "random-forest"; an unknown name lists the known ones.
-        None is `HistGradientBoostingRegressor`.
+        The learner: any scikit-learn style regressor, or a name such as "lightgbm" or "random-forest". The error for
+        an unknown name lists the known ones. None is `HistGradientBoostingRegressor`.
     time_limit : int, float, timedelta or str, default=60
-        Seconds, a `timedelta`, or text such as ``"90s"``, ``"15m"``, ``"1h30m"``.
+        Seconds, a `timedelta`, or text such as ``"90s"``, ``"15m"``, ``"1h30m"``. It covers the whole of `fit`.
     teacher : str or Teacher, default="auto"
-        The rule that chooses the training rows: "auto", "tct", "double", "sgd", "full", or an object of
+        How training rows are chosen: "auto", "tct", "double", "sgd", "full", or an object of
         `fitwithin.teachers`.
     scoring : str, callable or None, default=None
-        The metric to maximise: the name of a scikit-learn scorer, a scorer, or any callable(estimator, X, y). None
+        The score to maximise: the name of a scikit-learn scorer, a scorer, or any callable(estimator, X, y). None
         is R2.
     backend : {"process", "inline"} or Backend, default="process"
-        Where the learner runs. Only "process" can stop a running fit.
+        Where the learner runs: in a process that is killed at the deadline, or in this process, where nothing can stop
+        a running fit. Or an object of `fitwithin.backends`, such as ``Dask(client)``.
     progress : "auto" or bool, default="auto"
         Whether to show a live display; "auto" shows it on a terminal or in a notebook.
     on_round : callable, optional
         Called with each finished `Round`; returning True stops early and keeps the best model.
     n_jobs : int or None, default=None
-        Learners' processes that are at work at the same time. None means 1, -1 as many as cores that this process may
-        use. The teacher "auto" has work for two: its own fits, and one long fit on random rows beside them. The
-        learners share the cores and the memory limit equally, and read the same copy of the rows.
+        Fits that run at the same time, each in a process of its own. None means 1, -1 one for each core that this
+        process may use. ``teacher="auto"`` uses two at most: its own fits, and one long fit on random rows beside them.
+        They share the cores and the memory limit equally, and read the same copy of the rows. The other built-in
+        teachers use one.
     memory_limit : int, float, str or None, default=None
-        Bytes, or text such as ``"8GB"``, ``"512MiB"``, or ``"50%"`` of the memory of the machine or of the memory
-        group (container) that this process is in. A learner that takes more is stopped, and the best model so far
-        is returned. It covers the anonymous memory of the learner's process and its children.
+        Bytes, or text such as ``"8GB"``, ``"512MiB"``, or ``"50%"`` of the memory of the machine or container. A
+        learner that takes more is stopped, and the best model so far is kept. The limit is for what the learner's
+        process and its children allocate, without the rows that they share with this process.
     checkpoint : str, path-like or None, default=None
         A file for the best model and the state of the fit, written while it runs. After a kill, a reboot or a
-        deadline, the same call goes on from it. `time_limit` then counts all calls together. Needs the extra
-        ``fitwithin[models]``.
+        deadline, the same call goes on from it. `time_limit` then counts all calls together. Needs skops, which is in
+        the extra ``models``.
     warm_start : bool, default=False
-        Whether the next `fit` on the same rows goes on where this one ended, with a new `time_limit`. It never
-        returns a model with a lower score on the validation rows. Other rows or another learner begin again.
+        Whether the next `fit` on the same rows goes on where this one ended, with a new `time_limit`. Its model never
+        has a lower score on the validation rows than the one before. With other rows or another learner, `fit` starts
+        anew.
     validation : {"random", "last"}, default="random"
-        Which rows of X choose the model and give the estimate: random ones, or the last ones in their order, for data
-        that is ordered in time. `fit` takes `groups`, or other rows as `X_val` and `y_val`, instead.
+        Which rows of X are held out to choose the model and to estimate its score: random ones, or the last ones, for
+        data in time order. For groups of rows or your own validation set, see `groups` and `X_val` of `fit`.
     random_state : int, RandomState or None, default=None
-        Seed of every choice of rows. If it is set, it also sets every `random_state` that the learner leaves at
-        None.
+        Seed of every choice of rows, and of each `random_state` of the learner that is None.
 
     Examples
     --------

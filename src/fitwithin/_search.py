@@ -40,65 +40,72 @@ from fitwithin.teachers._search.teacher import Search
 class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     """Search over learners and settings for the best model within a time limit.
 
-    Settings are tried on small subsets of the training rows first, and the better ones on larger subsets, all on the
-    same validation rows. The one that should be ahead at the deadline gets the rest of the time, at least 40 % of it.
-    The learner's own settings take part, and lose only to settings that are clearly better.
+    A candidate is a learner with one choice of settings. Candidates are trained on small subsets of the rows first, and
+    the better ones on larger subsets. All are scored on the same validation rows. The candidate that should be ahead at
+    the deadline gets the rest of the time, at least 40 % of it. The learner's own settings are a candidate too, and
+    lose only to settings that are clearly better.
 
     Parameters
     ----------
     estimator : estimator, str, list or None, default=None
-        A classifier or regressor of the scikit-learn kind, the name of one, or a list of these and of pairs
-        ``(estimator, param_distributions)``. None stands for histogram gradient boosting. Names alone are
+        A scikit-learn style classifier or regressor, a name such as "lightgbm", or a list of these and of pairs
+        ``(estimator, param_distributions)``. None is histogram gradient boosting. If all are names, they stand for
         classifiers unless `task` says otherwise.
     param_distributions : dict or None, default=None
-        Settings to try, as in scikit-learn's ``RandomizedSearchCV``: lists of values, and distributions with a
-        method ``rvs``, by parameter names such as ``step__parameter`` in a pipeline. None stands for a ready space,
-        if the learner is one that is known; of any other only its own settings are tried.
+        Settings to try, as in scikit-learn's ``RandomizedSearchCV``: for each parameter, such as ``step__parameter``
+        in a pipeline, a list of values or a distribution with a method ``rvs``. None means a ready-made space for
+        learners that fitwithin knows. Of other learners only their own settings are tried.
     initial_params : dict, list of dict or None, default=None
-        Settings to try first, such as the ``best_params_`` of last night.
+        Settings to try first, such as the ``best_params_`` of an earlier search.
     task : {"classification", "regression"} or None, default=None
-        What the learners are for, where names alone do not tell.
+        Needed only if all learners are names: "regression" makes them regressors.
     time_limit : int, float, timedelta or str, default=60
-        Seconds, a ``timedelta``, or text such as ``"90s"``, ``"15m"``, ``"1h30m"``, for the whole of `fit`.
+        Seconds, a ``timedelta``, or text such as ``"90s"``, ``"15m"``, ``"1h30m"``. It covers the whole of `fit`.
     scoring : str, callable or None, default=None
-        A scikit-learn scorer or its name. None stands for accuracy, or R2.
+        The score to maximise: the name of a scikit-learn scorer, a scorer, or any callable(estimator, X, y). None is
+        accuracy, or R2 for regression.
     backend : {"process", "inline"} or Backend, default="process"
-        Where the learners run. "process" can stop them at the deadline.
+        Where the learners run: in processes that are killed at the deadline, or in this process, where nothing can
+        stop a running fit. Or an object of `fitwithin.backends`, such as ``Dask(client)``.
     progress : "auto" or bool, default="auto"
         Whether to show a live display; "auto" shows it on a terminal or in a notebook.
     on_round : callable or None, default=None
         Called with each finished `Round`; returning True stops early and keeps the best model.
     n_jobs : int or None, default=None
-        Settings that are tried at the same time, each in a process of its own; None stands for 1, and -1 for as many as
-        there are cores.
+        Candidates that are trained at the same time, each in a process of its own. None means 1, -1 one for each core.
     memory_limit : int, float, str or None, default=None
-        Bytes, or text such as ``"8GB"`` or ``"50%"``. Settings that take more are out.
+        Bytes, or text such as ``"8GB"``, or ``"50%"`` of the memory of the machine or container. Settings that need
+        more are dropped.
     checkpoint : str, path-like or None, default=None
-        A file for the best model so far, written while the search runs. After a kill the same call goes on with it.
+        A file for the best model so far, written while the search runs. After a kill, the same call searches anew in
+        the rest of the time, and keeps this model unless it finds a better one. Needs skops, which is in the extra
+        ``models``.
     validation : {"random", "last"}, default="random"
-        Which rows of X choose the model and give the estimate: random ones, or the last ones in their order.
+        Which rows of X are held out to choose the model and to estimate its score: random ones, or the last ones, for
+        data in time order. For groups of rows or your own validation set, see `groups` and `X_val` of `fit`.
     random_state : int, RandomState or None, default=None
-        Seed of every choice of rows and settings, and of each `random_state` that a learner leaves at None.
+        Seed of every choice of rows and settings, and of each `random_state` of a learner that is None.
 
     Attributes
     ----------
     best_estimator_ : estimator
-        The fitted learner with the best settings, free of this package's code.
+        The fitted learner with the best settings.
     best_params_ : dict
-        Its settings, as far as they are not the learner's own.
+        Its settings that differ from the learner's own.
     best_score_ : float or None
-        Its score on the validation rows, which is a little too high, because it was chosen by it.
+        Its score on the validation rows. It is a little too high, because these rows chose the model.
     score_estimate_ : tuple of float or None
-        Its score on rows that had no part in training or choosing, with the ends of a 95 % interval.
+        Its score on rows that had no part in training or choosing, and the 95 % interval: (estimate, low, high).
     best_index_ : int
         Its place in `cv_results_`.
     cv_results_ : dict of arrays
-        One entry for each setting: ``estimator``, ``params``, ``mean_test_score`` (its last score), ``n_rows`` (the
-        rows behind it), ``seconds``, ``ended`` (why it ended) and ``rank_test_score``; 1 is the model that is returned.
+        One entry for each candidate: ``estimator``, ``params``, ``mean_test_score`` (its score on its largest subset),
+        ``n_rows`` (the rows of that subset), ``seconds`` (of all its fits), ``ended`` (why it was not trained further)
+        and ``rank_test_score``, which is 1 for the returned model.
     history_ : list of Round
-        Every fit, with the number of its settings as ``candidate``.
-    stop_reason_, time_used_, n_rows_taught_, n_rows_in_, classes_
-        As of `TimeConstrainedClassifier`.
+        A record of each fit; ``candidate`` is the place of its settings in `cv_results_`.
+    stop_reason_, time_limit_, time_used_, lost_seconds_, memory_limit_, n_rows_taught_, n_rows_in_, classes_
+        As in `TimeConstrainedClassifier`.
 
     Examples
     --------

@@ -45,7 +45,7 @@ def test_a_missing_booster_is_reported_with_the_command_that_installs_it(monkeyp
         make_learner("catboost", regression=False)
 
     assert caught.value.sentence == "CatBoost is not installed."
-    assert caught.value.hint == "pip install 'fitwithin[boosters]'"
+    assert caught.value.hint == "In a clone: pip install -e '.[boosters]'. Otherwise: pip install 'fitwithin[boosters]'"
 
 
 def test_the_closest_name_is_suggested_in_any_case():

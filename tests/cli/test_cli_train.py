@@ -311,7 +311,7 @@ def test_ctrl_c_during_the_report_is_no_failure(run, here, monkeypatch):
 def test_a_missing_library_is_reported_with_the_command_that_installs_it(run, monkeypatch):
     monkeypatch.setattr(errors, "find_spec", lambda library: None if library in ("skops", "pyarrow") else library)
 
-    assert_refused(train(run), "pyarrow and skops", "pip install 'fitwithin[files,models]'")
+    assert_refused(train(run), "pyarrow and skops", "pip install -e '.[files,models]'")
 
 
 def test_a_report_is_written_beside_the_model(run, here):
@@ -695,7 +695,7 @@ def test_wrong_validation_options_are_refused(run):
 
     assert_refused(train(run, "--validation", "lats", data="grouped.parquet"), "--validation lats", "last")
     assert_refused(train(run, "--groups", "familly", data="grouped.parquet"), "no column 'familly'", "family")
-    assert_refused(train(run, "--groups", "buys", data="grouped.parquet"), "'buys' is the target and the groups")
+    assert_refused(train(run, "--groups", "buys", data="grouped.parquet"), "'buys' is named by both --target and")
     assert_refused(
         train(run, "--groups", "family", "--validation", "last", data="grouped.parquet"), "both choose", "Leave out one"
     )

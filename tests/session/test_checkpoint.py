@@ -318,7 +318,7 @@ def test_without_skops_the_error_says_what_to_install(path, monkeypatch):
     X, y = make_rows()
     monkeypatch.setattr("fitwithin._session.checkpoint.find_spec", lambda name: None)
 
-    with pytest.raises(ImportError, match=r'pip install "fitwithin\[models\]"'):
+    with pytest.raises(ImportError, match=r"pip install 'fitwithin\[models\]'"):
         make_fit(checkpoint=path).fit(X, y)
 
 

@@ -278,7 +278,7 @@ def fit_inline(limit, rows=200_000):
 def test_inline_plans_by_the_limit_and_warns_that_it_can_do_no_more():
     stop_reason, n_rows_taught, peaks, (warning,) = fit_inline("200MB")
 
-    assert "cannot stop a fit, so memory_limit only keeps larger fits" in warning
+    assert "cannot stop a running fit. memory_limit only keeps a fit from starting" in warning
     # A row takes 4 kB: 50,000 rows are the limit.
     assert stop_reason == "memory"
     assert n_rows_taught == 32_000

@@ -41,7 +41,7 @@ app.add_typer(study, name="study")
 
 @app.callback()
 def configure_output() -> None:
-    """Train the best model that your learner can build by a deadline.
+    """Train a model within a time limit, and predict with it.
 
     Examples: fitwithin demo; fitwithin train rows.parquet --target label --time-limit 15m
     """

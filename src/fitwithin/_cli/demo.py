@@ -12,13 +12,13 @@ from fitwithin._cli.options import DebugOption, parse_time_limit_option
 
 def demo(
     time_limit: Annotated[
-        str, typer.Option(help="Time limit for each teacher: seconds, or text such as 90s or 1m30s.")
+        str, typer.Option(help="Time limit of fitwithin and of doubling random rows: seconds, or text such as 90s.")
     ] = "20s",
     rows: Annotated[int, typer.Option(min=1_000, help="Rows to simulate; a fifth of them are test rows.")] = 300_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the data, the teachers and the learner.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the data and of every random choice.")] = 0,
     debug: DebugOption = False,
 ) -> None:
-    """Train on simulated data; compare the default teacher with Double and with a random sample.
+    """Train on simulated data, and compare fitwithin with random rows that double and with one random sample.
 
     Example: fitwithin demo --time-limit 10s --seed 1
     """

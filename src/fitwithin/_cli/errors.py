@@ -13,6 +13,7 @@ import typer
 
 from fitwithin._cli.console import sanitize_line
 from fitwithin._core.exceptions import NoModelInMemory, NoModelInTime, UserInputError
+from fitwithin._core.install_command import format_install_command
 
 EXIT_FAILED = 1
 """Exit code for any other failure."""
@@ -53,7 +54,7 @@ def report_write_errors(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         path = folder if error.filename is None else error.filename
-        fail(f"can't write to {path}: {error.strerror or error}", code=EXIT_USAGE)
+        fail(f"Can't write to {path}: {error.strerror or error}", code=EXIT_USAGE)
 
 
 @contextmanager
@@ -95,9 +96,9 @@ def require_libraries(*libraries: str) -> None:
     """
     missing = [library for library in libraries if find_spec(library) is None]
     if missing:
-        extras = ",".join(sorted({_EXTRAS[library] for library in missing}))
+        extras = sorted({_EXTRAS[library] for library in missing})
         verb = "is" if len(missing) == 1 else "are"
         raise UserInputError(
             f"This command needs {' and '.join(missing)}, which {verb} not installed.",
-            f"pip install 'fitwithin[{extras}]'",
+            format_install_command(*extras),
         )

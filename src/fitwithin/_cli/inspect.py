@@ -11,7 +11,7 @@ from fitwithin._cli.options import DebugOption, JsonOption, ModelArgument
 
 
 def inspect(model: ModelArgument, json: JsonOption = False, debug: DebugOption = False) -> None:
-    """Show the model card in a model file or a checkpoint, without running anything in the file.
+    """Show what is in a model file or a checkpoint: learner, columns, score, versions. Nothing in the file is run.
 
     Example: fitwithin inspect model.skops
     """

@@ -14,6 +14,7 @@ import typer
 
 from fitwithin._core.budget import parse_time_limit
 from fitwithin._core.exceptions import UserInputError, closest_match
+from fitwithin._core.install_command import format_install_command
 from fitwithin._core.memory_limit import parse_memory_limit
 from fitwithin._core.preset_table import BOOSTERS, CLASSIFIERS, REGRESSORS
 
@@ -28,12 +29,15 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing fil
 
 TrustOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="A type to trust in the model file, for a learner of your own. Repeatable."),
+    typer.Option(metavar="NAME", help="A type in the model file that you trust, for your own learner. Repeatable."),
 ]
 
 
 UnsafePickleOption = Annotated[
-    bool, typer.Option("--unsafe-pickle", help="Open a pickle, which can run any program when it is opened.")
+    bool,
+    typer.Option(
+        "--unsafe-pickle", help="Open a model that is stored by pickle. A pickle can run any program when it is opened."
+    ),
 ]
 
 
@@ -62,7 +66,7 @@ def parse_time_limit_option(text: str) -> float:
         return parse_time_limit(number)
     except ValueError as error:
         raise UserInputError(
-            f"--time-limit must be positive, such as 20, 2.5, 90s, 15m or 1h30m; got {text!r}."
+            f"--time-limit must be positive, such as 20 or 2.5 (seconds), 90s, 15m or 1h30m; got {text!r}."
         ) from error
 
 
@@ -162,7 +166,7 @@ def make_learner(name: str, *, regression: bool, jobs: int = -1) -> Any:
         return make_preset(name, regression=regression, n_jobs=jobs)
     except ImportError as error:
         raise UserInputError(
-            f"{BOOSTERS.get(name, name)} is not installed.", "pip install 'fitwithin[boosters]'"
+            f"{BOOSTERS.get(name, name)} is not installed.", format_install_command("boosters")
         ) from error
 
 
@@ -183,5 +187,8 @@ def _call_factory(name: str) -> Any:
             "Use package.module:factory, with a function or class that needs no arguments.",
         ) from error
     if not callable(getattr(learner, "fit", None)) or not callable(getattr(learner, "predict", None)):
-        raise UserInputError(f"--learner {name} returns a {type(learner).__name__}, which has no fit and predict.")
+        raise UserInputError(
+            f"--learner {name} returns a {type(learner).__name__}, which has no fit and predict.",
+            "Return a classifier or regressor of the scikit-learn kind.",
+        )
     return learner

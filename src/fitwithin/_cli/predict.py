@@ -54,7 +54,7 @@ def predict(
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Predict for the rows of a file, in chunks, so that the file may be larger than memory.
+    """Predict for the rows of a file, which may be larger than memory.
 
     MODEL may be a checkpoint too.
 

@@ -32,11 +32,11 @@ def shuffle(
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Copy rows to a folder in random order, for data that is trained on often.
+    """Copy rows to a folder in random order, for data that you train on often.
 
-    Training on the copy begins at once: any of its rows, from the first on, are a random sample. The source may be
-    larger than memory; the folder needs room for two copies of it meanwhile, and for one in the end. After a kill or
-    Ctrl-C the same command goes on.
+    Training on the copy begins at once, because its first rows are a random sample. The source may be larger than
+    memory. While the command runs, the folder needs room for two copies of the source, and for one afterwards. After a
+    kill or Ctrl-C, the same command goes on.
 
     Example: fitwithin shuffle 'rows/*.parquet' --out shuffled
     """

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from fitwithin._cli.errors import EXIT_FAILED, EXIT_STOPPED, EXIT_USAGE, fail, report_write_errors
+from fitwithin._core.install_command import format_install_command
 
 study = typer.Typer(invoke_without_command=True, subcommand_metavar="[report]")
 
@@ -26,7 +27,7 @@ DataOption = Annotated[
 
 
 SecondsOption = Annotated[
-    float | None, typer.Option(min=0.1, help="Leave rows out until a full training takes about this many seconds.")
+    float | None, typer.Option(min=0.1, help="Leave rows out, so that a fit on the rest takes about this many seconds.")
 ]
 
 
@@ -34,22 +35,22 @@ SecondsOption = Annotated[
 def run(
     context: typer.Context,
     data: DataOption = None,
-    target: Annotated[str | None, typer.Option(help="The class column.")] = None,
+    target: Annotated[str | None, typer.Option(help="The column with the classes.")] = None,
     out: Annotated[Path, typer.Option(help="The folder of the results.")] = _DEFAULT_FOLDER,
     datasets: Annotated[str, typer.Option(help="Names separated by commas; the paper's twenty by default.")] = "",
     learners: Annotated[str, typer.Option(help="Names separated by commas; the paper's five by default.")] = "",
     teachers: Annotated[str, typer.Option(help="Names separated by commas; the paper's by default.")] = "",
     seeds: Annotated[str, typer.Option(help="Numbers such as 0-3 or 0,5.")] = "0-3",
-    full_runs: Annotated[int, typer.Option(min=1, help="Full trainings; their mean time is the time limit.")] = 4,
-    min_seconds: Annotated[float, typer.Option(min=0.0, help="Drop pairs with a shorter time limit.")] = 10.0,
-    max_seconds: Annotated[float | None, typer.Option(min=0.1, help="Drop pairs with a longer one.")] = None,
+    full_runs: Annotated[int, typer.Option(min=1, help="Fits on every row; their mean time is the time limit.")] = 4,
+    min_seconds: Annotated[float, typer.Option(min=0.0, help="Skip pairs with a shorter time limit.")] = 10.0,
+    max_seconds: Annotated[float | None, typer.Option(min=0.1, help="Skip pairs with a longer one.")] = None,
     seconds: SecondsOption = None,
     scale: Annotated[float, typer.Option(min=0.001, max=1.0, help="The share of all rows and seconds to use.")] = 1.0,
-    test_rows: Annotated[int | None, typer.Option(min=10, help="Test rows at most.")] = None,
+    test_rows: Annotated[int | None, typer.Option(min=10, help="Use at most this many test rows.")] = None,
     cache: Annotated[Path | None, typer.Option(help="The folder for fetched and generated data sets.")] = None,
-    online: Annotated[bool, typer.Option(help="Whether OpenML may be used.")] = True,
+    online: Annotated[bool, typer.Option(help="Whether to fetch data sets from OpenML.")] = True,
 ) -> None:
-    """Run the paper's study, or resume it.
+    """Repeat the experiments of the paper "Time-Constrained Learning", or resume them.
 
     Examples: fitwithin study --data my-folder --scale 0.05;
     fitwithin study --data my.parquet --target y --learners lightgbm --min-seconds 3;
@@ -130,7 +131,8 @@ def _import_study() -> Any:
     try:
         from fitwithin._research import study as study_package
     except ImportError as error:
-        fail(f"The study needs {error.name}, which is not installed: pip install 'fitwithin[study]'", code=EXIT_USAGE)
+        sentence = f"The study needs {error.name}, which is not installed."
+        fail(sentence, code=EXIT_USAGE, hint=format_install_command("study"))
     return study_package
 
 

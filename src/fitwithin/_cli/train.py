@@ -27,8 +27,8 @@ DataArgument = Annotated[
     typer.Argument(
         metavar="DATA",
         show_default=False,
-        help="parquet, feather, CSV (.gz, .bz2, .xz, .zst), .npz, svmlight or ARFF; or a folder of parquet or Arrow "
-        "files, or a pattern such as 'rows/*.parquet'.",
+        help="Training rows: a parquet, feather, CSV (.gz, .bz2, .xz, .zst), .npz, svmlight or ARFF file, a folder of "
+        "parquet or Arrow files, or a pattern such as 'rows/*.parquet'.",
     ),
 ]
 
@@ -45,27 +45,31 @@ LearnerOption = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help=f"{', '.join(_LISTED_LEARNERS)}, or package.module:factory; with --search several, with commas between.",
+        help=f"{', '.join(_LISTED_LEARNERS)}, or package.module:factory for your own; with --search several names, "
+        "separated by commas.",
         autocompletion=lambda incomplete: [name for name in CLASSIFIERS if name.startswith(incomplete)],
     ),
 ]
 
 
 SearchOption = Annotated[
-    bool, typer.Option("--search", help="Look for the best settings too, and for the best one of several learners.")
+    bool, typer.Option("--search", help="Search for the best settings, and for the best of several learners.")
 ]
 
 
-TeacherOption = Annotated[str, typer.Option(help="auto, tct, double, osct, tct_al, sgd or full.")]
+TeacherOption = Annotated[
+    str, typer.Option(help="How training rows are chosen: auto, tct, double, osct, tct_al, sgd or full.")
+]
 
 
 ScoringOption = Annotated[
-    str | None, typer.Option(help="A scorer of scikit-learn; by default accuracy, or r2 for regression.")
+    str | None,
+    typer.Option(help="The score to maximise: a scorer of scikit-learn; by default accuracy, or r2 for regression."),
 ]
 
 
 TestOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Rows to test the model on, with the same columns.")
+    Path | None, typer.Option(metavar="FILE", help="Other rows to test the model on, with the same columns.")
 ]
 
 
@@ -86,22 +90,23 @@ SeedOption = Annotated[
 TaskOption = Annotated[
     str,
     typer.Option(
-        help="classification, regression or auto: text, booleans, dates and up to 100 whole numbers are classes."
+        help="classification, regression or auto. With auto, text, booleans, dates and up to 100 different whole "
+        "numbers are classes.",
     ),
 ]
 
 
-MaxClassesOption = Annotated[int, typer.Option(min=2, help="Refuse a target with more classes.")]
+MaxClassesOption = Annotated[int, typer.Option(min=2, help="Refuse a target column with more classes.")]
 
 
 JobsOption = Annotated[
-    int, typer.Option(min=-1, help="Cores for the learner, or fits side by side with --search; -1 for all.")
+    int, typer.Option(min=-1, help="Cores for the learner; with --search, fits at the same time; -1 for all cores.")
 ]
 
 
 CheckpointOption = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Stores the training while it runs; the same command goes on from it."),
+    typer.Option(metavar="FILE", help="Store the training here while it runs; the same command goes on from it."),
 ]
 
 
@@ -117,8 +122,8 @@ SpoolOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FOLDER",
-        help="Where rows of parquet or Arrow files that are larger than memory are kept meanwhile; by default the "
-        "temporary folder.",
+        help="Folder for a temporary copy of the rows of parquet or Arrow files that are larger than memory; by "
+        "default the system's temporary folder.",
     ),
 ]
 
@@ -127,14 +132,18 @@ ValidationOption = Annotated[
     str,
     typer.Option(
         metavar="ROWS",
-        help="Rows that choose and score the model: random ones, or the last ones of a file in time order.",
+        help="Rows that are held out to choose and score the model: random, or last for a file in time order.",
     ),
 ]
 
 
 GroupsOption = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Keep rows with the same value together; the column is no feature then."),
+    typer.Option(
+        metavar="COLUMN",
+        help="Keep rows with the same value in this column together: all for training, or all held out. The column is "
+        "not a feature then.",
+    ),
 ]
 
 
@@ -142,13 +151,13 @@ StoreByPickleOption = Annotated[
     bool,
     typer.Option(
         "--unsafe-pickle",
-        help="Store the model by pickle; happens anyway, with a note, if skops can't store the learner.",
+        help="Store the model by pickle. This happens anyway, with a note, if skops can't store the learner.",
     ),
 ]
 
 
 IncludeReadingOption = Annotated[
-    bool, typer.Option("--limit-includes-reading", help="Count reading and encoding the file in the time limit.")
+    bool, typer.Option("--limit-includes-reading", help="Let the time limit cover reading and encoding the file too.")
 ]
 
 
@@ -178,11 +187,11 @@ def train(
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Train the best model within the time limit on a file, and store it.
+    """Train on a file within the time limit, and store the best model.
 
-    Parquet and Arrow files may be larger than memory. They are read in blocks then, and so are folders and patterns.
+    Parquet and Arrow files may be larger than memory: they are then read in parts, as folders and patterns always are.
 
-    Ctrl-C stops the training at once, and keeps the best model so far.
+    Ctrl-C stops the training at once, and stores the best model so far.
 
     Exit codes: 0 a model, 2 wrong usage, 3 no model in time or memory, 130 interrupted before there was a model,
     1 other errors.

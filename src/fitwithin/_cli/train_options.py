@@ -142,12 +142,12 @@ class TrainOptions:
 
     def _validate_spool(self) -> None:
         if self.spool is not None and not self.spool.is_dir():
-            raise UserInputError(f"There is no folder {self.spool} for the spool.", f"Create it: mkdir -p {self.spool}")
+            raise UserInputError(f"There is no folder {self.spool} for --spool.", f"Create it: mkdir -p {self.spool}")
         chosen = "--groups" if self.groups is not None else "--validation last" if self.validation == "last" else None
         if chosen is not None and self.in_blocks:
             raise UserInputError(
-                f"{self.data} is read in blocks in random order, and {chosen} does not work with that.",
-                f"Leave out {chosen}: validation rows are chosen at random.",
+                f"{self.data} is read in parts, in random order, and {chosen} does not work with that.",
+                f"Leave out {chosen}: validation rows are then chosen at random.",
             )
 
     def _validate_paths(self) -> None:
@@ -196,7 +196,9 @@ class TrainOptions:
 def _validate_groups(data: AnyDataFile, groups: str, target: str) -> None:
     names = [name for name in data.column_names() if name != target]
     if groups == target:
-        raise UserInputError(f"{groups!r} is the target and the groups.", "Name another column with --groups.")
+        raise UserInputError(
+            f"{groups!r} is named by both --target and --groups.", "Name another column with --groups."
+        )
     if groups not in names:
         listed = join_names(names, _MAX_COLUMN_NAMES)
         hint = suggest_name(groups, names, f"Its other columns: {listed}." if names else "It has no other column.")

@@ -291,7 +291,7 @@ class Outlook:
         return self.cost.fit_seconds(rows)
 
     def setup_seconds(self, rows: int) -> float:
-        """Predict the seconds of a fit that nothing can end: before its first step, or all of them."""
+        """Predict the seconds of a fit in which it cannot stop early: those before its first step, or all of them."""
         seconds = self.cost.setup_seconds(rows)
         return self.fit_seconds(rows) if seconds is None else seconds
 

@@ -8,11 +8,15 @@
     ├── LearnerFailed      the learner's process died without an exception
     ├── NoTemporaryFolder  there is no folder for temporary files
     └── UserInputError     a file, column or option that cannot be used, and what to do instead
+        └── ReadingFailed  rows of a data set on disk that are needed cannot be read any more
 
     LearnerFailedWarning   the learner failed after a first model, which is returned
+    DataSetWarning         a part of a data set on disk could not be read
     CheckpointWarning      the checkpoint could not be written, or holds no model
 
-    Raised by a runner, handled by the session; public for backends of one's own:
+    NotStorable            skops cannot store a model; handled by the checkpoint and the command line
+
+    Raised by a runner, handled by the session; public for your own backend:
     OutOfTime              the deadline came while the learner was at work
     OutOfMemory            the learner takes more than the memory limit
     LearnerRaised          the learner raised an exception, which it carries
@@ -30,13 +34,13 @@ from fitwithin._core.memory_limit import format_bytes
 
 
 class FitwithinError(Exception):
-    """Base of the package's own errors."""
+    """Base class of the errors of fitwithin itself."""
 
 
 class NoModelInTime(FitwithinError, TimeoutError):
     """No model could be trained by the deadline.
 
-    The message says what was tried, how long it took and which limit to try.
+    The message says what was tried, how long it took and which limit to try. It is a `TimeoutError` too.
 
     Parameters
     ----------
@@ -54,7 +58,8 @@ class NoModelInTime(FitwithinError, TimeoutError):
 class NoModelInMemory(FitwithinError, MemoryError):
     """No model could be trained within the memory limit.
 
-    The message says what the learner took, the limit, the rows, and what to do.
+    The message says how much memory the learner took, for how many rows, the limit, and what to do. It is a
+    `MemoryError` too.
 
     Parameters
     ----------
@@ -70,9 +75,10 @@ class NoModelInMemory(FitwithinError, MemoryError):
 
 
 class LearnerFailed(FitwithinError, RuntimeError):
-    """The learner's process died (a signal, an exit) before the first model.
+    """The learner's process could not be started, or died before the first model.
 
-    An exception that the learner raises is raised as it is instead.
+    An exception that the learner raises comes out of `fit` as it is instead. In a search, this error means that every
+    candidate failed.
     """
 
 
@@ -93,7 +99,10 @@ class NoTemporaryFolder(FitwithinError, OSError):
 
 
 class LearnerFailedWarning(RuntimeWarning):
-    """The learner failed in a later round, and the best model so far is returned."""
+    """The learner failed after its first model; the best model so far is returned.
+
+    The message has the learner's traceback, and `stop_reason_` is "learner failed".
+    """
 
 
 class DataSetWarning(RuntimeWarning):
@@ -101,7 +110,7 @@ class DataSetWarning(RuntimeWarning):
 
 
 class CheckpointWarning(RuntimeWarning):
-    """The checkpoint could not be written, or not with its model; the fit itself is not affected."""
+    """The checkpoint, or the model in it, could not be written; the fit itself is not affected."""
 
 
 class UserInputError(FitwithinError, ValueError):
@@ -137,20 +146,20 @@ class NotStorable(Exception):
 class OutOfTime(Exception):
     """The deadline came, and the learner was stopped.
 
-    Raised by a `Runner`. Its text, if any, says what was going on besides the learner's own work.
+    Raised by a `Runner`. Its text, if any, says what took the time besides the learner's own work.
     """
 
 
 class OutOfMemory(Exception):
-    """The learner takes more than the memory limit, and was stopped, or would take more, and was not begun.
+    """The learner took more than the memory limit and was stopped, or would take more and was not started.
 
     Raised by a `Runner` that can stop its learner. The session raises it in the teacher, at the `Lesson` or `Exam` that
-    it yielded: a teacher that catches it may yield a smaller lesson. Any other ends there.
+    it yielded. A teacher that catches it may yield a smaller lesson. Any other teacher ends there.
 
     Parameters
     ----------
     n_bytes, limit : int
-        Bytes that the learner takes, or is expected to, and the limit.
+        Bytes that the learner took, or is expected to take, and the limit.
 
     Examples
     --------

@@ -75,8 +75,8 @@ class Estimate:
 def difference_error(first: Influence, second: Influence) -> float | None:
     """Return the standard error of the difference between the scores of two models on the same rows.
 
-    Rows on which both models are right, or both wrong, say nothing about which is better, so it is smaller than the
-    errors of the two scores suggest.
+    Rows on which both models are right, or both wrong, say nothing about which is better. So this error is smaller than
+    the errors of the two scores suggest.
 
     Parameters
     ----------
@@ -176,14 +176,14 @@ class Lesson:
         learners ignore it. With 0 it only takes a few steps, which tell what a whole fit would take;
         its model is never the best one.
     refit : bool, default=False
-        Whether this is the best model's lesson again, together with validation and holdout rows. Its model
-        replaces the best one, and keeps the scores of that, after an exam on the validation rows in which it
-        is at least as good: it was trained on them, so less means that something is wrong with it.
+        Whether these are the rows of the best model together with the validation and holdout rows. The new model
+        replaces the best one, and takes over its scores, if it is at least as good in an exam on the validation
+        rows. It was trained on them, so a lower score means that something went wrong.
     expected_score : float or None, default=None
         The score on the validation rows that the teacher expects of the model, for the history.
     candidate : Candidate or None, default=None
-        The learner to fit, in a session with several; None for the session's only one. If it raises, dies, or takes too
-        much memory or time, that is raised at the teacher's request, and the teacher may go on with another.
+        In a session with several learners, the one to fit. If it raises, dies, or takes too much memory or time, an
+        exception is raised at the teacher's request, and the teacher may go on with another learner.
     at_most : float or None, default=None
         Seconds after which the learner is killed, in its fit and in each of its exams, if the runner can do that.
 
@@ -244,10 +244,10 @@ class Exam:
 
 @dataclass(frozen=True)
 class Wait:
-    """A request of one of several generators of a teacher: wait until another one has got something done.
+    """A request of one of several generators of a teacher: wait until another generator has made progress.
 
-    It is answered with None after a fit, an exam or the end of another generator. If no other one is at work it is
-    answered at once, in the first generator, and ends any other one.
+    It is answered with None after a fit, an exam or the end of another generator. If no other generator is at work, the
+    first generator is answered at once, and any other one ends.
 
     Examples
     --------
@@ -333,46 +333,45 @@ def examine(
 
 @dataclass(frozen=True)
 class Round:
-    """One fit of the learner, and the predictions of its model.
+    """A record of one fit of the learner and of the predictions of its model, as in `history_`.
 
     Parameters
     ----------
     number : int
         1 for the first round.
     rows : int
-        Rows of the fit: all that the model was trained on, unless it continued with the model before it.
+        Training rows of this fit. If it continues with the model before it (`partial_fit`), the rows of this fit alone.
     new_rows : int
-        Rows among them that no earlier fit had.
+        Training rows that no earlier fit used.
     new_mistakes : int
-        New rows that the model before this one got wrong.
+        New training rows that the model before this one got wrong.
     examined : int
-        Rows that this model predicted.
+        Rows that this model predicted, to compare with the true labels or values.
     fresh : int
-        Rows among those that no model was trained on or examined on before. Validation rows never count as fresh;
-        holdout rows always do.
+        Examined rows that no model was trained on or predicted before. Validation rows never count as fresh; holdout
+        rows always do.
     seconds_handover, seconds_fit, seconds_exam, seconds_model, seconds_choose : float
         Seconds of bringing rows to the learner, of training, of predicting, of saving the model, and of choosing rows.
     predicted_fit : float or None
         The expected `seconds_fit`; None in the first round.
     estimate, low, high : float or None
-        The score over the examined rows and its 95 % interval; accuracy or R2 unless `scoring` says otherwise. None
-        without an exam.
+        The score over the examined rows and its 95 % interval; accuracy or R2 unless `scoring` says otherwise. None if
+        no rows were examined.
     best : bool
-        Whether this model became the one to return.
+        Whether this model became the best so far.
     elapsed : float
-        Seconds since the start of `fit` when the model became the best one, or else when the round ended.
+        Seconds from the start of `fit` until the model became the best, or until the round ended.
     validation_rows : int, default=0
         Validation rows among the examined ones; if there are any, `estimate` comes from them alone.
     peak_memory : int or None, default=None
         Most bytes that the learner's process and its children took, without the rows that they share with this
-        process; None if they are unknown.
+        process; None if unknown.
     seconds_setup, predicted_setup : float or None, default=None
-        Seconds of training until its first step, part of `seconds_fit`, and those that were expected; None for a
-        learner whose steps are unknown.
+        The part of `seconds_fit` before the first step, such as binning, and its expected seconds; None if unknown.
     predicted_estimate : float or None, default=None
-        The expected `estimate`; None if the teacher does not plan by it.
+        The expected `estimate`; None if there was no expectation.
     candidate : int or None, default=None
-        In a search, the number of the settings that were fitted: their place in `cv_results_`.
+        In a search, the place of the settings in `cv_results_`.
     """
 
     number: int
@@ -401,7 +400,7 @@ class Round:
 
     @property
     def is_flattered(self) -> bool:
-        """Whether `estimate` is too high: some rows were examined before, and mistakes among them were trained on."""
+        """Whether `estimate` is too high: some rows were predicted before, and mistakes among them were trained on."""
         return self.validation_rows == 0 and self.fresh < self.examined
 
 

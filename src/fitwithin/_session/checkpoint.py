@@ -20,6 +20,7 @@ from typing import Any
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import NotStorable, OutOfTime, UserInputError, join_names
+from fitwithin._core.install_command import format_install_command
 from fitwithin._core.log import LOGGER
 from fitwithin._core.record_file import NewerVersion, OtherKind, Record, RecordPosition
 from fitwithin._session.checkpoint_content import (
@@ -358,7 +359,7 @@ def open_checkpoint(target: str | os.PathLike[str] | None, budget: Budget) -> It
     if not isinstance(target, str | os.PathLike):
         raise UserInputError(f"checkpoint must be a path or None; got {target!r}.", 'For example "fit.ckpt".')
     if find_spec("skops") is None:
-        raise ImportError('checkpoint needs skops, which is not installed: pip install "fitwithin[models]"')
+        raise ImportError(f"checkpoint needs skops, which is not installed. {format_install_command('models')}")
     checkpoint = Checkpoint(target, budget)
     lock = _acquire_lock(checkpoint.path)
     try:

@@ -15,6 +15,7 @@ import numpy as np
 
 from fitwithin._core.cost import CostModel
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.install_command import UPGRADE_COMMAND
 from fitwithin._core.record_file import DamagedFile, NewerVersion, OtherKind, Record, RecordFile, RecordPosition
 from fitwithin._core.records import Rows
 from fitwithin._session.fingerprint import Fingerprint
@@ -84,7 +85,7 @@ class CheckpointReader:
         except NewerVersion as error:
             raise UserInputError(
                 f"The checkpoint {self.path} was written by a newer version of fitwithin.",
-                "Upgrade: pip install -U fitwithin; or name another file.",
+                f"Name another file, or upgrade fitwithin. {UPGRADE_COMMAND}",
             ) from error
         except OtherKind as error:
             raise UserInputError(f"{self.path} is not a checkpoint of fitwithin.", "Name another file.") from error

@@ -12,6 +12,7 @@ from typing import Any
 import cloudpickle
 
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.install_command import format_install_command
 from fitwithin._core.model_file import UntrustedTypes, dump_model, load_model
 from fitwithin._core.model_file.archive_sizes import read_entry
 from fitwithin._core.model_file.model_checks import validate_model
@@ -166,7 +167,7 @@ def _open_archive(path: Path) -> zipfile.ZipFile:
 def _missing_module(path: Path, error: ModuleNotFoundError) -> UserInputError:
     library = (error.name or "").partition(".")[0]
     if library in BOOSTERS:
-        return UserInputError(f"{path} needs {library}, which is not installed.", "pip install 'fitwithin[boosters]'")
+        return UserInputError(f"{path} needs {library}, which is not installed.", format_install_command("boosters"))
     return UserInputError(
         f"{path} needs the module {error.name!r}, which can't be found.",
         "Run the command where that module can be imported.",

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.install_command import UPGRADE_COMMAND
 from fitwithin._tabular.columns import COLUMN_KINDS, FeatureColumn
 from fitwithin._tabular.target_column import TaskType
 
@@ -144,6 +145,7 @@ def _to_json_value(value: Any) -> Any:
 
 def _check_version(version: int) -> None:
     if version > FORMAT_VERSION:
-        raise UserInputError("It was written by a newer version of fitwithin.", "Upgrade: pip install -U fitwithin")
+        hint = f"Upgrade fitwithin. {UPGRADE_COMMAND}"
+        raise UserInputError("It was written by a newer version of fitwithin.", hint)
     if version < FORMAT_VERSION:
         raise UserInputError("It was written by an older version of fitwithin.", "Train the model again.")

@@ -1,4 +1,4 @@
-"""Backends: where the learner runs."""
+"""Backends decide where the learner runs: in a process that can be killed, in this process, or on a cluster."""
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._pools.pool import LabeledRows, Pool

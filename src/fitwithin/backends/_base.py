@@ -76,7 +76,7 @@ class ScoreReport:
         Seconds that scoring took.
     influence : array of float or None, default=None
         What each selected row, or each resample of them, adds to the error of `selected`, if requested; see
-        `Answers`. None if the metric cannot tell.
+        `Answers`. None if the metric does not allow it.
     """
 
     overall: Estimate | None
@@ -105,7 +105,7 @@ class FitSettings:
         Bytes of anonymous memory that the learner and its children may take; None for no limit. With several
         learners, this is the limit of each.
     n_jobs : int
-        Learners that run at the same time: the runner, and one less siblings.
+        Learners that run at the same time: that of the runner, and those of ``n_jobs - 1`` siblings.
     other_learners : tuple of estimator
         Other learners that `Runner.fit` will be given, so that their libraries can be imported ahead.
     """
@@ -124,7 +124,7 @@ class PendingDump(Protocol):
     """A model that is being written to a skops file."""
 
     def wait(self, seconds: float) -> bool:
-        """Wait until the file is written, at most so long; return whether that is over, well or not."""
+        """Wait for the file, at most this many seconds; return whether writing has ended, with success or not."""
         ...
 
     def result(self) -> tuple[str, ...]:
@@ -201,7 +201,6 @@ class Runner(Protocol):
       also means that the model cannot be pickled. The runner can be used again.
     - `LearnerDied`, if the learner's process ends without an exception. The text says how, such as
       "it was killed by SIGSEGV". The next `fit` starts a new process.
-
     - `OutOfMemory`, if the learner and its children take more than `FitSettings.memory_limit`. A
       killable runner watches them and stops them first; the next `fit` starts a new process. A runner
       that cannot stop its learner reports the memory, and the session plans by it.
@@ -239,7 +238,7 @@ class Runner(Protocol):
     def open_sibling(self) -> Runner:
         """Return a prepared runner for the same learner, pool, settings and budget, with a learner of its own.
 
-        Both can be at work at the same time, in different threads. There is one less than `FitSettings.n_jobs`. The
+        Both can be at work at the same time, in different threads. There are ``FitSettings.n_jobs - 1`` siblings. A
         sibling is a context manager too. It must be left before this runner is; models that it saved outlive it.
 
         Raises

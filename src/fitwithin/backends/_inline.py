@@ -27,19 +27,17 @@ from fitwithin.backends._model_runner import ModelRunner, reissue_warnings, rows
 class Inline:
     """Run the learner in this process.
 
-    Inline cannot stop a running fit. The session therefore starts a fit only if the cost model
-    predicts that it ends in time. The first fit has no prediction, and a fit that takes longer than
-    predicted returns late. The same holds for a memory limit: a fit that takes more than predicted is
-    not stopped. Use `Process` if the limits are hard.
+    Nothing can stop a running fit here. So a fit is started only if it is expected to end in time. The first fit has
+    no prediction, and `fit` of the estimator returns late if the learner takes longer than predicted. The same holds
+    for a memory limit: a fit that takes more than predicted is not stopped. Use `Process` if the limits are hard.
 
-    With a memory limit, the memory of a fit is what this process takes beyond what it had at the start.
-    On Linux the peak of this process (`VmHWM`) begins anew with each fit; elsewhere only memory that is
-    kept after a fit is seen.
+    With a memory limit, the memory of a fit is what this process takes beyond what it had at the start. On Linux it is
+    the peak of each fit (`VmHWM`); elsewhere only memory that is kept after a fit is seen.
 
     Parameters
     ----------
     clock : callable, default=time.monotonic
-        A `fitwithin.testing.FakeClock` runs an hour-long session in a millisecond.
+        Returns the time in seconds; deadlines are kept by it. Tests pass a `fitwithin.testing.FakeClock`.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Teachers: which rows to train on next, and which rows to test the model on.
+"""Teachers choose the rows to train on next, and the rows to check the model on.
 
-A teacher of one's own takes a dozen lines: a class with `returns` and a generator method `teach(deck)`; see
+Your own teacher takes a dozen lines: a class with an attribute `returns` and a generator method `teach(deck)`; see
 `Teacher`.
 """
 

@@ -18,11 +18,11 @@ Subgenerator = Generator[Lesson | Exam | Wait, Answers | None, T]
 
 
 class Teacher(Protocol):
-    """Policy that decides on which rows to train next, and on which rows to test the model.
+    """Protocol of teachers: they decide which rows to train on next, and which rows to check the model on.
 
     A teacher yields a `Lesson` to have a new model trained, and is sent None. It yields an `Exam`
     to have the newest model predict rows, and is sent the `Answers`. It sees row numbers and answers,
-    never data, models or a clock. ``deck.outlook`` tells what it can afford; it may also ignore the time,
+    never data, models or a clock. ``deck.outlook`` tells what it can afford. It may also ignore the time,
     since the session stops it at the deadline. It returns a `StopReason` when no rows are left to teach.
     A request that takes more than the memory limit raises `fitwithin.backends.OutOfMemory` at its yield.
 
@@ -30,15 +30,17 @@ class Teacher(Protocol):
     ----------
     returns : {"best", "last"}
         Which model the session returns. "best" compares the scores on validation rows if the teacher
-        asks for them, and the lower bounds of all exams otherwise. Under "best" a model without an exam
-        never wins, unless it was trained on every row.
+        asks for them, and otherwise the lower bounds over all exams. With "best", a model without an exam
+        is returned only if it was trained on every row.
 
     Notes
     -----
-    Three more attributes are optional. `needs` holds the names of methods that the learner must have,
-    such as ``("partial_fit",)``. `classes_only` is True for a teacher that cannot be used with a regressor.
-    `validates` is True for a teacher that examines every model on ``deck.validation_rows`` and
-    ``deck.holdout_rows`` itself, where the deck has them. For other teachers the session does so.
+    Three more attributes are optional:
+
+    - `needs`: names of methods that the learner must have, such as ``("partial_fit",)``.
+    - `classes_only`: True for a teacher that cannot be used with a regressor.
+    - `validates`: True for a teacher that examines every model on ``deck.validation_rows`` and
+      ``deck.holdout_rows`` itself, where the deck has them. For other teachers the session does so.
     """
 
     returns: Returns
@@ -64,12 +66,11 @@ class ParallelTeacher(Teacher, Protocol):
         """Return generators, at most `n_lanes`, that the session drives side by side.
 
         Each has a learner of its own: an `Exam` is answered by the model of the generator's own last `Lesson`. Only one
-        generator runs at a time, so that they can share objects, and the deck. A generator that needs what another one
-        finds out yields `Wait`.
+        generator runs at a time, so they can share objects, and the deck. A generator that needs a result of another
+        one yields `Wait`.
 
-        The first generator decides: when it returns, the session ends, and other learners are stopped; unless it
-        returns "time", which leaves the others the time until the deadline. The order in which learners finish is up
-        to the clock. Take random numbers from ``deck.rng.spawn``, and no decision from that order alone, so that the
-        same seed gives the same rows.
+        When the first generator returns, the session ends, and the other learners are stopped. If it returns "time",
+        the others may go on until the deadline. The order in which learners finish depends on the clock. So that the
+        same seed gives the same rows, take random numbers from ``deck.rng.spawn``, and decide nothing by that order.
         """
         ...

@@ -27,7 +27,7 @@ _DEAL_SECONDS_PER_ROW = 4e-8
 
 
 class Deck:
-    """Deals row numbers at random, each at most once until all were dealt.
+    """Deals row numbers at random, each at most once until all have been dealt.
 
     When every row has been dealt, discarded ones are shuffled and come back. A teacher keeps the
     rows it teaches and discards those it only examined. For a large pool, time and memory grow with the
@@ -45,7 +45,7 @@ class Deck:
         Rows of the rarest class in an opening lesson whose size is a fraction of the pool. The lesson
         grows for that, up to a tenth of the pool.
     outlook : Outlook, optional
-        What the teacher can afford. By default the time is unlimited.
+        What the teacher can afford; by default there is no limit.
     class_counts : array of int, optional
         How often each class occurs in `strata`, if that is known; otherwise it is counted.
 
@@ -211,7 +211,7 @@ class Deck:
         self._top = np.concatenate([rows, self._top])
 
     def discard(self, rows: Rows) -> None:
-        """Put dealt rows aside; they come back when all rows were dealt."""
+        """Put dealt rows aside; they come back when all rows have been dealt."""
         if len(rows):
             self._discarded.append(rows)
 

@@ -17,7 +17,7 @@ _TAUGHT_PER_NEW_ROW = 10
 class SGD(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Teach mini-batches of random rows, pass after pass, until the deadline, and return the last model.
 
-    The learner needs `partial_fit`, as `SGDClassifier` has.
+    The learner needs `partial_fit`, like `SGDClassifier`.
 
     Parameters
     ----------

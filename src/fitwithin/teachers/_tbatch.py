@@ -36,7 +36,7 @@ class TBatch(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type
 
     @classmethod
     def from_time_limit(cls, seconds: float, fit_seconds: Callable[[int], float], max_rows: int) -> Self:
-        """Find m* to within 1 % by asking for training times, outside any time limit.
+        """Find m* to within 1 % from training times; the search itself has no time limit.
 
         Parameters
         ----------

@@ -11,7 +11,7 @@ from fitwithin.teachers._deck import Deck, FirstSize, check_fraction
 
 
 class TCTActive(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Double the lesson in each round; the last model is least certain of a fraction of the new rows.
+    """Double the lesson in each round; a fraction of the new rows are those that the last model is least certain of.
 
     The learner needs `predict_proba`.
 

@@ -1,4 +1,4 @@
-"""Fakes for tests, and the contract suites that every backend and teacher passes."""
+"""A fake clock, learners that misbehave on purpose, and the tests that every backend and teacher must pass."""
 
 from fitwithin.testing._backends import BackendContract, KillableBackendContract
 from fitwithin.testing._clock import FakeClock

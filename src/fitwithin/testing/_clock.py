@@ -4,12 +4,12 @@ from __future__ import annotations
 
 
 class FakeClock:
-    """Clock whose time passes only by calls of `advance`.
+    """Clock that moves only when `advance` is called.
 
     Parameters
     ----------
     now : float, default=0.0
-        Seconds that it shows at first.
+        Seconds that it shows at the start.
 
     Examples
     --------

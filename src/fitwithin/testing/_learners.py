@@ -110,7 +110,7 @@ TROUBLES: Mapping[str, Callable[[AwkwardClassifier], None]] = {
 
 
 class HungryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Naive Bayes that takes much memory while it fits, in proportion to its rows.
+    """Naive Bayes that takes a lot of memory while it fits, in proportion to its rows.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class HungryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
 
 class AwkwardClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Naive Bayes that works on few training rows and misbehaves on more.
+    """Naive Bayes that works on few training rows and misbehaves on more, to test the deadline.
 
     Parameters
     ----------

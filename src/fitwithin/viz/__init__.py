@@ -3,7 +3,7 @@
 `plot_race` and `plot_settings` are for searches: which settings were tried, and which of them mattered.
 
 Each function takes a fitted estimator and, optionally, the `Axes` to draw on. It returns the `Axes`. The pictures
-need matplotlib: ``pip install 'fitwithin[plots]'``.
+need matplotlib, which is in the extra ``plots``.
 """
 
 from fitwithin.viz._classes_taught import classes_taught

@@ -21,10 +21,10 @@ _MAX_SETUP_RATIO = 30
 
 
 def fit_times(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
-    """Draw the actual seconds of each fit against the seconds that the cost model predicted.
+    """Draw the seconds that each fit took against the seconds that were predicted.
 
-    Hollow squares are the set-up of the same fits: the seconds until their first step, which nothing can stop. They
-    are drawn for learners whose steps are known.
+    Hollow squares are the set-up of the same fits: the seconds before the first step, such as binning, in which a
+    learner cannot stop early. They are drawn if they are known.
 
     Parameters
     ----------

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 
 def learning_curve(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
-    """Draw each model's score, with its 95 % interval, at the time it was known.
+    """Draw the score of each model, with its 95 % interval, at the time it was known.
 
-    A filled point is a model that became the best at that time. The line is the best model so far; it begins with the
-    first model. A score that is too high, because earlier models predicted some of its rows, has another colour. The
-    diamond is `score_estimate_`, which comes from fresh rows only. Models without a score are strokes at
-    the bottom. A hollow square is the score that was expected before the fit, joined to the score that came.
+    - A filled point is a model that became the best so far, a hollow point one that did not.
+    - The line is the score of the best model so far. It begins with the first model.
+    - An orange point is a score that is too high, because earlier models predicted some of its rows.
+    - The green diamond is `score_estimate_`, from rows that had no part in training or choosing.
+    - A hollow square is the score that was expected before the fit. A dotted line joins it to the actual score.
+    - A stroke at the bottom is a model without a score.
 
     Parameters
     ----------

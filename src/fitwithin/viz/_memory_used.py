@@ -20,7 +20,7 @@ _EDGE_FACTOR = 1.08
 
 
 def memory_used(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
-    """Draw the most memory of the learner's process in each round, by its training rows, and the limit.
+    """Draw the peak memory of the learner's process against the training rows of each round, and the memory limit.
 
     Parameters
     ----------

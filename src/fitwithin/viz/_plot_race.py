@@ -30,11 +30,12 @@ _MAX_DEPTH = 3.0
 
 
 def plot_race(search: FittedSearch, ax: Axes | None = None) -> Axes:
-    """Draw the score of each candidate of a search, a learner with its settings, at the end of each of its fits.
+    """Draw the score of each candidate of a search at the end of each of its fits.
 
-    A point is a fit; the larger it is, the more training rows it had. A line joins the fits of one candidate on several
-    subsets. After a hollow point the candidate was dropped. The green line is the candidate that is returned, and the
-    diamond is `score_estimate_`. Triangles at the bottom are scores below the picture.
+    A candidate is a learner with its settings. A point is a fit; the larger it is, the more training rows it had. A
+    line joins the fits of one candidate on several subsets. A hollow point is the last fit of a candidate that was
+    dropped. The green line is the returned candidate, and the diamond is `score_estimate_`. Triangles at the bottom are
+    scores below the picture.
 
     Parameters
     ----------

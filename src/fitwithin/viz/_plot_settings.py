@@ -21,10 +21,10 @@ _MAX_BARS = 12
 def plot_settings(search: FittedSearch, ax: Axes | None = None) -> Axes:
     """Draw how strongly each numeric parameter went together with the score.
 
-    A bar is Spearman's rank correlation among the candidates with one learner that were tried on the same subset: 1
-    means that higher values always had higher scores, -1 that they always had lower ones; n counts the candidates.
-    Chance alone gives a bar as long as a grey one in more than 5 % of cases. The search stays near good settings, so
-    the bars describe what was tried, not the whole space.
+    A bar is Spearman's rank correlation among n candidates with the same learner and the same subset: 1 means that
+    higher values always had higher scores, -1 that they always had lower ones. A grey bar may be chance: without any
+    effect, a bar of its length occurs in more than 5 % of cases. The search stays near good settings, so the bars
+    describe what was tried, not the whole space.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _BAR_GAP = 0.1
 
 
 def rows_taught(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
-    """Draw the training rows of each round: rows used before, new mistakes of the previous model, new random rows.
+    """Draw the training rows of each round: those used before, new mistakes of the previous model, new random ones.
 
     Parameters
     ----------

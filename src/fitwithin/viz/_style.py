@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
+from fitwithin._core.install_command import format_install_command
 from fitwithin.viz._palette import EDGE, GRID, TICKS
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ def require_matplotlib() -> None:
     try:
         import matplotlib.style as _style  # noqa: F401  # only to see whether it can be imported
     except ImportError as error:
-        raise ImportError("The pictures need matplotlib: pip install 'fitwithin[plots]'") from error
+        raise ImportError(
+            f"The pictures need matplotlib, which is not installed. {format_install_command('plots')}"
+        ) from error
 
 
 def picture_style(**changes: Any) -> Any:

@@ -32,10 +32,14 @@ _STEPS_ALPHA = 0.55
 def time_spent(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
     """Draw the time of a fit as one bar, and the time limit as a line.
 
-    The activities fit, predict, transfer, choose rows and save model are sums over the finished rounds. The set-up of
-    the fits, where it is known, stands apart: the seconds until their first step. Transfer brings rows to the learner
-    and includes the start of its process. Fits without a model were ended by the deadline or the memory limit. After
-    the last round the best model was loaded. The rest, such as checks of the input, is other.
+    The bar has these parts:
+
+    - fit, predict, transfer, choose rows, save model: sums over the finished rounds. Transfer brings rows to the
+      learner, and includes the start of its process.
+    - set-up of fits: their seconds before the first step, such as binning, if they are known.
+    - fits without a model: those that the deadline, the memory limit, an error or an interrupt ended.
+    - after the last round: bringing the best model back.
+    - other: the rest, such as checks of the input.
 
     Parameters
     ----------

@@ -303,7 +303,7 @@ def test_an_output_folder_that_is_a_file_is_reported_in_one_sentence(file, tmp_p
     result = CliRunner().invoke(app, options[command])
 
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"can't write to {tmp_path / 'taken'}")
+    assert result.stderr.startswith(f"Can't write to {tmp_path / 'taken'}")
     assert result.stderr.count("\n") == 1
     assert (tmp_path / "taken").read_text() == "mine"
 
@@ -315,7 +315,7 @@ def test_a_report_that_cannot_be_written_is_reported_in_one_sentence(file, out):
     result = CliRunner().invoke(app, ["study", "report", "--out", str(out)])
 
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"can't write to {out / 'tables'}")
+    assert result.stderr.startswith(f"Can't write to {out / 'tables'}")
 
 
 def test_a_report_without_results_names_the_file_and_the_command(out):

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 
 from fitwithin._core.exceptions import FitwithinError, UserInputError, closest_match, join_names
+from fitwithin._core.install_command import format_install_command
 
 MAX_COLUMN_NAMES = 20
 """Columns that an error lists."""
@@ -21,11 +22,11 @@ def require_library(name: str, purpose: str) -> None:
     Raises
     ------
     ImportError
-        If it is not; the text is the command that installs it.
+        If it is not; the text has the command that installs it.
     """
     if find_spec(name) is None:
         raise ImportError(
-            f"{purpose} needs {name}, which is not installed. Install it: pip install 'fitwithin[files]'", name=name
+            f"{purpose} needs {name}, which is not installed. {format_install_command('files')}", name=name
         )
 
 

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fitwithin._core.install_command import format_install_command
 from fitwithin._research.study.discretization import (
     CategoryStates,
     Discretization,
@@ -189,8 +190,8 @@ def _learn_with_pgmpy(codes: Any, target: str, domains: Mapping[str, list[int]])
             from pgmpy.models import DiscreteBayesianNetwork
             from pgmpy.parameter_estimator import DiscreteBayesianEstimator
         except ImportError as error:
-            advice = "generating it needs pgmpy: pip install 'fitwithin[study]'"
-            raise DatasetUnavailable(f"{advice} ({error})") from error
+            advice = format_install_command("study")
+            raise DatasetUnavailable(f"generating it needs pgmpy ({error}). {advice}") from error
         root = next(column for column in codes if column != target)
         # One process: the work is small, and pgmpy's workers would outlive it.
         search = TreeSearch(codes, root_node=root, n_jobs=1)

@@ -7,8 +7,9 @@ import uuid
 from typing import Any
 
 from fitwithin._core.budget import Budget, Clock
+from fitwithin._core.install_command import format_install_command
 
-_INSTALL = "The Dask backend needs dask and distributed, which are not installed. Run: pip install 'fitwithin[dask]'"
+_INSTALL = f"The Dask backend needs dask and distributed, which are not installed. {format_install_command('dask')}"
 
 
 class Dask:
@@ -18,15 +19,15 @@ class Dask:
     from the workers that hold them to the one that trains, never through this program. Arrays and frames of this
     program are sent to the workers once.
 
-    Each learner runs in a process of its own on a worker, which is killed at the deadline. `fit` returns in time
-    also if a worker or the scheduler hangs or is gone. A fit on a worker that is lost begins again on another.
+    Each learner runs in a process of its own on a worker, which is killed at the deadline. `fit` returns in time even
+    if a worker or the scheduler hangs or is gone. If a worker is lost, its fit begins again on another one.
 
     Parameters
     ----------
     client : distributed.Client or str
         A client, or the address of a scheduler such as ``"tcp://10.0.0.5:8786"``.
     clock : callable, default=time.monotonic
-        Read for every deadline.
+        Returns the time in seconds; deadlines are kept by it.
 
     Examples
     --------

@@ -116,17 +116,17 @@ class ProcessHost(Protocol):
 class Process:
     """Run the learner in a process that can be killed, so that the deadline holds whatever the learner does.
 
-    One process serves the whole of a `fit` and ends with it, so that a library is imported, and a GPU got
-    ready, once. A second one loads each model that is kept, once, to see that the caller can. On Linux both are
-    forks of a clean process, the fork server; on other systems they are started anew.
+    One process serves the whole of a `fit` and ends with it, so that libraries are imported and a GPU is set up only
+    once. A second process loads each new best model, to check that it can be loaded. On Linux both are forks of a clean
+    process, the fork server. On other systems they are started anew.
 
-    With `n_jobs`, several learners' processes read the same shared rows. Each is bound to its share of the cores,
-    where the system allows that, and its libraries start that number of threads by default.
+    With `n_jobs`, several processes read the same shared rows. Each is bound to its share of the cores, where the
+    system allows that, and its libraries start that number of threads by default.
 
     Parameters
     ----------
     clock : callable, default=time.monotonic
-        Read for every deadline.
+        Returns the time in seconds; deadlines are kept by it.
     start : {"auto", "fork", "spawn"}, default="auto"
         How to start the learner's process; "auto" forks on Linux and spawns elsewhere.
     spool : str or path-like, optional

@@ -36,15 +36,17 @@ _NOTE_EMPHASIS = "emphasis"
 class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Default teacher: measure the cost of lessons, try emphasis on mistakes, then plan by the expected score.
 
-    A small first lesson measures the time of training and exams. A trial compares two lessons of the same
-    size, one of them with mistakes of the first model. It shows whether emphasis on hard rows may help this
-    learner on this data. Each later lesson is the one with the best score that can be expected at the deadline: a
-    learning curve tells what it would score, the cost of earlier lessons what it takes, and only lessons that end in
-    time with nine chances in ten are considered. With a memory limit, lessons are no larger than it allows.
+    A lesson is a fit on some rows, an exam a prediction of other rows. A small first lesson measures the time of both.
+    A trial then compares two lessons of the same size, one of them with mistakes of the first model. It shows whether
+    emphasis on hard rows may help this learner on this data.
 
-    The best model is chosen on validation rows, which are the same for all models. The estimate for the user comes
-    from separate holdout rows. If the best model has every other row, and there is time, a last fit takes those rows
-    too; the estimate is then that of the model without them.
+    Each later lesson is the one with the best expected score at the deadline. A learning curve predicts the score of a
+    lesson, and earlier lessons predict its time. Only lessons with nine chances in ten to end in time are considered.
+    With a memory limit, lessons are no larger than it allows.
+
+    The best model is chosen on validation rows, which are the same for all models. `score_estimate_` comes from
+    separate holdout rows. If the best model was trained on all other rows, and there is time, a last fit takes these
+    rows too. The estimate is then that of the model without them.
 
     Parameters
     ----------

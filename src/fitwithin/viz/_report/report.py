@@ -50,8 +50,7 @@ class ReportMixin:
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write an HTML report of the fit: score, time limit, pictures, rounds, settings, machine.
 
-        The page needs no other file and no network. Writing it needs matplotlib:
-        ``pip install 'fitwithin[plots]'``.
+        The page needs no other file and no network. Writing it needs matplotlib, which is in the extra ``plots``.
 
         Parameters
         ----------
