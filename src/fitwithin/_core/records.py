@@ -177,8 +177,8 @@ class Lesson:
         its model is never the best one.
     refit : bool, default=False
         Whether these are the rows of the best model together with the validation and holdout rows. The new model
-        replaces the best one, and takes over its scores, if it is at least as good in an exam on the validation
-        rows. It was trained on them, so a lower score means that something went wrong.
+        replaces the best one, and takes over its scores, unless it is clearly worse in an exam on the validation
+        rows. It was trained on them, so a much lower score means that something went wrong.
     expected_score : float or None, default=None
         The score on the validation rows that the teacher expects of the model, for the history.
     candidate : Candidate or None, default=None

@@ -33,13 +33,13 @@ ENCODING_DESCRIPTIONS: dict[Encoding, dict[ColumnKind, str]] = {
         "number": "unchanged",
         "boolean": "as 0 and 1",
         "time": "as seconds, since 1970 if they have a date",
-        "text": f"as category numbers, one for each of the {MAX_ORDINAL_CATEGORIES:,} most frequent values",
+        "text": f"as category numbers, at most {MAX_ORDINAL_CATEGORIES:,}, one of them for rare values",
     },
     "one-hot": {
         "number": "missing values filled with the median, standardised",
         "boolean": "as 0 and 1, missing values filled, standardised",
         "time": "as seconds (since 1970 if they have a date), missing values filled, standardised",
-        "text": f"one-hot, a column for each of the {MAX_ONE_HOT_CATEGORIES} most frequent values",
+        "text": f"one-hot, at most {MAX_ONE_HOT_CATEGORIES} columns, one of them for rare values",
     },
 }
 """What each encoding does to each kind of column, for users."""

@@ -10,7 +10,7 @@ from fitwithin.teachers._deck import Deck
 # Rows of each of the first two exams, when the cost of exams is unknown.
 _FIRST_EXAM_ROWS = 200
 
-# Fraction of the time left, after the first model, for an exam on the validation rows; as in Auto.
+# Fraction of the time left, after the first model, for an exam on the validation rows.
 _EXAM_TIME = 0.015
 
 

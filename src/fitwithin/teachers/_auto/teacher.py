@@ -41,8 +41,8 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     emphasis on hard rows may help this learner on this data.
 
     Each later lesson is the one with the best expected score at the deadline. A learning curve predicts the score of a
-    lesson, and earlier lessons predict its time. Only lessons with nine chances in ten to end in time are considered.
-    With a memory limit, lessons are no larger than it allows.
+    lesson, and earlier lessons predict its time. It must have a good chance to end in time: 90 %, 95 % if the learner
+    cannot stop early, and 99 % if it cannot be killed. With a memory limit, lessons are no larger than it allows.
 
     The best model is chosen on validation rows, which are the same for all models. `score_estimate_` comes from
     separate holdout rows. If the best model was trained on all other rows, and there is time, a last fit takes these

@@ -53,7 +53,7 @@ def choose_outsider(race: Race, finalist: Contender) -> Contender | None:
     """Return settings that deserve one fit on every row before the finalist gets the rest; None if none do.
 
     Settings that are made for many rows look no better than others on few. If they are not clearly behind, and so fast
-    that a fit on every row takes less than half of the time, it is worth more than the time that it costs. If it is
+    that a fit on every row takes a small part of the time, it is worth more than the time that it costs. If it is
     better than the one before, the next slower ones are tried too.
     """
     n_rows, last = race.state.max_rows, finalist.last
