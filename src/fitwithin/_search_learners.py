@@ -93,10 +93,9 @@ def _split(entry: Any) -> tuple[Any, Any]:
 def is_regression(estimator: Any, task: str | None) -> bool:
     """Whether a search is for regression; whatever cannot be told counts as classification, and `fit` reports it."""
     entries = estimator if isinstance(estimator, list) else [estimator]
-    first = next((entry[0] if isinstance(entry, tuple) and entry else entry for entry in entries), None)
-    if first is None or isinstance(first, str):
-        return task == "regression"
-    return bool(is_regressor(first))
+    learners = [entry[0] if isinstance(entry, tuple) and entry else entry for entry in entries]
+    kinds = [is_regressor(learner) for learner in learners if _has_kind(learner)]
+    return any(kinds) if kinds else task == "regression"
 
 
 def _find_task(entries: Sequence[Any], task: str | None) -> bool:

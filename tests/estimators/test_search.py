@@ -125,6 +125,15 @@ def test_names_alone_are_regressors_if_the_task_says_so():
     assert isinstance(search.best_estimator_, DecisionTreeRegressor)
 
 
+def test_a_regressor_makes_names_before_it_regressors_too():
+    X, y = make_regression(1_000, 5, random_state=0)
+
+    search = search_of(["decision-tree", Ridge()], time_limit=2).fit(X, y)
+
+    assert is_regressor(search)
+    assert search.score(X, y) > 0.5
+
+
 def test_another_metric_chooses_the_settings_and_scores(classes):
     X, y = classes[0], (classes[1] == 0).astype(int)
 
