@@ -420,7 +420,7 @@ def test_lanes_store_their_rounds_and_the_best_model_in_the_checkpoint(tmp_path)
 def test_two_hanging_learners_are_stopped_at_the_deadline(nothing_left_behind):
     fit(Scripted([lesson(100), EXAM], []), backend=Process())  # A first fit waits for imports.
     late = []
-    for trouble in ("hangs in Python", "hangs in threads", "ignores signals") * 3:
+    for trouble in ("hangs in Python", "hangs in threads", "ignores signals") * 2:
         teacher = Scripted([lesson(100), EXAM, lesson(800)], [lesson(110), EXAM, lesson(900)])
         start = time.monotonic()
         classifier = fit(teacher, AwkwardClassifier(trouble, above=500), backend=Process(), time_limit=2)
