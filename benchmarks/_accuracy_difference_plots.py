@@ -99,7 +99,9 @@ def _set_scale(axes: Axes) -> None:
     """Use a scale that is linear up to one point and logarithmic beyond, the same in every panel."""
     axes.set_xscale("symlog", linthresh=1)
     low, high = axes.get_xlim()
-    ticks = [tick for tick in (-20, -5, -1, 0, 1, 5, 20) if low <= tick <= high]
+    # There is no room for 5 beside 20.
+    far = 20 if max(-low, high) >= 20 else 5
+    ticks = [tick for tick in (-far, -1, 0, 1, far) if low <= tick <= high]
     axes.set_xticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks])
     axes.minorticks_off()
 
