@@ -19,7 +19,7 @@ def run():
 def test_the_demo_runs_and_prints_its_table(run):
     result = run("demo", "--rows", "2000", "--time-limit", "60s", "--seed", "1")
     assert result.exit_code == 0
-    for word in ("test accuracy", "Auto", "Double", "random 5%", "limit 60"):
+    for word in ("test accuracy", "fitwithin", "doubling", "random 5%", "limit 60"):
         assert word in result.stdout
     assert result.stderr == ""
 

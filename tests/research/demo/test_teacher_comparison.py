@@ -22,7 +22,7 @@ def comparison():
 @pytest.mark.slow
 def test_three_ways_to_train_are_compared_on_test_rows(comparison):
     results, text = comparison
-    assert [result.name for result in results] == ["Auto", "Double", "random 5%"]
+    assert [result.name for result in results] == ["fitwithin", "doubling", "random 5%"]
     # Auto sets aside 200 validation rows and 200 holdout rows, and takes them in its last fit.
     assert [result.n_rows for result in results] == [3_200, 3_200, 160]
     for result in results:
@@ -44,7 +44,7 @@ def test_a_model_that_was_not_checked_on_fresh_rows_has_no_estimate(comparison):
 
 
 def test_the_estimate_is_printed_next_to_the_test_accuracy():
-    result = DemoResult("Auto", Estimate(0.91, 0.9, 0.92), {}, 1.0, 100, estimate=(0.93, 0.92, 0.94))
+    result = DemoResult("fitwithin", Estimate(0.91, 0.9, 0.92), {}, 1.0, 100, estimate=(0.93, 0.92, 0.94))
     text = _format_estimate(result)
     assert "0.9300 [0.9200, 0.9400]" in text
     assert "0.9100 [0.9000, 0.9200] on the test rows" in text

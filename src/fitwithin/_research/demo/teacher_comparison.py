@@ -53,12 +53,12 @@ class DemoResult:
 def run_demo(
     seconds: float = 20.0, *, rows: int = 300_000, seed: int = 0, console: Console | None = None
 ) -> list[DemoResult]:
-    """Train on the simulated pump with Auto, with Double and on a random sample; print the comparison.
+    """Train on the simulated pump with Auto, with Double and on a random sample; print the comparison in users' words.
 
     Parameters
     ----------
     seconds : float, default=20.0
-        Time limit for each teacher.
+        Time limit for each way to choose rows.
     rows : int, default=300_000
         Rows to simulate; a fifth of them are test rows.
     seed : int, default=0
@@ -83,8 +83,9 @@ def run_demo(
     learner = RandomForestClassifier(n_estimators=40, random_state=seed)
     console.print(_format_introduction(learner, train, test))
     results = []
-    for name, teacher in (("Auto", Auto()), ("Double", Double())):
-        console.print(f"\n{name}, at most {seconds:g} s ...")
+    ways = (("fitwithin", "fitwithin", Auto()), ("doubling", "Random rows, twice as many each time", Double()))
+    for name, action, teacher in ways:
+        console.print(f"\n{action}, at most {seconds:g} s ...")
         clf = TimeConstrainedClassifier(learner, time_limit=seconds, teacher=teacher, random_state=seed)
         results.append(_fit_with_teacher(name, clf, train, test))
     console.print(f"\nA random sample of a guessed size, {_SAMPLE_SHARE:.0%} ...\n")
