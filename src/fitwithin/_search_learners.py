@@ -94,8 +94,8 @@ def is_regression(estimator: Any, task: str | None) -> bool:
     """Whether a search is for regression; whatever cannot be told counts as classification, and `fit` reports it."""
     entries = estimator if isinstance(estimator, list) else [estimator]
     learners = [entry[0] if isinstance(entry, tuple) and entry else entry for entry in entries]
-    kinds = [is_regressor(learner) for learner in learners if _has_kind(learner)]
-    return any(kinds) if kinds else task == "regression"
+    kinds = _find_kinds(learners)
+    return "regression" in kinds if kinds else task == "regression"
 
 
 def _find_task(entries: Sequence[Any], task: str | None) -> bool:
@@ -104,7 +104,7 @@ def _find_task(entries: Sequence[Any], task: str | None) -> bool:
     for entry in objects:
         if isinstance(entry, type) or not (callable(getattr(entry, "fit", None)) and hasattr(entry, "predict")):
             raise TypeError(f"estimator must be {_EXPECTED}; got {entry!r}.")
-    kinds = {"regression" if is_regressor(entry) else "classification" for entry in objects if _has_kind(entry)}
+    kinds = _find_kinds(objects)
     if len(kinds) > 1:
         names = ", ".join(type(entry).__name__ for entry in objects)
         raise ValueError(f"A search takes classifiers or regressors, not both; got {names}.")
@@ -114,8 +114,11 @@ def _find_task(entries: Sequence[Any], task: str | None) -> bool:
     return (found or task) == "regression"
 
 
-def _has_kind(entry: Any) -> bool:
-    return hasattr(entry, "__sklearn_tags__") and bool(is_regressor(entry) or is_classifier(entry))
+def _find_kinds(entries: Sequence[Any]) -> set[str]:
+    """Return what the estimators among the entries are for; names and estimators without tags do not tell."""
+    tagged = [entry for entry in entries if hasattr(entry, "__sklearn_tags__")]
+    found = {"regression": any(map(is_regressor, tagged)), "classification": any(map(is_classifier, tagged))}
+    return {kind for kind, is_there in found.items() if is_there}
 
 
 def _make_learner(entry: Any, distributions: Any, regression: bool, n_threads: int) -> SearchLearner:
