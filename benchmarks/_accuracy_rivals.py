@@ -25,7 +25,7 @@ class _AutoWithoutEarlyStopping(teachers.Auto):
     """Auto that never uses early stopping."""
 
     def teach(self, deck: Deck) -> Requests:
-        deck.outlook.can_stop_early = False
+        deck.costs.can_stop_early = False
         requests = super().teach(deck)
         answers: Answers | None = None
         while True:
@@ -267,7 +267,7 @@ def _make_outcome(model: TimeConstrainedClassifier, seconds: float, accuracy: fl
         seconds,
         accuracy,
         fit_seconds=fits,
-        rows=model.n_rows_taught_,
+        rows=model.n_rows_trained_,
         rounds=len(history),
         stop=model.stop_reason_,
         overhead=max(0.0, seconds - fits - exams - lost),

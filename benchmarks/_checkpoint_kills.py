@@ -41,7 +41,7 @@ clf = TimeConstrainedClassifier(
     RandomForestClassifier(10, random_state=0), time_limit=float(limit), checkpoint=path, on_round=on_round,
     progress=False, random_state=0,
 ).fit(X, y)
-write_down(end=clf.stop_reason_, rows=clf.n_rows_taught_, used=clf.time_used_)
+write_down(end=clf.stop_reason_, rows=clf.n_rows_trained_, used=clf.time_used_)
 """
 
 _START_SECONDS = 4.0

@@ -33,7 +33,7 @@ class FaultCase:
     Parameters
     ----------
     topic : str
-        What it is about: the process, the deadline, the door, the surroundings, memory, checkpoints.
+        What it is about: the process, the deadline, the door, the process_state, memory, checkpoints.
     name : str
         What is done.
     expected : str

@@ -43,7 +43,7 @@ _FIRST = 500
 process = FaultCases("one process a session")
 late = FaultCases("late or lost")
 door = FaultCases("the door")
-surroundings = FaultCases("what the learner sees")
+process_state = FaultCases("what the learner sees")
 
 
 def fit(learner: Any, seconds: float = 20.0, start: str = "auto", rows: int = 8_000, **settings: Any) -> Any:
@@ -298,7 +298,7 @@ def _no_memfd(folder: Path) -> FaultOutcome:
     return FaultOutcome(done.returncode == 0, done.stdout.strip() or done.stderr.strip().splitlines()[-1])
 
 
-@surroundings.add("sklearn.set_config, np.seterr, recursion limit and umask were changed", "the learner sees them")
+@process_state.add("sklearn.set_config, np.seterr, recursion limit and umask were changed", "the learner sees them")
 def _settings(folder: Path) -> FaultOutcome:
     fit(LookingAround())
     sklearn.set_config(enable_metadata_routing=True)
@@ -311,7 +311,7 @@ def _settings(folder: Path) -> FaultOutcome:
     return FaultOutcome(seen == expected, ", ".join(f"{name} {value}" for name, value in seen.items()))
 
 
-@surroundings.add("weights routed to the last step of a Pipeline", "they reach it")
+@process_state.add("weights routed to the last step of a Pipeline", "they reach it")
 def _routed_weights(folder: Path) -> FaultOutcome:
     X, y = make_pool(2_000, 5)
     with sklearn.config_context(enable_metadata_routing=True):
@@ -322,7 +322,7 @@ def _routed_weights(folder: Path) -> FaultOutcome:
     return FaultOutcome(bool(share > y.mean() + 0.1), f"{share:.0%} predicted positive, {y.mean():.0%} are")
 
 
-@surroundings.add("a library in the user's site folder", "imported once, by the fork server")
+@process_state.add("a library in the user's site folder", "imported once, by the fork server")
 def _user_site(folder: Path) -> FaultOutcome:
     script = (
         "import os, site, sys; os.makedirs(site.getusersitepackages()); "
@@ -339,7 +339,7 @@ def _user_site(folder: Path) -> FaultOutcome:
     return FaultOutcome(imports == 2, f"{imports} imports in 3 fits" if imports >= 0 else done.stderr[-100:])
 
 
-@surroundings.add("a module of the script that makes its attributes lazily", "looking for modules touches none")
+@process_state.add("a module of the script that makes its attributes lazily", "looking for modules touches none")
 def _lazy_globals(folder: Path) -> FaultOutcome:
     (folder / "lazy_script.py").write_text(
         "from sklearn.naive_bayes import GaussianNB\n"

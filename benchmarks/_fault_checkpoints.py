@@ -54,8 +54,8 @@ def _nothing_left(folder: Path) -> FaultOutcome:
     # Auto may have ended early, with time left.
     again = _fit(folder / "fit.ckpt", rows=200_000, time_limit=0.9 * first.time_used_)
     seconds = time.perf_counter() - start
-    figure = f"{first.n_rows_taught_:,} rows, then {again.n_rows_taught_:,} after {seconds:.2f} s"
-    return FaultOutcome(again.n_rows_taught_ == first.n_rows_taught_ and seconds < 1, figure)
+    figure = f"{first.n_rows_trained_:,} rows, then {again.n_rows_trained_:,} after {seconds:.2f} s"
+    return FaultOutcome(again.n_rows_trained_ == first.n_rows_trained_ and seconds < 1, figure)
 
 
 @checkpoints.add("the folder of the checkpoint disappears", "a model, and one warning")

@@ -40,14 +40,14 @@ def _fit(**settings: Any) -> Any:
 def _auto(folder: Path) -> FaultOutcome:
     clf = _fit(memory_limit=_LIMIT)
     peak = max(finished.peak_memory for finished in clf.history_)
-    held = clf.stop_reason_ == "memory" and peak <= _LIMIT and clf.n_rows_taught_ > 20_000
-    return FaultOutcome(held, f"{clf.stop_reason_}, {clf.n_rows_taught_:,} rows, {peak / 1e6:.0f} of 500 MB")
+    held = clf.stop_reason_ == "memory" and peak <= _LIMIT and clf.n_rows_trained_ > 20_000
+    return FaultOutcome(held, f"{clf.stop_reason_}, {clf.n_rows_trained_:,} rows, {peak / 1e6:.0f} of 500 MB")
 
 
 @memory.add("the same, TCT", 'ends with "memory"')
 def _tct(folder: Path) -> FaultOutcome:
     clf = _fit(memory_limit=_LIMIT, teacher="tct")
-    return FaultOutcome(clf.stop_reason_ == "memory", f"{clf.stop_reason_}, {clf.n_rows_taught_:,} rows")
+    return FaultOutcome(clf.stop_reason_ == "memory", f"{clf.stop_reason_}, {clf.n_rows_trained_:,} rows")
 
 
 @memory.add("the same in the first round", "stopped soon above the limit, an error with the figures")

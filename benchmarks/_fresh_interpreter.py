@@ -117,7 +117,7 @@ def _measure_time(spec: FitSpec, X: Features, y: Target, folder: Path) -> dict[s
         "second_first_lesson": second["first_lesson"],
         "pass_over_y": time.monotonic() - start,
         "stop_reason": classifier.stop_reason_,
-        "rows_taught": classifier.n_rows_taught_,
+        "rows_taught": classifier.n_rows_trained_,
         "history": [asdict(finished) for finished in classifier.history_],
     }
 

@@ -135,7 +135,7 @@ def fit_within_limit(
             seconds, stop = time.perf_counter() - start, str(error)
         else:
             seconds, stop = time.perf_counter() - start, model.stop_reason_
-            rows, r2 = model.n_rows_taught_, compute_r2(model, split)
+            rows, r2 = model.n_rows_trained_, compute_r2(model, split)
     size = split.X.shape
     return RegressionRun(pair.dataset, pair.learner, seed, way, size[0], size[1], seconds, rows, r2, share, limit, stop)
 

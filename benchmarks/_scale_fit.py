@@ -133,7 +133,7 @@ def run(settings: ScaleFit) -> dict[str, Any]:
         "elapsed": elapsed,
         "first_lesson": backend.first_lesson,
         "memory": before + beyond.own,
-        "rows_taught": classifier.n_rows_taught_,
+        "rows_taught": classifier.n_rows_trained_,
         "stop_reason": classifier.stop_reason_,
         "estimate": classifier.score_estimate_,
         "accuracy": float(np.mean(classifier.best_estimator_.predict(test) == labels)),

@@ -79,7 +79,7 @@ def fit_within_limit(way: str, learner: Any, split: CovtypeSplit, limit: float, 
         for finished, accuracy in rounds
         if finished.best and accuracy is not None
     )
-    return BaselineResult(way, model.time_used_, model.n_rows_taught_, _compute_accuracy(model, split), steps)
+    return BaselineResult(way, model.time_used_, model.n_rows_trained_, _compute_accuracy(model, split), steps)
 
 
 def fit_plainly(learner: Any, split: CovtypeSplit) -> BaselineResult:

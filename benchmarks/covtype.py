@@ -114,7 +114,7 @@ def fit_with_teacher(way: str, split: CovtypeSplit, seed: int, limit: float) -> 
     start = time.perf_counter()
     model.fit(split.X, split.y)
     seconds = time.perf_counter() - start
-    return CovtypeResult(way, seed, limit, seconds, model.n_rows_taught_, _compute_accuracy(model, split))
+    return CovtypeResult(way, seed, limit, seconds, model.n_rows_trained_, _compute_accuracy(model, split))
 
 
 WAYS: Mapping[str, Way] = {

@@ -92,7 +92,7 @@ def _is_usable(classifier: TimeConstrainedClassifier, case: DeadlineCase) -> boo
     except Exception:  # a model that cannot predict is not usable, whatever the reason
         return False
     best = [finished for finished in classifier.history_ if finished.best][-1]
-    if best.rows != classifier.n_rows_taught_:
+    if best.rows != classifier.n_rows_trained_:
         return False
     if best.low is None or best.estimate is None:
         # Only a model trained on every row may win without an exam.

@@ -30,7 +30,7 @@ def load_cases() -> list[FaultCase]:
     from _fault_memory import memory
     from _fault_model_files import model_files
 
-    topics = (cases.process, cases.late, kills, cases.door, model_files, cases.surroundings, memory, checkpoints)
+    topics = (cases.process, cases.late, kills, cases.door, model_files, cases.process_state, memory, checkpoints)
     return [case for topic in topics for case in topic.cases]
 
 

@@ -65,7 +65,7 @@ def fit_within_limit(
     accuracy = float(np.mean(clf.predict(X[n_train:]) == y[n_train:]))
     rounds = tuple(FinishedRound(one.elapsed, one.rows, one.estimate) for one in clf.history_)
     return LargeFit(
-        "fitwithin", limit, clf.time_used_, clf.n_rows_taught_, accuracy, peak.own, clf.score_estimate_, rounds
+        "fitwithin", limit, clf.time_used_, clf.n_rows_trained_, accuracy, peak.own, clf.score_estimate_, rounds
     )
 
 

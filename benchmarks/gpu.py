@@ -145,7 +145,7 @@ def run_fit(case: str, classifier: TimeConstrainedClassifier, rows: Rows) -> Gpu
         seconds=returned - start,
         late=returned - start - classifier.time_limit_,
         reason=classifier.stop_reason_,
-        rows=classifier.n_rows_taught_,
+        rows=classifier.n_rows_trained_,
         rounds=len(history),
         first_handover=history[0].seconds_handover,
         later_handover=max((one.seconds_handover for one in history[1:]), default=0.0),

@@ -114,7 +114,7 @@ def fit_once(rows: TrainTestRows, number: int, pool_rows: int, seconds: float) -
             return None
         accuracy = float(model.score(rows.X[rows.n_train :], rows.y[rows.n_train :]))
     interval = (None, None, None) if model.score_estimate_ is None else model.score_estimate_
-    return IntervalResult(name, accuracy, *interval, model.n_rows_taught_, model.time_used_)
+    return IntervalResult(name, accuracy, *interval, model.n_rows_trained_, model.time_used_)
 
 
 def make_table(results: Sequence[IntervalResult]) -> MarkdownTable:

@@ -71,7 +71,7 @@ CLOCKLESS_FILES = {
     "test_study_evaluation_backend.py",
     "test_study_resume.py",
     "test_study_run.py",
-    "test_surroundings.py",
+    "test_process_state.py",
     "test_teacher_comparison.py",
     "test_without_memfd.py",
 }

@@ -58,9 +58,9 @@ def a_fit(
     fit.time_limit_, fit.time_used_ = parse_time_limit(fit.time_limit), used
     fit.lost_seconds_ = lost
     fit.memory_limit_ = fit.memory_limit
-    fit.n_rows_in_, fit.n_rows_taught_ = sum(pool), sum(taught)
+    fit.n_rows_in_, fit.n_rows_trained_ = sum(pool), sum(taught)
     if not regressor:
-        fit.classes_, fit.class_count_, fit.class_count_taught_ = map(np.array, (classes, pool, taught))
+        fit.classes_, fit.class_count_, fit.class_count_trained_ = map(np.array, (classes, pool, taught))
     return fit
 
 

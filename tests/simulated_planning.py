@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.cost import CostModel, Outlook
+from fitwithin._core.cost import CostEstimates, CostModel
 from fitwithin._core.records import Round
 from fitwithin.teachers import Auto, Deck, Lesson
 from fitwithin.testing import FakeClock
@@ -96,10 +96,10 @@ class SimulatedSession:
         self.hardness = self.rng.random(pool_size)
         self.clock = FakeClock()
         self.cost = CostModel(1.0, 0.3) if learner.can_stop_early else CostModel()
-        self.outlook = Outlook(
+        self.costs = CostEstimates(
             Budget(limit, clock=self.clock), self.cost, can_stop_early=learner.can_stop_early, killable=killable
         )
-        self.deck = Deck(pool_size, np.random.default_rng(seed), outlook=self.outlook)
+        self.deck = Deck(pool_size, np.random.default_rng(seed), costs=self.costs)
         self.outcome = Outcome()
         self.error, self.n_rows, self.number, self.began_at = 1.0, 0, 0, 0.0
         self.is_lost = False
@@ -126,7 +126,7 @@ class SimulatedSession:
 
     def teach(self, lesson):
         assert len(np.unique(lesson.rows)) == len(lesson.rows)
-        if not self.outlook.may_begin(len(lesson.rows)):
+        if not self.costs.may_begin(len(lesson.rows)):
             self.outcome.was_refused = True
             raise OutOfSeconds
         self.n_rows, self.began_at, self.is_lost = len(lesson.rows), self.clock(), True

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.cost import CostModel, Outlook
+from fitwithin._core.cost import CostEstimates, CostModel
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised
 from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.selection import KeptModel, ModelSelector, ValidationExam
@@ -71,8 +71,8 @@ def run_search(learners, *, pool_size=200_000, limit=20.0, seed=0, starts=None):
     """Drive a search over pairs of a learner and its space; return what came of it."""
     clock = FakeClock()
     budget = Budget(limit, clock=clock)
-    outlook = Outlook(budget, CostModel())
-    deck = Deck(pool_size, np.random.default_rng(seed), outlook=outlook)
+    costs = CostEstimates(budget, CostModel())
+    deck = Deck(pool_size, np.random.default_rng(seed), costs=costs)
     entrants = [
         Entrant(number, learner, space, (starts or {}).get(number, []), seed + number)
         for number, (learner, space) in enumerate(learners)
@@ -128,7 +128,7 @@ class _Session:
             raise LearnerRaised(ValueError("no"), "", "ValueError: no")
         if learner.trouble == "dies":
             raise LearnerDied("it was killed by SIGKILL")
-        lesson.candidate.outlook.cost.observe_fit(len(lesson.rows), seconds)
+        lesson.candidate.costs.cost.observe_fit(len(lesson.rows), seconds)
 
     def _examine(self, exam):
         lesson, candidate = self.lesson, self.lesson.candidate
@@ -137,7 +137,7 @@ class _Session:
         own = np.random.default_rng(candidate.number).random(len(exam.rows))
         wrong = 0.9 * self.luck[exam.rows] + 0.1 * own < error
         self._spend(1e-6 * len(exam.rows))
-        candidate.outlook.cost.observe_exam(len(exam.rows), 1e-6 * len(exam.rows), len(lesson.rows))
+        candidate.costs.cost.observe_exam(len(exam.rows), 1e-6 * len(exam.rows), len(lesson.rows))
         answers = answers_to(exam, wrong)
         if exam.purpose == "validation":
             self.result.exams.append(exam)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.cost import CostModel, Outlook
+from fitwithin._core.cost import CostEstimates, CostModel
 from fitwithin.backends._scoring import accuracy_interval
 from fitwithin.teachers import Answers, Deck, Exam, Lesson
 from fitwithin.teachers._auto.state import TeachingState
@@ -60,15 +60,15 @@ def exams_of(asked):
     return [request for request in asked if isinstance(request, Exam)]
 
 
-def an_outlook(limit=100.0, *, lessons=(), exam=0.0, can_stop_early=False, clock=None):
-    """An outlook after lessons of so many rows and seconds, and with exams of so many seconds a row."""
+def cost_estimates(limit=100.0, *, lessons=(), exam=0.0, can_stop_early=False, clock=None):
+    """An costs after lessons of so many rows and seconds, and with exams of so many seconds a row."""
     cost = CostModel(1.0 if can_stop_early else 1.1)
     for rows, seconds in lessons:
         cost.observe_fit(rows, seconds)
     if exam:
         cost.observe_exam(1, exam)
-    return Outlook(Budget(limit, clock=clock or FakeClock()), cost, can_stop_early=can_stop_early)
+    return CostEstimates(Budget(limit, clock=clock or FakeClock()), cost, can_stop_early=can_stop_early)
 
 
-def a_state(size=6000, first=250, *, seed=0, outlook=None):
-    return TeachingState(Deck(size, np.random.default_rng(seed), outlook=outlook), first)
+def a_state(size=6000, first=250, *, seed=0, costs=None):
+    return TeachingState(Deck(size, np.random.default_rng(seed), costs=costs), first)

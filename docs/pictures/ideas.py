@@ -95,9 +95,9 @@ class RecordingAuto(Auto):
                 request = requests.send(answers)
             except StopIteration as end:
                 return end.value
-            begun = LIMIT_SECONDS - deck.outlook.seconds_left
+            begun = LIMIT_SECONDS - deck.costs.seconds_left
             answers = yield request
-            self.requests_.append((request, begun, LIMIT_SECONDS - deck.outlook.seconds_left))
+            self.requests_.append((request, begun, LIMIT_SECONDS - deck.costs.seconds_left))
 
 
 class KillableInline(Inline):
@@ -151,7 +151,7 @@ def draw_auto() -> None:
         lane, colour = lanes[kind]
         exams.barh(lane, max(ended - begun, 0.25), left=begun, color=colour, height=0.7)
         print(kind, len(request.rows), round(begun, 2), round(ended, 2))
-    print(clf.score_estimate_, clf.n_rows_taught_, clf.stop_reason_, clf.time_used_)
+    print(clf.score_estimate_, clf.n_rows_trained_, clf.stop_reason_, clf.time_used_)
     for panel in (ax, exams):
         panel.axvline(LIMIT_SECONDS, color=GREY, linestyle="--")
     ax.text(LIMIT_SECONDS - 0.5, 400, "limit", ha="right", color=GREY)

@@ -22,7 +22,7 @@ clf.fit(X_train, y_train)
 # interval come from rows of the training data that `fit` held out, not from the test set.
 
 print(f"stopped by: {clf.stop_reason_}, after {clf.time_used_:.2f} s")
-print(f"trained on {clf.n_rows_taught_:,} of {clf.n_rows_in_:,} rows")
+print(f"trained on {clf.n_rows_trained_:,} of {clf.n_rows_in_:,} rows")
 print(f"accuracy, low and high end of its interval: {clf.score_estimate_}")
 print(f"accuracy on the test set: {clf.score(X_test, y_test):.3f}")
 

@@ -26,7 +26,7 @@ for name, teacher in {"fitwithin": "auto", "random rows, doubling": "double"}.it
     # With a validation set, every model has a score on the same rows, whichever way its training rows were chosen.
     fits[name] = clf.fit(X_train, y_train, X_val=X_test[:10_000], y_val=y_test[:10_000])
     accuracy = clf.score(X_test[10_000:], y_test[10_000:])
-    print(f"{name}: {clf.n_rows_taught_:,} rows, {clf.time_used_:.1f} s, accuracy {accuracy:.3f} on other test rows")
+    print(f"{name}: {clf.n_rows_trained_:,} rows, {clf.time_used_:.1f} s, accuracy {accuracy:.3f} on other test rows")
 
 # %%
 # Accuracy of the best model so far, as steps. A line begins with the first model.

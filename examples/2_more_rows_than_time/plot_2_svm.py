@@ -21,7 +21,7 @@ learner = make_pipeline(StandardScaler(), SVC())
 clf = TimeConstrainedClassifier(learner, time_limit=8, random_state=0).fit(X[:80_000], y[:80_000])
 
 estimate, low, high = clf.score_estimate_
-print(f"{clf.n_rows_taught_:,} of {clf.n_rows_in_:,} rows in {clf.time_used_:.1f} s; stopped by: {clf.stop_reason_}")
+print(f"{clf.n_rows_trained_:,} of {clf.n_rows_in_:,} rows in {clf.time_used_:.1f} s; stopped by: {clf.stop_reason_}")
 print(f"accuracy {estimate:.3f} [{low:.3f}, {high:.3f}], on test rows {clf.score(X[80_000:], y[80_000:]):.3f}")
 
 # %%

@@ -28,7 +28,7 @@ clf = TimeConstrainedClassifier(
 clf.fit(X[known], y[known], groups=picture[known])
 
 estimate, low, high = clf.score_estimate_
-print(f"{clf.n_rows_taught_:,} of {clf.n_rows_in_:,} rows, {clf.best_estimator_.n_estimators_} trees a class")
+print(f"{clf.n_rows_trained_:,} of {clf.n_rows_in_:,} rows, {clf.best_estimator_.n_estimators_} trees a class")
 print(f"accuracy {estimate:.3f} [{low:.3f}, {high:.3f}], on other pictures {clf.score(X[~known], y[~known]):.3f}")
 
 # %%

@@ -27,7 +27,7 @@ start = time.monotonic()
 clf.fit(X, y)
 took = time.monotonic() - start
 print(f"fit returned after {took:.3f} s of 2; stopped by: {clf.stop_reason_}")
-print(f"the model was trained on {clf.n_rows_taught_:,} rows; its accuracy is {clf.score(X, y):.3f}")
+print(f"the model was trained on {clf.n_rows_trained_:,} rows; its accuracy is {clf.score(X, y):.3f}")
 
 # %%
 # `history_` has the fits that ended, but not the one that was killed.

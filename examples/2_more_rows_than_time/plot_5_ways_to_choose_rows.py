@@ -32,7 +32,7 @@ for teacher in ("auto", "tct", "double", "sgd"):
     learner = SGDClassifier() if teacher == "sgd" else DecisionTreeClassifier()
     clf = TimeConstrainedClassifier(learner, time_limit=3, teacher=teacher, random_state=0)
     clf.fit(X_train, y_train)
-    rows[teacher], scores[teacher] = clf.n_rows_taught_, clf.score(X_test, y_test)
+    rows[teacher], scores[teacher] = clf.n_rows_trained_, clf.score(X_test, y_test)
     print(f"{teacher:6}  {rows[teacher]:7,} rows  {scores[teacher]:.3f}  {clf.time_used_:.2f} s, {clf.stop_reason_}")
 
 # %%

@@ -37,11 +37,11 @@ for teacher in (TCT(alpha=0.3), Double()):
 # predicted probabilities no longer match the shares of the classes in the data.
 
 _, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
-viz.classes_taught(fitted["TCT"], left)
+viz.class_shares(fitted["TCT"], left)
 places = np.arange(4)
 for shift, (name, clf) in zip((-0.2, 0.2), fitted.items(), strict=True):
     recalls = recall_score(y_test, clf.predict(X_test), average=None)
-    bars = right.bar(places + shift, recalls, 0.38, label=f"{name}, {clf.n_rows_taught_:,} rows")
+    bars = right.bar(places + shift, recalls, 0.38, label=f"{name}, {clf.n_rows_trained_:,} rows")
     right.bar_label(bars, fmt="%.2f", fontsize="small")
     print(f"{name:6}  accuracy {clf.score(X_test, y_test):.4f}, recalls {np.round(recalls, 2)}")
 shares = np.bincount(y_train) / len(y_train)

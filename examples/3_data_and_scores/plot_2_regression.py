@@ -19,7 +19,7 @@ X_test, y_test = X[200_000:], y[200_000:]
 reg = TimeConstrainedRegressor(HistGradientBoostingRegressor(), time_limit=6, random_state=0)
 reg.fit(X[:200_000], y[:200_000])
 
-print(f"{reg.n_rows_taught_:,} rows in {reg.time_used_:.2f} s; stopped by: {reg.stop_reason_}")
+print(f"{reg.n_rows_trained_:,} rows in {reg.time_used_:.2f} s; stopped by: {reg.stop_reason_}")
 print(f"R2 with its interval {reg.score_estimate_}, on test rows {reg.score(X_test, y_test):.3f}")
 
 # %%

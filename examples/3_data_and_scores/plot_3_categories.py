@@ -32,7 +32,7 @@ X.loc[rng.random(rows) < 0.1, "age"] = np.nan
 clf = TimeConstrainedClassifier(
     HistGradientBoostingClassifier(categorical_features="from_dtype"), time_limit=4, random_state=0
 ).fit(X[:50_000], y[:50_000])
-print(f"{clf.n_rows_taught_:,} rows, accuracy {clf.score(X[50_000:], y[50_000:]):.3f} on test rows")
+print(f"{clf.n_rows_trained_:,} rows, accuracy {clf.score(X[50_000:], y[50_000:]):.3f} on test rows")
 print(f"columns: {list(clf.feature_names_in_)}")
 
 # %%

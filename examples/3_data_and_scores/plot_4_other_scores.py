@@ -30,7 +30,7 @@ for place, name in enumerate(names):
     ).fit(X[:20_000], y[:20_000])
     estimate, low, high = clf.score_estimate_
     tested = get_scorer(name)(clf, X_test, y_test)
-    print(f"{name:18} {estimate:.3f} [{low:.3f}, {high:.3f}], test rows {tested:.3f}, {clf.n_rows_taught_:,} rows")
+    print(f"{name:18} {estimate:.3f} [{low:.3f}, {high:.3f}], test rows {tested:.3f}, {clf.n_rows_trained_:,} rows")
     ax.errorbar(estimate, place, xerr=[[estimate - low], [high - estimate]], fmt="o", capsize=4, color="C0")
     ax.plot(tested, place, "x", color="C1", markersize=9, markeredgewidth=2)
 ax.plot([], [], "-o", color="C0", label="estimate, 95 % interval")

@@ -61,7 +61,7 @@ for position, limit in enumerate(limits):
     clf = TimeConstrainedClassifier(GradientDescent(), time_limit=limit, backend="inline", random_state=0)
     clf.fit(X[:80_000], y[:80_000])
     score, steps = clf.score(X[80_000:], y[80_000:]), clf.best_estimator_.steps_taken_
-    summary = f"{clf.n_rows_taught_:,} rows, {steps:,} of 1,000 steps: {score:.3f}"
+    summary = f"{clf.n_rows_trained_:,} rows, {steps:,} of 1,000 steps: {score:.3f}"
     print(f"limit {limit} s, used {clf.time_used_:.2f} s: {summary}")
     ax.barh(position, clf.time_used_, color="C0", alpha=0.4)
     ax.vlines(limit, position - 0.4, position + 0.4, color="C3")

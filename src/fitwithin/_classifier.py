@@ -79,7 +79,7 @@ class TimeConstrainedClassifier(ClassScoresMixin, ClassifierMixin, TimeConstrain
     lost_seconds_ : float
         Seconds of fits that left no model: the deadline, the memory limit, an error or an interrupt ended them. It
         counts this call alone.
-    n_rows_taught_ : int
+    n_rows_trained_ : int
         Rows that `best_estimator_` was trained on.
     n_rows_in_ : int
         Rows in X.
@@ -89,7 +89,7 @@ class TimeConstrainedClassifier(ClassScoresMixin, ClassifierMixin, TimeConstrain
         estimate for the model before that fit.
     classes_ : array
         The labels, sorted.
-    class_count_, class_count_taught_ : array of int
+    class_count_, class_count_trained_ : array of int
         For each label, the rows in X, and the rows that `best_estimator_` was trained on.
     n_features_in_ : int
         Features seen in `fit`.

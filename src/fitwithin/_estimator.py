@@ -34,7 +34,7 @@ from fitwithin._session.inputs.descriptions import describe_fit, describe_traini
 from fitwithin._session.inputs.features import check_features, check_validation_rows
 from fitwithin._session.inputs.fit_arguments import FitArguments
 from fitwithin._session.inputs.fit_inputs import FitInputs
-from fitwithin._session.inputs.fit_plan import FitPlan, count_lanes, find_backend, find_teacher
+from fitwithin._session.inputs.fit_plan import FitParameters, count_learners, find_backend, find_teacher
 from fitwithin._session.inputs.learner import clone_learner, prevent_log_files, validate_fit_params, validate_teacher
 from fitwithin._session.inputs.routing import route_fit_params
 from fitwithin._session.inputs.seeds import MAX_SEED, FitSeeds
@@ -183,14 +183,14 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             warnings.warn(message, category, stacklevel=2)
         return self
 
-    def _make_plan(self, backend: Backend, budget: Budget, *, weighted: bool) -> FitPlan:
+    def _make_plan(self, backend: Backend, budget: Budget, *, weighted: bool) -> FitParameters:
         """Check the parameters that do not depend on the rows."""
         memory_limit = None if self.memory_limit is None else parse_memory_limit(self.memory_limit)
         teacher = self._make_teacher()
-        n_lanes = count_lanes(teacher, self.n_jobs)
+        n_learners = count_learners(teacher, self.n_jobs)
         scoring = make_scoring(self.scoring, regression=self._regression, weighted=weighted)
         spool = getattr(backend, "spool", None)
-        return FitPlan(teacher, budget, scoring, memory_limit, n_lanes, self.on_round, spool)
+        return FitParameters(teacher, budget, scoring, memory_limit, n_learners, self.on_round, spool)
 
     def _make_teacher(self) -> Teacher:
         return find_teacher(self.teacher)
@@ -203,7 +203,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         """Return the learner and the settings of a candidate of a search, for the display and the log."""
         return str(number)
 
-    def _check_inputs(self, given: FitArguments, plan: FitPlan) -> FitInputs:
+    def _check_inputs(self, given: FitArguments, plan: FitParameters) -> FitInputs:
         """Check the learner and the rows, and keep the number of rows, their features and classes."""
         own_learner = self._make_learner()
         routed = route_fit_params(self, own_learner, given)
@@ -226,7 +226,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         return FitInputs(learner, pool, settings, labels, seeds.rng, fingerprint, held_out)
 
     def _open_pool(
-        self, given: FitArguments, params: Mapping[str, Any], plan: FitPlan
+        self, given: FitArguments, params: Mapping[str, Any], plan: FitParameters
     ) -> tuple[TablePool | DiskPool, dict[str, Any]]:
         """Return the training rows, and the arguments of the learner's `fit` without one entry for each row."""
         budget, weight = plan.budget, params.get("sample_weight")
@@ -278,10 +278,10 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         self.best_estimator_ = result.model
         self.history_ = History(result.history)
         self.stop_reason_ = result.stop_reason
-        self.n_rows_taught_ = result.n_rows
+        self.n_rows_trained_ = result.n_rows
         self.lost_seconds_ = result.seconds_lost
         if result.class_counts is not None:
-            self.class_count_taught_ = result.class_counts
+            self.class_count_trained_ = result.class_counts
         self.score_estimate_ = None if estimate is None else (estimate.value, estimate.low, estimate.high)
 
     def _check_target(self, y: Any) -> Target:

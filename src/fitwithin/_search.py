@@ -104,7 +104,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         and ``rank_test_score``, which is 1 for the returned model.
     history_ : list of Round
         A record of each fit; ``candidate`` is the place of its settings in `cv_results_`.
-    stop_reason_, time_limit_, time_used_, lost_seconds_, memory_limit_, n_rows_taught_, n_rows_in_, classes_
+    stop_reason_, time_limit_, time_used_, lost_seconds_, memory_limit_, n_rows_trained_, n_rows_in_, classes_
         As in `TimeConstrainedClassifier`.
 
     Examples

@@ -100,7 +100,7 @@ def test_a_learner_that_hangs_in_round_4_leaves_the_model_of_an_earlier_one_in_t
     assert classifier.stop_reason_ == "time"
     # A large model that is no better than an earlier one is examined, and then not stored.
     assert len(classifier.history_) == 3 or trouble == "returns a large model"
-    assert classifier.n_rows_taught_ in {finished.rows for finished in classifier.history_ if finished.best}
+    assert classifier.n_rows_trained_ in {finished.rows for finished in classifier.history_ if finished.best}
     assert classifier.score(*rows) > 0.5
 
 
@@ -158,7 +158,7 @@ def test_real_learners_that_need_longer_are_stopped(learner, rows):
 
     assert seconds < 3 + TOLERANCE_SECONDS
     assert classifier.stop_reason_ == "time"
-    assert classifier.n_rows_taught_ < 100_000
+    assert classifier.n_rows_trained_ < 100_000
 
 
 @pytest.mark.slow
@@ -173,7 +173,7 @@ def test_double_keeps_its_last_model_when_the_next_one_hangs(rows):
     classifier, seconds = fit_with_late_round_4(AwkwardClassifier("hangs in C", above=2000), rows, teacher=Double())
 
     assert seconds < LIMIT_SECONDS + TOLERANCE_SECONDS
-    assert classifier.n_rows_taught_ == 2000
+    assert classifier.n_rows_trained_ == 2000
     assert classifier.score_estimate_ is None
     assert 0 < classifier.lost_seconds_ <= seconds
 
@@ -187,7 +187,7 @@ def test_a_spawned_worker_keeps_the_deadline_too(rows):
 
     assert seconds < LIMIT_SECONDS + TOLERANCE_SECONDS
     assert classifier.stop_reason_ == "time"
-    assert classifier.n_rows_taught_ == 2000
+    assert classifier.n_rows_trained_ == 2000
 
 
 SCRIPT = """
@@ -215,7 +215,7 @@ y = (X[:, 0] > 0.5).astype(int)
 clf = TimeConstrainedClassifier(AnnouncingClassifier("hangs in C", above=ABOVE), time_limit=200, teacher="tct")
 try:
     clf.fit(X, y)
-    print("returned", clf.stop_reason_, clf.n_rows_taught_, clf.time_used_ < 190, flush=True)
+    print("returned", clf.stop_reason_, clf.n_rows_trained_, clf.time_used_ < 190, flush=True)
 except KeyboardInterrupt:
     print("KeyboardInterrupt", flush=True)
 """

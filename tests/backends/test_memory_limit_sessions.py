@@ -63,7 +63,7 @@ def test_auto_returns_a_model_of_fewer_rows_that_stayed_within_the_limit(data, s
     assert clf.memory_limit_ == 500 * MB
     assert max(finished.peak_memory for finished in clf.history_) <= 500 * MB
     # All rows would take 800 MB beside the process itself, which has 100 to 200 MB.
-    assert 0.2 * ROWS < clf.n_rows_taught_ < 0.6 * ROWS
+    assert 0.2 * ROWS < clf.n_rows_trained_ < 0.6 * ROWS
     assert (clf.predict(data[0][:10]) == data[1][:10]).mean() > 0.5
 
 
@@ -126,7 +126,7 @@ def test_auto_goes_on_with_a_smaller_lesson_in_a_new_process(data):
     clf = fitted(data, learner=SuddenlyHungry(30_000), memory_limit="600MB")
 
     assert clf.stop_reason_ == "memory"
-    assert 5000 < clf.n_rows_taught_ <= 30_000
+    assert 5000 < clf.n_rows_trained_ <= 30_000
 
 
 class AdjustmentReader(GaussianNB):

@@ -45,7 +45,7 @@ def a_round(**changes):
 def test_a_score_over_rows_that_were_seen_before_flatters_unless_validation_rows_decide(
     validation_rows, fresh, flattered
 ):
-    assert a_round(examined=10, fresh=fresh, validation_rows=validation_rows).is_flattered == flattered
+    assert a_round(examined=10, fresh=fresh, validation_rows=validation_rows).is_biased == flattered
 
 
 def test_a_round_has_the_fields_that_are_promised():

@@ -127,7 +127,7 @@ def test_every_teacher_learns_from_a_data_set(tmp_path, teacher):
 def test_a_learner_that_goes_on_learns_from_a_data_set(tmp_path):
     path = write_blocks(make_numbers(1500).drop(columns="w"), tmp_path / "rows.parquet", 300)
 
-    assert a_classifier(GaussianNB(), teacher="sgd", time_limit=2).fit(path, "label").n_rows_taught_ > 0
+    assert a_classifier(GaussianNB(), teacher="sgd", time_limit=2).fit(path, "label").n_rows_trained_ > 0
 
 
 def test_a_file_sorted_by_class_is_learned_like_a_shuffled_one(tmp_path):

@@ -64,7 +64,7 @@ def test_fit_sets_every_documented_attribute(backend, table):
     assert 0 < classifier.time_used_ < 60
     assert classifier.n_rows_in_ == 4000
     chosen = [finished.rows for finished in classifier.history_ if finished.best][-1]
-    assert classifier.n_rows_taught_ == classifier.class_count_taught_.sum() == chosen
+    assert classifier.n_rows_trained_ == classifier.class_count_trained_.sum() == chosen
     assert classifier.class_count_.tolist() == np.unique(table[1], return_counts=True)[1].tolist()
     assert classifier.score_estimate_[1] < classifier.score_estimate_[0] < classifier.score_estimate_[2]
     assert classifier.classes_.tolist() == ["blue", "green", "red"]

@@ -169,7 +169,7 @@ def test_without_a_space_an_unknown_learner_is_fitted_with_its_own_settings(clas
 
     assert search.best_params_ == {}
     assert len(search.cv_results_["params"]) == 1
-    assert search.n_rows_taught_ == search.n_rows_in_
+    assert search.n_rows_trained_ == search.n_rows_in_
 
 
 def test_a_search_can_be_cloned_and_printed():

@@ -68,7 +68,7 @@ def test_groups_are_trained_on_as_a_whole_or_not_at_all(teacher):
     assert abs(len(held_out) * ROWS / 80 - 2 * aim) <= ROWS / 80
     if clf.stop_reason_ == "all rows":
         assert all(is_trained[group == GROUPS].all() for group in np.unique(GROUPS) if group not in held_out)
-        assert clf.n_rows_taught_ == (ROWS if teacher == "auto" else is_trained.sum())
+        assert clf.n_rows_trained_ == (ROWS if teacher == "auto" else is_trained.sum())
     assert clf.score_estimate_ is not None
 
 
@@ -80,7 +80,7 @@ def test_the_last_rows_are_not_trained_on(teacher):
     assert trained_rows(clf).max() < n_train_rows
     assert clf.n_rows_in_ == ROWS
     if clf.stop_reason_ == "all rows":
-        assert clf.n_rows_taught_ == (ROWS if teacher == "auto" else n_train_rows)
+        assert clf.n_rows_trained_ == (ROWS if teacher == "auto" else n_train_rows)
     estimated = [finished for finished in clf.history_ if finished.estimate is not None]
     assert estimated[-1].fresh == count_held_out_rows(ROWS)
 
@@ -140,7 +140,7 @@ class SizeClassifier(ClassifierMixin, BaseEstimator):
 def test_x_val_chooses_the_model_even_against_one_with_every_row(label, rows):
     clf = fit(SizeClassifier(), TwoLessons(), X_val=X_VAL, y_val=np.full(400, label))
 
-    assert clf.n_rows_taught_ == rows
+    assert clf.n_rows_trained_ == rows
     assert clf.score_estimate_[0] == 1.0
     assert [one.validation_rows for one in clf.history_] == [200, 200]
 
@@ -188,7 +188,7 @@ def test_a_regressor_takes_the_same_arguments():
     given = clone(reg).fit(X[:, :3], values, X_val=X_VAL[:, :3], y_val=X_VAL[:, 0] * 3)
 
     # The last fit takes the held-out rows too, if they are rows of X.
-    assert all(fitted.n_rows_taught_ == ROWS for fitted in (last, grouped, given))
+    assert all(fitted.n_rows_trained_ == ROWS for fitted in (last, grouped, given))
     assert all(fitted.history_[-2].rows < ROWS for fitted in (last, grouped))
     assert all(fitted.score_estimate_[0] > 0.9 for fitted in (last, grouped, given))
 
@@ -244,7 +244,7 @@ def test_x_val_may_be_any_type_of_table(kind, backend, tmp_path):
 
     clf.fit(table, Y, X_val=table_val, y_val=(X_VAL[:, 0] > 0.5).astype(int))
 
-    assert clf.best_estimator_.numbers_.tolist() == list(range(clf.n_rows_taught_)) or clf.n_rows_taught_ < ROWS
+    assert clf.best_estimator_.numbers_.tolist() == list(range(clf.n_rows_trained_)) or clf.n_rows_trained_ < ROWS
     assert clf.best_estimator_.numbers_.min() >= 0
     assert clf.score_estimate_[0] == 1.0, "every row of X_val arrives with its own label"
     assert clf.history_[-1].validation_rows == 200
@@ -395,7 +395,7 @@ def test_a_learner_that_asks_for_groups_gets_those_of_its_rows():
     model = clf.best_estimator_
     np.testing.assert_array_equal(model.groups_, numbers[model.X_[:, 3].astype(int)])
     assert plain.best_estimator_.groups_ is None
-    assert plain.n_rows_taught_ == clf.n_rows_taught_ == searched.n_rows_taught_ < ROWS
+    assert plain.n_rows_trained_ == clf.n_rows_trained_ == searched.n_rows_trained_ < ROWS
 
 
 class Plain(NeedsGroups):

@@ -17,12 +17,12 @@ def refit(clf, X, y, **settings):
 def test_the_next_fit_goes_on_with_a_new_limit():
     X, y = make_rows()
     clf = make_fit(warm_start=True, time_limit=5).fit(X, y)
-    n_rounds, n_rows, used = len(clf.history_), clf.n_rows_taught_, clf.time_used_
+    n_rounds, n_rows, used = len(clf.history_), clf.n_rows_trained_, clf.time_used_
 
     refit(clf, X, y, time_limit=20)
 
     assert len(clf.history_) > n_rounds
-    assert clf.n_rows_taught_ >= n_rows
+    assert clf.n_rows_trained_ >= n_rows
     assert clf.time_limit_ == used + 20
     assert used < clf.time_used_ <= used + 20
     assert clf.history_[n_rounds].rows > n_rows

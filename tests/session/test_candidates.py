@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.candidate import Candidate
-from fitwithin._core.cost import Outlook
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised
 from fitwithin._core.records import Estimate, Lesson
 from fitwithin._session.fit_state import ModelRecord
@@ -53,7 +53,7 @@ class TryAll:
     def teach(self, deck):
         rows, validation = deck.deal(2000), deck.deal(1000)
         for number, learner in enumerate(self.learners):
-            candidate = Candidate(number, learner, deck.outlook.for_other_learner())
+            candidate = Candidate(number, learner, deck.costs.for_other_learner())
             self.candidates.append(candidate)
             try:
                 yield Lesson(rows, within=10.0, candidate=candidate, at_most=2.0)
@@ -84,8 +84,8 @@ def test_the_best_of_several_learners_comes_back_with_its_number():
 def test_each_candidate_has_a_cost_of_its_own():
     _, teacher = fit_all([GaussianNB(), DecisionTreeClassifier()])
 
-    assert all(candidate.outlook.largest_known_rows == 2000 for candidate in teacher.candidates)
-    assert teacher.candidates[0].outlook.cost is not teacher.candidates[1].outlook.cost
+    assert all(candidate.costs.largest_known_rows == 2000 for candidate in teacher.candidates)
+    assert teacher.candidates[0].costs.cost is not teacher.candidates[1].costs.cost
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ class Model:
 
 
 def prefers(number, value, best_number, *, n_rows=10):
-    candidates = [Candidate(i, None, Outlook(), has_own_settings=i == 0) for i in range(3)]
+    candidates = [Candidate(i, None, CostEstimates(), has_own_settings=i == 0) for i in range(3)]
     selector = ModelSelector("best")
     best = ModelRecord(1, 10, estimate=Estimate(0.80, 0.78, 0.82))
     selector.replace_best(KeptModel(Model(), best, candidate=candidates[best_number]))

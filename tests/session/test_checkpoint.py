@@ -59,8 +59,8 @@ def test_a_fit_that_was_killed_goes_on_with_its_history_its_time_and_its_model(p
     assert elapsed == sorted(elapsed)
     assert before.seconds <= resumed.time_used_ <= 10
     # A model of more rows also wins if it is not clearly worse.
-    assert resumed.n_rows_taught_ >= before.best.n_rows
-    assert resumed.history_[-1].estimate >= before.best.estimate.low or resumed.n_rows_taught_ == before.best.n_rows
+    assert resumed.n_rows_trained_ >= before.best.n_rows
+    assert resumed.history_[-1].estimate >= before.best.estimate.low or resumed.n_rows_trained_ == before.best.n_rows
 
 
 def test_auto_goes_on_from_the_best_rows_with_the_same_validation_rows_and_no_first_lesson(path):
@@ -89,8 +89,8 @@ def test_all_calls_together_count_towards_the_limit(path):
     second = make_fit(checkpoint=path, time_limit=10).fit(X, y)
 
     assert first.time_used_ <= 6 < second.time_used_ <= 10
-    assert second.n_rows_taught_ >= first.n_rows_taught_
-    assert second.history_[len(first.history_)].rows > first.n_rows_taught_
+    assert second.n_rows_trained_ >= first.n_rows_trained_
+    assert second.history_[len(first.history_)].rows > first.n_rows_trained_
     assert second.time_limit_ == 10
 
 
@@ -105,7 +105,7 @@ def test_with_nothing_left_the_stored_model_comes_back_at_once(path):
     assert second.history_ == first.history_
     assert second.stop_reason_ == "time"
     assert second.score_estimate_ == first.score_estimate_
-    assert second.class_count_taught_.tolist() == first.class_count_taught_.tolist()
+    assert second.class_count_trained_.tolist() == first.class_count_trained_.tolist()
     assert path.stat().st_size == size
 
 
@@ -128,7 +128,7 @@ def test_other_teachers_begin_again_and_keep_the_stored_model_unless_they_beat_i
 
     again = make_fit(checkpoint=path, time_limit=10.5, teacher=teacher).fit(X, y)
 
-    assert again.n_rows_taught_ == stored.n_rows_taught_
+    assert again.n_rows_trained_ == stored.n_rows_trained_
     np.testing.assert_array_equal(again.predict(X), stored.predict(X))
 
 
@@ -138,7 +138,7 @@ def test_a_teacher_that_returns_its_last_model_replaces_the_stored_one_by_a_larg
 
     again = make_fit(checkpoint=path, time_limit=1000, teacher="double").fit(X, y)
 
-    assert again.n_rows_taught_ == len(X) > stored.n_rows_taught_
+    assert again.n_rows_trained_ == len(X) > stored.n_rows_trained_
 
 
 def test_auto_begins_again_after_another_teacher_and_validates_on_rows_that_it_did_not_train_on(path):
@@ -236,7 +236,7 @@ def test_a_model_that_skops_cannot_store_is_fitted_again_on_its_rows(path):
         second = make_fit(UnstorableTree(random_state=0), checkpoint=path, time_limit=60).fit(X, y)
 
     again = second.history_[len(first.history_)]
-    assert again.rows == first.n_rows_taught_
+    assert again.rows == first.n_rows_trained_
     assert again.best
     assert again.estimate == first.history_[-1].estimate or not first.history_[-1].best
     with pytest.raises(NoModelInTime, match="in earlier calls"):
@@ -255,7 +255,7 @@ def test_a_best_model_that_was_not_written_yet_is_fitted_again(path, monkeypatch
     assert read_state(path).model_record.number >= 4
     assert resumed.history_[3].rows == before.best.n_rows
     assert resumed.history_[3].best
-    assert resumed.n_rows_taught_ >= before.best.n_rows
+    assert resumed.n_rows_trained_ >= before.best.n_rows
 
 
 def test_a_lost_folder_is_one_warning_and_not_the_end(path, tmp_path):
@@ -301,7 +301,7 @@ def test_a_checkpoint_that_is_deleted_meanwhile_is_written_anew(path):
     state = read_state(path)
 
     assert state.history == tuple(fitted.history_)
-    assert state.model_record.n_rows == fitted.n_rows_taught_
+    assert state.model_record.n_rows == fitted.n_rows_trained_
 
 
 def test_the_folder_must_be_there_at_the_start(tmp_path):
@@ -549,7 +549,7 @@ def test_writing_a_large_model_does_not_make_a_fit_late(path, rows):
         clf.fit(X, y)
 
     assert time.monotonic() - start < 12.5
-    assert read_state(path).best.n_rows == clf.n_rows_taught_
+    assert read_state(path).best.n_rows == clf.n_rows_trained_
 
 
 @pytest.mark.slow
@@ -583,13 +583,15 @@ def test_a_model_that_there_was_no_time_to_store_is_said_at_once_and_by_the_next
     monkeypatch.setattr("fitwithin._session.write_plan._DELAY_SECONDS", 1e9)
     with pytest.warns(CheckpointWarning, match="there was no time to store the best one"):
         first = make_fit(checkpoint=path, time_limit=6).fit(X, y)
-    assert read_state(path).model_record.n_rows < first.n_rows_taught_
+    assert read_state(path).model_record.n_rows < first.n_rows_trained_
 
-    with pytest.warns(CheckpointWarning, match=f"of {first.n_rows_taught_:,} rows. With a longer time_limit") as caught:
+    with pytest.warns(
+        CheckpointWarning, match=f"of {first.n_rows_trained_:,} rows. With a longer time_limit"
+    ) as caught:
         second = make_fit(checkpoint=path, time_limit=first.time_used_).fit(X, y)
 
     assert len(caught) == 1
-    assert second.n_rows_taught_ < first.n_rows_taught_
+    assert second.n_rows_trained_ < first.n_rows_trained_
 
 
 @pytest.mark.parametrize("n_rounds", [1, 2, 3])
@@ -635,12 +637,12 @@ def test_a_model_that_learns_in_batches_gives_way_to_one_that_had_as_many_rows(p
         "checkpoint": None if warm_start else path,
     }
     clf = make_fit(learner, time_limit=0.5, **settings).fit(X, y)
-    assert clf.n_rows_taught_ == len(X)
+    assert clf.n_rows_trained_ == len(X)
 
     again = clf.set_params(time_limit=0.5 if warm_start else 1.5).fit(X, y)
 
-    assert again.n_rows_taught_ == len(X)
-    assert again.class_count_taught_.tolist() == np.bincount(y).tolist()
+    assert again.n_rows_trained_ == len(X)
+    assert again.class_count_trained_.tolist() == np.bincount(y).tolist()
     assert any(one.best for one in again.history_ if one.elapsed > 0.5)
 
 
@@ -676,7 +678,7 @@ def test_a_state_is_written_at_the_deadline_in_the_time_that_is_reserved_for_the
 
     assert state.history == tuple(fitted.history_)
     assert state.stop_reason == "time"
-    assert state.best.n_rows == fitted.n_rows_taught_
+    assert state.best.n_rows == fitted.n_rows_trained_
     assert state.seconds == pytest.approx(fitted.time_used_, abs=0.1)
 
 
@@ -686,7 +688,7 @@ def test_a_model_that_is_not_the_best_of_all_calls_is_stored_until_the_best_is_f
     kill(path, 3)
     lost = read_state(path).best
     monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 0)
-    monkeypatch.setattr("fitwithin._core.cost.Outlook.may_finish", lambda self, rows: rows < lost.n_rows)
+    monkeypatch.setattr("fitwithin._core.cost.CostEstimates.may_finish", lambda self, rows: rows < lost.n_rows)
 
     with pytest.warns(CheckpointWarning, match="With a longer time_limit"):
         make_fit(checkpoint=path, teacher="tct").fit(X, y)

@@ -46,7 +46,7 @@ def test_start_rounds_and_end_have_a_line_each(lines):
     for text, finished in zip(texts[1:-1], classifier.history_, strict=True):
         assert text.startswith(f"Round {finished.number}: {finished.rows:,} rows, score {finished.estimate:.4f} [")
         assert ("the best so far" in text) == finished.best
-    assert f"({classifier.stop_reason_}): a model of {classifier.n_rows_taught_:,} rows, " in texts[-1]
+    assert f"({classifier.stop_reason_}): a model of {classifier.n_rows_trained_:,} rows, " in texts[-1]
 
 
 def test_a_round_without_an_exam_has_no_score(lines):

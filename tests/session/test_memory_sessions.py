@@ -104,7 +104,7 @@ def test_a_teacher_that_cannot_plan_ends_before_the_lesson_that_is_too_large(tea
     assert clf.stop_reason_ == "memory"
     assert clf.memory_limit_ == 300 * MB
     assert backend.fits == [1000, 2000, 4000, 8000]
-    assert clf.n_rows_taught_ in backend.fits
+    assert clf.n_rows_trained_ in backend.fits
     assert clf.history_[-1].peak_memory == 260 * MB
     assert clf.lost_seconds_ == 0
 
@@ -117,7 +117,7 @@ def test_a_learner_that_is_stopped_leaves_the_best_model_before(teacher):
 
     assert clf.stop_reason_ == "memory"
     assert backend.fits == [1000, 2000, 4000]
-    assert clf.n_rows_taught_ in (1000, 2000)
+    assert clf.n_rows_trained_ in (1000, 2000)
     assert [finished.rows for finished in clf.history_] == [1000, 2000]
     assert (clf.time_used_, clf.lost_seconds_) == (3, 1)
 
@@ -140,7 +140,7 @@ def test_auto_uses_lessons_up_to_the_limit_and_never_begins_one_above_it():
 
     assert clf.stop_reason_ == "memory"
     assert BASE + proportional(max(backend.fits)) <= 300 * MB
-    assert clf.n_rows_taught_ >= 0.75 * 10_000
+    assert clf.n_rows_trained_ >= 0.75 * 10_000
     assert len(backend.fits) == len(clf.history_)
 
 
@@ -160,7 +160,7 @@ def test_auto_tries_a_smaller_lesson_after_a_stop():
     assert stops
     assert backend.fits[stops[0] :] == sorted(backend.fits[stops[0] :], reverse=True)
     assert backend.fits[-1] <= 3000
-    assert clf.n_rows_taught_ in [rows for rows in backend.fits if 1000 < rows <= 3000]
+    assert clf.n_rows_trained_ in [rows for rows in backend.fits if 1000 < rows <= 3000]
 
 
 def test_rows_of_a_stopped_lesson_can_be_taught_again():
@@ -189,7 +189,7 @@ def test_predictions_that_take_too_much_end_the_session_with_the_model_before():
     clf = a_fit(backend, TCT(first=1000))
 
     assert clf.stop_reason_ == "memory"
-    assert clf.n_rows_taught_ == 1000
+    assert clf.n_rows_trained_ == 1000
 
 
 def test_a_model_that_takes_too_much_to_save_gives_way_to_the_one_before():
@@ -198,7 +198,7 @@ def test_a_model_that_takes_too_much_to_save_gives_way_to_the_one_before():
     clf = a_fit(backend, "auto")
 
     assert clf.stop_reason_ == "memory"
-    assert 0 < clf.n_rows_taught_ <= 3000
+    assert 0 < clf.n_rows_trained_ <= 3000
 
 
 def test_mini_batches_go_on_since_their_memory_does_not_grow():
@@ -264,7 +264,7 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     clf.fit(X, (X.sum(axis=1) > 5).astype(int))
 peaks = [finished.peak_memory for finished in clf.history_]
-print(json.dumps([clf.stop_reason_, clf.n_rows_taught_, peaks, [str(warning.message) for warning in caught]]))
+print(json.dumps([clf.stop_reason_, clf.n_rows_trained_, peaks, [str(warning.message) for warning in caught]]))
 """
 
 

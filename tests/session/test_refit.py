@@ -89,19 +89,19 @@ def test_a_refit_replaces_the_best_model_and_keeps_its_estimates():
     clf = fit(TeachThenRefit())
 
     before, refit = clf.history_
-    assert clf.n_rows_taught_ == clf.best_estimator_.taught_ == clf.n_rows_in_ == ROWS
+    assert clf.n_rows_trained_ == clf.best_estimator_.taught_ == clf.n_rows_in_ == ROWS
     assert clf.score_estimate_[0] == pytest.approx(0.8, abs=0.1)
     assert refit.best
     # A score on rows that it was trained on would be too high.
     assert refit.estimate is None
     assert before.estimate is not None
-    assert clf.class_count_taught_.tolist() == [500, 500]
+    assert clf.class_count_trained_.tolist() == [500, 500]
 
 
 def test_a_refit_that_is_worse_on_rows_that_it_has_seen_is_not_returned():
     clf = fit(TeachThenRefit(), skill=lambda rows: 0.8 if rows < ROWS else 0.6)
 
-    assert clf.n_rows_taught_ == 800
+    assert clf.n_rows_trained_ == 800
     assert [finished.best for finished in clf.history_] == [True, False]
     assert clf.score_estimate_ is not None
 
@@ -109,7 +109,7 @@ def test_a_refit_that_is_worse_on_rows_that_it_has_seen_is_not_returned():
 def test_a_refit_that_was_cut_short_leaves_the_model_before_it():
     clf = fit(TeachThenRefit(within=3.0), skill=lambda rows: 0.4 if rows < ROWS else 1.0)
 
-    assert clf.n_rows_taught_ == 800
+    assert clf.n_rows_trained_ == 800
     assert clf.best_estimator_.steps_ == 10
 
 
@@ -118,7 +118,7 @@ def test_a_refit_that_is_killed_leaves_the_model_before_it():
 
     assert clf.stop_reason_ == "time"
     assert clf.time_used_ <= 15
-    assert clf.n_rows_taught_ == 800
+    assert clf.n_rows_trained_ == 800
     assert clf.score_estimate_ is not None
 
 
@@ -127,7 +127,7 @@ def test_a_measurement_is_never_the_best_model_and_its_steps_tell_what_all_would
 
     clf = fit(TeachThenRefit(before=(measurement,)))
 
-    assert clf.n_rows_taught_ == ROWS
+    assert clf.n_rows_trained_ == ROWS
     assert not any(finished.best for finished in clf.history_ if finished.rows == 600)
     # A few steps and two whole fits, the seconds of which are known before.
     assert 21 < clf.time_used_ < 30
@@ -140,7 +140,7 @@ def test_a_fit_goes_on_from_a_refit_and_compares_with_the_score_before_it(how, t
     settings = {"checkpoint": tmp_path / "fit.ckpt"} if how == "checkpoint" else {"warm_start": True}
     teacher = Auto(emphasis=False)
     clf = make_fit(time_limit=100, teacher=teacher, **settings).fit(X, y)
-    assert clf.n_rows_taught_ == len(X)
+    assert clf.n_rows_trained_ == len(X)
     first, used = clf.history_, clf.time_used_
 
     if how == "checkpoint":
@@ -149,7 +149,7 @@ def test_a_fit_goes_on_from_a_refit_and_compares_with_the_score_before_it(how, t
 
     # Nothing is left to do.
     assert again.history_ == first
-    assert again.n_rows_taught_ == len(X)
+    assert again.n_rows_trained_ == len(X)
     assert again.stop_reason_ == "all rows"
     assert again.score_estimate_ is not None
     assert again.time_used_ == pytest.approx(used)
@@ -166,7 +166,7 @@ def test_a_stored_refit_gives_way_only_to_a_model_with_the_score_of_its_sibling(
 
     clf.fit(X, y)
 
-    assert clf.n_rows_taught_ == len(X)
+    assert clf.n_rows_trained_ == len(X)
     assert clf._kept_state[1].best.estimate.value >= sibling.estimate
     assert clf.score_estimate_ is not None
 
@@ -180,4 +180,4 @@ def test_every_model_of_auto_has_an_estimate(n_rows, limit):
 
     assert clf.score_estimate_ is not None
     assert clf.time_used_ <= limit
-    assert clf.n_rows_taught_ <= clf.n_rows_in_ == n_rows
+    assert clf.n_rows_trained_ <= clf.n_rows_in_ == n_rows

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin._core.target import Labels
-from fitwithin._session.round_tracker import RoundPlan, RoundTracker
+from fitwithin._session.round_tracker import RoundForecast, RoundTracker
 from fitwithin.backends import ExamReport, FitReport, ScoreReport
 from fitwithin.backends._scoring import accuracy_interval
 from fitwithin.teachers import Exam, Lesson
@@ -20,7 +20,7 @@ def a_tracker(size=20, clock=None):
 
 
 def teach(tracker, rows, predicted_fit=None, continues=False):
-    current = tracker.begin(np.array(rows), RoundPlan(predicted_fit), continues=continues)
+    current = tracker.begin(np.array(rows), RoundForecast(predicted_fit), continues=continues)
     current.add_fit(FitReport(handover_seconds=0.0, fit_seconds=1.0))
 
 
@@ -371,7 +371,7 @@ def test_seconds_are_added_up():
     tracker = a_tracker(clock=clock)
     with tracker.timing_choice():
         clock.advance(0.5)
-    current = tracker.begin(np.arange(2), RoundPlan(7.0, 3.0, 0.9))
+    current = tracker.begin(np.arange(2), RoundForecast(7.0, 3.0, 0.9))
     current.add_fit(FitReport(handover_seconds=1.0, fit_seconds=2.0, setup_seconds=1.5))
     for _ in range(2):
         with tracker.timing_choice():

@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fitwithin import LearnerFailed, LearnerFailedWarning, NoModelInTime, Round, TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
-from fitwithin._core.cost import Outlook
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, OutOfTime
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import TablePool
-from fitwithin._session import lane
+from fitwithin._session import learner_loop
 from fitwithin._session.session import Session
 from fitwithin.backends import FitSettings, Inline
 from fitwithin.backends._inline import InlineModel, InlineRunner
@@ -111,7 +111,7 @@ def test_an_hour_is_used_well_on_a_clock_that_only_the_learner_moves():
     lessons = [finished.rows for finished in classifier.history_]
     assert lessons == [100 * 2**number for number in range(len(lessons))]
     assert lessons[-1] >= 12_800
-    assert classifier.n_rows_taught_ == lessons[-1]
+    assert classifier.n_rows_trained_ == lessons[-1]
 
 
 def test_a_lesson_without_a_chance_is_not_begun():
@@ -126,7 +126,7 @@ def test_a_lesson_without_a_chance_is_not_begun():
     assert begun == [10, 20]
     assert classifier.stop_reason_ == "time"
     assert classifier.time_used_ == 30
-    assert classifier.n_rows_taught_ == 20
+    assert classifier.n_rows_trained_ == 20
 
 
 class Stoppable(Inline):
@@ -149,7 +149,7 @@ def test_a_lesson_that_can_be_stopped_is_begun_if_it_might_end_in_time():
 
     assert begun == [10, 20, 40]
     assert classifier.stop_reason_ == "time"
-    assert classifier.n_rows_taught_ == 20
+    assert classifier.n_rows_trained_ == 20
 
 
 def test_exams_are_part_of_what_the_next_round_is_expected_to_take():
@@ -178,7 +178,7 @@ def test_a_round_that_overran_the_deadline_does_not_win(returns, slow):
     classifier = fitted(learner, Scripted(*rounds, returns=returns), clock=clock)
 
     assert classifier.stop_reason_ == "time"
-    assert classifier.n_rows_taught_ == 10
+    assert classifier.n_rows_trained_ == 10
     assert classifier.best_estimator_.taught_ == 10
     assert [finished.rows for finished in classifier.history_] == [10]
 
@@ -196,7 +196,7 @@ def test_a_last_model_that_was_trained_in_time_is_returned_although_its_exam_ove
     classifier = fitted(learner, Scripted(*rounds, returns="last"), clock=clock)
 
     assert classifier.stop_reason_ == "time"
-    assert classifier.n_rows_taught_ == 20
+    assert classifier.n_rows_trained_ == 20
     assert [finished.best for finished in classifier.history_] == [True, True]
     assert classifier.score_estimate_ is None
 
@@ -278,7 +278,7 @@ def test_the_best_model_is_replaced_on_a_strictly_better_bound_only(skills, kept
 
     classifier = fitted(Oracle(skill=by_rows.__getitem__), Scripted(*rounds))
 
-    assert classifier.n_rows_taught_ == classifier.best_estimator_.taught_ == kept
+    assert classifier.n_rows_trained_ == classifier.best_estimator_.taught_ == kept
     assert [finished.rows for finished in classifier.history_ if finished.best][-1] == kept
     assert len(classifier.history_) == len(skills)
 
@@ -290,7 +290,7 @@ def test_a_better_share_of_a_smaller_exam_may_have_the_worse_bound():
 
     first, second = classifier.history_
     assert second.estimate == 1.0 > first.estimate
-    assert classifier.n_rows_taught_ == 10
+    assert classifier.n_rows_trained_ == 10
 
 
 def test_a_teacher_of_last_models_gets_its_last_one():
@@ -298,7 +298,7 @@ def test_a_teacher_of_last_models_gets_its_last_one():
 
     classifier = fitted(Oracle(skill=lambda rows: 0.9 if rows == 10 else 0.1), Scripted(*rounds, returns="last"))
 
-    assert classifier.n_rows_taught_ == 20
+    assert classifier.n_rows_trained_ == 20
     assert [finished.best for finished in classifier.history_] == [True, True]
 
 
@@ -306,7 +306,7 @@ def test_double_returns_its_last_model():
     classifier = fitted(Oracle(), Double(first=100))
 
     assert [finished.rows for finished in classifier.history_] == [100, 200, 400, 800, 1000]
-    assert classifier.n_rows_taught_ == 1000
+    assert classifier.n_rows_trained_ == 1000
     assert classifier.stop_reason_ == "all rows"
     assert classifier.score_estimate_ is None
 
@@ -314,14 +314,14 @@ def test_double_returns_its_last_model():
 def test_a_model_that_sat_no_exam_does_not_win():
     classifier = fitted(Oracle(skill=always(0.1)), Scripted((range(10), EXAM), (range(20),)))
 
-    assert classifier.n_rows_taught_ == 10
+    assert classifier.n_rows_trained_ == 10
     assert [finished.best for finished in classifier.history_] == [True, False]
 
 
 def test_a_model_that_was_taught_every_row_wins_without_an_exam():
     classifier = fitted(Oracle(skill=always(0.9)), Scripted((range(10), EXAM), (range(1000),)))
 
-    assert classifier.n_rows_taught_ == 1000
+    assert classifier.n_rows_trained_ == 1000
     assert classifier.stop_reason_ == "all rows"
 
 
@@ -360,7 +360,7 @@ def test_a_model_without_a_mistake_on_all_other_rows_ends_the_session():
     classifier = fitted(Oracle(skill=always(1.0)), TCT(alpha=0.2, first=10))
 
     assert classifier.stop_reason_ == "no mistakes"
-    assert classifier.n_rows_taught_ < 1000
+    assert classifier.n_rows_trained_ < 1000
 
 
 class Tantrum(ArithmeticError):
@@ -404,7 +404,7 @@ def test_a_learner_that_raises_in_round_3_is_a_warning_and_the_best_model_is_ret
     assert warning.filename == __file__
     assert classifier.stop_reason_ == "learner failed"
     assert len(classifier.history_) == 2
-    assert classifier.n_rows_taught_ == 20
+    assert classifier.n_rows_trained_ == 20
 
 
 def test_a_learner_that_raises_before_any_model_won_comes_out_as_itself():
@@ -440,7 +440,7 @@ def test_a_learner_that_dies_later_is_a_warning_and_the_best_model_is_returned()
         classifier = fitted(Oracle(), Double(first=10), backend=Mortal)
 
     assert classifier.stop_reason_ == "learner failed"
-    assert classifier.n_rows_taught_ == 20
+    assert classifier.n_rows_trained_ == 20
 
 
 @pytest.mark.parametrize("part", ["fitting", "predicting"])
@@ -451,7 +451,7 @@ def test_an_interrupt_with_a_model_in_hand_means_deadline_now(part):
     classifier = fitted(learner, Scripted(*rounds))
 
     assert classifier.stop_reason_ == "interrupted"
-    assert classifier.n_rows_taught_ == 10
+    assert classifier.n_rows_trained_ == 10
 
 
 @pytest.mark.parametrize("part", ["fitting", "predicting"])
@@ -513,7 +513,7 @@ def test_an_interrupt_while_the_model_is_brought_still_brings_it():
     classifier = fitted(Oracle(), Full(), backend=Ledger(interrupts=1))
 
     assert classifier.stop_reason_ == "interrupted"
-    assert classifier.n_rows_taught_ == 1000
+    assert classifier.n_rows_trained_ == 1000
 
 
 def test_a_second_interrupt_always_raises():
@@ -531,7 +531,7 @@ def test_a_model_that_cannot_be_loaded_in_time_does_not_win():
     classifier = fitted(learner, Scripted(*rounds), clock=clock, backend=ledger)
 
     assert classifier.stop_reason_ == "time"
-    assert classifier.n_rows_taught_ == 10
+    assert classifier.n_rows_trained_ == 10
 
 
 def test_a_model_that_cannot_be_loaded_gives_way_to_the_one_before():
@@ -541,7 +541,7 @@ def test_a_model_that_cannot_be_loaded_gives_way_to_the_one_before():
     with pytest.warns(LearnerFailedWarning, match="cannot be loaded in this process.*elsewhere"):
         classifier = fitted(Oracle(skill=lambda rows: rows / 20), Scripted(*rounds), backend=ledger)
 
-    assert classifier.n_rows_taught_ == 10
+    assert classifier.n_rows_trained_ == 10
     assert classifier.stop_reason_ == "learner failed"
     assert [finished.best for finished in classifier.history_] == [True, False]
     assert sorted(map(id, ledger.discarded)) == sorted(map(id, ledger.kept))
@@ -566,7 +566,7 @@ def test_a_model_that_was_examined_is_kept_when_there_is_no_time_to_choose_the_n
     classifier = fitted(Oracle(), Hurried((range(10), EXAM)))
 
     assert classifier.stop_reason_ == "time"
-    assert classifier.n_rows_taught_ == 10
+    assert classifier.n_rows_trained_ == 10
 
 
 def test_no_rows_are_chosen_when_choosing_might_outlast_the_limit():
@@ -588,13 +588,13 @@ def test_no_rows_are_chosen_when_choosing_might_outlast_the_limit():
 
 
 def test_no_lesson_is_begun_whose_rows_there_is_no_time_to_count(monkeypatch):
-    monkeypatch.setattr(lane, "_LARGE_LESSON", 15)
-    monkeypatch.setattr(lane, "_COUNT_SECONDS", 10.0)
+    monkeypatch.setattr(learner_loop, "_LARGE_LESSON", 15)
+    monkeypatch.setattr(learner_loop, "_COUNT_SECONDS", 10.0)
 
     classifier = fitted(Oracle(), Scripted((range(10), EXAM), (range(20), EXAM)))
 
     assert classifier.stop_reason_ == "time"
-    assert classifier.n_rows_taught_ == 10
+    assert classifier.n_rows_trained_ == 10
 
 
 def test_time_to_load_the_best_model_is_kept_free():
@@ -656,7 +656,7 @@ def test_the_score_is_estimated_from_the_rows_that_are_fresh():
 
     right = int((X[540:600, 1] < 0.8).sum())
     expected = accuracy_interval(right, 60)
-    assert classifier.n_rows_taught_ == 20
+    assert classifier.n_rows_trained_ == 20
     assert classifier.score_estimate_ == (expected.value, expected.low, expected.high)
     assert classifier.history_[1].fresh == 60
     assert classifier.history_[1].examined == 100
@@ -676,7 +676,7 @@ def test_a_winner_that_saw_no_fresh_row_has_no_estimate():
 
     classifier = fitted(Oracle(skill=lambda rows: 0.5 if rows == 10 else 0.9), Scripted(*rounds))
 
-    assert classifier.n_rows_taught_ == 20
+    assert classifier.n_rows_trained_ == 20
     assert classifier.history_[1].estimate > 0.8
     assert classifier.score_estimate_ is None
 
@@ -729,7 +729,7 @@ def test_by_the_same_judges_a_new_model_wins_unless_it_is_clearly_worse(skills, 
 
     classifier = fitted(Oracle(skill=skill), Panel(range(10), range(20), validation=JUDGES))
 
-    assert classifier.n_rows_taught_ == classifier.best_estimator_.taught_ == kept
+    assert classifier.n_rows_trained_ == classifier.best_estimator_.taught_ == kept
     assert classifier.history_[1].best is (kept == 20)
 
 
@@ -775,7 +775,7 @@ def test_scored_exams_tell_what_each_row_adds_to_the_error_and_audits_do_not():
 def test_of_two_models_that_judges_cannot_tell_apart_the_one_with_more_rows_is_returned(lessons, kept):
     classifier = fitted(Oracle(), Panel(*map(range, lessons), validation=JUDGES))
 
-    assert classifier.n_rows_taught_ == kept
+    assert classifier.n_rows_trained_ == kept
 
 
 def overrun(clock, after):
@@ -803,7 +803,7 @@ def test_the_score_of_a_model_that_was_audited_first_is_known_as_soon_as_it_is_j
     audited = accuracy_interval(int((X[AUDITORS, 1] < 0.8).sum()), 400)
     judged = accuracy_interval(int((X[JUDGES, 1] < 0.8).sum()), 400)
     assert classifier.stop_reason_ == "time"
-    assert classifier.n_rows_taught_ == 10
+    assert classifier.n_rows_trained_ == 10
     assert classifier.score_estimate_ == (audited.value, audited.low, audited.high)
     assert [finished.estimate for finished in classifier.history_] == [judged.value]
 
@@ -855,7 +855,7 @@ def test_the_record_of_a_saved_model_has_its_score_before_the_round_is_over():
     with Inline(clock=clock).open(budget) as runner:
         runner.prepare(Oracle(), TablePool(X, labels), FitSettings())
         deck = Deck(1000, np.random.default_rng(0))
-        session = Session(teacher, runner, deck, budget, Outlook(budget), labels=labels)
+        session = Session(teacher, runner, deck, budget, CostEstimates(budget), labels=labels)
         result = session.run()
 
     assert teacher.record.fresh_estimate == result.estimate == accuracy_interval(int((X[AUDITORS, 1] < 0.8).sum()), 400)
@@ -913,13 +913,13 @@ def test_auditors_alone_do_not_choose_between_models():
 
     classifier = fitted(Oracle(skill=skill), AuditOnly())
 
-    assert classifier.n_rows_taught_ == 10
+    assert classifier.n_rows_trained_ == 10
 
 
 def test_a_first_model_that_was_only_audited_is_better_than_none():
     classifier = fitted(Oracle(), Panel(range(10), holdout=AUDITORS))
 
-    assert classifier.n_rows_taught_ == 10
+    assert classifier.n_rows_trained_ == 10
     assert classifier.score_estimate_ is not None
 
 
@@ -935,7 +935,7 @@ def test_a_model_is_safe_once_it_was_judged_whatever_its_audit_takes():
     )
 
     assert classifier.stop_reason_ == "time"
-    assert classifier.n_rows_taught_ == 20
+    assert classifier.n_rows_trained_ == 20
     assert classifier.score_estimate_ is None
     assert classifier.history_[-1].best
 
@@ -1011,7 +1011,7 @@ def test_listeners_are_told_what_goes_on():
         runner.prepare(Oracle(skill=lambda rows: 0.9 if rows == 10 else 0.2), pool, FitSettings())
         teacher = Scripted((range(10), EXAM, range(600, 650)), (range(20), EXAM))
         deck = Deck(1000, np.random.default_rng(0))
-        result = Session(teacher, runner, deck, budget, Outlook(budget), listeners=diaries).run()
+        result = Session(teacher, runner, deck, budget, CostEstimates(budget), listeners=diaries).run()
 
     assert result.n_rows == 10
     for diary in diaries:
@@ -1041,7 +1041,7 @@ def test_a_round_is_over_for_listeners_before_the_user_is_asked():
             runner,
             Deck(100, np.random.default_rng(0)),
             budget,
-            Outlook(budget),
+            CostEstimates(budget),
             listeners=(diary,),
             on_round=lambda finished: diary.entries.append("user"),
         ).run()
@@ -1069,7 +1069,7 @@ def test_a_teacher_that_asks_for_something_senseless_is_an_error(rounds, error):
 def test_a_row_may_be_taught_twice_in_one_lesson():
     classifier = fitted(Oracle(), Scripted(([0, 1, 1, 1], EXAM)))
 
-    assert classifier.n_rows_taught_ == 4
+    assert classifier.n_rows_trained_ == 4
 
 
 def test_an_error_of_the_teacher_comes_out_as_itself():
@@ -1137,7 +1137,7 @@ def test_a_last_model_whose_exam_the_deadline_ended_is_not_lost():
 
     classifier = fitted(learner, Scripted((range(10), range(500, 510)), returns="last"), clock=clock)
 
-    assert classifier.n_rows_taught_ == 10
+    assert classifier.n_rows_trained_ == 10
     assert classifier.lost_seconds_ == 0
 
 

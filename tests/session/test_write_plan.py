@@ -3,7 +3,7 @@
 import pytest
 
 from fitwithin._core.budget import Budget
-from fitwithin._session.write_plan import WritePlan
+from fitwithin._session.write_plan import WriteSchedule
 from fitwithin.testing import FakeClock
 
 
@@ -14,7 +14,7 @@ def clock():
 
 @pytest.fixture
 def plan(clock):
-    return WritePlan(Budget(100, clock=clock))
+    return WriteSchedule(Budget(100, clock=clock))
 
 
 def write_model(plan, clock, seconds, load_seconds=0.1):
@@ -76,7 +76,7 @@ def test_nothing_is_reserved_for_a_model_that_takes_over_a_fifth_of_the_limit(pl
 
 def test_what_an_earlier_call_observed_is_used(plan, clock):
     write_model(plan, clock, 3.0)
-    other = WritePlan(Budget(100, clock=clock))
+    other = WriteSchedule(Budget(100, clock=clock))
 
     other.restore(plan.observed)
 

@@ -374,7 +374,7 @@ def test_the_users_score_decides_and_is_estimated(unseen):
 
     value, low, high = model.score_estimate_
     assert low < value < high
-    assert [finished.rows for finished in model.history_ if finished.best][-1] == model.n_rows_taught_
+    assert [finished.rows for finished in model.history_ if finished.best][-1] == model.n_rows_trained_
 
 
 def test_a_first_lesson_that_does_not_end_raises_no_model_in_time(pools):
@@ -387,7 +387,7 @@ def test_a_time_limit_for_little_more_than_the_first_lesson_is_kept(pools, limit
     model = a_session(*pools[0], per_row(1e-4), limit=limit, teacher=Auto())
 
     assert model.time_used_ <= limit
-    assert model.n_rows_taught_ >= 250
+    assert model.n_rows_trained_ >= 250
 
 
 # Learners that can stop early
@@ -436,7 +436,7 @@ def test_a_learner_that_can_stop_early_ends_by_itself_and_its_last_model_wins(ro
 
     assert model.time_used_ <= limit
     last = model.history_[-1]
-    assert last.rows == model.n_rows_taught_
+    assert last.rows == model.n_rows_trained_
     assert last.best
     assert model.score_estimate_ is not None
 
@@ -445,7 +445,7 @@ def test_a_small_pool_keeps_the_deadline():
     model = fit_stepwise(400, limit=0.3)
 
     assert model.time_used_ <= 0.3
-    assert model.n_rows_taught_ == 320
+    assert model.n_rows_trained_ == 320
     assert model.score_estimate_ is not None
     assert 1 <= model.best_estimator_.steps_ < 100
 
@@ -477,5 +477,5 @@ def test_a_forest_that_would_take_forever_ends_by_itself_and_its_last_model_wins
     model = TimeConstrainedClassifier(TimedForest(10**5), **settings).fit(X, y)
 
     assert model.time_used_ <= 2
-    assert model.history_[-1].rows == model.n_rows_taught_
+    assert model.history_[-1].rows == model.n_rows_trained_
     assert 1 <= len(model.best_estimator_.estimators_) < 10**5

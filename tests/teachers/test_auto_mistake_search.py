@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
-from teacher_driver import a_state, an_outlook, driven
+from teacher_driver import a_state, cost_estimates, driven
 
 
 def search_mistakes(state, alpha, new, answer):
@@ -37,13 +37,13 @@ def test_a_search_returns_mistakes_only_and_no_more_than_wanted_and_loses_no_row
 
 @given(st.floats(0, 1), st.integers(0, 10_000), st.floats(0, 1), st.floats(1e-6, 1))
 def test_the_rows_to_examine_fit_in_the_deck_and_in_the_time(alpha, new, error, exam):
-    state = a_state(outlook=an_outlook(10, exam=exam))
+    state = a_state(costs=cost_estimates(10, exam=exam))
     state.error_rate = error
 
     rows = MistakeSearch(alpha).rows_to_examine(state, new)
 
     assert 0 <= rows <= min(4 * new, state.deck.left)
-    assert state.outlook.exam_seconds(rows) <= 0.35 * state.outlook.seconds_left * (1 + 1e-9)
+    assert state.costs.exam_seconds(rows) <= 0.35 * state.costs.seconds_left * (1 + 1e-9)
 
 
 def test_the_rarer_mistakes_are_the_more_rows_are_examined():

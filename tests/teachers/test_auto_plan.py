@@ -13,7 +13,7 @@ from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.plan import Planner, plan_next_lesson
 from fitwithin.teachers._auto.state import BestLesson
 from fitwithin.testing import FakeClock
-from teacher_driver import a_state, an_outlook
+from teacher_driver import a_state, cost_estimates
 
 searches = st.none() | st.builds(MistakeSearch, st.floats(0, 1))
 seconds = st.floats(1e-4, 50)
@@ -24,9 +24,9 @@ def state_after(
 ):
     """The state after lessons of 250 and 2000 rows, the larger one of which took so many seconds."""
     clock, lessons = FakeClock(), [(250, 0.125 * took), (2000, took)]
-    outlook = an_outlook(limit, lessons=lessons, exam=exam, can_stop_early=can_stop_early, clock=clock)
-    outlook.killable = killable
-    state = a_state(size, outlook=outlook)
+    costs = cost_estimates(limit, lessons=lessons, exam=exam, can_stop_early=can_stop_early, clock=clock)
+    costs.killable = killable
+    state = a_state(size, costs=costs)
     state.lesson = np.concatenate([state.lesson, state.deck.deal(1750)])
     state.has_model, state.error_rate = True, 0.25
     if has_scores:
@@ -40,7 +40,7 @@ def state_after(
 
 def find_largest(state, *, emphasis=False, search=None):
     return Planner(state, search)._find_largest_that_ends(
-        len(state.lesson), state.outlook.seconds_left, emphasis=emphasis
+        len(state.lesson), state.costs.seconds_left, emphasis=emphasis
     )
 
 
@@ -58,9 +58,9 @@ def test_a_lesson_has_enough_chance_more_rows_than_the_last_and_no_more_than_the
     assert plan.is_retry or plan.n_rows > len(state.lesson)
     assert search is not None or not plan.emphasis
     if not state.was_cut_short:
-        within = state.outlook.seconds_left - state.reserved_seconds(plan.n_rows)
-        assert state.outlook.chance_to_end(plan.n_rows, within) >= Planner(state, search)._min_chance - 1e-9
-        assert state.outlook.may_begin(plan.n_rows)
+        within = state.costs.seconds_left - state.reserved_seconds(plan.n_rows)
+        assert state.costs.chance_to_end(plan.n_rows, within) >= Planner(state, search)._min_chance - 1e-9
+        assert state.costs.may_begin(plan.n_rows)
 
 
 @given(st.floats(0, 100), st.floats(0, 100), seconds, st.booleans(), st.booleans())
@@ -120,18 +120,18 @@ def test_a_flat_curve_is_not_worth_the_time_if_it_is_too_short_for_all_rows():
 
 
 def test_a_second_lesson_is_tried_whatever_the_first_one_took():
-    state = a_state(100_000, outlook=an_outlook(100, lessons=[(250, 500.0)]))
+    state = a_state(100_000, costs=cost_estimates(100, lessons=[(250, 500.0)]))
 
     assert 250 < plan_next_lesson(state, None).n_rows <= 2500
-    state.outlook.killable = False
+    state.costs.killable = False
     assert plan_next_lesson(state, None) is None
 
 
 @pytest.mark.parametrize(("spent", "is_planned"), [(0.0, True), (9.0, False)])
 def test_a_learner_that_was_cut_short_gets_a_larger_lesson_while_much_time_is_left(spent, is_planned):
     clock = FakeClock()
-    outlook = an_outlook(10, lessons=[(250, 100.0)], can_stop_early=True, clock=clock)
-    state = a_state(100_000, outlook=outlook)
+    costs = cost_estimates(10, lessons=[(250, 100.0)], can_stop_early=True, clock=clock)
+    state = a_state(100_000, costs=costs)
     state.was_cut_short = True
     clock.advance(spent)
 
@@ -170,8 +170,8 @@ def test_other_rows_are_tried_if_no_larger_lesson_ends_in_time_but_not_for_ever(
 @given(st.floats(0.1, 1000), seconds)
 def test_a_memory_limit_is_a_limit_of_the_plan(limit, took):
     state = state_after(limit, took)
-    state.outlook.memory.limit = 10**8
-    state.outlook.memory.observe_stop(10_000)
+    state.costs.memory.limit = 10**8
+    state.costs.memory.observe_stop(10_000)
 
     plan = plan_next_lesson(state, None)
 

@@ -8,7 +8,7 @@ import pytest
 from fitwithin._core.records import Answers, Estimate, ResumePoint
 from fitwithin.teachers import Auto, Deck, Exam, Lesson
 from fitwithin.teachers._auto.state import TeachingState
-from teacher_driver import an_outlook
+from teacher_driver import cost_estimates
 
 DECIDED = {"validation rows chosen": True, "emphasis": False}
 
@@ -106,7 +106,7 @@ def test_a_lesson_of_every_row_is_repeated_only_if_it_was_cut_short(was_cut_shor
 @pytest.mark.parametrize(("limit", "repeats"), [(4.0, False), (20.0, True)])
 def test_a_lesson_that_was_cut_short_is_repeated_only_if_it_may_take_longer(limit, repeats):
     deck = make_deck(n_taught=18_400, was_cut_short=True, fit_seconds=5.0)
-    deck.outlook = an_outlook(limit, lessons=[(18_400, 50.0)], can_stop_early=True)
+    deck.costs = cost_estimates(limit, lessons=[(18_400, 50.0)], can_stop_early=True)
 
     requests, _ = collect(deck)
 

@@ -15,7 +15,7 @@ from fitwithin._session.selection import KeptModel, ModelSelector, ValidationExa
 from fitwithin.teachers import Deck, Exam, Lesson
 from fitwithin.teachers._auto.state import _LEAST_SECONDS, BestLesson, TeachingState
 from fitwithin.testing import FakeClock
-from teacher_driver import a_state, an_outlook, answers_to, driven
+from teacher_driver import a_state, answers_to, cost_estimates, driven
 
 
 @given(st.integers(501, 20_000), st.integers(1, 400))
@@ -43,12 +43,12 @@ def test_the_first_exam_is_small_since_its_cost_is_unknown():
 
 
 def test_only_as_many_validation_rows_are_used_as_are_worth_their_time_and_never_fewer_than_before():
-    state, slower = (a_state(10**6, outlook=an_outlook(100, exam=exam)) for exam in (1e-3, 1.0))
+    state, slower = (a_state(10**6, costs=cost_estimates(100, exam=exam)) for exam in (1e-3, 1.0))
     driven(state.enlarge_validation_set())
     driven(slower.enlarge_validation_set())
 
     assert 200 < len(state.validation_set) < 10_000
-    assert state.outlook.exam_seconds(len(state.validation_set)) <= 0.05 * 100
+    assert state.costs.exam_seconds(len(state.validation_set)) <= 0.05 * 100
     assert len(slower.validation_set) == 200
 
 
@@ -66,8 +66,8 @@ def test_a_lesson_is_followed_by_holdout_rows_and_then_by_as_many_validation_row
 
 def neighbors_state(limit):
     """The state of a learner whose exams take 1 ms a row for each 100,000 rows of the model, after its first lesson."""
-    state = a_state(200_000, first=1000, outlook=an_outlook(limit, clock=FakeClock()))
-    state.outlook.cost.observe_exam(1000, 0.01, model_rows=1000)
+    state = a_state(200_000, first=1000, costs=cost_estimates(limit, clock=FakeClock()))
+    state.costs.cost.observe_exam(1000, 0.01, model_rows=1000)
     driven(state.enlarge_validation_set())
     return state
 
@@ -84,22 +84,22 @@ def examined(state, steps, seconds_per_row=1e-8):
         if isinstance(request, Exam):
             asked.append(request)
             seconds = seconds_per_row * len(state.lesson) * len(request.rows)
-            state.outlook._budget.clock.advance(seconds)
-            state.outlook.cost.observe_exam(len(request.rows), seconds, len(state.lesson))
+            state.costs._budget.clock.advance(seconds)
+            state.costs.cost.observe_exam(len(request.rows), seconds, len(state.lesson))
             answers = answers_to(request, request.rows % 5 == 0)
 
 
 @pytest.mark.parametrize("limit", [2.0, 10.0, 30.0])
 def test_a_model_that_is_slow_to_examine_is_examined_on_the_first_of_the_same_rows(limit):
     state = neighbors_state(limit)
-    before = state.outlook.seconds_left
+    before = state.costs.seconds_left
 
     exams = examined(state, state.teach_and_validate(np.arange(100_000)))
 
     (validation,) = (exam.rows for exam in exams if exam.purpose == "validation")
     assert 100 <= len(validation) < len(state.validation_set)
     np.testing.assert_array_equal(validation, state.validation_set[: len(validation)])
-    assert before - state.outlook.seconds_left <= max(0.3 * before, 2 * 100 * 1e-3)
+    assert before - state.costs.seconds_left <= max(0.3 * before, 2 * 100 * 1e-3)
     assert exams[0].purpose == "holdout", "a chosen model has an estimate"
     assert len(exams[0].rows) == 100, "few rows, which tell what the others take"
     holdout = np.concatenate([exam.rows for exam in exams if exam.purpose == "holdout"])
@@ -119,9 +119,9 @@ def test_holdout_rows_without_time_are_examined_at_the_end():
 
 def test_the_price_of_exams_lets_a_large_lesson_be_planned():
     state = neighbors_state(10.0)
-    state.outlook.cost.observe_exam(1000, 0.1, model_rows=10_000)
+    state.costs.cost.observe_exam(1000, 0.1, model_rows=10_000)
 
-    assert state.reserved_seconds(180_000) < 0.3 * state.outlook.seconds_left
+    assert state.reserved_seconds(180_000) < 0.3 * state.costs.seconds_left
 
 
 def test_validation_rows_give_the_score_and_the_error_rate():
@@ -160,28 +160,28 @@ def test_without_a_time_limit_a_lesson_has_none():
 
 @given(st.floats(0, 1000), st.floats(0.01, 1), st.floats(0, 1e-2))
 def test_a_lesson_leaves_time_for_the_exams_of_its_model(limit, share, exam):
-    state = a_state(outlook=an_outlook(limit, exam=exam))
+    state = a_state(costs=cost_estimates(limit, exam=exam))
 
     within, n_rows = next(state.teach_and_validate(state.lesson, share)).within, state.count_exam_rows(250)
 
     assert 0 < within <= max(share * limit, _LEAST_SECONDS), "without any time it would be a measurement"
-    assert within == _LEAST_SECONDS or within + state.outlook.exam_seconds(2 * n_rows) <= limit
+    assert within == _LEAST_SECONDS or within + state.costs.exam_seconds(2 * n_rows) <= limit
 
 
 @given(st.floats(0.01, 1000), st.integers(1, 10**5), st.floats(0, 1e-2))
 def test_the_reserved_time_is_finite_and_longer_than_the_exams(limit, rows, exam):
-    state = a_state(outlook=an_outlook(limit, exam=exam))
+    state = a_state(costs=cost_estimates(limit, exam=exam))
 
     n_exam_rows = 2 * state.count_exam_rows(rows)
-    assert state.outlook.exam_seconds(n_exam_rows, rows) < state.reserved_seconds(rows) < math.inf
+    assert state.costs.exam_seconds(n_exam_rows, rows) < state.reserved_seconds(rows) < math.inf
 
 
 @pytest.mark.parametrize(("seconds", "was_cut_short"), [(1.0, False), (30.0, True)])
 def test_a_lesson_was_cut_short_if_its_fit_takes_longer_than_its_time(seconds, was_cut_short):
     clock = FakeClock()
-    state = a_state(outlook=an_outlook(100, clock=clock, can_stop_early=True))
+    state = a_state(costs=cost_estimates(100, clock=clock, can_stop_early=True))
 
-    driven(state.teach_and_validate(state.lesson, 0.1), cost=state.outlook.cost, lesson=lambda rows: seconds)
+    driven(state.teach_and_validate(state.lesson, 0.1), cost=state.costs.cost, lesson=lambda rows: seconds)
 
     assert state.was_cut_short is was_cut_short
 
@@ -191,8 +191,8 @@ def test_a_lesson_was_cut_short_if_its_fit_takes_longer_than_its_time(seconds, w
 
 def stepwise_state(size=100_000, limit=100.0, *, took=1.0, setup=0.1):
     """The state of a learner that can stop early after a first lesson of 250 rows."""
-    state = a_state(size, outlook=an_outlook(limit, can_stop_early=True))
-    state.outlook.cost.observe_fit(250, took, setup)
+    state = a_state(size, costs=cost_estimates(limit, can_stop_early=True))
+    state.costs.cost.observe_fit(250, took, setup)
     return state
 
 
@@ -202,7 +202,7 @@ def measured(state, setup_per_row=1e-6):
     for lesson in steps:
         asked.append(lesson)
         rows = len(lesson.rows)
-        state.outlook.cost.observe_fit(rows, setup_per_row * rows + 4e-3 * rows, setup_per_row * rows)
+        state.costs.cost.observe_fit(rows, setup_per_row * rows + 4e-3 * rows, setup_per_row * rows)
     return asked
 
 
@@ -229,7 +229,7 @@ def test_rows_of_a_measurement_are_the_first_to_be_taught():
 
 
 def test_a_learner_that_cannot_stop_early_or_has_an_expensive_set_up_is_not_measured():
-    assert not measured(a_state(100_000, outlook=an_outlook(100, lessons=[(250, 0.1)])))
+    assert not measured(a_state(100_000, costs=cost_estimates(100, lessons=[(250, 0.1)])))
     assert not measured(stepwise_state(took=60.0, setup=50.0))
 
 
@@ -305,7 +305,9 @@ def test_a_refit_takes_every_row_of_the_pool_if_the_best_model_has_all_others():
 @pytest.mark.parametrize("why_not", ["rows are left", "cut short", "not allowed", "no time", "not the best"])
 def test_there_is_no_refit_otherwise(why_not):
     limit = 12.0 if why_not == "no time" else 100.0
-    state = taught_state(5000 if why_not == "rows are left" else 5600, outlook=an_outlook(limit, lessons=[(5600, 10)]))
+    state = taught_state(
+        5000 if why_not == "rows are left" else 5600, costs=cost_estimates(limit, lessons=[(5600, 10)])
+    )
     if why_not == "cut short":
         state.best = replace(state.best, was_cut_short=True)
     if why_not == "not allowed":

@@ -5,7 +5,7 @@ import pytest
 
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.trial import run_trial
-from teacher_driver import a_state, an_outlook, driven, every_fifth
+from teacher_driver import a_state, cost_estimates, driven, every_fifth
 
 
 def tried(state, alpha=0.2, *, hard_error=0.2, **price):
@@ -78,14 +78,14 @@ def test_a_pool_that_is_too_small_for_a_trial_has_none_and_no_emphasis(size):
 
 
 def test_a_learner_that_is_slow_on_the_first_lesson_has_no_trial():
-    session = tried(a_state(20_000, outlook=an_outlook(100, lessons=[(250, 6.0)])))
+    session = tried(a_state(20_000, costs=cost_estimates(100, lessons=[(250, 6.0)])))
 
     assert not session.asked
     assert session.result is False
 
 
 def test_a_slower_learner_that_cannot_stop_early_has_a_smaller_trial():
-    state = a_state(100_000, outlook=an_outlook(100, lessons=[(250, 0.5)]))
+    state = a_state(100_000, costs=cost_estimates(100, lessons=[(250, 0.5)]))
 
     plain, _ = tried(state).lessons
 

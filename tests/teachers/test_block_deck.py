@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.cost import Outlook
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime, UserInputError
 from fitwithin._pools.row_supply import RowSupply
 from fitwithin.teachers._block_deck import BlockDeck, share_evenly
@@ -31,7 +31,7 @@ def read_supply(counts, n_read=None):
 
 
 def a_deck(supply, seed=0, seconds=60.0, **arguments):
-    return BlockDeck(supply, np.random.default_rng(seed), outlook=Outlook(Budget(seconds)), **arguments)
+    return BlockDeck(supply, np.random.default_rng(seed), costs=CostEstimates(Budget(seconds)), **arguments)
 
 
 def classes_of(supply, rows):

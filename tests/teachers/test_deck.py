@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.cost import Outlook
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime
 from fitwithin.teachers import Deck, _dealable_rows, _random_order, _stratified_sample
 from fitwithin.testing import FakeClock
@@ -405,7 +405,7 @@ def test_rows_that_are_taken_are_not_dealt():
 
 def test_many_rows_of_a_large_pool_are_not_dealt_without_the_time_for_it():
     clock = FakeClock()
-    deck = Deck(3_000_000, np.random.default_rng(0), outlook=Outlook(Budget(10, clock=clock)))
+    deck = Deck(3_000_000, np.random.default_rng(0), costs=CostEstimates(Budget(10, clock=clock)))
     clock.advance(9.99)
 
     assert len(deck.deal(1000)) == 1000
@@ -414,7 +414,7 @@ def test_many_rows_of_a_large_pool_are_not_dealt_without_the_time_for_it():
 
 
 def test_a_large_pool_is_dealt_whole_with_time():
-    deck = Deck(3_000_000, np.random.default_rng(0), outlook=Outlook(Budget(10, clock=FakeClock())))
+    deck = Deck(3_000_000, np.random.default_rng(0), costs=CostEstimates(Budget(10, clock=FakeClock())))
 
     assert (np.bincount(deck.deal(3_000_000), minlength=3_000_000) == 1).all()
 
@@ -467,7 +467,7 @@ def test_the_opening_has_every_class_of_the_other_rows_in_their_proportions(at_t
 
 
 def test_a_large_deck_with_held_out_rows_is_dealt_from_the_other_rows():
-    deck = Deck(4_000_000, np.random.default_rng(0), outlook=Outlook(Budget(10, clock=FakeClock())))
+    deck = Deck(4_000_000, np.random.default_rng(0), costs=CostEstimates(Budget(10, clock=FakeClock())))
     deck.hold_out(np.arange(0, 1_000_000, 2), np.arange(1, 1_000_000, 2))
 
     rows = deck.deal(1000)

@@ -170,7 +170,7 @@ def test_mini_batches_are_taught_until_the_deadline_as_by_plain_partial_fit(batc
     np.testing.assert_equal(fitted_numbers(classifier.best_estimator_.model_), fitted_numbers(by_hand))
     # Several passes: the time allows 40,000 rows, and the pool has 5,000.
     assert sum(len(part) for part, _, _ in taught) == sum(finished.rows for finished in classifier.history_) > 20_000
-    assert classifier.n_rows_taught_ == 5000
+    assert classifier.n_rows_trained_ == 5000
     assert classifier.score(X, y) > 0.8
 
 
@@ -180,7 +180,7 @@ def test_rows_of_the_model_are_counted_once():
     classifier, taught = a_session(GaussianNB(), X, X[:, 0] > 0.5, batch=10, seconds=0.5)
 
     seen = {tuple(row) for part, _, _ in taught for row in part.tolist()}
-    assert classifier.n_rows_taught_ == len(seen) == sum(finished.new_rows for finished in classifier.history_) < 1000
+    assert classifier.n_rows_trained_ == len(seen) == sum(finished.new_rows for finished in classifier.history_) < 1000
 
 
 def test_only_the_lesson_that_overran_the_deadline_is_lost():
@@ -283,7 +283,7 @@ def test_both_backends_give_the_same_model_for_any_container_of_rows(shape, rows
 
     here, there = run(timeless()), run("process")
 
-    assert here.n_rows_taught_ == there.n_rows_taught_ == 2000
+    assert here.n_rows_trained_ == there.n_rows_trained_ == 2000
     np.testing.assert_equal(fitted_numbers(here.best_estimator_), fitted_numbers(there.best_estimator_))
     # Twenty lessons of one batch, five of two; the weights are 1.25 on average.
     assert there.best_estimator_.class_count_.sum() == pytest.approx(3000 * 1.25, rel=0.05)
@@ -319,4 +319,4 @@ def test_a_learner_that_is_stopped_at_the_deadline_leaves_the_model_of_the_last_
 
     assert classifier.stop_reason_ == "time"
     assert classifier.best_estimator_.model_.class_count_.sum() == 1000
-    assert classifier.n_rows_taught_ == 1000
+    assert classifier.n_rows_trained_ == 1000

@@ -146,7 +146,7 @@ def test_the_largest_batch_is_found_outside_the_time_limit_and_just_fits():
     assert 594 <= oracle.rows <= 600
     assert measuring() > 360
     assert classifier.time_used_ == oracle.rows**2 / 1000
-    assert classifier.n_rows_taught_ == classifier.best_estimator_.rows_ == oracle.rows
+    assert classifier.n_rows_trained_ == classifier.best_estimator_.rows_ == oracle.rows
     assert [finished.rows for finished in classifier.history_] == [oracle.rows]
 
 

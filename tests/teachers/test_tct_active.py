@@ -323,4 +323,4 @@ def test_the_deadline_ends_a_session_with_the_best_model_so_far(table):
 
     assert classifier.stop_reason_ == "time"
     assert [finished.rows for finished in classifier.history_] == [20, 40, 80, 160, 320]
-    assert classifier.n_rows_taught_ == [finished.rows for finished in classifier.history_ if finished.best][-1]
+    assert classifier.n_rows_trained_ == [finished.rows for finished in classifier.history_ if finished.best][-1]

@@ -256,7 +256,7 @@ def test_the_last_model_within_the_time_is_returned_and_rows_may_be_taught_twice
     # Five classes, so five rows at first. These lessons take 1235 seconds; another one of 1275 would not end in time.
     assert classifier.stop_reason_ == "time"
     assert [finished.rows for finished in classifier.history_] == [5 * (2**number - 1) for number in range(1, 8)]
-    assert classifier.n_rows_taught_ == 635 == classifier.best_estimator_.tree_.n_node_samples[0]
+    assert classifier.n_rows_trained_ == 635 == classifier.best_estimator_.tree_.n_node_samples[0]
     assert sum(finished.new_rows for finished in classifier.history_) < 635
     assert classifier.history_[-1].new_mistakes <= classifier.history_[-1].new_rows
 

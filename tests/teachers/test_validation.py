@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.cost import Outlook
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import ResumePoint
 from fitwithin.teachers import OSCT, SGD, TCT, Answers, Auto, Deck, Double, Exam, Full, Lesson, TCTActive
-from fitwithin.teachers._validation import list_lanes
+from fitwithin.teachers._validation import list_requests
 from fitwithin.testing import FakeClock
 
 BEST = [TCT(), TCTActive(), OSCT(returns="best", first=40), Auto()]
@@ -16,15 +16,15 @@ LAST = [Double(), Full(), OSCT(first=40)]
 VALIDATION, HOLDOUT = np.arange(4000, 4500), np.arange(4500, 5000)
 
 
-def make_deck(outlook=None):
-    deck = Deck(5000, np.random.default_rng(0), (np.arange(5000) % 3).astype(np.uint8), outlook=outlook)
+def make_deck(costs=None):
+    deck = Deck(5000, np.random.default_rng(0), (np.arange(5000) % 3).astype(np.uint8), costs=costs)
     deck.hold_out(VALIDATION, HOLDOUT)
     return deck
 
 
 def run(teacher, deck, most=60):
     """Return the requests of a teacher whose models are wrong on every seventh row."""
-    (requests,), answers, made = list_lanes(teacher, deck), None, []
+    (requests,), answers, made = list_requests(teacher, deck), None, []
     while len(made) < most:
         try:
             request = requests.send(answers)
@@ -102,9 +102,9 @@ def test_the_first_model_is_examined_on_few_rows_then_on_all_of_them():
 
 
 def test_slow_predictions_mean_fewer_rows_and_the_same_for_every_model():
-    outlook = Outlook(Budget(100, clock=FakeClock()))
-    outlook.cost.observe_exam(1000, 5.0)
-    made, _ = run(TCT(first=100), make_deck(outlook))
+    costs = CostEstimates(Budget(100, clock=FakeClock()))
+    costs.cost.observe_exam(1000, 5.0)
+    made, _ = run(TCT(first=100), make_deck(costs))
 
     sizes = [len(exam.rows) for exam in made if isinstance(exam, Exam) and exam.purpose == "validation"]
     # 1.5 seconds are for 300 rows.
@@ -134,7 +134,7 @@ def test_a_lack_of_memory_reaches_the_teacher_from_its_lesson_and_from_the_exams
                     size //= 2
             return "memory"
 
-    (requests,) = list_lanes(Frugal(), make_deck())
+    (requests,) = list_requests(Frugal(), make_deck())
     error = OutOfMemory(2, 1)
 
     assert len(next(requests).rows) == 1000

@@ -339,7 +339,7 @@ def test_training_rows_are_stacked_from_used_rows_mistakes_and_random_ones():
 
 
 def test_classes_are_drawn_with_their_shares_of_all_rows_and_of_the_training_rows():
-    ax = viz.classes_taught(a_fit(classes=("ham", "spam"), pool=(900, 100), taught=(300, 100)), axes())
+    ax = viz.class_shares(a_fit(classes=("ham", "spam"), pool=(900, 100), taught=(300, 100)), axes())
 
     assert [label.get_text() for label in ax.get_yticklabels()] == ["spam", "ham"]
     assert points(ax, "#555555") == [(10.0, 0.0), (90.0, 1.0)]
@@ -347,7 +347,7 @@ def test_classes_are_drawn_with_their_shares_of_all_rows_and_of_the_training_row
 
 
 def test_a_class_without_training_rows_is_a_cross():
-    ax = viz.classes_taught(a_fit(pool=(900, 100), taught=(300, 0)), axes())
+    ax = viz.class_shares(a_fit(pool=(900, 100), taught=(300, 0)), axes())
 
     assert points(ax, "#b84a00") == [(5.0, 0.0)]
     assert "no training rows" in legend_of(ax)
@@ -358,7 +358,7 @@ def test_of_many_classes_those_that_changed_most_are_drawn():
     taught = np.full(1000, 5)
     taught[[7, 400, 999]] = 50, 0, 25
 
-    ax = viz.classes_taught(a_fit(classes=np.arange(1000), pool=pool, taught=taught), axes())
+    ax = viz.class_shares(a_fit(classes=np.arange(1000), pool=pool, taught=taught), axes())
 
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert len(names) == 14
@@ -377,7 +377,7 @@ def test_of_many_classes_those_that_changed_most_are_drawn():
     ],
 )
 def test_class_names_are_drawn_as_text_whatever_they_contain(name, shown):
-    ax = viz.classes_taught(a_fit(classes=np.array([name, "zz"], dtype=object)), axes())
+    ax = viz.class_shares(a_fit(classes=np.array([name, "zz"], dtype=object)), axes())
 
     ax.figure.draw_without_rendering()
     assert ax.get_yticklabels()[1].get_text() == shown
@@ -385,6 +385,6 @@ def test_class_names_are_drawn_as_text_whatever_they_contain(name, shown):
 
 def test_a_regressor_has_no_classes():
     with pytest.raises(
-        TypeError, match="Got TimeConstrainedRegressor; classes_taught expects a fitted TimeConstrainedClassifier"
+        TypeError, match="Got TimeConstrainedRegressor; class_shares expects a fitted TimeConstrainedClassifier"
     ):
-        viz.classes_taught(a_fit(regressor=True), axes())
+        viz.class_shares(a_fit(regressor=True), axes())

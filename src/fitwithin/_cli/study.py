@@ -61,7 +61,7 @@ def run(
     package = _import_study()
     try:
         load_dataset, names = package.select_datasets(data, target, _split_names(datasets), cache=cache, online=online)
-        plan = package.StudyPlan(
+        plan = package.StudyList(
             datasets=names,
             learners=_split_names(learners) or package.PAPER_LEARNERS,
             teachers=_split_names(teachers) or package.PAPER_TEACHERS,

@@ -61,7 +61,7 @@ class _PreparedData:
 
 
 @dataclass(frozen=True, eq=False)
-class _TrainedModel:
+class _TrainedFile:
     """A fitted model, its score on the test file, and the warnings of the fit."""
 
     model: Any
@@ -133,7 +133,7 @@ def _seconds_for_fit(options: TrainOptions, start: float) -> float:
     return options.seconds - used
 
 
-def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: float, *, as_json: bool) -> _TrainedModel:
+def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: float, *, as_json: bool) -> _TrainedFile:
     target = prepared.table.target
     scoring = options.scoring or ("r2" if target.is_regression else "accuracy")
     settings: dict[str, Any] = {
@@ -155,7 +155,7 @@ def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: flo
         model, caught = fit_model(learner, prepared.features, prepared.table, time_limit=seconds, **settings)
         test_result = _score_test_rows(model, prepared.test_rows, scoring)
     seconds_before_fit = options.seconds - seconds
-    return _TrainedModel(model, scoring, test_result, caught, seconds_before_fit + model.time_used_)
+    return _TrainedFile(model, scoring, test_result, caught, seconds_before_fit + model.time_used_)
 
 
 def _make_checkpoint(options: TrainOptions, prepared: _PreparedData, scoring: str) -> CheckpointPath | None:
@@ -194,7 +194,7 @@ def _score_test_rows(model: Any, test_rows: tuple[Any, Any] | None, scoring: str
     return {"score": score, "rows": len(test_rows[1])}
 
 
-def _describe_model(options: TrainOptions, prepared: _PreparedData, trained: _TrainedModel) -> ModelCard:
+def _describe_model(options: TrainOptions, prepared: _PreparedData, trained: _TrainedFile) -> ModelCard:
     search = describe_search(trained.model, options.learner_names) if options.search else None
     return make_model_card(
         trained.model,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fitwithin._core.cost import Outlook
+from fitwithin._core.cost import CostEstimates
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +18,7 @@ class Candidate:
         Its place among all candidates, from 0.
     estimator : estimator
         The learner, not fitted.
-    outlook : Outlook
+    costs : CostEstimates
         Predicts its lessons and exams, and learns from them.
     has_own_settings : bool, default=False
         Whether the learner is as the user gave it. Only a clearly better candidate takes its place.
@@ -26,5 +26,5 @@ class Candidate:
 
     number: int
     estimator: Any
-    outlook: Outlook
+    costs: CostEstimates
     has_own_settings: bool = False

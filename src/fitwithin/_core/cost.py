@@ -30,7 +30,7 @@ _FIRST_GROWING_SHARE_OF_STEPS = 0.3
 
 
 @dataclass(frozen=True)
-class Prediction:
+class RoundCost:
     """What a round is expected to take.
 
     Parameters
@@ -149,13 +149,13 @@ class CostModel:
         # The first hand-over of this call waits for a process to start, too.
         self._first_number = 1 if last_round is None else last_round.number + 1
 
-    def predict(self, rows: int) -> Prediction | None:
+    def predict(self, rows: int) -> RoundCost | None:
         """Predict a round whose lesson has this number of rows; None before the first round."""
         if self._last_round is None:
             return None
         # Exams of the teachers that do not ask for a price grow with their lessons.
         exams = self._last_round.seconds_exam * rows / self._last_round.rows
-        return Prediction(self.fit_seconds(rows), self.overhead_seconds(rows) + exams)
+        return RoundCost(self.fit_seconds(rows), self.overhead_seconds(rows) + exams)
 
     def fit_seconds(self, rows: int) -> float:
         """Predict the seconds of a fit; 0 before the first fit."""
@@ -235,10 +235,10 @@ class CostModel:
         return finished.seconds_handover if finished.number > self._first_number else 0.0
 
 
-class Outlook:
+class CostEstimates:
     """The seconds and the memory that are left, and what the next requests would take.
 
-    A teacher finds it as ``deck.outlook``.
+    A teacher finds it as ``deck.costs``.
 
     Parameters
     ----------
@@ -255,9 +255,9 @@ class Outlook:
 
     Examples
     --------
-    >>> Outlook().seconds_left
+    >>> CostEstimates().seconds_left
     inf
-    >>> Outlook().affordable_exam_rows(0.1, most=5000)
+    >>> CostEstimates().affordable_exam_rows(0.1, most=5000)
     5000
     """
 
@@ -276,10 +276,10 @@ class Outlook:
         self.memory = memory or MemoryModel()
         self._budget = budget
 
-    def for_other_learner(self, *, can_stop_early: bool = False) -> Outlook:
-        """Return an outlook for another learner, with the same deadline and memory limit."""
+    def for_other_learner(self, *, can_stop_early: bool = False) -> CostEstimates:
+        """Return an costs for another learner, with the same deadline and memory limit."""
         memory, cost = MemoryModel(self.memory.limit), CostModel.for_learner(can_stop_early=can_stop_early)
-        return Outlook(self._budget, cost, can_stop_early=can_stop_early, killable=self.killable, memory=memory)
+        return CostEstimates(self._budget, cost, can_stop_early=can_stop_early, killable=self.killable, memory=memory)
 
     @property
     def seconds_left(self) -> float:

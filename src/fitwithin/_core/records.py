@@ -399,7 +399,7 @@ class Round:
     candidate: int | None = None
 
     @property
-    def is_flattered(self) -> bool:
+    def is_biased(self) -> bool:
         """Whether `estimate` is too high: some rows were predicted before, and mistakes among them were trained on."""
         return self.validation_rows == 0 and self.fresh < self.examined
 

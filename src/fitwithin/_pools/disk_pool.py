@@ -16,7 +16,7 @@ from fitwithin._pools.block_parts import BlockIndex, choose_reading_order
 from fitwithin._pools.block_source import BlockSource
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.row_supply import RowSupply
-from fitwithin._pools.spool import Spool, SpoolPlan
+from fitwithin._pools.spool import Spool, SpoolSource
 from fitwithin._pools.spool_file import SpoolFile
 from fitwithin._pools.spool_format import ArrayFormat, ArrowFormat, Segment, SpoolFormat, SpoolReader
 from fitwithin._pools.target_pass import TargetPass, read_target
@@ -66,7 +66,7 @@ class DiskPool:
         self.index = BlockIndex(self.supply.block_starts, order.blocks, found.block_rows)
         self.X = source.to_frame(source.schema.empty_table())
         self.layout = choose_format(source, self.X)
-        self._spool = Spool(SpoolPlan(source, found, order.parts, self.supply, self.layout, seed), folder)
+        self._spool = Spool(SpoolSource(source, found, order.parts, self.supply, self.layout, seed), folder)
         self.y = _with_column(found.target, self._spool.target)
         self.row_params: Mapping[str, Array] = (
             {} if self._spool.weights is None else {"sample_weight": self._spool.weights}

@@ -45,7 +45,7 @@ _BACKGROUND_NICENESS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class SpoolPlan:
+class SpoolSource:
     """What is read, and in which order.
 
     Parameters
@@ -77,7 +77,7 @@ class Spool:
 
     Parameters
     ----------
-    plan : SpoolPlan
+    plan : SpoolSource
         What to read.
     folder : str or None
         Where the files lie; None is the temporary folder.
@@ -94,7 +94,7 @@ class Spool:
         Where the features of the blocks lie that have been read.
     """
 
-    def __init__(self, plan: SpoolPlan, folder: str | None = None) -> None:
+    def __init__(self, plan: SpoolSource, folder: str | None = None) -> None:
         self._plan = plan
         self._folder = folder
         n_rows, target = plan.supply.n_rows, plan.found.target.column.dtype

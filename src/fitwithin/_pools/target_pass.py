@@ -61,7 +61,7 @@ class TargetPass:
 
 
 @dataclass(frozen=True, eq=False)
-class _BlockTarget:
+class _PartTarget:
     """The target of one block: its values' type, its classes and their codes, and the sum of its weights."""
 
     n_rows: int
@@ -105,7 +105,7 @@ def read_target(source: BlockSource, *, regression: bool, check: Callable[[], No
     return _merge_classes(blocks, block_rows)
 
 
-def _read_blocks(source: BlockSource, regression: bool, check: Callable[[], None]) -> Iterator[_BlockTarget]:
+def _read_blocks(source: BlockSource, regression: bool, check: Callable[[], None]) -> Iterator[_PartTarget]:
     threads = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fitwithin-labels")
     read_block = partial(_read_block, source, regression=regression)
     try:
@@ -119,7 +119,7 @@ def _read_blocks(source: BlockSource, regression: bool, check: Callable[[], None
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _read_block(source: BlockSource, number: int, *, regression: bool) -> _BlockTarget:
+def _read_block(source: BlockSource, number: int, *, regression: bool) -> _PartTarget:
     names = [source.target] if source.weight is None else [source.target, source.weight]
     table = source.read_columns(number, names)
     weight = 0.0 if source.weight is None else _sum_weights(table, source.weight)
@@ -128,9 +128,9 @@ def _read_block(source: BlockSource, number: int, *, regression: bool) -> _Block
         raise _missing_target(source.target, column.null_count)
     if regression:
         values = read_values(table, source.target)
-        return _BlockTarget(len(values), values.dtype, weight=weight)
+        return _PartTarget(len(values), values.dtype, weight=weight)
     classes, codes = encode_labels(column, source.target)
-    return _BlockTarget(len(codes), classes.dtype, classes, codes, weight)
+    return _PartTarget(len(codes), classes.dtype, classes, codes, weight)
 
 
 def read_values(table: pa.Table, name: str) -> Array:
@@ -200,7 +200,7 @@ def _encode_narrow_integers(values: Array) -> tuple[Array, Array] | None:
     return low + np.arange(int(codes.max()) + 1, dtype=values.dtype), codes
 
 
-def _merge_classes(blocks: list[_BlockTarget], block_rows: npt.NDArray[np.int64]) -> TargetPass:
+def _merge_classes(blocks: list[_PartTarget], block_rows: npt.NDArray[np.int64]) -> TargetPass:
     """Give every block the same codes."""
     counts = [_count_codes(block) for block in blocks]
     found = [classes[n_rows > 0] for classes, n_rows in counts]
@@ -228,7 +228,7 @@ def _merge_classes(blocks: list[_BlockTarget], block_rows: npt.NDArray[np.int64]
     return TargetPass(block_rows, labels, class_counts if is_kept else block_rows[:, None], codes)
 
 
-def _count_codes(block: _BlockTarget) -> tuple[Array, npt.NDArray[np.int64]]:
+def _count_codes(block: _PartTarget) -> tuple[Array, npt.NDArray[np.int64]]:
     """Return the labels of a block and the rows of each."""
     assert block.classes is not None
     assert block.codes is not None

@@ -34,7 +34,7 @@ from fitwithin._session.checkpoint_content import (
 from fitwithin._session.file_lock import FileLock
 from fitwithin._session.fingerprint import Fingerprint, find_differences
 from fitwithin._session.fit_state import FitState, ModelRecord
-from fitwithin._session.write_plan import WritePlan
+from fitwithin._session.write_plan import WriteSchedule
 from fitwithin.backends import PendingDump, SavedModel
 
 _MAX_TAIL_BYTES = 1 << 24
@@ -123,7 +123,7 @@ class Checkpoint:
         self._trusted_types: Sequence[str] = ()
         self._content: CheckpointContent | None = None
         self._mutex = threading.Lock()
-        self._plan = WritePlan(budget)
+        self._plan = WriteSchedule(budget)
         self._stored_number: int | None = None
         self._can_store = True
         self._has_failed = False

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.cost import Outlook
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.records import Lesson, Rows, StopReason
 from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.fit_state import FitState, ModelRecord
@@ -59,13 +59,13 @@ class Continuation:
         self._selector = selector
         self._make_state = make_state
 
-    def restore(self, tracker: RoundTracker, outlook: Outlook, deck: Deck, teacher: Teacher) -> None:
+    def restore(self, tracker: RoundTracker, costs: CostEstimates, deck: Deck, teacher: Teacher) -> None:
         """Go on with rounds, costs and rows of the earlier fit."""
         past = self._past
         if past is None:
             return
         tracker.restore(past.marks, past.history)
-        outlook.cost.restore(past.cost, past.history[-1] if past.history else None)
+        costs.cost.restore(past.cost, past.history[-1] if past.history else None)
         if past.teacher == type(teacher).__name__:
             # Another teacher may have taught the rows that this one keeps for validation.
             tracker.last_exams.update({"validation": past.validation_rows, "holdout": past.holdout_rows})

@@ -27,7 +27,7 @@ _TRAINED_NOW = np.uint8(8)
 
 
 @dataclass(frozen=True)
-class RoundPlan:
+class RoundForecast:
     """What is expected of a round before it begins; None where nothing is.
 
     Parameters
@@ -59,7 +59,7 @@ class OpenRound:
         The same by class; None without classes.
     has_every_row : bool
         Whether these are all rows of the pool that may be trained on.
-    plan : RoundPlan
+    plan : RoundForecast
         What is expected of the round.
     began_at : float
         The clock's time when it began.
@@ -102,7 +102,7 @@ class OpenRound:
     n_rows_trained: int
     class_counts: ClassCounts | None
     has_every_row: bool
-    plan: RoundPlan
+    plan: RoundForecast
     began_at: float
     validation_estimate: Estimate | None = None
     validation_exam: ValidationExam | None = None
@@ -267,12 +267,12 @@ class RoundTracker:
         self.lost_seconds = 0.0
         self.waited_seconds: Callable[[], float] = lambda: 0.0
 
-    def open_lane(self) -> RoundTracker:
+    def open_loop(self) -> RoundTracker:
         """Return a tracker with a round under way of its own; rows, history and last exams are the same."""
-        lane = copy.copy(self)
-        lane._choose_seconds, lane._mistakes, lane._last = 0.0, [], None
-        lane.slowest_choice, lane.current, lane.lost_seconds = 0.0, None, 0.0
-        return lane
+        loop = copy.copy(self)
+        loop._choose_seconds, loop._mistakes, loop._last = 0.0, [], None
+        loop.slowest_choice, loop.current, loop.lost_seconds = 0.0, None, 0.0
+        return loop
 
     @property
     def was_cut_short(self) -> bool:
@@ -329,7 +329,7 @@ class RoundTracker:
             raise ValueError(f"Lesson has batch={request.batch!r}; expected None or a positive number of rows.")
         return rows if rows.dtype in (np.int32, np.int64) else rows.astype(np.intp)
 
-    def begin(self, rows: Rows, plan: RoundPlan, *, continues: bool = False) -> OpenRound:
+    def begin(self, rows: Rows, plan: RoundForecast, *, continues: bool = False) -> OpenRound:
         """Begin a round with a lesson for a new model, or for the last one, which continues."""
         new = rows[self._marks[rows] & _TRAINED == 0]
         if continues:
@@ -363,7 +363,7 @@ class RoundTracker:
             n_rows_trained=len(rows),
             class_counts=None,
             has_every_row=False,
-            plan=RoundPlan(),
+            plan=RoundForecast(),
             began_at=self._clock(),
             is_measurement=True,
         )

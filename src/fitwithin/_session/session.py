@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.cost import Outlook
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime, ReadingFailed
 from fitwithin._core.log import LOGGER
 from fitwithin._core.records import OnRound, StopReason
@@ -16,14 +16,14 @@ from fitwithin._core.target import Labels
 from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.continuation import Continuation
 from fitwithin._session.fit_state import FitState
-from fitwithin._session.lane import Lane, Listener, SessionParts
-from fitwithin._session.lanes import Lanes
+from fitwithin._session.learner_loop import LearnerLoop, Listener, SessionParts
+from fitwithin._session.parallel_loops import ParallelLoops
 from fitwithin._session.result import SessionResult, no_memory_error, no_model_error
 from fitwithin._session.round_tracker import RoundTracker
 from fitwithin._session.selection import ModelSelector, find_stored_model
 from fitwithin.backends import Runner
 from fitwithin.teachers import Deck, Teacher
-from fitwithin.teachers._validation import list_lanes
+from fitwithin.teachers._validation import list_requests
 
 
 class Session:
@@ -39,7 +39,7 @@ class Session:
         The rows of the pool.
     budget : Budget
         The time limit.
-    outlook : Outlook
+    costs : CostEstimates
         Predicts lessons and exams, and learns from them.
     labels : Labels, optional
         The class of each row, to count the classes that a model was trained on; teachers do not see it.
@@ -61,7 +61,7 @@ class Session:
         runner: Runner,
         deck: Deck,
         budget: Budget,
-        outlook: Outlook,
+        costs: CostEstimates,
         *,
         labels: Labels | None = None,
         listeners: Sequence[Listener] = (),
@@ -73,15 +73,15 @@ class Session:
         self.teacher = teacher
         self.deck = deck
         self.budget = budget
-        self.outlook = outlook
+        self.costs = costs
         self._tracker = RoundTracker(deck.pool_size, budget.clock, labels, deck.size)
         self._tracker.waited_seconds = lambda: deck.waited_seconds
         self._selector = ModelSelector(teacher.returns, None if past is None else find_stored_model(past))
         self._continuation = Continuation(past, checkpoint, budget, self._selector, self.state)
-        self._continuation.restore(self._tracker, outlook, deck, teacher)
-        parts = SessionParts(budget, outlook, self._selector, self._continuation, listeners, on_round)
-        # The lane that decides how the session ends; of several, the first one unless another one fails.
-        self._lane = Lane(parts, runner, self._tracker)
+        self._continuation.restore(self._tracker, costs, deck, teacher)
+        parts = SessionParts(budget, costs, self._selector, self._continuation, listeners, on_round)
+        # The loop that decides how the session ends; of several, the first one unless another one fails.
+        self._loop = LearnerLoop(parts, runner, self._tracker)
         self._n_jobs = n_jobs
         self._failure: str | None = None
 
@@ -123,7 +123,7 @@ class Session:
             seconds=self.budget.elapsed(),
             stop_reason=reason,
             history=tuple(self._tracker.history),
-            cost=self.outlook.cost.observations(),
+            cost=self.costs.cost.observations(),
             marks=self._tracker.marks,
             was_cut_short=self._tracker.was_cut_short,
             best=self._continuation.find_best(),
@@ -138,16 +138,16 @@ class Session:
         reason: StopReason
         try:
             if self._continuation.lost is not None:
-                self._lane.fit_again(self._continuation.lost)
+                self._loop.fit_again(self._continuation.lost)
                 if self._continuation.reason_to_end is not None:
                     return self._continuation.reason_to_end
-            return self._run_lanes()
+            return self._run_loops()
         except OutOfTime as error:
-            self._lane.status = str(error) or self._lane.status
+            self._loop.status = str(error) or self._loop.status
             reason = "time"
         except OutOfMemory as error:
             if self._selector.best is None:
-                raise no_memory_error(error, len(self._tracker.history) + 1, self._lane.activity) from None
+                raise no_memory_error(error, len(self._tracker.history) + 1, self._loop.activity) from None
             LOGGER.warning("No further fit stays within the memory limit: %s.", error)
             reason = "memory"
         except KeyboardInterrupt:
@@ -163,25 +163,25 @@ class Session:
             self._failure = self._describe_or_raise(failure)
             LOGGER.warning("%s", self._failure)
             reason = "learner failed"
-        self._lane.abandon_round()
+        self._loop.abandon_round()
         return reason
 
-    def _run_lanes(self) -> StopReason:
-        """Carry out the teacher's requests, in one lane or side by side."""
-        requests = list_lanes(self.teacher, self.deck, self._n_jobs)
+    def _run_loops(self) -> StopReason:
+        """Carry out the teacher's requests, in one loop or side by side."""
+        requests = list_requests(self.teacher, self.deck, self._n_jobs)
         if len(requests) == 1:
-            return self._lane.carry_out(requests[0])
-        lanes = Lanes(self._lane, requests)
+            return self._loop.carry_out(requests[0])
+        loops = ParallelLoops(self._loop, requests)
         try:
-            return lanes.run()
+            return loops.run()
         finally:
-            if lanes.deciding is not self._lane:
-                self._lane.abandon_round()
-            self._lane = lanes.deciding
+            if loops.deciding is not self._loop:
+                self._loop.abandon_round()
+            self._loop = loops.deciding
 
     def _describe_or_raise(self, failure: LearnerRaised | LearnerDied) -> str:
         """Return a warning about a learner that failed; without a model in hand, raise its error."""
-        where = f"in round {len(self._tracker.history) + 1}, {self._lane.activity}"
+        where = f"in round {len(self._tracker.history) + 1}, {self._loop.activity}"
         has_model = self._selector.best is not None
         if isinstance(failure, LearnerRaised):
             if not has_model:
@@ -196,7 +196,7 @@ class Session:
 
     def _result(self, reason: StopReason) -> SessionResult:
         if self._selector.best is None:
-            raise no_model_error(self.budget, len(self._tracker.history), self._lane.status)
+            raise no_model_error(self.budget, len(self._tracker.history), self._loop.status)
         try:
             model = self._load_best()
         except KeyboardInterrupt:

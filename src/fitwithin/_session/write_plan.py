@@ -47,7 +47,7 @@ _STATE_SHARE = 0.05
 """Share of the time that may go into writing states."""
 
 
-class WritePlan:
+class WriteSchedule:
     """Decide when a checkpoint is written, so that `fit` is never late and most of its time is for the learner.
 
     Parameters

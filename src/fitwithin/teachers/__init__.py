@@ -4,7 +4,7 @@ Your own teacher takes a dozen lines: a class with an attribute `returns` and a 
 `Teacher`.
 """
 
-from fitwithin._core.cost import Outlook
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.records import Answers, Estimate, Exam, Lesson, StopReason, Wait, difference_error, examine
 from fitwithin.teachers._auto import Auto
 from fitwithin.teachers._base import ParallelTeacher, Requests, Teacher
@@ -24,13 +24,13 @@ __all__ = [
     "TCT",
     "Answers",
     "Auto",
+    "CostEstimates",
     "Deck",
     "Double",
     "Estimate",
     "Exam",
     "Full",
     "Lesson",
-    "Outlook",
     "ParallelTeacher",
     "Requests",
     "StopReason",

@@ -22,7 +22,7 @@ class Teacher(Protocol):
 
     A teacher yields a `Lesson` to have a new model trained, and is sent None. It yields an `Exam`
     to have the newest model predict rows, and is sent the `Answers`. It sees row numbers and answers,
-    never data, models or a clock. ``deck.outlook`` tells what it can afford. It may also ignore the time,
+    never data, models or a clock. ``deck.costs`` tells what it can afford. It may also ignore the time,
     since the session stops it at the deadline. It returns a `StopReason` when no rows are left to teach.
     A request that takes more than the memory limit raises `fitwithin.backends.OutOfMemory` at its yield.
 
@@ -56,14 +56,14 @@ class ParallelTeacher(Teacher, Protocol):
 
     Attributes
     ----------
-    max_lanes : int or None
+    max_learners : int or None
         Most learners that it has work for; None for any number.
     """
 
-    max_lanes: int | None
+    max_learners: int | None
 
-    def teach_lanes(self, deck: Deck, n_lanes: int) -> list[Requests]:
-        """Return generators, at most `n_lanes`, that the session drives side by side.
+    def teach_parallel(self, deck: Deck, n_learners: int) -> list[Requests]:
+        """Return generators, at most `n_learners`, that the session drives side by side.
 
         Each has a learner of its own: an `Exam` is answered by the model of the generator's own last `Lesson`. Only one
         generator runs at a time, so they can share objects, and the deck. A generator that needs a result of another

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from fitwithin._core.cost import Outlook
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime, ReadingFailed, UserInputError
 from fitwithin._core.records import Rows
 from fitwithin._pools.row_supply import RowSupply
@@ -67,7 +67,7 @@ class BlockDeck(Deck):
         Rows of each class.
     min_class_rows : int, default=1
         See `Deck`.
-    outlook : Outlook, optional
+    costs : CostEstimates, optional
         What the teacher can afford. By default the time is unlimited.
 
     Attributes
@@ -97,9 +97,9 @@ class BlockDeck(Deck):
         codes: npt.NDArray[np.unsignedinteger] | None = None,
         class_counts: npt.NDArray[np.intp] | None = None,
         min_class_rows: int = 1,
-        outlook: Outlook | None = None,
+        costs: CostEstimates | None = None,
     ) -> None:
-        super().__init__(supply.n_rows, rng, None, min_class_rows, outlook, class_counts)
+        super().__init__(supply.n_rows, rng, None, min_class_rows, costs, class_counts)
         self._supply = supply
         self._codes = codes
         # Rows of each cell that were dealt, the first ones, and those of them that are in use.
@@ -223,13 +223,13 @@ class BlockDeck(Deck):
         if self._has_begun:
             return
         self._has_begun = True
-        supply, end = self._supply, min(_FIRST_SECONDS, _FIRST_TIME * self.outlook.seconds_left)
+        supply, end = self._supply, min(_FIRST_SECONDS, _FIRST_TIME * self.costs.seconds_left)
 
         def is_enough() -> bool:
             return supply.n_blocks_read >= _FIRST_BLOCKS and supply.n_rows_read >= _FIRST_ROWS_FACTOR * count
 
         self._wait(is_enough, end)
-        self._wait(self._has_least_rows, _MAX_FIRST_TIME * self.outlook.seconds_left)
+        self._wait(self._has_least_rows, _MAX_FIRST_TIME * self.costs.seconds_left)
         self._wait_for_rows(1)
 
     def _has_least_rows(self) -> bool:
@@ -252,15 +252,15 @@ class BlockDeck(Deck):
 
         if has_enough():
             return
-        self._wait(has_enough, _WAITING_TIME * self.outlook.seconds_left)
+        self._wait(has_enough, _WAITING_TIME * self.costs.seconds_left)
         if not has_rows() and not self._put_aside and not self._supply.is_over:
-            self._wait(has_rows, self.outlook.seconds_left)
+            self._wait(has_rows, self.costs.seconds_left)
             if not has_rows() and not self._supply.is_over:
                 raise OutOfTime(_OUT_OF_TIME)
 
     def _wait_for_rows(self, count: int) -> None:
         """Wait until so many rows have been read; raise if they never will be."""
-        if not self._wait(lambda: self._supply.n_rows_read >= count, self.outlook.seconds_left):
+        if not self._wait(lambda: self._supply.n_rows_read >= count, self.costs.seconds_left):
             if self._supply.is_over:
                 raise ReadingFailed(self._supply.failure or "The data set is no longer read.")
             raise OutOfTime(_OUT_OF_TIME)
@@ -270,7 +270,7 @@ class BlockDeck(Deck):
         start = time.monotonic()
         try:
             return self._supply.wait(
-                is_enough, lambda: min(start + seconds - time.monotonic(), self.outlook.seconds_left)
+                is_enough, lambda: min(start + seconds - time.monotonic(), self.costs.seconds_left)
             )
         finally:
             self.waited_seconds += time.monotonic() - start

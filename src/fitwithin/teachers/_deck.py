@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fitwithin._core.cost import Outlook
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime
 from fitwithin._core.records import ResumePoint, Rows
 from fitwithin._core.target import count_codes
@@ -44,7 +44,7 @@ class Deck:
     min_class_rows : int, default=1
         Rows of the rarest class in an opening lesson whose size is a fraction of the pool. The lesson
         grows for that, up to a tenth of the pool.
-    outlook : Outlook, optional
+    costs : CostEstimates, optional
         What the teacher can afford; by default there is no limit.
     class_counts : array of int, optional
         How often each class occurs in `strata`, if that is known; otherwise it is counted.
@@ -91,12 +91,12 @@ class Deck:
         rng: np.random.Generator,
         strata: npt.NDArray[np.unsignedinteger] | None = None,
         min_class_rows: int = 1,
-        outlook: Outlook | None = None,
+        costs: CostEstimates | None = None,
         class_counts: npt.NDArray[np.intp] | None = None,
     ) -> None:
         self.size = size
         self.pool_size = size
-        self.outlook = outlook or Outlook()
+        self.costs = costs or CostEstimates()
         self.rng = rng
         self.resume_point: ResumePoint | None = None
         self.notes: dict[str, Any] = {}
@@ -223,7 +223,7 @@ class Deck:
 
     def _draw(self, count: int) -> Rows:
         """Take random rows out of the pile, and return them."""
-        if isinstance(self._pile, LazyPile) and self.outlook.seconds_left < _DEAL_SECONDS_PER_ROW * count:
+        if isinstance(self._pile, LazyPile) and self.costs.seconds_left < _DEAL_SECONDS_PER_ROW * count:
             raise OutOfTime("the teacher was still choosing rows")
         numbers = self._pile.draw(count)
         rows = self._dealable.find_rows(numbers) if self._recycled is None else self._recycled[numbers]

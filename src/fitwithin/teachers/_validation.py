@@ -14,8 +14,8 @@ _FIRST_EXAM_ROWS = 200
 _EXAM_TIME = 0.015
 
 
-def list_lanes(teacher: Teacher, deck: Deck, n_jobs: int = 1) -> list[Requests]:
-    """Return the teacher's requests by lane, with exams on the deck's validation and holdout rows after each lesson.
+def list_requests(teacher: Teacher, deck: Deck, n_jobs: int = 1) -> list[Requests]:
+    """Return the teacher's requests by loop, with exams on the deck's validation and holdout rows after each lesson.
 
     A teacher that returns its last model gets exams on the holdout rows only. A deck without such rows, and a teacher
     that examines them itself, get none.
@@ -26,21 +26,21 @@ def list_lanes(teacher: Teacher, deck: Deck, n_jobs: int = 1) -> list[Requests]:
     >>> from fitwithin.teachers import TCT
     >>> deck = Deck(1000, np.random.default_rng(0))
     >>> deck.hold_out(np.arange(900, 950), np.arange(950, 1000))
-    >>> (requests,) = list_lanes(TCT(), deck)
+    >>> (requests,) = list_requests(TCT(), deck)
     >>> len(next(requests).rows)
     4
     >>> requests.send(None).purpose
     'holdout'
     """
     if n_jobs > 1 and isinstance(teacher, ParallelTeacher):
-        lanes = teacher.teach_lanes(deck, n_jobs)
+        loops = teacher.teach_parallel(deck, n_jobs)
     else:
-        lanes = [teacher.teach(deck)]
+        loops = [teacher.teach(deck)]
     if deck.validation_rows is None or deck.holdout_rows is None or getattr(teacher, "validates", False):
-        return lanes
+        return loops
     validation_rows = deck.validation_rows if teacher.returns == "best" else deck.validation_rows[:0]
     exams = _HeldOutExams(deck, validation_rows, deck.holdout_rows)
-    return [_examine_each_model(requests, exams) for requests in lanes]
+    return [_examine_each_model(requests, exams) for requests in loops]
 
 
 def _examine_each_model(requests: Requests, exams: _HeldOutExams) -> Requests:
@@ -72,7 +72,7 @@ class _HeldOutExams:
     """
 
     def __init__(self, deck: Deck, validation_rows: Rows, holdout_rows: Rows) -> None:
-        self._outlook = deck.outlook
+        self._costs = deck.costs
         self._validation_rows = validation_rows
         self._holdout_rows = holdout_rows
         # A fit that goes on compares its models with a stored one, on the same rows.
@@ -85,7 +85,7 @@ class _HeldOutExams:
             return
         yield from self._examine(0, _FIRST_EXAM_ROWS)
         n_most = max(len(self._validation_rows), len(self._holdout_rows))
-        self._n_rows = max(_FIRST_EXAM_ROWS, self._outlook.affordable_exam_rows(_EXAM_TIME, n_most))
+        self._n_rows = max(_FIRST_EXAM_ROWS, self._costs.affordable_exam_rows(_EXAM_TIME, n_most))
         if self._n_rows > _FIRST_EXAM_ROWS:
             yield from self._examine(_FIRST_EXAM_ROWS, self._n_rows)
 

@@ -6,7 +6,7 @@ Each function takes a fitted estimator and, optionally, the `Axes` to draw on. I
 need matplotlib, which is in the extra ``plots``.
 """
 
-from fitwithin.viz._classes_taught import classes_taught
+from fitwithin.viz._class_shares import class_shares
 from fitwithin.viz._fit_times import fit_times
 from fitwithin.viz._learning_curve import learning_curve
 from fitwithin.viz._memory_used import memory_used
@@ -16,7 +16,7 @@ from fitwithin.viz._rows_taught import rows_taught
 from fitwithin.viz._time_spent import time_spent
 
 __all__ = [
-    "classes_taught",
+    "class_shares",
     "fit_times",
     "learning_curve",
     "memory_used",

@@ -21,7 +21,7 @@ class FittedEstimator(Protocol):
     time_used_: float
     memory_limit_: int | None
     n_rows_in_: int
-    n_rows_taught_: int
+    n_rows_trained_: int
     score_estimate_: tuple[float, float, float] | None
 
 

@@ -55,9 +55,9 @@ def learning_curve(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
     if not scored:
         return show_message(ax, "No model has a score,\nso there is nothing to draw.")
     name = score_name(estimator)
-    _draw_steps(ax, [one for one in scored if one.best and not one.is_flattered], estimator.time_used_)
-    _draw_scores(ax, [one for one in scored if not one.is_flattered], BLUE, f"{name}, 95 % interval")
-    _draw_scores(ax, [one for one in scored if one.is_flattered], ORANGE, "too high: rows seen before")
+    _draw_steps(ax, [one for one in scored if one.best and not one.is_biased], estimator.time_used_)
+    _draw_scores(ax, [one for one in scored if not one.is_biased], BLUE, f"{name}, 95 % interval")
+    _draw_scores(ax, [one for one in scored if one.is_biased], ORANGE, "too high: rows seen before")
     ax.plot([], [], "o", color=GREY, label="filled: became the best")
     _mark_expected_scores(ax, [finished for finished in rounds if finished.predicted_estimate is not None])
     _mark_returned_model(ax, estimator)

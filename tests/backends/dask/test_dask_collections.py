@@ -163,7 +163,7 @@ def test_a_pipeline_with_categories_is_trained_on_a_plain_frame(dask_client, fra
     learner = make_pipeline(OneHotEncoder(handle_unknown="ignore"), DecisionTreeClassifier(max_depth=3))
     clf = make_classifier(dask_client, learner).fit(frame[["kind"]], frame["label"])
 
-    assert clf.n_rows_taught_ == len(frame)
+    assert clf.n_rows_trained_ == len(frame)
 
 
 def test_a_checkpoint_goes_on_with_the_same_collection(dask_client, rows, tmp_path):
@@ -174,4 +174,4 @@ def test_a_checkpoint_goes_on_with_the_same_collection(dask_client, rows, tmp_pa
     again = make_classifier(dask_client, GaussianNB(), **settings).fit(X, y)
 
     assert len(again.history_) >= len(first.history_)
-    assert again.n_rows_taught_ >= first.n_rows_taught_
+    assert again.n_rows_trained_ >= first.n_rows_trained_

@@ -150,7 +150,7 @@ def test_a_hanging_learner_is_stopped_in_time_and_leaves_nothing_on_the_workers(
 
     assert clf.stop_reason_ == "time"
     assert clf.time_used_ < 12 + LATE_SECONDS
-    assert 500 <= clf.n_rows_taught_ <= 3000
+    assert 500 <= clf.n_rows_trained_ <= 3000
     assert wait_until(lambda: not find_our_processes(pids), 5.0)
 
 

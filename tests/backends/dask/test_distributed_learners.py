@@ -38,7 +38,7 @@ def test_a_distributed_learner_is_trained_on_a_collection(dask_client, rows, lea
     clf.fit(da.from_array(X, chunks=(5000, 10)), da.from_array(y, chunks=5000))
 
     assert type(clf.best_estimator_) is local
-    assert clf.n_rows_taught_ >= 2000
+    assert clf.n_rows_trained_ >= 2000
     assert clf.score(X, y) > 0.7
 
 

@@ -284,7 +284,7 @@ def test_a_model_that_takes_too_long_to_load_gives_way_to_the_one_before(rows):
     classifier.fit(*rows)
 
     assert time.monotonic() - start < 2 + TOLERANCE_SECONDS
-    assert classifier.n_rows_taught_ == 500
+    assert classifier.n_rows_trained_ == 500
 
 
 @pytest.mark.slow
@@ -295,7 +295,7 @@ def test_a_model_that_cannot_be_loaded_leaves_the_one_before_and_a_warning(rows)
         classifier.fit(*rows)
 
     assert classifier.stop_reason_ == "learner failed"
-    assert classifier.n_rows_taught_ == 500
+    assert classifier.n_rows_trained_ == 500
 
 
 KILLED_WITH_A_FORK = """

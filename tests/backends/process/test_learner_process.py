@@ -23,8 +23,8 @@ from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import TablePool
 from fitwithin.backends import Inline, LearnerDied, LearnerRaised, Process
+from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._process.subprocesses import describe_exit
-from fitwithin.backends._process.surroundings import Surroundings
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner, save_and_load
 
 STARTS = ["fork", pytest.param("spawn", marks=pytest.mark.slow)]
@@ -299,9 +299,9 @@ def test_a_signal_without_a_name_is_described_by_its_number():
 
 def test_modes_of_numpy_that_need_a_callback_become_warnings():
     with np.errstate(all="call"):
-        surroundings = Surroundings.current()
+        process_state = ProcessState.current()
 
-    assert set(surroundings.numpy_errors.values()) == {"warn"}
+    assert set(process_state.numpy_errors.values()) == {"warn"}
 
 
 class LazyClassifier(RecordingClassifier):

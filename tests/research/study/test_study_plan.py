@@ -11,14 +11,14 @@ from fitwithin._research.study.plan import (
     PAPER_TEACHERS,
     STUDY_TEACHERS,
     RunSpec,
-    StudyPlan,
+    StudyList,
     can_teach,
 )
 from fitwithin.teachers import OSCT, SGD, TCT
 
 
 def test_the_plan_of_the_paper_has_its_learners_teachers_and_seeds():
-    plan = StudyPlan(("covtype",))
+    plan = StudyList(("covtype",))
 
     assert plan.learners == ("lightgbm", "random-forest", "decision-tree", "linear-svm", "logistic-regression")
     assert plan.seeds == (0, 1, 2, 3)
@@ -64,12 +64,12 @@ def test_every_compatible_pair_can_be_built(teacher, learner):
 
 
 def test_a_learner_without_probabilities_or_mini_batches_skips_teachers_that_need_them():
-    assert "tct_al" not in {spec.teacher for spec in StudyPlan(("covtype",)).list_limited_runs("covtype", "linear-svm")}
-    assert "sgd" not in {spec.teacher for spec in StudyPlan(("covtype",)).list_limited_runs("covtype", "random-forest")}
+    assert "tct_al" not in {spec.teacher for spec in StudyList(("covtype",)).list_limited_runs("covtype", "linear-svm")}
+    assert "sgd" not in {spec.teacher for spec in StudyList(("covtype",)).list_limited_runs("covtype", "random-forest")}
 
 
 def test_no_run_is_planned_twice_and_full_trainings_come_first():
-    plan = StudyPlan(("covtype",), full_runs=3)
+    plan = StudyList(("covtype",), full_runs=3)
     specs = plan.list_full_runs("covtype", "lightgbm") + plan.list_limited_runs("covtype", "lightgbm")
 
     assert len(set(specs)) == len(specs)
@@ -86,4 +86,4 @@ def test_no_run_is_planned_twice_and_full_trainings_come_first():
 )
 def test_unknown_names_list_the_known_ones(field, message):
     with pytest.raises(ValueError, match=message):
-        StudyPlan(("covtype",), **field)
+        StudyList(("covtype",), **field)

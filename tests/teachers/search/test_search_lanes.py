@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.cost import CostModel, Outlook
+from fitwithin._core.cost import CostEstimates, CostModel
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised
 from fitwithin.teachers import Deck, Lesson, Wait
 from fitwithin.teachers._search.entrant import Entrant
@@ -20,7 +20,7 @@ SKILLS = Space({"skill": FloatRange(0.1, 0.9)}, {"skill": 0.1})
 
 
 class SimulatedLane(_Session):
-    """A lane whose requests take their seconds on the clock of all lanes."""
+    """A loop whose requests take their seconds on the clock of all loops."""
 
     ready_at = 0.0
     reply = failure = None
@@ -46,35 +46,35 @@ class SimulatedLane(_Session):
         self.ready_at += seconds
 
 
-def run_lanes(learner, n_lanes, *, limit=20.0, pool_size=200_000, seed=0):
-    """Return the lanes of a search after its first one has ended, and the search."""
+def run_lanes(learner, n_learners, *, limit=20.0, pool_size=200_000, seed=0):
+    """Return the loops of a search after its first one has ended, and the search."""
     clock = FakeClock()
     budget = Budget(limit, clock=clock)
-    deck = Deck(pool_size, np.random.default_rng(seed), outlook=Outlook(budget, CostModel()))
+    deck = Deck(pool_size, np.random.default_rng(seed), costs=CostEstimates(budget, CostModel()))
     search = Search([Entrant(0, learner, SKILLS, [], seed)], lambda estimator: False)
-    lanes = [
+    loops = [
         SimulatedLane(requests, clock, budget, SimulatedResult(search), seed)
-        for requests in search.teach_lanes(deck, n_lanes)
+        for requests in search.teach_parallel(deck, n_learners)
     ]
-    for lane in lanes:
-        lane.carry_on()
-    while not lanes[0].has_ended:
-        lane = min(lanes, key=lambda one: one.ready_at)
-        clock.advance(min(lane.ready_at, limit) - clock())
-        if budget.is_spent or math.isinf(lane.ready_at):
+    for loop in loops:
+        loop.carry_on()
+    while not loops[0].has_ended:
+        loop = min(loops, key=lambda one: one.ready_at)
+        clock.advance(min(loop.ready_at, limit) - clock())
+        if budget.is_spent or math.isinf(loop.ready_at):
             break
-        if not lane.is_waiting:
-            for other in lanes:
+        if not loop.is_waiting:
+            for other in loops:
                 other.ready_at = clock() if other.is_waiting else other.ready_at
-        lane.carry_on()
-    return lanes, search
+        loop.carry_on()
+    return loops, search
 
 
 @pytest.mark.parametrize("cost", [5.0, 20.0])
 def test_a_second_learner_tries_at_least_seven_tenths_more_settings(cost):
     alone, both = (
-        sum(len(run_lanes(Simulated(cost=cost), n_lanes, seed=seed)[1].contenders) for seed in range(3))
-        for n_lanes in (1, 2)
+        sum(len(run_lanes(Simulated(cost=cost), n_learners, seed=seed)[1].contenders) for seed in range(3))
+        for n_learners in (1, 2)
     )
 
     assert both >= 1.7 * alone
@@ -100,9 +100,9 @@ def test_at_last_the_second_learner_teaches_a_rival_more_rows():
 
 def test_all_learners_take_their_rows_from_one_order():
     # Subsets of one order lie side by side in the memory that the processes share.
-    lanes, _ = run_lanes(Simulated(cost=20.0), 3)
+    loops, _ = run_lanes(Simulated(cost=20.0), 3)
 
-    lessons = [lesson.rows for lane in lanes for lesson in lane.result.lessons if not lesson.refit]
+    lessons = [lesson.rows for loop in loops for lesson in loop.result.lessons if not lesson.refit]
     longest = max(lessons, key=len)
     for rows in lessons:
         np.testing.assert_array_equal(rows, longest[: len(rows)])

@@ -41,7 +41,7 @@ WRONG_LABEL_SHARE = 0.03
 
 @dataclass(frozen=True, eq=False)
 class _PumpInput:
-    """Demand on the pump, its surroundings and its wear."""
+    """Demand on the pump, its process_state and its wear."""
 
     speed: npt.NDArray[np.float64]
     valve: npt.NDArray[np.float64]

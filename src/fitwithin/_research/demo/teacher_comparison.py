@@ -106,7 +106,7 @@ def _format_introduction(learner: Any, train: PumpData, test: PumpData) -> str:
 
 def _fit_with_teacher(name: str, clf: TimeConstrainedClassifier, train: PumpData, test: PumpData) -> DemoResult:
     clf.fit(train.X, train.y)
-    return DemoResult(name, *_score_model(clf, test), clf.time_used_, clf.n_rows_taught_, clf.score_estimate_)
+    return DemoResult(name, *_score_model(clf, test), clf.time_used_, clf.n_rows_trained_, clf.score_estimate_)
 
 
 def _fit_on_sample(model: Any, train: PumpData, test: PumpData) -> DemoResult:

@@ -2,7 +2,7 @@
 
 from fitwithin._research.study.dataset_sources import select_datasets
 from fitwithin._research.study.paper_learners import PAPER_LEARNERS
-from fitwithin._research.study.plan import PAPER_TEACHERS, StudyPlan
+from fitwithin._research.study.plan import PAPER_TEACHERS, StudyList
 from fitwithin._research.study.report import write_study_report
 from fitwithin._research.study.result_log import ResultLog, ResultLogLocked, lock_results, read_result_lines
 from fitwithin._research.study.resume_checks import SettingsMismatch
@@ -15,7 +15,7 @@ __all__ = [
     "ResultLogLocked",
     "SettingsMismatch",
     "Study",
-    "StudyPlan",
+    "StudyList",
     "lock_results",
     "read_result_lines",
     "select_datasets",

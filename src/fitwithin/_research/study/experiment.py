@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from fitwithin._research.study.plan import RunSpec, StudyPlan
+from fitwithin._research.study.plan import RunSpec, StudyList
 from fitwithin._research.study.preprocessing import PreparedDataset
 from fitwithin._research.study.result_log import ResultLine, ResultLog
 from fitwithin._research.study.row_count import find_row_count, scale_min_rows
@@ -34,7 +34,7 @@ class Experiment:
 
     Parameters
     ----------
-    plan : StudyPlan
+    plan : StudyList
         The runs.
     results : ResultLog
         Log of the lines; runs that it already holds are skipped.
@@ -42,7 +42,7 @@ class Experiment:
         Names.
     """
 
-    plan: StudyPlan
+    plan: StudyList
     results: ResultLog
     dataset: str
     learner: str
@@ -148,5 +148,5 @@ class Experiment:
         return self.results.find_lines(kind, **self._key, **fields)
 
 
-def _describe_scale(plan: StudyPlan) -> str:
+def _describe_scale(plan: StudyList) -> str:
     return "" if plan.scale == 1 else f", times the {plan.scale:g} of --scale"

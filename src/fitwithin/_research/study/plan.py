@@ -62,7 +62,7 @@ class RunSpec:
 
 
 @dataclass(frozen=True)
-class StudyPlan:
+class StudyList:
     """The runs of a study.
 
     Parameters
@@ -87,7 +87,7 @@ class StudyPlan:
 
     Examples
     --------
-    >>> plan = StudyPlan(("covtype",), ("linear-svm",), ("full", "tct", "tct_al", "sgd"), (0, 1))
+    >>> plan = StudyList(("covtype",), ("linear-svm",), ("full", "tct", "tct_al", "sgd"), (0, 1))
     >>> [spec.teacher for spec in plan.list_limited_runs("covtype", "linear-svm")]
     ['tct', 'sgd', 'tct', 'sgd']
     """

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fitwithin._core.exceptions import FitwithinError
-from fitwithin._research.study.plan import StudyPlan
+from fitwithin._research.study.plan import StudyList
 from fitwithin._research.study.result_log import ResultLine, ResultLog
 
 # Every other setting only adds runs, or decides anew which pairs are dropped.
@@ -27,7 +27,7 @@ class SettingsMismatch(FitwithinError, ValueError):
     """The folder holds results of another study; the message says what differs and what to do."""
 
 
-def check_plan(plan: StudyPlan, results: ResultLog) -> None:
+def check_plan(plan: StudyList, results: ResultLog) -> None:
     """Refuse to add to results that were measured with other settings.
 
     Raises

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from fitwithin._core.environment import Environment
 from fitwithin._research.study.dataset_sources import DatasetLoader
 from fitwithin._research.study.experiment import Experiment
-from fitwithin._research.study.plan import StudyPlan
+from fitwithin._research.study.plan import StudyList
 from fitwithin._research.study.preprocessing import PreparedDataset, prepare_dataset
 from fitwithin._research.study.raw_dataset import DatasetUnavailable
 from fitwithin._research.study.result_log import ResultLine, ResultLog
@@ -24,7 +24,7 @@ class Study:
 
     Parameters
     ----------
-    plan : StudyPlan
+    plan : StudyList
         The runs.
     load_dataset : callable
         Loads a data set by its name; raises DatasetUnavailable.
@@ -34,7 +34,7 @@ class Study:
         Console for the progress display.
     """
 
-    plan: StudyPlan
+    plan: StudyList
     load_dataset: DatasetLoader
     results: ResultLog
     console: Console
@@ -140,7 +140,7 @@ def _hash_dataset(dataset: PreparedDataset) -> str:
     return digest.hexdigest()[:8]
 
 
-def _describe_start(plan: StudyPlan) -> ResultLine:
+def _describe_start(plan: StudyList) -> ResultLine:
     """Return a line about the machine, the versions and the plan of the lines after it."""
     here = Environment.current()
     return {

@@ -186,7 +186,7 @@ def _summarize_run(
         accuracy = float(model.score(rows.X[rows.n_train :], rows.y[rows.n_train :]))
     return {
         "accuracy": accuracy,
-        "rows": model.n_rows_taught_,
+        "rows": model.n_rows_trained_,
         "rounds": len(rounds),
         "used": chosen.seconds_fit if limit_seconds is None else model.time_used_,
         "stop": model.stop_reason_,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fitwithin._core.cost import Outlook
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.target import Labels
 from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.table_pool import StackedTable, TablePool
@@ -56,13 +56,13 @@ class FitInputs:
         """X, without X_val; of a data set on disk, a frame without rows."""
         return self.pool.X.first if isinstance(self.pool.X, StackedTable) else self.pool.X
 
-    def make_deck(self, outlook: Outlook) -> Deck:
+    def make_deck(self, costs: CostEstimates) -> Deck:
         """Return the deck that deals the rows."""
         codes, counts = (None, None) if self.labels is None else (self.labels.codes, self.labels.counts)
         min_class_rows = 1 if self.settings.scoring.is_accuracy else _MIN_CLASS_ROWS
         if isinstance(self.pool, DiskPool):
-            return BlockDeck(self.pool.supply, self.rng, codes, counts, min_class_rows, outlook)
-        deck = Deck(len(self.pool), self.rng, codes, min_class_rows, outlook, counts)
+            return BlockDeck(self.pool.supply, self.rng, codes, counts, min_class_rows, costs)
+        deck = Deck(len(self.pool), self.rng, codes, min_class_rows, costs, counts)
         if self.held_out is not None:
             deck.hold_out(self.held_out.validation, self.held_out.holdout, can_refit=self.held_out.can_refit)
         return deck

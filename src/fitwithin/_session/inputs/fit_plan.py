@@ -9,7 +9,7 @@ from typing import Any
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cores import count_jobs
-from fitwithin._core.cost import CostModel, Outlook
+from fitwithin._core.cost import CostEstimates, CostModel
 from fitwithin._core.memory_cost import MemoryModel
 from fitwithin._core.records import OnRound
 from fitwithin._core.target import Labels
@@ -17,7 +17,7 @@ from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.fit_state import FitState
 from fitwithin._session.inputs.fit_inputs import FitInputs
 from fitwithin._session.inputs.seeds import FitSeeds
-from fitwithin._session.lane import Listener
+from fitwithin._session.learner_loop import Listener
 from fitwithin._session.session import Session
 from fitwithin.backends import Backend, FitSettings, Inline, Process, Runner
 from fitwithin.backends._early_stopping import find_early_stopping
@@ -29,7 +29,7 @@ _BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": 
 
 
 @dataclass(frozen=True, eq=False)
-class FitPlan:
+class FitParameters:
     """The checked parameters of an estimator, as far as its input does not matter.
 
     Parameters
@@ -42,7 +42,7 @@ class FitPlan:
         How models are scored.
     memory_limit : int or None
         Bytes that all learners together may take; None for no limit.
-    n_lanes : int
+    n_learners : int
         Learners that are at work at the same time.
     on_round : callable or None
         Called with each finished `Round`; ends the fit by returning True.
@@ -54,7 +54,7 @@ class FitPlan:
     budget: Budget
     scoring: Scoring
     memory_limit: int | None
-    n_lanes: int
+    n_learners: int
     on_round: OnRound | None
     spool: str | os.PathLike[str] | None
 
@@ -69,8 +69,8 @@ class FitPlan:
             None if labels is None else labels.classes,
             find_early_stopping(learner),
             # Each of several learners may take the same share.
-            None if self.memory_limit is None else max(1, self.memory_limit // self.n_lanes),
-            self.n_lanes,
+            None if self.memory_limit is None else max(1, self.memory_limit // self.n_learners),
+            self.n_learners,
         )
 
     def open_session(
@@ -96,26 +96,26 @@ class FitPlan:
         checkpoint : Checkpoint or None
             Where to store the session while it runs.
         """
-        outlook = self._make_outlook(inputs.settings, killable=runner.killable)
+        costs = self._make_costs(inputs.settings, killable=runner.killable)
         return Session(
             self.teacher,
             runner,
-            inputs.make_deck(outlook),
+            inputs.make_deck(costs),
             self.budget,
-            outlook,
+            costs,
             labels=inputs.labels,
             listeners=listeners,
             on_round=self.on_round,
             past=past,
             checkpoint=checkpoint,
-            n_jobs=self.n_lanes,
+            n_jobs=self.n_learners,
         )
 
-    def _make_outlook(self, settings: FitSettings, *, killable: bool) -> Outlook:
+    def _make_costs(self, settings: FitSettings, *, killable: bool) -> CostEstimates:
         can_stop_early = settings.early_stopping is not None
         cost = CostModel.for_learner(can_stop_early=can_stop_early)
         memory = MemoryModel(settings.memory_limit)
-        return Outlook(self.budget, cost, can_stop_early=can_stop_early, killable=killable, memory=memory)
+        return CostEstimates(self.budget, cost, can_stop_early=can_stop_early, killable=killable, memory=memory)
 
 
 def find_backend(backend: str | Backend) -> Backend:
@@ -142,7 +142,7 @@ def find_teacher(teacher: str | Teacher) -> Teacher:
     return found
 
 
-def count_lanes(teacher: Teacher, n_jobs: int | None) -> int:
+def count_learners(teacher: Teacher, n_jobs: int | None) -> int:
     """Return the learners that are at work at the same time: at most as many as the teacher has work for.
 
     Raises
@@ -150,10 +150,10 @@ def count_lanes(teacher: Teacher, n_jobs: int | None) -> int:
     ValueError
         If `n_jobs` is 0 or no integer.
     """
-    n_lanes = count_jobs(n_jobs)
+    n_learners = count_jobs(n_jobs)
     if not isinstance(teacher, ParallelTeacher):
         return 1
-    return n_lanes if teacher.max_lanes is None else min(n_lanes, teacher.max_lanes)
+    return n_learners if teacher.max_learners is None else min(n_learners, teacher.max_learners)
 
 
 def _resolve(parameter: str, value: Any, known: Mapping[str, Callable[[], Any]], method: str) -> Any:

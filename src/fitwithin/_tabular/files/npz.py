@@ -26,7 +26,7 @@ _HEADER_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.f
 
 
 @dataclass(frozen=True)
-class _ArrayHeader:
+class _NpyHeader:
     """The header of an array in a file."""
 
     name: str
@@ -81,7 +81,7 @@ class NpzFile:
                 rows = {array: array.read_rows(stream, n_rows) for array, stream in streams.items()}
                 yield TableChunk(pa.table({array.name: pa.array(rows[array]) for array in columns}), rows[X])
 
-    def _find_arrays(self) -> list[_ArrayHeader]:
+    def _find_arrays(self) -> list[_NpyHeader]:
         """Return the features, then the arrays that have one value for each of their rows."""
         arrays = self._read_headers()
         if {array.name for array in arrays} == _SPARSE_ARRAYS:
@@ -102,7 +102,7 @@ class NpzFile:
             )
         return [X, *(array for array in arrays if array.shape == X.shape[:1])]
 
-    def _read_headers(self) -> list[_ArrayHeader]:
+    def _read_headers(self) -> list[_NpyHeader]:
         with zipfile.ZipFile(self.path) as file:
             names = [name.removesuffix(".npy") for name in file.namelist() if name.endswith(".npy")]
             arrays = []
@@ -112,7 +112,7 @@ class NpzFile:
         return arrays
 
 
-def _read_array_header(name: str, stream: IO[bytes]) -> _ArrayHeader:
+def _read_array_header(name: str, stream: IO[bytes]) -> _NpyHeader:
     """Read the header of an array; its entries come next in the stream."""
     version = np.lib.format.read_magic(stream)
     if version not in _HEADER_READERS:
@@ -120,4 +120,4 @@ def _read_array_header(name: str, stream: IO[bytes]) -> _ArrayHeader:
     shape, is_column_major, dtype = _HEADER_READERS[version](stream)
     if dtype.hasobject:
         raise ValueError(f"the array {name} holds Python objects, which need pickle")
-    return _ArrayHeader(name, shape, is_column_major, dtype)
+    return _NpyHeader(name, shape, is_column_major, dtype)

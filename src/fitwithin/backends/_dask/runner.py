@@ -43,7 +43,7 @@ from fitwithin.backends._dask.worker_tasks import (
     take_partition_rows,
 )
 from fitwithin.backends._process.backend import pickle_learner
-from fitwithin.backends._process.surroundings import Surroundings
+from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._scoring import is_sklearn_scorer
 
 _MAX_ATTEMPTS = 4
@@ -160,7 +160,7 @@ class DaskRunner:
         if not isinstance(pool, TablePool):
             raise TypeError(f"Got a pool of type {type(pool).__name__}; the Dask backend reads tables and collections.")
         body = pickle_learner((learner, settings))
-        learner_setup = LearnerSetup(body, Surroundings.current(), settings.seed, settings.memory_limit)
+        learner_setup = LearnerSetup(body, ProcessState.current(), settings.seed, settings.memory_limit)
 
         def prepare() -> _Prepared:
             cluster = self._opening.result()

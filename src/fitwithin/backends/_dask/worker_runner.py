@@ -15,6 +15,7 @@ from fitwithin._core.records import Margins, Rows
 from fitwithin.backends._dask.received_rows import ReceivedRows
 from fitwithin.backends._process.backend import PreparedProcess, ProcessRunner
 from fitwithin.backends._process.learner_modules import find_modules
+from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._process.protocol import (
     AddAnswersRequest,
     AdoptRequest,
@@ -24,7 +25,6 @@ from fitwithin.backends._process.protocol import (
     WorkerSetup,
 )
 from fitwithin.backends._process.shared_memory import SharedFile
-from fitwithin.backends._process.surroundings import Surroundings
 from fitwithin.backends._scoring import ExamPredictions
 
 
@@ -46,20 +46,20 @@ class LearnerSetup:
     ----------
     pickled_learner : bytes
         The unfitted learner and its `FitSettings`, pickled.
-    surroundings : Surroundings
+    process_state : ProcessState
         The program's global settings. Folders and variables stay those of the worker.
     seed, memory_limit : int or None
         See `FitSettings`.
     """
 
     pickled_learner: bytes
-    surroundings: Surroundings
+    process_state: ProcessState
     seed: int | None
     memory_limit: int | None
 
-    def local_surroundings(self) -> Surroundings:
+    def local_surroundings(self) -> ProcessState:
         """Return the settings for a learner on this machine."""
-        here, there = Surroundings.current(), self.surroundings
+        here, there = ProcessState.current(), self.process_state
         filters = there.pickled_filters
         try:
             pickle.loads(filters)

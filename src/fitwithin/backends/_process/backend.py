@@ -28,6 +28,7 @@ from fitwithin.backends._model_runner import reissue_warnings
 from fitwithin.backends._process.fork_host import ForkHost
 from fitwithin.backends._process.learner_modules import find_modules
 from fitwithin.backends._process.memory_watch import MemoryWatch
+from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._process.protocol import (
     Channel,
     DumpRequest,
@@ -46,7 +47,6 @@ from fitwithin.backends._process.shared_memory import SharedFile, load_pickle
 from fitwithin.backends._process.shared_rows import SharedRows, share_rows
 from fitwithin.backends._process.spawn_host import SpawnHost
 from fitwithin.backends._process.spooled_rows import SpooledRows
-from fitwithin.backends._process.surroundings import Surroundings
 
 _LOAD_SECONDS = 0.01
 """Seconds to load the smallest model."""
@@ -228,7 +228,7 @@ class ProcessRunner:
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Pickle the learner, have its modules imported, and open the shared files."""
         pickled_learner = pickle_learner((learner, settings))
-        surroundings = Surroundings.current()
+        process_state = ProcessState.current()
         with _naming_refusals():
             # Frames are made in the learner's process.
             frames = list(pool.modules) if isinstance(pool, DiskPool) else []
@@ -241,7 +241,7 @@ class ProcessRunner:
                 rows = share_rows(pool, self._session_budget, self._host.folder, settings.n_jobs)
         # A single learner may use all cores.
         core_share = share_cores(settings.n_jobs)[0] if settings.n_jobs > 1 else None
-        setup = WorkerSetup(pickled_learner, rows.layout, surroundings, settings.seed, core_share)
+        setup = WorkerSetup(pickled_learner, rows.layout, process_state, settings.seed, core_share)
         self._prepared_process = PreparedProcess(rows, setup, settings.memory_limit, settings.n_jobs)
 
     def open_sibling(self) -> ProcessRunner:

@@ -17,9 +17,9 @@ from warnings import WarningMessage
 import cloudpickle
 
 from fitwithin._core.cores import CoreShare
+from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._process.shared_rows import RowLayout
 from fitwithin.backends._process.spooled_rows import AnySelection, SpoolLayout
-from fitwithin.backends._process.surroundings import Surroundings
 from fitwithin.backends._scoring import ExamPredictions
 
 MIN_TIMEOUT_SECONDS = 0.001
@@ -53,7 +53,7 @@ class WorkerSetup:
         The unfitted learner and its `FitSettings`, pickled.
     layout : RowLayout or SpoolLayout
         How to read the shared rows.
-    surroundings : Surroundings
+    process_state : ProcessState
         The parent's global settings.
     seed : int or None
         Seed of the global random state, set before the learner is unpickled.
@@ -63,7 +63,7 @@ class WorkerSetup:
 
     pickled_learner: bytes
     layout: RowLayout | SpoolLayout
-    surroundings: Surroundings
+    process_state: ProcessState
     seed: int | None
     core_share: CoreShare | None = None
 

@@ -31,6 +31,7 @@ from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process.core_binding import bind_to_cores, limit_threads
 from fitwithin.backends._process.local_port import SECRET_BYTES, Secret, connect_to_port
 from fitwithin.backends._process.parent_watch import ParentWatch
+from fitwithin.backends._process.process_state import find_own_variables
 from fitwithin.backends._process.protocol import (
     AddAnswersRequest,
     AdoptRequest,
@@ -52,7 +53,6 @@ from fitwithin.backends._process.protocol import (
 from fitwithin.backends._process.shared_memory import dump_pickle, load_pickle
 from fitwithin.backends._process.spooled_rows import AnyRowReader, open_rows
 from fitwithin.backends._process.subprocesses import become_first_oom_choice, close_standard_input, kill_descendants
-from fitwithin.backends._process.surroundings import find_own_variables
 
 _MODEL_NOT_PICKLED = (
     "The fitted learner cannot be pickled, so it cannot be returned from the process that trained it: {error}. "
@@ -128,8 +128,8 @@ class Worker:
         self._n_limited_modules = 0
         self._own_variables = find_own_variables()
         if setup.core_share is not None:
-            self._own_variables |= bind_to_cores(setup.core_share, setup.surroundings.environment)
-        setup.surroundings.apply(self._own_variables)
+            self._own_variables |= bind_to_cores(setup.core_share, setup.process_state.environment)
+        setup.process_state.apply(self._own_variables)
 
     @functools.cached_property
     def _rows(self) -> AnyRowReader:
@@ -141,7 +141,7 @@ class Worker:
             self._forget_model()
         memory = read_memory_use(os.getpid())
         # As in a new process: nothing that an earlier lesson changed is seen by this one.
-        self._setup.surroundings.apply(self._own_variables)
+        self._setup.process_state.apply(self._own_variables)
         _seed_global_state(self._setup.seed)
         learner, settings = self._unpickle_learner()
         early_stopping = settings.early_stopping

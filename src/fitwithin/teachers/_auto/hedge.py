@@ -63,7 +63,7 @@ class Hedge:
         while self.state is None or deck.is_growing:
             yield Wait()
         state, n_rows = self.state, 0
-        if _CHOOSING_SECONDS_PER_ROW * deck.pool_size > _CHOOSING_TIME * deck.outlook.seconds_left:
+        if _CHOOSING_SECONDS_PER_ROW * deck.pool_size > _CHOOSING_TIME * deck.costs.seconds_left:
             return "time"
         rows = self._order_rows(state)
         try:
@@ -90,10 +90,10 @@ class Hedge:
 
 def _measure(state: TeachingState, rows: Rows) -> Subgenerator[None]:
     """Show the cost of more rows than the first lesson has, and wait until it is known."""
-    fits, n_first = state.outlook.cost.fits, len(state.lesson)
-    if state.deck.resume_point is None and state.outlook.memory.limit is None:
+    fits, n_first = state.costs.cost.fits, len(state.lesson)
+    if state.deck.resume_point is None and state.costs.memory.limit is None:
         # With a memory limit, the first lesson shows what a row takes.
-        if state.outlook.can_stop_early:
+        if state.costs.can_stop_early:
             yield Lesson(rows[:_MEASURED_ROWS], within=0.0)
         n_rows = min(_SECOND_SIZE * n_first, len(rows))
         if fits.largest_known_rows < n_rows:
@@ -105,8 +105,8 @@ def _measure(state: TeachingState, rows: Rows) -> Subgenerator[None]:
 
 def _find_largest_size(state: TeachingState, most: int) -> int:
     """Return the rows of the largest fit that should end in time; 0 if none should."""
-    most, fits = state.outlook.largest_lesson_rows(most), state.outlook.cost.fits
-    if not state.outlook.can_stop_early:
+    most, fits = state.costs.largest_lesson_rows(most), state.costs.cost.fits
+    if not state.costs.can_stop_early:
         return Planner(state, None).find_largest_plain_lesson(most)
     for n_rows in _list_sizes(most):
         if fits.chance_to_end(n_rows, _find_seconds(state, n_rows), share_of_steps=_BOLD_STEPS) >= 0.5:
@@ -123,7 +123,7 @@ def _list_sizes(largest: int) -> Iterator[int]:
 
 def _find_seconds(state: TeachingState, n_rows: int) -> float:
     """Return the seconds that a fit may take, for its model to be examined and saved."""
-    seconds_left = state.outlook.seconds_left
+    seconds_left = state.costs.seconds_left
     if math.isinf(seconds_left):
         return seconds_left
     least = max(_RESERVED_TIME * seconds_left, min(_RESERVED_SECONDS, _MAX_RESERVED_TIME * seconds_left))
@@ -131,7 +131,7 @@ def _find_seconds(state: TeachingState, n_rows: int) -> float:
 
 
 def _teach_and_examine(state: TeachingState, rows: Rows) -> Subgenerator[None]:
-    outlook, seconds_left = state.outlook, state.outlook.seconds_left
+    costs, seconds_left = state.costs, state.costs.seconds_left
     seconds = _find_seconds(state, len(rows))
     if math.isfinite(seconds):
         # Both learners should not be late together.
@@ -139,6 +139,6 @@ def _teach_and_examine(state: TeachingState, rows: Rows) -> Subgenerator[None]:
     yield Lesson(rows, within=max(seconds, _LEAST_SECONDS) if math.isfinite(seconds) else None)
     # By now the lessons have chosen the validation rows.
     n_rows = state.count_exam_rows(len(rows), seconds_left)
-    n_rows = max(outlook.affordable_exam_rows(_EXAM_TIME, n_rows), min(n_rows, _MIN_EXAM_ROWS))
+    n_rows = max(costs.affordable_exam_rows(_EXAM_TIME, n_rows), min(n_rows, _MIN_EXAM_ROWS))
     yield from examine(state.list_holdout_rows(n_rows), purpose="holdout")
     yield from examine(state.validation_set[:n_rows], purpose="validation")

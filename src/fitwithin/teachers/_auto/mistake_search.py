@@ -34,7 +34,7 @@ class MistakeSearch:
         wanted = min(
             _SPARE_FACTOR * self.alpha * n_new / error_rate, _MAX_EXAMINED_PER_NEW_ROW * n_new, state.deck.left
         )
-        return state.outlook.affordable_exam_rows(_SEARCH_TIME, int(wanted))
+        return state.costs.affordable_exam_rows(_SEARCH_TIME, int(wanted))
 
     def find_mistakes(self, state: TeachingState, n_new: int) -> Subgenerator[Rows]:
         """Examine rows and return the mistakes for a lesson with `n_new` new rows, or as many as were found."""

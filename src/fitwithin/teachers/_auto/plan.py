@@ -34,7 +34,7 @@ _MAX_EXCEPTION_GROWTH = 4  # times the rows of the last lesson
 
 
 @dataclass(frozen=True)
-class LessonPlan:
+class LessonOption:
     """A lesson that could come next.
 
     Parameters
@@ -67,7 +67,7 @@ class LessonPlan:
     final_rows: int = 0
 
 
-def plan_next_lesson(state: TeachingState, search: MistakeSearch | None) -> LessonPlan | None:
+def plan_next_lesson(state: TeachingState, search: MistakeSearch | None) -> LessonOption | None:
     """Return the lesson with the best expected score at the deadline; None if none is worth its time.
 
     Parameters
@@ -94,17 +94,17 @@ class Planner:
 
     def __init__(self, state: TeachingState, search: MistakeSearch | None) -> None:
         self._state = state
-        self._outlook = state.outlook
+        self._costs = state.costs
         self._search = search
         self._expected: dict[tuple[int, bool], Expectation] = {}
         self._in_hand = -math.inf if state.best is None else state.best.score.value
 
-    def choose(self) -> LessonPlan | None:
+    def choose(self) -> LessonOption | None:
         """Return the lesson with the largest gain: a larger one, or one of other rows if no larger one gains."""
         if not len(self._state.curve):
             # Nothing is known about scores.
-            largest = self._find_largest_that_ends(len(self._state.lesson), self._outlook.seconds_left)
-            return LessonPlan(largest) if largest else _plan_exception(self._state)
+            largest = self._find_largest_that_ends(len(self._state.lesson), self._costs.seconds_left)
+            return LessonOption(largest) if largest else _plan_exception(self._state)
         larger = [*self._consider_larger(emphasis=False), *self._consider_larger(emphasis=True)]
         if not larger:
             return self._choose_best(list(self._consider_retries())) or _plan_exception(self._state)
@@ -118,10 +118,10 @@ class Planner:
 
     def find_largest_plain_lesson(self, most: int) -> int:
         """Return the rows, up to `most`, of the largest lesson without mistakes that should end; 0 if none should."""
-        most = self._outlook.largest_lesson_rows(most)
-        return self._find_largest_that_ends(len(self._state.lesson), self._outlook.seconds_left, most=most)
+        most = self._costs.largest_lesson_rows(most)
+        return self._find_largest_that_ends(len(self._state.lesson), self._costs.seconds_left, most=most)
 
-    def _choose_best(self, plans: list[LessonPlan]) -> LessonPlan | None:
+    def _choose_best(self, plans: list[LessonOption]) -> LessonOption | None:
         """Return the lesson with the largest gain; None if it is not worth its time."""
         gain = max((plan.gain for plan in plans), default=0.0)
         if gain <= self._least_gain:
@@ -130,14 +130,14 @@ class Planner:
         close = [plan for plan in plans if plan.gain >= _CLOSE_GAIN * gain]
         return max(close, key=lambda plan: (plan.final_rows, plan.gain))
 
-    def _may_be_best(self, plan: LessonPlan) -> bool:
+    def _may_be_best(self, plan: LessonOption) -> bool:
         """Whether a lesson may well score as high as the best one so far."""
         expected = self._expect(plan.n_rows, emphasis=plan.emphasis)
         return expected.mean + expected.deviation >= self._in_hand
 
-    def _consider_larger(self, *, emphasis: bool) -> Iterator[LessonPlan]:
+    def _consider_larger(self, *, emphasis: bool) -> Iterator[LessonOption]:
         """Yield the largest lesson that should end in time, and steps: smaller ones on the way to a later one."""
-        last_size, seconds_left = len(self._state.lesson), self._outlook.seconds_left
+        last_size, seconds_left = len(self._state.lesson), self._costs.seconds_left
         largest = self._find_largest_that_ends(last_size, seconds_left, emphasis=emphasis)
         if not largest:
             return
@@ -175,13 +175,13 @@ class Planner:
         most = self._find_most(emphasis=emphasis) if most is None else most
         for n_rows in _list_sizes(last_size, most) if seconds_left > 0 else ():
             within = seconds_left - self._seconds_besides_fit(n_rows, n_rows - last_size, emphasis=emphasis)
-            chance = self._outlook.chance_to_end(n_rows, within, after=None if is_next else last_size)
+            chance = self._costs.chance_to_end(n_rows, within, after=None if is_next else last_size)
             is_likely = chance >= (self._find_min_chance(n_rows) if is_next else self._min_chance)
-            if is_likely and (not is_next or self._outlook.may_begin(n_rows)):
+            if is_likely and (not is_next or self._costs.may_begin(n_rows)):
                 return n_rows
         return 0
 
-    def _consider_retries(self) -> Iterator[LessonPlan]:
+    def _consider_retries(self) -> Iterator[LessonOption]:
         """Yield lessons of the best size so far, and of twice that, with other rows and mistakes among them."""
         state = self._state
         if state.best is None or state.retries >= _MAX_RETRIES:
@@ -190,7 +190,7 @@ class Planner:
         for n_rows in (len(state.best.rows), 2 * len(state.best.rows)):
             if n_rows <= most:
                 plan = self._evaluate(n_rows, emphasis=True, is_retry=True)
-                if plan.chance >= self._min_chance and self._outlook.may_begin(n_rows):
+                if plan.chance >= self._min_chance and self._costs.may_begin(n_rows):
                     yield plan
 
     def _find_most(self, *, emphasis: bool) -> int:
@@ -203,18 +203,18 @@ class Planner:
         most_new = state.error_rate * state.deck.left / max(self._search.alpha, 1e-9)
         return int(min(state.max_rows, _MAX_EMPHASIS_SHARE * state.n_usable, len(state.lesson) + most_new))
 
-    def _evaluate(self, n_rows: int, *, emphasis: bool, is_retry: bool = False) -> LessonPlan:
-        outlook = self._outlook
+    def _evaluate(self, n_rows: int, *, emphasis: bool, is_retry: bool = False) -> LessonOption:
+        costs = self._costs
         n_new = n_rows if is_retry else n_rows - len(self._state.lesson)
         besides = self._seconds_besides_fit(n_rows, n_new, emphasis=emphasis)
-        chance = outlook.chance_to_end(n_rows, outlook.seconds_left - besides)
+        chance = costs.chance_to_end(n_rows, costs.seconds_left - besides)
         expected = self._expect(n_rows, emphasis=emphasis)
-        seconds = besides + outlook.fit_seconds(n_rows)
-        largest = self._find_largest_that_ends(n_rows, outlook.seconds_left - seconds, emphasis=emphasis, is_next=False)
+        seconds = besides + costs.fit_seconds(n_rows)
+        largest = self._find_largest_that_ends(n_rows, costs.seconds_left - seconds, emphasis=emphasis, is_next=False)
         later = self._expect_later_gain(expected, largest, emphasis=emphasis) if largest else 0.0
         # A learner that can stop early leaves a model even if it does not end.
-        gain = (1.0 if outlook.can_stop_early else chance) * expected.gain_over(self._in_hand) + chance * later
-        return LessonPlan(n_rows, emphasis, is_retry, chance, seconds, expected.mean, gain, max(n_rows, largest))
+        gain = (1.0 if costs.can_stop_early else chance) * expected.gain_over(self._in_hand) + chance * later
+        return LessonOption(n_rows, emphasis, is_retry, chance, seconds, expected.mean, gain, max(n_rows, largest))
 
     def _expect_later_gain(self, first: Expectation, n_rows: int, *, emphasis: bool) -> float:
         """Return the gain by a lesson of `n_rows` after one whose expected score is given."""
@@ -229,7 +229,7 @@ class Planner:
     def _predict_search(self, n_new: int, *, emphasis: bool) -> float:
         if self._search is None or not emphasis:
             return 0.0
-        return self._outlook.exam_seconds(self._search.rows_to_examine(self._state, n_new))
+        return self._costs.exam_seconds(self._search.rows_to_examine(self._state, n_new))
 
     def _expect(self, n_rows: int, *, emphasis: bool) -> Expectation:
         key = n_rows, emphasis
@@ -244,13 +244,13 @@ class Planner:
 
     @property
     def _min_chance(self) -> float:
-        if not self._outlook.killable:
+        if not self._costs.killable:
             return _MIN_CHANCE_UNKILLABLE
-        return _MIN_CHANCE_STOPPABLE if self._outlook.can_stop_early else _MIN_CHANCE_KILLABLE
+        return _MIN_CHANCE_STOPPABLE if self._costs.can_stop_early else _MIN_CHANCE_KILLABLE
 
     def _find_min_chance(self, n_rows: int) -> float:
         """Return the least chance to end that the next lesson must have; a second one may be bold."""
-        is_second = self._outlook.can_stop_early and self._outlook.may_try_again
+        is_second = self._costs.can_stop_early and self._costs.may_try_again
         is_bold = is_second and n_rows <= _MAX_BOLD_GROWTH * len(self._state.lesson)
         return _MIN_CHANCE_SECOND if is_bold else self._min_chance
 
@@ -263,16 +263,16 @@ def _list_sizes(smallest: int, largest: int) -> Iterator[int]:
         size = min(size - 1, int(size / _SIZE_RATIO))
 
 
-def _plan_exception(state: TeachingState) -> LessonPlan | None:
+def _plan_exception(state: TeachingState) -> LessonOption | None:
     """Return a lesson that will hardly end, where nothing else can be done with the time; None if it is not worth it.
 
     The first lesson may have paid for what is paid once, such as a GPU's start. And a learner that can stop early, for
     which even the smallest lessons are too long, makes the most of the time with a lesson that is cut short.
     """
-    outlook, last_size = state.outlook, len(state.lesson)
+    costs, last_size = state.costs, len(state.lesson)
     n_rows = min(_MAX_EXCEPTION_GROWTH * last_size, state.max_rows)
-    if outlook.can_stop_early:
-        is_worth_a_try = state.was_cut_short and outlook.seconds_left > _MUCH_TIME * state.time_limit
+    if costs.can_stop_early:
+        is_worth_a_try = state.was_cut_short and costs.seconds_left > _MUCH_TIME * state.time_limit
     else:
-        is_worth_a_try = outlook.may_try_again and outlook.seconds_left > _SECOND_TRY_TIME * state.time_limit
-    return LessonPlan(n_rows) if is_worth_a_try and n_rows >= _MIN_GROWTH * last_size else None
+        is_worth_a_try = costs.may_try_again and costs.seconds_left > _SECOND_TRY_TIME * state.time_limit
+    return LessonOption(n_rows) if is_worth_a_try and n_rows >= _MIN_GROWTH * last_size else None

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from fitwithin._core.cost import Outlook
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Answers, Estimate, Lesson, ResumePoint, Rows, examine
 from fitwithin.teachers._auto.best_lesson import BestLesson
@@ -121,8 +121,8 @@ class TeachingState:
 
     def _begin(self, deck: Deck, lesson: Rows) -> None:
         self.deck = deck
-        self.outlook = deck.outlook
-        self.time_limit = deck.outlook.seconds_left
+        self.costs = deck.costs
+        self.time_limit = deck.costs.seconds_left
         self.lesson = lesson
         self.score: Estimate | None = None
         self.error_rate = 0.5
@@ -131,7 +131,7 @@ class TeachingState:
         self.curve = LearningCurve()
         self.best: BestLesson | None = None
         self._stored: BestLesson | None = None
-        self._can_measure = deck.outlook.can_stop_early
+        self._can_measure = deck.costs.can_stop_early
         self._cut_after = math.inf
         self._n_holdout = 0
         self.retries = 0
@@ -182,7 +182,7 @@ class TeachingState:
     @property
     def max_rows(self) -> int:
         """Rows of the largest lesson that the rows left and the memory allow."""
-        return self.outlook.largest_lesson_rows(self.n_usable)
+        return self.costs.largest_lesson_rows(self.n_usable)
 
     @property
     def n_validation_rows(self) -> int:
@@ -197,14 +197,14 @@ class TeachingState:
         """Return the first holdout rows."""
         return self._holdout_pool[:count]
 
-    def switch_learner(self, outlook: Outlook, curve: LearningCurve, best: BestLesson | None) -> None:
+    def switch_learner(self, costs: CostEstimates, curve: LearningCurve, best: BestLesson | None) -> None:
         """Go on with another learner, from the same rows; there is no model of it to examine."""
-        self.deck.outlook = self.outlook = outlook
+        self.deck.costs = self.costs = costs
         self.curve, self.best, self.retries = curve, best, 0
         self.score = None if best is None else best.score
         self.was_cut_short = best is not None and best.was_cut_short
         self.has_model = False
-        self._can_measure = outlook.can_stop_early
+        self._can_measure = costs.can_stop_early
 
     def shrink_to_best(self) -> bool:
         """Go back from the last lesson to the best one, if it grew from that; return whether it did."""
@@ -222,7 +222,7 @@ class TeachingState:
     def enlarge_validation_set(self) -> Subgenerator[None]:
         """Use as many validation rows as the time allows, and examine the first model on all of them too."""
         n_before = len(self.validation_set)
-        n_affordable = self.outlook.affordable_exam_rows(_VALIDATION_TIME, len(self._validation_pool))
+        n_affordable = self.costs.affordable_exam_rows(_VALIDATION_TIME, len(self._validation_pool))
         self.validation_set = self._validation_pool[: max(n_affordable, n_before)]
         if n_affordable > n_before:
             # On few rows the first model may look better than it is, and no later model would have the same luck.
@@ -240,9 +240,9 @@ class TeachingState:
         seconds_left : float, optional
             Seconds left before the lesson; by default now.
         """
-        seconds = _EXAM_TIME * (self.outlook.seconds_left if seconds_left is None else seconds_left)
+        seconds = _EXAM_TIME * (self.costs.seconds_left if seconds_left is None else seconds_left)
         n_most = len(self.validation_set)
-        return min(n_most, max(_MIN_EXAM_ROWS, self.outlook.count_exam_rows(seconds, n_most, n_rows)))
+        return min(n_most, max(_MIN_EXAM_ROWS, self.costs.count_exam_rows(seconds, n_most, n_rows)))
 
     def reserved_seconds(self, n_rows: int, n_exam_rows: int | None = None) -> float:
         """Return the seconds that a lesson of `n_rows` needs after its training, for its model to count.
@@ -255,12 +255,12 @@ class TeachingState:
             Rows of the exams of its model; by default those of two exams.
         """
         n_exam_rows = 2 * self.count_exam_rows(n_rows) if n_exam_rows is None else n_exam_rows
-        exams = _EXAM_SAFETY_FACTOR * self.outlook.exam_seconds(n_exam_rows, n_rows)
-        overhead = _OVERHEAD_SAFETY_FACTOR * self.outlook.overhead_seconds(n_rows)
+        exams = _EXAM_SAFETY_FACTOR * self.costs.exam_seconds(n_exam_rows, n_rows)
+        overhead = _OVERHEAD_SAFETY_FACTOR * self.costs.overhead_seconds(n_rows)
         delay = _DELAY_SECONDS + min(_DELAY_FRACTION * self.time_limit, _MAX_DELAY_SECONDS)
         has_some_rows = self.best is not None and len(self.best.rows) >= _SAFE_SHARE * self.n_usable
         # Without a deadline there is nothing to spare.
-        spare = self.spare_time * self.outlook.seconds_left if self.spare_time and not has_some_rows else 0.0
+        spare = self.spare_time * self.costs.seconds_left if self.spare_time and not has_some_rows else 0.0
         return exams + overhead + delay + spare
 
     def measure_steps(self) -> Subgenerator[None]:
@@ -270,7 +270,7 @@ class TeachingState:
         """
         while self._can_measure:
             n_rows = self._choose_measured_size()
-            if n_rows <= _MIN_MEASURED_GROWTH * self.outlook.largest_known_rows:
+            if n_rows <= _MIN_MEASURED_GROWTH * self.costs.largest_known_rows:
                 return
             new = self.deck.deal(n_rows - len(self.lesson))
             self.has_model = False
@@ -281,16 +281,16 @@ class TeachingState:
                 self._can_measure = False
             self.deck.put_back(new)
             # A learner that does not know how many steps are left tells nothing.
-            self._can_measure &= self.outlook.largest_known_rows >= n_rows
+            self._can_measure &= self.costs.largest_known_rows >= n_rows
 
     def _choose_measured_size(self) -> int:
         """Return the most rows whose set-up is cheap, and no more than could be taught."""
-        outlook, limit = self.outlook, _MEASURING_TIME * self.outlook.seconds_left
-        oversize = _FIRST_MEASURED_OVERSIZE if outlook.may_try_again else 1
-        n_rows = min(self.max_rows, _MAX_MEASURED_GROWTH * outlook.largest_known_rows)
+        costs, limit = self.costs, _MEASURING_TIME * self.costs.seconds_left
+        oversize = _FIRST_MEASURED_OVERSIZE if costs.may_try_again else 1
+        n_rows = min(self.max_rows, _MAX_MEASURED_GROWTH * costs.largest_known_rows)
         while n_rows > 1 and (
-            outlook.setup_seconds(n_rows) + _MEASURED_STEPS * outlook.fit_seconds(n_rows) > limit
-            or outlook.fit_seconds(n_rows // oversize) > outlook.seconds_left
+            costs.setup_seconds(n_rows) + _MEASURED_STEPS * costs.fit_seconds(n_rows) > limit
+            or costs.fit_seconds(n_rows // oversize) > costs.seconds_left
         ):
             n_rows //= 2
         return n_rows
@@ -304,15 +304,15 @@ class TeachingState:
         expected_score: float | None = None,
     ) -> Subgenerator[None]:
         """Teach these rows in at most a fraction of the time left, then examine holdout and validation rows."""
-        within, seconds_left = self._seconds_within(len(lesson), time_fraction), self.outlook.seconds_left
+        within, seconds_left = self._seconds_within(len(lesson), time_fraction), self.costs.seconds_left
         self.has_model = False
         yield Lesson(lesson, within=within if np.isfinite(within) else None, expected_score=expected_score)
         self.lesson, self.has_model, self._n_holdout = lesson, True, 0
-        self.was_cut_short = self.outlook.fit_seconds(len(lesson)) > within
+        self.was_cut_short = self.costs.fit_seconds(len(lesson)) > within
         # Holdout rows come first: once a model is chosen, it should have its estimate.
         n_rows = self.count_exam_rows(len(lesson), seconds_left)
-        limit = min(_EXAM_TIME * seconds_left, _LATE_EXAM_TIME * self.outlook.seconds_left)
-        if self.outlook.most_exam_seconds(n_rows, len(lesson)) > limit:
+        limit = min(_EXAM_TIME * seconds_left, _LATE_EXAM_TIME * self.costs.seconds_left)
+        if self.costs.most_exam_seconds(n_rows, len(lesson)) > limit:
             # Some rows tell what the others would take.
             yield from self._examine_holdout_rows(min(n_rows, _MIN_EXAM_ROWS))
             n_rows = min(self.count_exam_rows(len(lesson), seconds_left), self._count_late_exam_rows(n_rows))
@@ -323,7 +323,7 @@ class TeachingState:
 
     def _count_late_exam_rows(self, most: int) -> int:
         """Return how many rows an exam of the last model may have, so that another one of the same size ends."""
-        n_rows = self.outlook.affordable_exam_rows(_LATE_EXAM_TIME, max(0, most))
+        n_rows = self.costs.affordable_exam_rows(_LATE_EXAM_TIME, max(0, most))
         return min(max(0, most), max(n_rows, _MIN_LATE_EXAM_ROWS))
 
     def _examine_holdout_rows(self, until: int) -> Subgenerator[None]:
@@ -343,7 +343,7 @@ class TeachingState:
         return seconds if math.isfinite(seconds) else None
 
     def _seconds_within(self, n_rows: int, time_fraction: float = 1.0) -> float:
-        seconds_left = self.outlook.seconds_left
+        seconds_left = self.costs.seconds_left
         seconds = min(time_fraction * seconds_left, seconds_left - self.reserved_seconds(n_rows))
         return max(_LEAST_SECONDS, seconds)
 
@@ -384,10 +384,10 @@ class TeachingState:
             return
         rows = np.arange(self.deck.pool_size, dtype=best.rows.dtype)
         exam_rows = self.validation_set[: best.n_validation_rows or None]
-        within = self.outlook.seconds_left - self.reserved_seconds(len(rows), len(exam_rows))
-        if self.outlook.largest_lesson_rows(len(rows)) < len(rows) or not self.outlook.may_begin(len(rows)):
+        within = self.costs.seconds_left - self.reserved_seconds(len(rows), len(exam_rows))
+        if self.costs.largest_lesson_rows(len(rows)) < len(rows) or not self.costs.may_begin(len(rows)):
             return
-        if self.outlook.chance_to_end(len(rows), within) >= _REFIT_CHANCE:
+        if self.costs.chance_to_end(len(rows), within) >= _REFIT_CHANCE:
             yield Lesson(rows, within=within if np.isfinite(within) else None, refit=True)
             yield from examine(exam_rows, purpose="validation")
 
@@ -400,9 +400,9 @@ class TeachingState:
         if not self.has_best_model:
             return
         n_left = max(0, min(len(self._holdout_pool), len(self.validation_set)) - self._n_holdout)
-        n_rows = self.outlook.affordable_exam_rows(_FINAL_EXAM_TIME, n_left)
+        n_rows = self.costs.affordable_exam_rows(_FINAL_EXAM_TIME, n_left)
         yield from self._examine_holdout_rows(self._n_holdout + n_rows)
         if n_rows == n_left and self.deck.left and self.deck.holdout_rows is None:
-            n_rows = self.outlook.affordable_exam_rows(_FINAL_EXAM_TIME, min(_MAX_FINAL_EXAM_ROWS, self.deck.left))
+            n_rows = self.costs.affordable_exam_rows(_FINAL_EXAM_TIME, min(_MAX_FINAL_EXAM_ROWS, self.deck.left))
             # These are no holdout rows: a later fit that goes on from this one may be trained on them.
             yield from examine(self.deck.deal(n_rows))

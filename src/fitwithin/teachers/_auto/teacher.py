@@ -14,7 +14,7 @@ from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Returns, Rows, StopReason
 from fitwithin.teachers._auto.hedge import Hedge
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
-from fitwithin.teachers._auto.plan import LessonPlan, plan_next_lesson
+from fitwithin.teachers._auto.plan import LessonOption, plan_next_lesson
 from fitwithin.teachers._auto.state import TeachingState, count_validation_rows
 from fitwithin.teachers._auto.trial import run_trial
 from fitwithin.teachers._base import Requests, Subgenerator
@@ -68,7 +68,7 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
 
     returns: Returns = "best"
     validates = True
-    max_lanes: int | None = 2
+    max_learners: int | None = 2
 
     def __init__(self, *, alpha: float = 0.2, emphasis: Literal["trial"] | bool = "trial") -> None:
         self.alpha = alpha
@@ -78,9 +78,9 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         """Yield a first lesson, the trial, and planned lessons until the deadline."""
         return self._teach(deck)
 
-    def teach_lanes(self, deck: Deck, n_lanes: int) -> list[Requests]:
+    def teach_parallel(self, deck: Deck, n_learners: int) -> list[Requests]:
         """Return the requests of `teach` and, for a second learner, those of long plain lessons beside them."""
-        if n_lanes < 2:
+        if n_learners < 2:
             return [self.teach(deck)]
         hedge = Hedge(deck.rng.spawn(1)[0])
         return [self._teach(deck, hedge), hedge.teach(deck)]
@@ -155,7 +155,7 @@ def _find_stop_reason(state: TeachingState) -> StopReason:
     return "memory" if state.max_rows < state.n_usable else "time"
 
 
-def _teach(state: TeachingState, lesson: Rows, plan: LessonPlan) -> Subgenerator[None]:
+def _teach(state: TeachingState, lesson: Rows, plan: LessonOption) -> Subgenerator[None]:
     before = state.lesson
     try:
         yield from state.teach_and_validate(lesson, emphasis=plan.emphasis, expected_score=plan.expected_score)
@@ -166,7 +166,7 @@ def _teach(state: TeachingState, lesson: Rows, plan: LessonPlan) -> Subgenerator
         state.deck.discard(before)
 
 
-def _choose_rows(state: TeachingState, search: MistakeSearch | None, plan: LessonPlan) -> Subgenerator[Rows]:
+def _choose_rows(state: TeachingState, search: MistakeSearch | None, plan: LessonOption) -> Subgenerator[Rows]:
     """Return the rows of the last lesson, mistakes of its model if there is a search for them, and random rows."""
     base = state.lesson[:0] if plan.is_retry else state.lesson
     n_new = plan.n_rows - len(base)

@@ -49,7 +49,7 @@ def run_trial(state: TeachingState, search: MistakeSearch) -> Subgenerator[bool]
     try:
         yield from state.teach_and_validate(np.concatenate([first, random]), _MAX_LESSON_TIME)
         # An exam of this model may take longer than one of the first.
-        exam_rows = deck.deal(state.outlook.affordable_exam_rows(_EXAM_TIME, min(_MAX_EXAM_ROWS, deck.left // 2)))
+        exam_rows = deck.deal(state.costs.affordable_exam_rows(_EXAM_TIME, min(_MAX_EXAM_ROWS, deck.left // 2)))
         reference = yield from examine(exam_rows, purpose="score")
         with_mistakes = np.concatenate([first, mistakes, random[len(mistakes) :]])
         yield from state.teach_and_validate(with_mistakes, _MAX_LESSON_TIME, emphasis=True)
@@ -88,24 +88,24 @@ def _is_clearly_lower(emphasized: Answers, reference: Answers) -> bool:
 
 def _choose_size(state: TeachingState, search: MistakeSearch) -> int:
     """Return the new rows of a lesson of the trial, as many as the time allows."""
-    deck, outlook = state.deck, state.outlook
-    if outlook.fit_seconds(len(state.lesson)) > _SLOW_LESSON_TIME * outlook.seconds_left:
+    deck, costs = state.deck, state.costs
+    if costs.fit_seconds(len(state.lesson)) > _SLOW_LESSON_TIME * costs.seconds_left:
         return 0
     min_rows = min(_MIN_ROWS, deck.size // _SMALL_POOL_ONE_IN)
     n_rows = min(max(deck.size // _ONE_IN, min_rows), deck.left // 3)
-    search_limit = _SEARCH_TIME * outlook.seconds_left
-    n_rows = outlook.largest_lesson_rows(n_rows)
-    if not outlook.can_stop_early:
+    search_limit = _SEARCH_TIME * costs.seconds_left
+    n_rows = costs.largest_lesson_rows(n_rows)
+    if not costs.can_stop_early:
         n_rows = _find_affordable_size(state, n_rows)
     n_new = n_rows - len(state.lesson)
-    while n_new > _MIN_NEW_ROWS and outlook.exam_seconds(search.rows_to_examine(state, n_new)) > search_limit:
+    while n_new > _MIN_NEW_ROWS and costs.exam_seconds(search.rows_to_examine(state, n_new)) > search_limit:
         n_new = max(_MIN_NEW_ROWS, int(0.8 * n_new))
     return n_new
 
 
 def _find_affordable_size(state: TeachingState, n_rows: int) -> int:
     """Return the rows of the largest lesson, up to `n_rows`, that should take no more than its time."""
-    outlook, limit = state.outlook, _LESSON_TIME * state.outlook.seconds_left
-    while n_rows > _MIN_NEW_ROWS and (outlook.fit_seconds(n_rows) > limit or not outlook.may_begin(n_rows)):
+    costs, limit = state.costs, _LESSON_TIME * state.costs.seconds_left
+    while n_rows > _MIN_NEW_ROWS and (costs.fit_seconds(n_rows) > limit or not costs.may_begin(n_rows)):
         n_rows = int(0.8 * n_rows)
-    return n_rows if outlook.may_begin(n_rows) else 0
+    return n_rows if costs.may_begin(n_rows) else 0

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.base import clone
 
 from fitwithin._core.candidate import Candidate
-from fitwithin._core.cost import Outlook
+from fitwithin._core.cost import CostEstimates
 from fitwithin.teachers._search.contender import Contender, find_best
 from fitwithin.teachers._search.space import Settings, Space
 from fitwithin.teachers._search.suggest import Suggester, make_suggester
@@ -105,7 +105,7 @@ class Entrant:
         return find_best(self.contenders, n_rows)
 
     def make_contender(
-        self, number: int, settings: Settings, outlook: Outlook, can_stop_early: CanStopEarly
+        self, number: int, settings: Settings, costs: CostEstimates, can_stop_early: CanStopEarly
     ) -> Contender:
         """Return a contender with these settings; one that the learner refuses is out at once."""
         estimator, failure = clone(self.estimator, safe=False), None
@@ -114,7 +114,7 @@ class Entrant:
                 estimator.set_params(**settings)
         except Exception as error:  # a learner's own checks may raise anything
             failure = f"{type(error).__name__}: {error}"
-        own = outlook.for_other_learner(can_stop_early=can_stop_early(estimator))
+        own = costs.for_other_learner(can_stop_early=can_stop_early(estimator))
         candidate = Candidate(number, estimator, own, has_own_settings=not settings)
         contender = Contender(candidate, self.number, settings, failure=failure)
         self.contenders.append(contender)

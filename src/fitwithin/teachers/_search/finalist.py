@@ -89,7 +89,7 @@ def _is_behind(contender: Contender, finalist: Contender) -> bool:
 
 
 def _predict_seconds(race: Race, contender: Contender) -> float:
-    return contender.candidate.outlook.fit_seconds(race.state.max_rows)
+    return contender.candidate.costs.fit_seconds(race.state.max_rows)
 
 
 def _is_fast(race: Race, contender: Contender, share: float) -> bool:

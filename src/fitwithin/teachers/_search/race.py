@@ -69,7 +69,7 @@ class Race:
         Whether settings other than the learners' own may be tried.
     finalist : Contender or None
         Who gets the rest of the time, once that is decided.
-    n_lanes : int
+    n_learners : int
         Learners' processes that try settings at the same time.
     """
 
@@ -81,17 +81,17 @@ class Race:
         self.newest: Contender | None = None
         self.is_open = False
         self.finalist: Contender | None = None
-        self.n_lanes = 1
+        self.n_learners = 1
         self.shares = TimeShares(state)
         self._can_stop_early = can_stop_early
-        self._outlook = state.outlook
+        self._costs = state.costs
         self._exam_rows = state.validation_set
         self._queue: list[Contender] = []
         self._under_way: list[Contender] = []
         self._n_since_lead = 0
         self.first_rows = 0
         self._level = 0
-        self._level_start = self._outlook.seconds_left
+        self._level_start = self._costs.seconds_left
 
     @property
     def rows(self) -> Rows:
@@ -101,7 +101,7 @@ class Race:
     @property
     def seconds_left(self) -> float:
         """Seconds until the deadline."""
-        return self._outlook.seconds_left
+        return self._costs.seconds_left
 
     @property
     def leader(self) -> Contender | None:
@@ -173,7 +173,7 @@ class Race:
 
     def _measure(self, contender: Contender) -> Subgenerator[None]:
         """Let a learner that can stop early take a few steps on the present subset, to see what all would take."""
-        if contender.candidate.outlook.can_stop_early:
+        if contender.candidate.costs.can_stop_early:
             self.newest = None
             try:
                 limit = self.shares.limit_seconds(contender)
@@ -267,7 +267,7 @@ class Race:
             limit = self.seconds_left - self.state.reserved_seconds(n_rows)
             if n_rows >= self.state.max_rows:
                 limit -= self.shares.refit_seconds(leader)
-            if _NEIGHBOUR_FACTOR * leader.candidate.outlook.fit_seconds(n_rows) > limit:
+            if _NEIGHBOUR_FACTOR * leader.candidate.costs.fit_seconds(n_rows) > limit:
                 return
             contender = self._suggest(entrant)
             if contender is None:
@@ -304,7 +304,7 @@ class Race:
         return had_share and best is not None and self._is_clearly_behind(best)
 
     def _add_contender(self, entrant: Entrant, settings: dict[str, object]) -> Contender:
-        contender = entrant.make_contender(len(self.contenders), settings, self._outlook, self._can_stop_early)
+        contender = entrant.make_contender(len(self.contenders), settings, self._costs, self._can_stop_early)
         self.contenders.append(contender)
         return contender
 
@@ -318,7 +318,7 @@ class Race:
         rows, start, before = self.rows, self.seconds_left, self.leader
         self.newest = contender
         self._under_way.append(contender)
-        if contender.failure is None and not contender.candidate.outlook.may_begin(len(rows)):
+        if contender.failure is None and not contender.candidate.costs.may_begin(len(rows)):
             contender.failure = "there is no time for it"
         if contender.failure is None:
             limit = self.shares.limit_seconds(contender) if at_most is None else at_most
@@ -343,7 +343,7 @@ class Race:
         answers = yield from examine(self._exam_rows, purpose="validation")
         if answers.score is None:
             return
-        was_cut_short = contender.candidate.outlook.fit_seconds(len(rows)) > within
+        was_cut_short = contender.candidate.costs.fit_seconds(len(rows)) > within
         trial = Trial(len(rows), answers.score, answers.influence, start - self.seconds_left, was_cut_short)
         contender.add_trial(trial)
         self.note_in_hand(contender, trial)
@@ -358,11 +358,11 @@ class Race:
 
     def _choose_exam_rows(self) -> None:
         """Choose the validation rows: few, since trials only need a direction."""
-        outlooks = [contender.candidate.outlook for contender in self.contenders if contender.trials]
+        costs_of_all = [contender.candidate.costs for contender in self.contenders if contender.trials]
         most = min(_MAX_EXAM_ROWS, self.state.n_validation_rows)
-        if outlooks:
+        if costs_of_all:
             share = _EXAM_TIME * self.state.time_limit / max(self.seconds_left, 1e-9)
-            affordable = max(outlook.affordable_exam_rows(share, most) for outlook in outlooks)
+            affordable = max(costs.affordable_exam_rows(share, most) for costs in costs_of_all)
             # The finalist has the same ones, so that all scores can be compared.
             self._exam_rows = self.state.list_validation_rows(max(affordable, min(_MIN_EXAM_ROWS, most)))
             self.state.validation_set = self._exam_rows
@@ -379,7 +379,7 @@ class Race:
         if any(entrant.has_ladder_left for entrant in self.entrants):
             return False
         had_share = self._level_start - self.seconds_left >= self._level_seconds()
-        return self._level == 0 or had_share or self._n_since_lead >= _PATIENCE * len(self.entrants) * self.n_lanes
+        return self._level == 0 or had_share or self._n_since_lead >= _PATIENCE * len(self.entrants) * self.n_learners
 
     def _level_seconds(self) -> float:
         """Return the seconds for the present subset: an equal part of the race's for each subset that is left."""

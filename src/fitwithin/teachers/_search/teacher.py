@@ -50,13 +50,13 @@ class Search:
 
     returns: Returns = "best"
     validates = True
-    max_lanes: int | None = None
+    max_learners: int | None = None
 
     def __init__(self, entrants: Sequence[Entrant], can_stop_early: CanStopEarly) -> None:
         self.entrants = entrants
         self.can_stop_early = can_stop_early
         self.race: Race | None = None
-        self._n_lanes = 1
+        self._n_learners = 1
 
     @property
     def contenders(self) -> list[Contender]:
@@ -67,7 +67,7 @@ class Search:
         """Yield the trials of the race, then the lessons of the finalist."""
         state = TeachingState(deck, choose_first_size(deck), count_search_rows(deck.size))
         self.race = race = Race(state, self.entrants, self.can_stop_early)
-        race.n_lanes = self._n_lanes
+        race.n_learners = self._n_learners
         yield from race.begin()
         if race.is_worthwhile():
             yield from race.open()
@@ -80,10 +80,10 @@ class Search:
             yield from race.try_last_resort()
         return (yield from _teach_finalists(race))
 
-    def teach_lanes(self, deck: Deck, n_lanes: int) -> list[Requests]:
+    def teach_parallel(self, deck: Deck, n_learners: int) -> list[Requests]:
         """Return the race and its end, and beside it more learners that try settings."""
-        self._n_lanes = n_lanes
-        return [self.teach(deck), *(self._race_beside() for _ in range(n_lanes - 1))]
+        self._n_learners = n_learners
+        return [self.teach(deck), *(self._race_beside() for _ in range(n_learners - 1))]
 
     def _race_beside(self) -> Requests:
         """Try settings as long as the race goes on and beside the finalist's lessons, then teach a rival of it."""
@@ -190,7 +190,7 @@ def _use_the_rest(race: Race) -> Subgenerator[None]:
 def _teach_like_auto(state: TeachingState) -> Subgenerator[StopReason]:
     """Teach as the default teacher does after its first lesson."""
     search: MistakeSearch | None = None
-    if state.outlook.fit_seconds(len(state.lesson)) <= _TRIAL_TIME * state.outlook.seconds_left:
+    if state.costs.fit_seconds(len(state.lesson)) <= _TRIAL_TIME * state.costs.seconds_left:
         search = MistakeSearch(_ALPHA)
         if not state.has_model:
             yield from state.teach_and_validate(state.lesson)
@@ -203,7 +203,7 @@ def _switch(race: Race, contender: Contender) -> None:
     """Let the state be that of a contender."""
     state, last = race.state, contender.last
     best = None if last is None else BestLesson(state.lesson, last.score, last.was_cut_short, last.influence)
-    state.switch_learner(contender.candidate.outlook, contender.curve, best)
+    state.switch_learner(contender.candidate.costs, contender.curve, best)
     state.has_model = race.newest is contender and contender.n_rows == len(state.lesson)
 
 
@@ -212,7 +212,7 @@ def _note_last_lesson(race: Race, finalist: Contender) -> None:
     best = race.state.best
     last = finalist.last
     if best is not None and last is not None and (len(best.rows), last.was_cut_short) > (last.n_rows, False):
-        seconds = finalist.candidate.outlook.fit_seconds(len(best.rows))
+        seconds = finalist.candidate.costs.fit_seconds(len(best.rows))
         trial = Trial(len(best.rows), best.score, best.influence, seconds, best.was_cut_short)
         # Its curve has this score already.
         finalist.trials.append(trial)
@@ -237,7 +237,7 @@ def _teach_candidate(requests: Subgenerator[_Result], candidate: Candidate) -> S
 
 
 def _find_limit(candidate: Candidate, n_rows: int) -> float | None:
-    predicted = candidate.outlook.fit_seconds(n_rows)
+    predicted = candidate.costs.fit_seconds(n_rows)
     return max(_OVERRUN_FACTOR * predicted, _MIN_LIMIT_SECONDS) if predicted else None
 
 

@@ -48,15 +48,15 @@ class TimeShares:
 
     def __init__(self, state: TeachingState) -> None:
         self._state = state
-        self._clock = state.outlook
+        self._clock = state.costs
 
     def choose_first_size(self, contenders: Sequence[Contender]) -> int:
         """Return the rows of the first subset: as many as leave time for many trials."""
         state, limit = self._state, _FIRST_TRIAL_TIME * self._state.time_limit
         tried = [contender for contender in contenders if contender.trials]
-        outlooks, least = [contender.candidate.outlook for contender in tried], len(state.lesson)
+        costs_of_all, least = [contender.candidate.costs for contender in tried], len(state.lesson)
         n_rows = state.n_usable if _SHRINKING * state.n_usable <= _MAX_FIRST_ROWS else _MAX_FIRST_ROWS
-        while n_rows > least and not any(outlook.fit_seconds(n_rows) <= limit for outlook in outlooks):
+        while n_rows > least and not any(costs.fit_seconds(n_rows) <= limit for costs in costs_of_all):
             n_rows = int(_SHRINKING * n_rows)
         # Own settings should be compared with the others, unless they can have very few rows only.
         n_own_rows, own = n_rows, [contender for contender in tried if contender.has_own_settings]
@@ -64,7 +64,7 @@ class TimeShares:
             n_own_rows = int(_SHRINKING * n_own_rows)
         n_rows = n_own_rows if n_own_rows >= _MIN_FIRST_ROWS else n_rows
         # A learner that cannot be killed must be sure to end.
-        while n_rows > least and not all(outlook.may_begin(n_rows) for outlook in outlooks):
+        while n_rows > least and not all(costs.may_begin(n_rows) for costs in costs_of_all):
             n_rows = int(_SHRINKING * n_rows)
         return max(n_rows, least)
 
@@ -81,25 +81,25 @@ class TimeShares:
 
     def is_cheap(self, contender: Contender, n_rows: int) -> bool:
         """Whether a trial on `n_rows` rows leaves time for others; own settings may take longer."""
-        outlook, n_rows = contender.candidate.outlook, min(n_rows, self._state.n_usable)
+        costs, n_rows = contender.candidate.costs, min(n_rows, self._state.n_usable)
         share = _MAX_TRIAL_TIME
         if contender.has_own_settings:
             share = _MAX_OWN_TRIAL_TIME if self.leaves_time(contender) else _MAX_SLOW_TRIAL_TIME
-        return outlook.fit_seconds(n_rows) <= share * self._state.time_limit and outlook.may_begin(n_rows)
+        return costs.fit_seconds(n_rows) <= share * self._state.time_limit and costs.may_begin(n_rows)
 
     def limit_seconds(self, contender: Contender) -> float:
         """Return the seconds after which a fit on the present subset is killed."""
         share = max(_KILL_TIME * self._state.time_limit, MIN_SHARE_SECONDS)
-        predicted = contender.candidate.outlook.fit_seconds(len(self._state.lesson))
+        predicted = contender.candidate.costs.fit_seconds(len(self._state.lesson))
         return max(share, _OVERRUN_FACTOR * predicted) if predicted else share
 
     def find_affordable_rows(self, contender: Contender) -> int:
         """Return the most rows on which a fit should end in the time left; 0 if there are none."""
-        outlook = contender.candidate.outlook
-        n_rows = outlook.largest_lesson_rows(self._state.n_usable)
+        costs = contender.candidate.costs
+        n_rows = costs.largest_lesson_rows(self._state.n_usable)
         while n_rows > 1:
             seconds = self._clock.seconds_left - self._state.reserved_seconds(n_rows)
-            if outlook.chance_to_end(n_rows, seconds) >= _MIN_CHANCE:
+            if costs.chance_to_end(n_rows, seconds) >= _MIN_CHANCE:
                 return n_rows
             n_rows = min(n_rows - 1, int(n_rows / _SIZE_RATIO))
         return 0
@@ -133,8 +133,8 @@ class TimeShares:
 
     def needed_seconds(self, contender: Contender, n_rows: int) -> float:
         """Return the seconds that a fit and its exams should not exceed."""
-        seconds = contender.candidate.outlook.fit_seconds(n_rows)
+        seconds = contender.candidate.costs.fit_seconds(n_rows)
         return _FINAL_SAFETY_FACTOR * seconds + self._state.reserved_seconds(n_rows)
 
     def _every_row_seconds(self, contender: Contender) -> float:
-        return contender.candidate.outlook.fit_seconds(self._state.n_usable)
+        return contender.candidate.costs.fit_seconds(self._state.n_usable)

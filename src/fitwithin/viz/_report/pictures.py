@@ -69,7 +69,7 @@ def _select_pictures(estimator: FittedEstimator) -> Iterator[ReportPicture]:
     yield _time_spent_picture(estimator)
     if rounds:
         yield _rows_taught_picture(estimator)
-    if hasattr(estimator, "class_count_taught_"):
+    if hasattr(estimator, "class_count_trained_"):
         yield _CLASSES_TAUGHT
     if any(finished.predicted_fit is not None for finished in rounds):
         yield _fit_times_picture(estimator)
@@ -117,12 +117,12 @@ def _rows_taught_picture(estimator: FittedEstimator) -> ReportPicture:
         "Training rows of each round",
         "Mistakes are rows that the previous model got wrong.",
         f"Training rows of {len(estimator.history_)} rounds; "
-        f"the returned model was trained on {estimator.n_rows_taught_:,} rows",
+        f"the returned model was trained on {estimator.n_rows_trained_:,} rows",
     )
 
 
 _CLASSES_TAUGHT = ReportPicture(
-    viz.classes_taught,
+    viz.class_shares,
     3.4,
     "Class shares",
     "The share of each class in the data, and in the training rows of the returned model.",

@@ -128,7 +128,7 @@ def _score_note(history: Sequence[Round]) -> str:
             "The scores of the rounds come from the validation rows, which also chose the model. "
             "The estimate at the top comes from other rows."
         )
-    if any(finished.is_flattered for finished in history):
+    if any(finished.is_biased for finished in history):
         notes.append("A score without validation rows is too high if some of its checked rows are not fresh.")
     return f'<p class="note">{" ".join(notes)}</p>' if notes else ""
 

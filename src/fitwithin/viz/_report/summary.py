@@ -38,7 +38,7 @@ def _describe_score(estimator: FittedEstimator) -> str:
             f"{name} {value:.4f}, 95 % interval {low:.4f} to {high:.4f}. "
             "The estimate comes from rows that had no part in training or choosing the model."
         )
-    if estimator.n_rows_taught_ >= estimator.n_rows_in_:
+    if estimator.n_rows_trained_ >= estimator.n_rows_in_:
         return f"{name} not known: the model was trained on every row, so no row is left for an estimate."
     return f"{name} not known: the model made no predictions for rows that were new to it."
 
@@ -76,7 +76,7 @@ def _describe_model(estimator: FittedEstimator) -> str:
     n_rounds, best = len(estimator.history_), find_best_round(estimator)
     origin = "" if best is None else f", from round {best.number},"
     return (
-        f"The returned model{origin} was trained on {estimator.n_rows_taught_:,} of {estimator.n_rows_in_:,} rows. "
+        f"The returned model{origin} was trained on {estimator.n_rows_trained_:,} of {estimator.n_rows_in_:,} rows. "
         f"There {'was 1 round' if n_rounds == 1 else f'were {n_rounds:,} rounds'}; the fit ended because "
         f"{_STOP_REASONS.get(estimator.stop_reason_, estimator.stop_reason_)}."
     )

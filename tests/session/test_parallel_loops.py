@@ -1,4 +1,4 @@
-"""Several lanes of one session, in threads of this process and in processes of their own."""
+"""Several loops of one session, in threads of this process and in processes of their own."""
 
 import itertools
 import os
@@ -34,22 +34,22 @@ class ThreadRunner(InlineRunner):
 
 
 class Scripted:
-    """Makes the requests that it was told, one list for each lane."""
+    """Makes the requests that it was told, one list for each loop."""
 
     returns = "best"
-    max_lanes = None
+    max_learners = None
 
-    def __init__(self, *lanes, reason="all rows"):
-        self.lanes = lanes
+    def __init__(self, *loops, reason="all rows"):
+        self.loops = loops
         self.reason = reason
-        self.n_lanes = None
+        self.n_learners = None
 
     def teach(self, deck):
-        return self._teach(self.lanes[0])
+        return self._teach(self.loops[0])
 
-    def teach_lanes(self, deck, n_lanes):
-        self.n_lanes = n_lanes
-        return [self._teach(requests) for requests in self.lanes[:n_lanes]]
+    def teach_parallel(self, deck, n_learners):
+        self.n_learners = n_learners
+        return [self._teach(requests) for requests in self.loops[:n_learners]]
 
     def _teach(self, requests):
         for request in requests:
@@ -93,13 +93,13 @@ class Meeting(GaussianNB):
         return super().fit(X, y)
 
 
-# The rounds of all lanes
+# The rounds of all loops
 
 
-def test_lanes_work_at_the_same_time_and_their_rounds_are_one_history():
-    lanes = [lesson(100), EXAM, lesson(300), EXAM], [lesson(200), EXAM, lesson(400), EXAM]
+def test_loops_work_at_the_same_time_and_their_rounds_are_one_history():
+    loops = [lesson(100), EXAM, lesson(300), EXAM], [lesson(200), EXAM, lesson(400), EXAM]
 
-    classifier = fit(Scripted(*lanes, reason="time"), Meeting())
+    classifier = fit(Scripted(*loops, reason="time"), Meeting())
 
     rounds = classifier.history_
     assert sorted(finished.rows for finished in rounds) == [100, 200, 300, 400]
@@ -140,7 +140,7 @@ def test_without_a_second_job_there_is_one_lane_and_no_thread():
 
     classifier = fit(teacher, n_jobs=1, on_round=lambda finished: threads.append(threading.current_thread()))
 
-    assert teacher.n_lanes is None
+    assert teacher.n_learners is None
     assert [finished.rows for finished in classifier.history_] == [100]
     assert threads == [threading.main_thread()]
 
@@ -155,11 +155,11 @@ def test_a_teacher_without_lanes_runs_one_learner_with_all_cores():
 
 def test_a_teacher_gets_no_more_lanes_than_it_has_work_for():
     teacher = Scripted([lesson(100), EXAM], [lesson(200), EXAM])
-    teacher.max_lanes = 2
+    teacher.max_learners = 2
 
     fit(teacher, n_jobs=5)
 
-    assert teacher.n_lanes == 2
+    assert teacher.n_learners == 2
 
 
 def test_the_inline_backend_refuses_a_second_learner_with_advice():
@@ -190,12 +190,12 @@ class Slow(GaussianNB):
 
 @pytest.mark.parametrize("slow", [100, 700])
 def test_the_best_model_does_not_depend_on_who_is_first(slow):
-    # In the first lane few rows, in the second many, which win.
+    # In the first loop few rows, in the second many, which win.
     teacher = Scripted([lesson(100), EXAM, Wait(), Wait()], [lesson(700), EXAM], reason="time")
 
     classifier = fit(teacher, Slow({slow: 0.3}))
 
-    assert classifier.n_rows_taught_ == 700
+    assert classifier.n_rows_trained_ == 700
     assert len(classifier.history_) == 2
 
 
@@ -232,7 +232,7 @@ def test_a_model_that_was_overtaken_while_it_was_saved_does_not_win():
 
     classifier = fit(teacher, Second(), backend=Overtaken(), on_round=on_round)
 
-    assert classifier.n_rows_taught_ == 700
+    assert classifier.n_rows_trained_ == 700
     assert {finished.rows: finished.best for finished in classifier.history_} == {700: True, 100: False}
 
 
@@ -240,11 +240,11 @@ def test_a_model_that_was_overtaken_while_it_was_saved_does_not_win():
 
 
 @pytest.mark.parametrize("_", range(20))
-def test_lanes_begin_in_their_order(_):
+def test_loops_begin_in_their_order(_):
     order = []
-    lanes = [[partial(order.append, number), lesson(100 + number), EXAM] for number in range(3)]
+    loops = [[partial(order.append, number), lesson(100 + number), EXAM] for number in range(3)]
 
-    fit(Scripted(*lanes, reason="time"), n_jobs=3)
+    fit(Scripted(*loops, reason="time"), n_jobs=3)
 
     assert order == [0, 1, 2]
 
@@ -279,7 +279,7 @@ def test_another_lane_that_waits_for_no_one_ends():
             yield Wait()
 
     class Waiting(Scripted):
-        def teach_lanes(self, deck, n_lanes):
+        def teach_parallel(self, deck, n_learners):
             return [self.teach(deck), endless()]
 
     start = time.monotonic()
@@ -308,7 +308,7 @@ def test_a_first_lane_without_time_leaves_the_others_theirs():
 
     classifier = fit(teacher, Slow({500: 0.5}))
 
-    assert classifier.n_rows_taught_ == 500
+    assert classifier.n_rows_trained_ == 500
     assert classifier.stop_reason_ == "time"
 
 
@@ -320,26 +320,26 @@ def test_the_user_can_say_stop_after_a_round_of_any_lane():
     assert classifier.stop_reason_ == "on_round"
 
 
-@pytest.mark.parametrize("lane", [0, 1])
-def test_an_error_of_a_teacher_in_any_lane_comes_out(lane):
-    lanes = [[lesson(100), EXAM, Wait(), Wait(), Wait()], [lesson(200), EXAM, Wait()]]
-    lanes[lane].insert(2, "nonsense")
+@pytest.mark.parametrize("loop", [0, 1])
+def test_an_error_of_a_teacher_in_any_lane_comes_out(loop):
+    loops = [[lesson(100), EXAM, Wait(), Wait(), Wait()], [lesson(200), EXAM, Wait()]]
+    loops[loop].insert(2, "nonsense")
 
     with pytest.raises(TypeError, match="nonsense"):
-        fit(Scripted(*lanes, reason="time"))
+        fit(Scripted(*loops, reason="time"))
 
 
-@pytest.mark.parametrize("lane", [0, 1])
-def test_a_learner_that_is_killed_in_any_lane_leaves_the_best_model(lane, nothing_left_behind):
+@pytest.mark.parametrize("loop", [0, 1])
+def test_a_learner_that_is_killed_in_any_lane_leaves_the_best_model(loop, nothing_left_behind):
     calm, deadly = [lesson(100), EXAM, *[Wait()] * 5], [lesson(90), EXAM, lesson(800), EXAM]
-    lanes = (deadly, calm) if lane == 0 else (calm, deadly)
+    loops = (deadly, calm) if loop == 0 else (calm, deadly)
     learner = AwkwardClassifier("is killed", above=500)
 
     with pytest.warns(LearnerFailedWarning, match="training on 800 rows"):
-        classifier = fit(Scripted(*lanes, reason="time"), learner, backend=Process())
+        classifier = fit(Scripted(*loops, reason="time"), learner, backend=Process())
 
     assert classifier.stop_reason_ == "learner failed"
-    assert classifier.n_rows_taught_ in (90, 100)
+    assert classifier.n_rows_trained_ in (90, 100)
 
 
 def test_a_learner_that_fails_beside_the_first_model_leaves_the_first_lane_alone():
@@ -390,7 +390,7 @@ def test_an_interrupt_stops_all_lanes_and_keeps_the_best_model(trouble, nothing_
     classifier = fit(teacher, AwkwardClassifier(trouble, above=500), backend=Process(), on_round=done.append)
 
     assert classifier.stop_reason_ == "interrupted"
-    assert classifier.n_rows_taught_ in (100, 110)
+    assert classifier.n_rows_trained_ in (100, 110)
     assert classifier.time_used_ < 30
 
 
@@ -402,14 +402,14 @@ def test_an_interrupt_without_a_model_is_an_interrupt(nothing_left_behind):
         fit(teacher, AwkwardClassifier("hangs in Python", above=500), backend=Process())
 
 
-def test_lanes_store_their_rounds_and_the_best_model_in_the_checkpoint(tmp_path):
+def test_loops_store_their_rounds_and_the_best_model_in_the_checkpoint(tmp_path):
     pytest.importorskip("skops")
     teacher = Scripted([lesson(100), EXAM, lesson(300), EXAM], [lesson(200), EXAM, lesson(700), EXAM], reason="time")
 
     first = fit(teacher, backend=Process(), checkpoint=tmp_path / "fit", random_state=0)
     again = fit(Scripted([], [], reason="time"), backend=Process(), checkpoint=tmp_path / "fit", random_state=0)
 
-    assert again.n_rows_taught_ == first.n_rows_taught_
+    assert again.n_rows_trained_ == first.n_rows_trained_
     assert len(again.history_) == len(first.history_) == 4
 
 

@@ -7,77 +7,77 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitwithin._core.cost import Outlook
+from fitwithin._core.cost import CostEstimates
 from fitwithin.testing import FakeClock
 from sample_fits import A_ROUND
-from teacher_driver import an_outlook
+from teacher_driver import cost_estimates
 
 
 def test_without_a_budget_there_is_time_for_everything():
-    outlook = Outlook()
+    costs = CostEstimates()
 
-    assert outlook.seconds_left == math.inf
-    assert outlook.affordable_exam_rows(0.01, 10**9) == 10**9
-    assert (outlook.fit_seconds(1000), outlook.exam_seconds(1000)) == (0.0, 0.0)
+    assert costs.seconds_left == math.inf
+    assert costs.affordable_exam_rows(0.01, 10**9) == 10**9
+    assert (costs.fit_seconds(1000), costs.exam_seconds(1000)) == (0.0, 0.0)
 
 
 def test_what_is_left_goes_by_the_budget():
     clock = FakeClock()
-    outlook = an_outlook(10, clock=clock)
+    costs = cost_estimates(10, clock=clock)
     clock.advance(4)
 
-    assert outlook.seconds_left == 6
+    assert costs.seconds_left == 6
 
 
 def test_the_most_that_an_exam_may_take_grows_with_the_rows_of_the_model():
-    outlook = an_outlook()
-    assert outlook.most_exam_seconds(100, 1000) == 0.0
-    outlook.cost.observe_exam(100, 1.0, model_rows=1000)
+    costs = cost_estimates()
+    assert costs.most_exam_seconds(100, 1000) == 0.0
+    costs.cost.observe_exam(100, 1.0, model_rows=1000)
 
-    assert outlook.exam_seconds(100, 8000) == pytest.approx(1.0)
-    assert outlook.most_exam_seconds(100, 8000) == pytest.approx(8.0)
-    assert outlook.most_exam_seconds(100, 500) == pytest.approx(1.0)
+    assert costs.exam_seconds(100, 8000) == pytest.approx(1.0)
+    assert costs.most_exam_seconds(100, 8000) == pytest.approx(8.0)
+    assert costs.most_exam_seconds(100, 500) == pytest.approx(1.0)
 
-    outlook.cost.observe_exam(100, 1.0, model_rows=2000)
-    assert outlook.most_exam_seconds(100, 8000) == pytest.approx(1.0), "twice the rows took no longer"
+    costs.cost.observe_exam(100, 1.0, model_rows=2000)
+    assert costs.most_exam_seconds(100, 8000) == pytest.approx(1.0), "twice the rows took no longer"
 
 
 def test_lessons_and_exams_cost_what_the_last_ones_did():
-    outlook = an_outlook(lessons=[(100, 2.0)], exam=0.01)
+    costs = cost_estimates(lessons=[(100, 2.0)], exam=0.01)
 
-    assert outlook.fit_seconds(100) == 2.0
-    assert outlook.exam_seconds(300) == pytest.approx(3.0)
+    assert costs.fit_seconds(100) == 2.0
+    assert costs.exam_seconds(300) == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize(("share", "most", "rows"), [(0.1, 50, 50), (0.1, 500, 100), (0.0, 500, 0), (0.5, 0, 0)])
 def test_as_many_rows_are_examinable_as_their_share_of_the_time_allows(share, most, rows):
-    assert an_outlook(100, exam=0.1).affordable_exam_rows(share, most) == rows
+    assert cost_estimates(100, exam=0.1).affordable_exam_rows(share, most) == rows
 
 
 @given(st.floats(0, 1), st.integers(0, 10**7), st.floats(1e-9, 10), st.floats(0.01, 1e6))
 def test_what_is_examinable_is_within_bounds_and_within_its_time(share, most, exam, limit):
-    outlook = an_outlook(limit, exam=exam)
+    costs = cost_estimates(limit, exam=exam)
 
-    rows = outlook.affordable_exam_rows(share, most)
+    rows = costs.affordable_exam_rows(share, most)
 
     assert 0 <= rows <= most
-    assert outlook.exam_seconds(rows) <= share * outlook.seconds_left * (1 + 1e-9)
+    assert costs.exam_seconds(rows) <= share * costs.seconds_left * (1 + 1e-9)
 
 
 @given(st.lists(st.tuples(st.integers(1, 10**6), st.floats(0, 1e4)), max_size=6), st.integers(1, 10**6))
 def test_a_learner_that_can_stop_early_is_as_good_as_at_its_end_a_little_before(lessons, rows):
-    plain, stoppable = an_outlook(lessons=lessons), an_outlook(lessons=lessons, can_stop_early=True)
+    plain, stoppable = cost_estimates(lessons=lessons), cost_estimates(lessons=lessons, can_stop_early=True)
     stoppable.cost = plain.cost
 
     assert stoppable.chance_to_end(rows, 10.0) >= plain.chance_to_end(rows, 10.0)
 
 
 def after_rounds(took, limit, *, killable=True):
-    """The outlook after two rounds of 100 rows, with so many seconds left."""
-    outlook = an_outlook(limit, lessons=[(100, took), (100, took)])
-    outlook.cost.observe_round(replace(A_ROUND, number=2, rows=100, seconds_exam=0.0, seconds_handover=0.0))
-    outlook.killable = killable
-    return outlook
+    """The costs after two rounds of 100 rows, with so many seconds left."""
+    costs = cost_estimates(limit, lessons=[(100, took), (100, took)])
+    costs.cost.observe_round(replace(A_ROUND, number=2, rows=100, seconds_exam=0.0, seconds_handover=0.0))
+    costs.killable = killable
+    return costs
 
 
 @pytest.mark.parametrize(
@@ -91,17 +91,17 @@ def test_a_round_that_can_be_killed_begins_with_a_small_chance_and_any_other_mus
 
 
 def test_a_second_round_may_begin_whatever_the_first_one_took_if_it_can_be_killed():
-    outlook = an_outlook(1.0, lessons=[(100, 500.0)])
-    outlook.cost.observe_round(A_ROUND)
+    costs = cost_estimates(1.0, lessons=[(100, 500.0)])
+    costs.cost.observe_round(A_ROUND)
 
-    assert outlook.may_try_again
-    assert outlook.may_finish(100)
-    outlook.killable = False
-    assert not outlook.may_finish(100)
+    assert costs.may_try_again
+    assert costs.may_finish(100)
+    costs.killable = False
+    assert not costs.may_finish(100)
 
 
 def test_the_seconds_that_nothing_can_end_are_the_set_up_or_the_whole_fit():
-    plain, stepwise = an_outlook(lessons=[(100, 2.0)]), an_outlook()
+    plain, stepwise = cost_estimates(lessons=[(100, 2.0)]), cost_estimates()
     stepwise.cost.observe_fit(100, 2.0, 0.5)
 
     assert plain.setup_seconds(100) == 2.0

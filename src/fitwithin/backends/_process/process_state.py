@@ -24,7 +24,7 @@ _OWN_VARIABLES = ("JOBLIB_TEMP_FOLDER", "TMPDIR", MARK_VARIABLE, *OPENMP_VARIABL
 
 
 @dataclass(frozen=True, eq=False)
-class Surroundings:
+class ProcessState:
     """The global settings of a program that a learner may depend on.
 
     The learner's process may have started before they changed, and a lesson may change them, so they are set anew
@@ -53,8 +53,8 @@ class Surroundings:
     --------
     >>> import numpy as np
     >>> with np.errstate(all="ignore"):
-    ...     surroundings = Surroundings.current()
-    >>> surroundings.numpy_errors["divide"]
+    ...     process_state = ProcessState.current()
+    >>> process_state.numpy_errors["divide"]
     'ignore'
     """
 
@@ -68,7 +68,7 @@ class Surroundings:
     umask: int | None
 
     @classmethod
-    def current(cls) -> Surroundings:
+    def current(cls) -> ProcessState:
         """Return those of this process, and of this thread."""
         return cls(
             search_path=module_search_path(),

@@ -29,10 +29,10 @@ class FittedClassifier(FittedEstimator, Protocol):
 
     classes_: npt.NDArray[Any]
     class_count_: npt.NDArray[np.integer[Any]]
-    class_count_taught_: npt.NDArray[np.integer[Any]]
+    class_count_trained_: npt.NDArray[np.integer[Any]]
 
 
-def classes_taught(estimator: FittedClassifier, ax: Axes | None = None) -> Axes:
+def class_shares(estimator: FittedClassifier, ax: Axes | None = None) -> Axes:
     """Draw the share of each class in the data and in the training rows of the returned model.
 
     The scale is logarithmic, so that rare classes are visible too. With many classes, only those whose share changed
@@ -62,16 +62,16 @@ def classes_taught(estimator: FittedClassifier, ax: Axes | None = None) -> Axes:
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from fitwithin import TimeConstrainedClassifier, viz
     >>> clf = TimeConstrainedClassifier(GaussianNB(), backend="inline", random_state=0)
-    >>> ax = viz.classes_taught(clf.fit(*make_classification(5_000, random_state=0)), Figure().subplots())
+    >>> ax = viz.class_shares(clf.fit(*make_classification(5_000, random_state=0)), Figure().subplots())
     >>> sorted(label.get_text() for label in ax.get_yticklabels())
     ['0', '1']
     """
     check_fitted(estimator)
-    if not hasattr(estimator, "class_count_taught_"):
-        raise TypeError(f"Got {type(estimator).__name__}; classes_taught expects a fitted TimeConstrainedClassifier.")
+    if not hasattr(estimator, "class_count_trained_"):
+        raise TypeError(f"Got {type(estimator).__name__}; class_shares expects a fitted TimeConstrainedClassifier.")
     ax = get_axes(estimator, ax)
     in_data = 100 * estimator.class_count_ / estimator.class_count_.sum()
-    in_training = 100 * estimator.class_count_taught_ / estimator.class_count_taught_.sum()
+    in_training = 100 * estimator.class_count_trained_ / estimator.class_count_trained_.sum()
     # A share of zero has no place on a logarithmic scale; it is drawn below the smallest one.
     floor = 0.5 * float(np.concatenate([in_data, in_training[in_training > 0]]).min())
     shown = _select_classes(in_data, np.maximum(in_training, floor))

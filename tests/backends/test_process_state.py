@@ -126,7 +126,7 @@ def test_a_daemonic_worker():
 def test_a_forked_worker_does_not_share_its_parents_helper():
     small_fit()
     script = (
-        "import os, sys; sys.path.insert(0, sys.argv[1]); from test_surroundings import small_fit; small_fit(); "
+        "import os, sys; sys.path.insert(0, sys.argv[1]); from test_process_state import small_fit; small_fit(); "
         "pid = os.fork(); ok = small_fit() == ('all rows', True); "
         "os._exit(not ok) if pid == 0 else sys.exit(not ok or os.waitpid(pid, 0)[1])"
     )

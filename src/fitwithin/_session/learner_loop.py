@@ -12,7 +12,7 @@ import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.candidate import Candidate
-from fitwithin._core.cost import Outlook
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.memory_cost import MemoryModel
 from fitwithin._core.records import (
@@ -29,7 +29,7 @@ from fitwithin._core.records import (
 )
 from fitwithin._session.continuation import Continuation
 from fitwithin._session.fit_state import ModelRecord
-from fitwithin._session.round_tracker import OpenRound, RoundPlan, RoundTracker
+from fitwithin._session.round_tracker import OpenRound, RoundForecast, RoundTracker
 from fitwithin._session.selection import KeptModel, ModelSelector, ValidationExam
 from fitwithin.backends import FitReport, Runner, ScoreReport
 from fitwithin.teachers import Requests
@@ -58,13 +58,13 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class SessionParts:
-    """What all lanes of a session share.
+    """What all loops of a session share.
 
     Parameters
     ----------
     budget : Budget
         The time limit.
-    outlook : Outlook
+    costs : CostEstimates
         Predicts lessons and exams, and learns from them.
     selector : ModelSelector
         Holds the best model.
@@ -77,27 +77,27 @@ class SessionParts:
     """
 
     budget: Budget
-    outlook: Outlook
+    costs: CostEstimates
     selector: ModelSelector
     continuation: Continuation
     listeners: Sequence[Listener]
     on_round: OnRound | None
 
 
-class Turns(Protocol):
-    """How a lane takes turns with others."""
+class LoopLock(Protocol):
+    """Lock that the loops of a session share."""
 
     def released(self) -> AbstractContextManager[None]:
-        """Return a context for a call of the runner, in which other lanes go on."""
+        """Return a context for a call of the runner, in which other loops go on."""
         ...
 
     def wait(self) -> None:
-        """Wait until another lane's learner has done something; see `Wait`."""
+        """Wait until another loop's learner has done something; see `Wait`."""
         ...
 
 
-class _OnlyLane:
-    """The turns of a lane without others."""
+class _NoLock:
+    """Lock of a loop without others."""
 
     def released(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -106,22 +106,22 @@ class _OnlyLane:
         """Return at once."""
 
 
-class Lane:
+class LearnerLoop:
     """One learner at work: carry out the requests of a teacher's generator, one after the other.
 
     Parameters
     ----------
     parts : SessionParts
-        What it shares with the other lanes.
+        What it shares with the other loops.
     runner : Runner
         Carries out lessons and exams; prepared for the learner.
     tracker : RoundTracker
-        Its round under way, and the rounds of all lanes.
+        Its round under way, and the rounds of all loops.
 
     Attributes
     ----------
-    turns : Turns
-        How it takes turns with the others. Everything but the calls of its runner happens in its turn.
+    lock : LoopLock
+        Lets the other loops run while its runner is called. Everything else happens under the lock.
     activity, status : str
         What the learner does, in words.
     """
@@ -130,22 +130,22 @@ class Lane:
         self.runner = runner
         self.tracker = tracker
         self.budget = parts.budget
-        self.outlook = parts.outlook
+        self.costs = parts.costs
         self._parts = parts
         self._selector = parts.selector
         self._continuation = parts.continuation
-        self.turns: Turns = _OnlyLane()
+        self.lock: LoopLock = _NoLock()
         self.activity = "getting ready"
         self.status = "the learner had not started"
 
     @property
     def has_best_model(self) -> bool:
-        """Whether the session has a model, of any lane."""
+        """Whether the session has a model, of any loop."""
         return self._selector.best is not None
 
-    def open_sibling(self) -> Lane:
-        """Return a lane of the same session with a learner of its own."""
-        return Lane(self._parts, self.runner.open_sibling(), self.tracker.open_lane())
+    def open_sibling(self) -> LearnerLoop:
+        """Return a loop of the same session with a learner of its own."""
+        return LearnerLoop(self._parts, self.runner.open_sibling(), self.tracker.open_loop())
 
     def carry_out(self, requests: Requests) -> StopReason:
         """Carry out requests until there is no more, or the budget is spent; return why it ended."""
@@ -164,7 +164,7 @@ class Lane:
                 return self._finish_last_round("time")
             answers = refusal = None
             if isinstance(request, Wait):
-                self.turns.wait()
+                self.lock.wait()
                 continue
             rows = self.tracker.check_request(request)
             try:
@@ -189,7 +189,7 @@ class Lane:
         if not can_go_on:
             raise failure
         if current is not None and is_memory:
-            self._current_outlook.memory.observe_stop(current.rows)
+            self._current_costs.memory.observe_stop(current.rows)
         self.abandon_round()
 
     def abandon_round(self) -> None:
@@ -217,23 +217,23 @@ class Lane:
     def _may_begin(self, lesson: Lesson, n_rows: int) -> bool:
         if n_rows > _LARGE_LESSON and self.budget.remaining() < _COUNT_SECONDS * n_rows:
             return False
-        outlook = self._outlook_for(lesson)
-        return (outlook.may_finish if lesson.within is None else outlook.may_begin)(n_rows)
+        costs = self._costs_for(lesson)
+        return (costs.may_finish if lesson.within is None else costs.may_begin)(n_rows)
 
-    def _outlook_for(self, lesson: Lesson) -> Outlook:
-        return self.outlook if lesson.candidate is None else lesson.candidate.outlook
+    def _costs_for(self, lesson: Lesson) -> CostEstimates:
+        return self.costs if lesson.candidate is None else lesson.candidate.costs
 
     @property
-    def _current_outlook(self) -> Outlook:
+    def _current_costs(self) -> CostEstimates:
         """Predicts the learner of the round under way."""
         candidate = self._current().candidate
-        return self.outlook if candidate is None else candidate.outlook
+        return self.costs if candidate is None else candidate.costs
 
     def _teach(self, rows: Rows, lesson: Lesson) -> None:
-        outlook = self._outlook_for(lesson)
-        _check_memory(outlook.memory, len(rows))
+        costs = self._costs_for(lesson)
+        _check_memory(costs.memory, len(rows))
         self._announce("training on", len(rows), lesson.candidate)
-        prediction = outlook.cost.predict(len(rows))
+        prediction = costs.cost.predict(len(rows))
         predicted = None if prediction is None else prediction.fit_seconds
         if predicted is not None:
             lesson = self._continuation.write_before_fit(lesson, predicted)
@@ -242,22 +242,22 @@ class Lane:
             if lesson.is_measurement:
                 current = self.tracker.begin_measurement(rows)
             else:
-                plan = RoundPlan(predicted, outlook.cost.setup_seconds(len(rows)), lesson.expected_score)
+                plan = RoundForecast(predicted, costs.cost.setup_seconds(len(rows)), lesson.expected_score)
                 current = self.tracker.begin(rows, plan, continues=lesson.batch is not None)
         current.candidate = lesson.candidate
         report = self._fit(rows, lesson)
         current.add_fit(report)
-        outlook.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
+        costs.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
         if not lesson.is_measurement or report.skipped_seconds:
             # A learner that takes a few steps and does not know how many are left says nothing about its cost.
-            outlook.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds, report.setup_seconds)
+            costs.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds, report.setup_seconds)
         current.is_refit = lesson.refit
         if not lesson.refit and self._selector.accepts_unseen(current.n_rows_trained):
             # Save it before its exams, which may take long.
             self._save(current)
 
     def _fit(self, rows: Rows, lesson: Lesson) -> FitReport:
-        with self.turns.released():
+        with self.lock.released():
             if lesson.candidate is None:
                 return self.runner.fit(rows, lesson.batch, lesson.within)
             learner = lesson.candidate.estimator
@@ -273,17 +273,17 @@ class Lane:
             return
         if best.record.estimate is None or not is_worse(estimate, best.record.estimate, tolerated=1.0):
             current.validation_exam = best.exam
-            # If another lane finds a better model meanwhile, this one is not that model with more rows.
+            # If another loop finds a better model meanwhile, this one is not that model with more rows.
             self._save(current, best.record.estimate, best.record.fresh_estimate, lambda: False)
 
     def _examine(self, rows: Rows, exam: Exam) -> Answers:
         self._announce("predicting", len(rows), self._current().candidate)
-        with self.turns.released():
+        with self.lock.released():
             report = self.runner.examine(rows, exam.margins)
-        outlook = self._current_outlook
-        outlook.memory.observe_exam(self._current().rows, report.peak_memory)
+        costs = self._current_costs
+        costs.memory.observe_exam(self._current().rows, report.peak_memory)
         self.tracker.add_exam(rows, report, exam.purpose)
-        outlook.cost.observe_exam(
+        costs.cost.observe_exam(
             len(rows), report.handover_seconds + report.exam_seconds, self._current().n_rows_trained
         )
         scored = self._score(len(rows)) if exam.purpose in ("score", "validation") else None
@@ -301,7 +301,7 @@ class Lane:
         """Return the user's score over the rows of the last exam."""
         current = self._current()
         n_examined = len(current.fresh)
-        with self.turns.released():
+        with self.lock.released():
             report = self.runner.score(np.arange(n_examined) >= n_examined - n_rows, paired=True)
         current.add_score(report)
         return report
@@ -368,7 +368,7 @@ class Lane:
     def _estimates(self, current: OpenRound) -> tuple[Estimate | None, Estimate | None]:
         """Return the new model's score over all rows of its exams, and over the fresh ones."""
         if current.estimates is None and current.is_examined:
-            with self.turns.released():
+            with self.lock.released():
                 report = self.runner.score(current.fresh)
             current.add_score(report)
             current.estimates = report.overall, report.selected
@@ -392,12 +392,12 @@ class Lane:
     ) -> None:
         """Make the new model the best one, if it can still be loaded in time.
 
-        If another lane has found a better model while this one was saved, `is_preferred` decides again.
+        If another loop has found a better model while this one was saved, `is_preferred` decides again.
         """
         current.is_wanted = True
         self._announce("saving the model of", current.n_rows_trained, current.candidate)
         best = self._selector.best
-        with self.turns.released():
+        with self.lock.released():
             model = self.runner.save()
         if self._has_other_best(best) and not is_preferred():
             current.is_wanted = False
@@ -406,7 +406,7 @@ class Lane:
         if self.budget.seconds - self.budget.elapsed() < model.load_seconds:
             model.discard()
             raise OutOfTime
-        self._current_outlook.cost.observe_write(current.n_rows_trained, self._continuation.reserve_seconds(model))
+        self._current_costs.cost.observe_write(current.n_rows_trained, self._continuation.reserve_seconds(model))
         record = ModelRecord(
             number=current.number,
             n_rows=current.n_rows_trained,
@@ -430,10 +430,10 @@ class Lane:
         best = self._selector.best
         if best is not None and best.model is current.saved and not current.is_refit:
             self._selector.update_best(estimate, fresh_estimate, current.validation_exam)
-        outlook = self.outlook if current.candidate is None else current.candidate.outlook
+        costs = self.costs if current.candidate is None else current.candidate.costs
         finished = self.tracker.close(current, estimate, self.budget.elapsed())
         load_seconds = 0.0 if current.saved is None else current.saved.load_seconds
-        outlook.cost.observe_round(finished, load_seconds)
+        costs.cost.observe_round(finished, load_seconds)
         self._continuation.write()
         for listener in self._parts.listeners:
             listener.on_round(finished)
@@ -453,7 +453,7 @@ class Lane:
     def fit_again(self, lost: ModelRecord) -> None:
         """Fit the best model of an earlier call, which could not be stored, on the same rows."""
         has_other_model = self._selector.best is not None or not self.runner.killable
-        if lost.rows is None or (has_other_model and not self.outlook.may_finish(len(lost.rows))):
+        if lost.rows is None or (has_other_model and not self.costs.may_finish(len(lost.rows))):
             return
         try:
             self._teach(lost.rows, Lesson(lost.rows, within=lost.fit_seconds if lost.was_cut_short else None))

@@ -1,0 +1,165 @@
+"""Several loops of one session: each in a thread of its own, and all but their learners' work under one lock."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
+from fitwithin._core.records import StopReason
+from fitwithin._session.learner_loop import LearnerLoop
+from fitwithin.teachers import Requests
+
+_LOOK_SECONDS = 0.1
+"""Longest wait without a look at the clock, or for an interrupt, which some systems do not wake a thread up for."""
+
+_LEARNER_FAILURES = (LearnerRaised, LearnerDied, OutOfMemory)
+
+Outcome = StopReason | BaseException
+"""Why a loop ended."""
+
+
+class ParallelLoops:
+    """Run loops side by side until the first one ends.
+
+    A first loop that ends for lack of time leaves the others the time until the deadline. If any loop fails, or its
+    round makes the user say stop, all end; only a learner that fails beside the first loop before there is a model
+    leaves that loop to go on alone.
+
+    Parameters
+    ----------
+    first : LearnerLoop
+        The loop of the first generator.
+    requests : sequence of generator
+        One for each loop; the other loops get runners that are siblings of the first one's.
+
+    Attributes
+    ----------
+    deciding : LearnerLoop
+        The loop that ended the session.
+    """
+
+    def __init__(self, first: LearnerLoop, requests: Sequence[Requests]) -> None:
+        self._loops = [first, *(first.open_sibling() for _ in requests[1:])]
+        self._requests = requests
+        self._condition = threading.Condition()
+        self._is_over = threading.Event()
+        self._outcomes: dict[LearnerLoop, Outcome] = {}
+        self._n_begun = 0
+        self._n_waiting = 0
+        self._n_calls = 0
+        self.deciding = first
+        for loop in self._loops:
+            loop.lock = _SharedLock(self, loop)
+
+    def run(self) -> StopReason:
+        """Return why the session ends, or raise what one of the loops raised."""
+        threads = [
+            threading.Thread(
+                target=self._drive, args=(number, loop, requests), name=f"fitwithin-loop-{number}", daemon=True
+            )
+            for number, (loop, requests) in enumerate(zip(self._loops, self._requests, strict=True), 1)
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            # This thread gets the interrupts; the learners are other processes, or at least other threads.
+            while not self._is_over.wait(_LOOK_SECONDS):
+                pass
+        finally:
+            self._end(threads)
+        outcome = self._outcomes[self.deciding]
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    def _drive(self, number: int, loop: LearnerLoop, requests: Requests) -> None:
+        with self._condition:
+            # ParallelLoops begin in their order, so that what they ask for first does not depend on the system.
+            self._condition.wait_for(lambda: self._n_begun == number - 1)
+            self._n_begun = number
+            self._condition.notify_all()
+            outcome: Outcome
+            try:
+                outcome = loop.carry_out(requests)
+            except BaseException as error:
+                outcome = error
+            self._note_end(loop, outcome)
+
+    def _note_end(self, loop: LearnerLoop, outcome: Outcome) -> None:
+        """Note how a loop ended, and whether this ends the session."""
+        self._outcomes[loop] = outcome
+        self._note_call()
+        if self._is_over.is_set():
+            return
+        is_first = loop is self._loops[0]
+        fails_early = isinstance(outcome, _LEARNER_FAILURES) and not is_first and not loop.has_best_model
+        has_failed = isinstance(outcome, BaseException) and not isinstance(outcome, OutOfTime) and not fails_early
+        is_out_of_time = outcome == "time" or isinstance(outcome, OutOfTime)
+        if has_failed or outcome == "on_round" or (is_first and not is_out_of_time):
+            self.deciding = loop
+            self._is_over.set()
+        elif len(self._outcomes) == len(self._loops):
+            self._is_over.set()
+
+    def _end(self, threads: Sequence[threading.Thread]) -> None:
+        """Stop the learners that are still at work, and wait for their loops."""
+        self._is_over.set()
+        for loop in self._loops:
+            if loop not in self._outcomes:
+                loop.runner.stop()
+        for thread in threads:
+            thread.join()
+        for loop in self._loops[1:]:
+            loop.abandon_round()
+            self._loops[0].tracker.lost_seconds += loop.tracker.lost_seconds
+            loop.runner.__exit__()
+
+    @contextmanager
+    def released(self) -> Iterator[None]:
+        """Let the other loops go on; when it is this loop's turn again, raise `OutOfTime` if the session is over."""
+        self._condition.release()
+        try:
+            yield
+        finally:
+            self._condition.acquire()
+        self._note_call()
+        if self._is_over.is_set():
+            raise OutOfTime
+
+    def _note_call(self) -> None:
+        """Wake up the loops that wait for others."""
+        self._n_calls += 1
+        self._condition.notify_all()
+
+    def wait(self, loop: LearnerLoop) -> None:
+        """Let a loop wait until another one's learner has done something; see `Wait`."""
+        n_calls = self._n_calls
+        self._n_waiting += 1
+        self._condition.notify_all()
+        try:
+            while self._n_calls == n_calls:
+                if self._is_over.is_set() or loop.budget.is_spent:
+                    raise OutOfTime
+                if len(self._outcomes) + self._n_waiting == len(self._loops):
+                    # No loop is at work.
+                    if loop is self._loops[0]:
+                        return
+                    if self._loops[0] in self._outcomes:
+                        raise OutOfTime
+                self._condition.wait(min(loop.budget.remaining(), _LOOK_SECONDS))
+        finally:
+            self._n_waiting -= 1
+
+
+class _SharedLock:
+    """The lock, as one of several loops sees it."""
+
+    def __init__(self, loops: ParallelLoops, loop: LearnerLoop) -> None:
+        self._loops = loops
+        self._loop = loop
+        self.released = loops.released
+
+    def wait(self) -> None:
+        self._loops.wait(self._loop)
