@@ -131,7 +131,7 @@ def _fit_timed(
     start = time.monotonic()
     classifier.fit(X, y)
     elapsed = time.monotonic() - start
-    killed_at = start + min(elapsed, spec.seconds - backend.budget.reserved)
+    killed_at = start + min(elapsed, spec.seconds - backend.budget.reserves.total)
     times = read_working_times(str(file), killed_at)
     in_vain = sum(end - begin for begin, end in times if end == killed_at)
     noted = sum(one.seconds_fit + one.seconds_exam for one in classifier.history_)

@@ -26,7 +26,7 @@ from fitwithin._pools.sources import is_data_set, open_source, predict_blocks, r
 from fitwithin._pools.table_pool import TablePool
 from fitwithin._pools.tables import convert_arrow
 from fitwithin._presets import make_preset
-from fitwithin._session.checkpoint import Checkpoint, open_checkpoint
+from fitwithin._session.checkpoint import Checkpoint, open_checkpoint, read_stored_seconds
 from fitwithin._session.fingerprint import Fingerprint, learner_types
 from fitwithin._session.fit_state import FitState
 from fitwithin._session.held_out_rows import Validation, ValidationArguments
@@ -150,7 +150,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             comes out of `fit` as it is.
         """
         backend = find_backend(self.backend)
-        budget = Budget(parse_time_limit(self.time_limit), clock=backend.clock)
+        budget = self._start_budget(backend)
         plan = self._make_plan(backend, budget, weighted=sample_weight is not None)
         validation = ValidationArguments(self.validation, groups, X_val, y_val)
         given = FitArguments(X, y, sample_weight, params, validation).split_frames()
@@ -165,13 +165,13 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             cleanup.callback(inputs.close)
             if plan.memory_limit is not None and not runner.killable:
                 warnings.warn(_UNWATCHED_MEMORY, RuntimeWarning, stacklevel=2)
-            past = self._find_past(inputs, checkpoint, budget)
+            past, budget = self._find_past(inputs, checkpoint, budget)
             if past is None or not past.is_over(budget):
                 inputs.start_reading()
                 runner.prepare(inputs.learner, inputs.pool, inputs.settings)
             log = start_log(budget, self._describe_candidate, inputs, self.n_rows_in_)
             listeners = [listener for listener in (display, log) if listener is not None]
-            session = plan.open_session(inputs, runner, listeners, past, checkpoint)
+            session = replace(plan, budget=budget).open_session(inputs, runner, listeners, past, checkpoint)
             result = session.run()
             if log is not None:
                 log.on_end(result)
@@ -182,6 +182,13 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         for message, category in _list_warnings(result, inputs, checkpoint):
             warnings.warn(message, category, stacklevel=2)
         return self
+
+    def _start_budget(self, backend: Backend) -> Budget:
+        """Start the clock; seconds of an interrupted fit count, unless `warm_start` gives it a new limit."""
+        start, limit = backend.clock(), parse_time_limit(self.time_limit)
+        is_new = self.warm_start and hasattr(self, "_kept_state")
+        spent = 0.0 if is_new else read_stored_seconds(self.checkpoint)
+        return Budget(limit, backend.clock, spent=spent, start=start)
 
     def _make_plan(self, backend: Backend, budget: Budget, *, weighted: bool) -> FitParameters:
         """Check the parameters that do not depend on the rows."""
@@ -252,20 +259,19 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         """Whether a later fit may go on from this one, or this one from an earlier one."""
         return self.checkpoint is not None or self.warm_start
 
-    def _find_past(self, inputs: FitInputs, checkpoint: Checkpoint | None, budget: Budget) -> FitState | None:
-        """Return the fit to go on from, in memory or in the checkpoint, and count its seconds."""
+    def _find_past(
+        self, inputs: FitInputs, checkpoint: Checkpoint | None, budget: Budget
+    ) -> tuple[FitState | None, Budget]:
+        """Return the fit to resume, in memory or in the checkpoint, and a budget that counts its seconds."""
         fingerprint = inputs.fingerprint
         stored = None
         if checkpoint is not None and fingerprint is not None:
             facts = describe_fit(self, inputs, budget.seconds)
             stored = checkpoint.begin(fingerprint, facts, learner_types(inputs.learner))
-            budget.spent += 0.0 if stored is None else stored.seconds
         kept: tuple[Fingerprint, FitState] | None = getattr(self, "_kept_state", None)
         if not self.warm_start or kept is None or kept[0] != fingerprint:
-            return stored
-        budget.spent += kept[1].seconds - (0.0 if stored is None else stored.seconds)
-        budget.seconds += kept[1].seconds
-        return kept[1]
+            return stored, budget
+        return kept[1], budget.after(kept[1].seconds)
 
     def _keep_state(self, state: FitState, result: SessionResult, inputs: FitInputs) -> None:
         """Keep what the next call with `warm_start` goes on from; it takes five bytes a row."""

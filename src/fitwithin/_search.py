@@ -202,10 +202,12 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         self.best_params_ = entries[self.best_index_].settings
         self.best_score_ = None if result.validation_estimate is None else result.validation_estimate.value
 
-    def _find_past(self, inputs: FitInputs, checkpoint: Checkpoint | None, budget: Budget) -> FitState | None:
-        past = super()._find_past(inputs, checkpoint, budget)
+    def _find_past(
+        self, inputs: FitInputs, checkpoint: Checkpoint | None, budget: Budget
+    ) -> tuple[FitState | None, Budget]:
+        past, budget = super()._find_past(inputs, checkpoint, budget)
         self._n_past_rounds = 0 if past is None else len(past.history)
-        return past
+        return past, budget
 
     def _describe_stored_model(self, history: Sequence[Round], names: Sequence[str]) -> SearchEntry:
         """Return the entry of a model that an earlier call stored in the checkpoint, and that stayed the best."""

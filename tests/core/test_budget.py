@@ -24,7 +24,7 @@ def test_a_budget_is_spent_from_the_moment_it_is_made():
 def test_reserved_seconds_do_not_remain_but_have_not_elapsed():
     clock = FakeClock()
     budget = Budget(10, clock=clock)
-    budget.reserved = 3
+    budget.reserves.load, budget.reserves.delay = 2, 1
 
     clock.advance(6)
 
@@ -70,7 +70,7 @@ def test_a_fake_clock_never_goes_back():
 def test_what_remains_never_grows_and_is_never_negative(seconds, reserved, steps):
     clock = FakeClock()
     budget = Budget(seconds, clock=clock)
-    budget.reserved = reserved
+    budget.reserves.checkpoint = reserved
     readings = [budget.remaining()]
 
     for step in steps:
@@ -84,9 +84,26 @@ def test_what_remains_never_grows_and_is_never_negative(seconds, reserved, steps
 
 def test_seconds_of_earlier_calls_count():
     clock = FakeClock()
-    budget = Budget(10, clock=clock)
-    budget.spent = 7.0
+    budget = Budget(10, clock=clock, spent=7.0)
     clock.advance(2)
 
     assert budget.elapsed() == 9.0
     assert budget.remaining() == 1.0
+
+
+def test_a_deadline_does_not_change_when_the_seconds_of_earlier_calls_are_counted_in():
+    clock = FakeClock()
+    budget = Budget(10, clock=clock)
+    clock.advance(2)
+
+    later = budget.after(7.0)
+    budget.reserves.load = 1.0
+
+    assert (later.seconds, later.spent, later.elapsed()) == (17.0, 7.0, 9.0)
+    assert later.remaining() == budget.remaining() == 7.0
+
+
+@pytest.mark.parametrize("name", ["seconds", "spent"])
+def test_a_deadline_cannot_be_set(name):
+    with pytest.raises(AttributeError):
+        setattr(Budget(10), name, 20.0)

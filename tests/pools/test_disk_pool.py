@@ -113,7 +113,7 @@ def test_a_learner_may_write_to_its_rows(tmp_path):
 def test_rows_that_are_not_read_in_time_are_out_of_time(tmp_path):
     folder = write_files(make_numbers(900), tmp_path / "rows", 300)
     pool = open_pool(open_troubled(folder), seconds=0.0 + 1e9)
-    pool._budget.seconds = pool._budget.elapsed() + 0.2
+    pool._budget.reserves.load = pool._budget.until_deadline() - 0.2
     with pytest.raises(OutOfTime, match="still being read"):
         pool.read(np.arange(900))
     pool.close()

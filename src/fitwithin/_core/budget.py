@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from numbers import Real
 
@@ -13,8 +15,40 @@ Clock = Callable[[], float]
 """A callable that returns seconds and never goes back: `time.monotonic`, a `FakeClock`."""
 
 
+@dataclass
+class Reserves:
+    """Seconds that are kept free before a deadline, by their purpose.
+
+    Parameters
+    ----------
+    load : float
+        For saving and loading the best model, which cannot be interrupted.
+    checkpoint : float
+        For the last write of a checkpoint.
+    exams : float
+        For the exams of a model.
+    delay : float
+        For delays that no estimate knows of.
+
+    Examples
+    --------
+    >>> Reserves(load=0.5, delay=0.1).total
+    0.6
+    """
+
+    load: float = 0.0
+    checkpoint: float = 0.0
+    exams: float = 0.0
+    delay: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Seconds for all purposes together."""
+        return self.load + self.checkpoint + self.exams + self.delay
+
+
 class Budget:
-    """A number of seconds that begins to run when the object is made.
+    """A number of seconds that begins to run when the object is made; its deadline never changes.
 
     Parameters
     ----------
@@ -22,14 +56,15 @@ class Budget:
         The limit.
     clock : callable, default=time.monotonic
         The only clock that decisions depend on.
+    spent : float, default=0.0
+        Seconds that earlier calls spent of the same limit.
+    start : float, optional
+        The clock's time when it began; by default now.
 
     Attributes
     ----------
-    spent : float
-        Seconds that earlier calls spent of the same limit.
-    reserved : float
-        Seconds at the end that are kept for work that cannot be interrupted, such as
-        loading the best model. `remaining` does not count them.
+    reserves : Reserves
+        Seconds before the deadline that `remaining` does not count.
 
     Examples
     --------
@@ -39,25 +74,48 @@ class Budget:
     >>> clock.advance(4)
     >>> budget.elapsed(), budget.remaining()
     (4.0, 6.0)
-    >>> budget.reserved = 1.5
-    >>> budget.remaining()
-    4.5
+    >>> budget.reserves.load = 1.5
+    >>> budget.remaining(), budget.until_deadline()
+    (4.5, 6.0)
     """
 
-    def __init__(self, seconds: float, clock: Clock = time.monotonic) -> None:
-        self.seconds = float(seconds)
+    def __init__(
+        self, seconds: float, clock: Clock = time.monotonic, *, spent: float = 0.0, start: float | None = None
+    ) -> None:
+        self._seconds = float(seconds)
+        self._spent = spent
+        self._start = clock() if start is None else start
         self.clock = clock
-        self.spent = 0.0
-        self.reserved = 0.0
-        self._start = clock()
+        self.reserves = Reserves()
+
+    @property
+    def seconds(self) -> float:
+        """The limit."""
+        return self._seconds
+
+    @property
+    def spent(self) -> float:
+        """Seconds that earlier calls spent of the same limit."""
+        return self._spent
+
+    def after(self, seconds: float) -> Budget:
+        """Return the same deadline and reserves, as part of a fit whose earlier calls took this many seconds more."""
+        later = copy.copy(self)
+        later._seconds += seconds
+        later._spent += seconds
+        return later
 
     def elapsed(self) -> float:
         """Return the seconds since the budget began, and those that earlier calls spent."""
-        return self.spent + self.clock() - self._start
+        return self._spent + self.clock() - self._start
+
+    def until_deadline(self) -> float:
+        """Return the seconds until the deadline; negative after it."""
+        return self._seconds - self.elapsed()
 
     def remaining(self) -> float:
         """Return the seconds until the deadline, less the reserved ones; never below zero."""
-        return max(0.0, self.seconds - self.reserved - self.elapsed())
+        return max(0.0, self.until_deadline() - self.reserves.total)
 
     @property
     def is_spent(self) -> bool:
@@ -89,17 +147,12 @@ class StoppableBudget(Budget):
     """
 
     def __init__(self, budget: Budget) -> None:
-        super().__init__(budget.seconds, budget.clock)
-        self._budget = budget
+        self.__dict__.update(vars(budget))
         self.is_stopped = False
-
-    def elapsed(self) -> float:
-        """Return the seconds since the other budget began."""
-        return self._budget.elapsed()
 
     def remaining(self) -> float:
         """Return the seconds until the deadline, or none once this budget was stopped."""
-        return 0.0 if self.is_stopped else self._budget.remaining()
+        return 0.0 if self.is_stopped else super().remaining()
 
     def stop(self) -> None:
         """Let no time remain; the other budget goes on."""

@@ -342,6 +342,18 @@ class Checkpoint:
                 shutil.rmtree(self._pending.path.parent, ignore_errors=True)
 
 
+def read_stored_seconds(target: str | os.PathLike[str] | None) -> float:
+    """Return the seconds that earlier calls spent on a fit that has a model; 0.0 if there is none to resume."""
+    if target is None or not isinstance(target, str | os.PathLike) or not Path(target).is_file():
+        return 0.0
+    try:
+        state = CheckpointReader(Path(target)).read().state
+    except UserInputError:
+        # `Checkpoint.begin` reports it.
+        return 0.0
+    return 0.0 if state.best is None else state.seconds
+
+
 @contextmanager
 def open_checkpoint(target: str | os.PathLike[str] | None, budget: Budget) -> Iterator[Checkpoint | None]:
     """Yield the checkpoint of a fit, which no other fit can open meanwhile; None without one.

@@ -100,17 +100,16 @@ class Continuation:
     def reserve_seconds(self, model: SavedModel) -> float:
         """Keep the time before the deadline that loading and storing a new best model takes; return the latter."""
         seconds = 0.0 if self._checkpoint is None else self._checkpoint.reserved_seconds(model)
-        self._budget.reserved = model.load_seconds + seconds
+        self._budget.reserves.load, self._budget.reserves.checkpoint = model.load_seconds, seconds
         return seconds
 
     def write(self, reason: StopReason | None = None) -> None:
         """Store the session, and its best model if that is new and there is time; `reason` says why it ended."""
         if self._checkpoint is None:
             return
-        best = self._selector.best
-        if reason is not None and best is not None:
+        if reason is not None:
             # The time that was kept for this.
-            self._budget.reserved = best.model.load_seconds
+            self._budget.reserves.checkpoint = 0.0
         self._checkpoint.write(self._make_state(reason), self._best_model, is_last=reason is not None)
 
     def write_model(self, within: float) -> None:

@@ -403,7 +403,7 @@ class LearnerLoop:
             current.is_wanted = False
             model.discard()
             return
-        if self.budget.seconds - self.budget.elapsed() < model.load_seconds:
+        if self.budget.until_deadline() < model.load_seconds:
             model.discard()
             raise OutOfTime
         self._current_costs.cost.observe_write(current.n_rows_trained, self._continuation.reserve_seconds(model))

@@ -164,7 +164,7 @@ def test_no_thread_is_started_between_the_deadline_and_the_return(dask_client, m
         start(thread)
 
     with open_runner(Dask(dask_client), AwkwardClassifier("ignores signals"), make_pool(), seconds=60) as runner:
-        runner._session_budget.seconds = runner._session_budget.elapsed() + 1
+        runner._session_budget.reserves.load = runner._session_budget.until_deadline() - 1
         monkeypatch.setattr(threading.Thread, "start", note_start)
         with pytest.raises(OutOfTime):
             runner.fit(np.arange(30))

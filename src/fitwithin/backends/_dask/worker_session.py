@@ -106,7 +106,7 @@ class WorkerSession:
 
     def set_deadline(self, seconds: float) -> None:
         """Set the deadline to a number of seconds from now."""
-        self.budget.seconds = self.budget.elapsed() + seconds
+        self.budget.reserves.load = max(0.0, self.budget.until_deadline() - seconds)
 
     def parts(self, number: int, attempt: int, setup: SessionSetup) -> RunnerParts:
         """Return what a runner of the program has here, without anything of an earlier attempt.
@@ -214,7 +214,7 @@ def _end_idle_process() -> None:
 def _close_in_time(key: str) -> None:
     """Close a session soon after its deadline, also if the program or the scheduler is gone."""
     while (session := _sessions.get(key)) is not None:
-        seconds = session.budget.seconds - session.budget.elapsed() + _GRACE_SECONDS
+        seconds = session.budget.until_deadline() + _GRACE_SECONDS
         if seconds <= 0:
             close_session(key)
             if not _sessions:
