@@ -12,7 +12,7 @@ import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates, CostModel
-from fitwithin._core.records import Round
+from fitwithin._core.rounds import Round
 from fitwithin.teachers import Auto, Deck, Lesson
 from fitwithin.testing import FakeClock
 from sample_fits import A_ROUND

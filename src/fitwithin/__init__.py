@@ -16,7 +16,7 @@ if _typing.TYPE_CHECKING:
         NoModelInMemory,
         NoModelInTime,
     )
-    from fitwithin._core.records import Round
+    from fitwithin._core.rounds import Round
     from fitwithin._regressor import TimeConstrainedRegressor
     from fitwithin._search import TimeConstrainedSearch
 
@@ -53,7 +53,7 @@ __getattr__ = _make_getattr(
             ],
             "fitwithin._core.exceptions",
         ),
-        "Round": "fitwithin._core.records",
+        "Round": "fitwithin._core.rounds",
         "TimeConstrainedClassifier": "fitwithin._classifier",
         "TimeConstrainedRegressor": "fitwithin._regressor",
         "TimeConstrainedSearch": "fitwithin._search",

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.exceptions import CheckpointWarning, DataSetWarning, LearnerFailedWarning
 from fitwithin._core.memory_limit import MemoryLimit, parse_memory_limit
-from fitwithin._core.records import OnRound
+from fitwithin._core.rounds import OnRound
 from fitwithin._core.target import Array, Labels, Target
 from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.fit_params import refuse_row_params, split_fit_params

@@ -16,7 +16,7 @@ from fitwithin._class_scores import ClassScoresMixin
 from fitwithin._core.budget import Budget, TimeLimit
 from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.memory_limit import MemoryLimit
-from fitwithin._core.records import OnRound, Round
+from fitwithin._core.rounds import OnRound, Round
 from fitwithin._core.target import Target, Values
 from fitwithin._estimator import TimeConstrainedEstimator
 from fitwithin._search_learners import SearchLearner, is_regression, list_learners, list_starts

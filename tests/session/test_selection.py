@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitwithin._core.records import Estimate, is_worse
+from fitwithin._core.preference import is_worse
+from fitwithin._core.records import Estimate
 from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.selection import KeptModel, ModelSelector, ValidationExam
 from fitwithin.backends._scoring import accuracy_interval

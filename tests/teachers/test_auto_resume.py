@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fitwithin._core.records import Answers, Estimate, ResumePoint
+from fitwithin._core.records import Answers, Estimate
+from fitwithin._core.rounds import ResumePoint
 from fitwithin.teachers import Auto, Deck, Exam, Lesson
 from fitwithin.teachers._auto.state import TeachingState
 from teacher_driver import cost_estimates

@@ -6,7 +6,7 @@ import pytest
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfMemory
-from fitwithin._core.records import ResumePoint
+from fitwithin._core.rounds import ResumePoint
 from fitwithin.teachers import OSCT, SGD, TCT, Answers, Auto, Deck, Double, Exam, Full, Lesson, TCTActive
 from fitwithin.teachers._validation import list_requests
 from fitwithin.testing import FakeClock

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fitwithin._core.budget import Budget
+from fitwithin._core.budget import Budget, Reserves
 from fitwithin._core.fit_cost import DEFAULT_GROWTH, FitCost, SecondsByRows
 from fitwithin._core.memory_cost import MemoryModel
-from fitwithin._core.records import Round
 
 # Seconds that every round costs beyond its fit, however small: a process, a file, a message (benchmarks/overhead.py).
 _ROUND_SECONDS = 0.03
@@ -24,6 +23,14 @@ _EXAM_GROWTH_MARGIN = 0.15
 _MIN_CHANCE = 0.02
 _MIN_CHANCE_UNKILLABLE = 0.995
 
+
+# Reserves of a lesson: factors on the predicted seconds, and seconds for delays such as a pause of the machine: some,
+# and a share of the time limit up to a maximum.
+_EXAM_SAFETY_FACTOR = 1.3
+_OVERHEAD_SAFETY_FACTOR = 1.2
+_DELAY_SECONDS = 0.05
+_DELAY_SHARE = 0.02
+_MAX_DELAY_SECONDS = 0.3
 
 # Share of a first fit's steps that grows with its rows: boosters and forests take as long for 250 rows as for 500.
 _FIRST_GROWING_SHARE_OF_STEPS = 0.3
@@ -75,14 +82,17 @@ class CostModel:
 
     def __init__(self, growth: float = DEFAULT_GROWTH, first_growing_share: float = 1.0) -> None:
         self.fits = FitCost(growth, first_growing_share)
-        self._last_round: Round | None = None
         # Trees that grow with their rows make models that do so too; two sizes show whether that is so.
         self._save_and_load_seconds = SecondsByRows(1.0, least_growing_share=0.0)
-        self._least_handover = math.inf
         # Seconds for each row by the rows that the model was trained on: neighbours are searched among them.
         self._exam_seconds_per_row = SecondsByRows(1.0, first_growing_share=0.0, least_growing_share=0.0)
-        self._first_number = 1
         self._write_seconds: dict[int, float] = {}
+        # Of the last lesson; its exams are added up.
+        self._last_rows = 0
+        self._last_handover = 0.0
+        self._last_exams = 0.0
+        self._least_handover = math.inf
+        self._is_started = False
 
     @classmethod
     def for_learner(cls, *, can_stop_early: bool) -> CostModel:
@@ -94,26 +104,22 @@ class CostModel:
         """Learn from a fit: the seconds it took, or would have taken to its end, and those of its set-up."""
         self.fits.observe(rows, seconds, setup_seconds)
 
+    def observe_handover(self, rows: int, seconds: float) -> None:
+        """Learn how long it takes to bring the rows of a lesson to the learner."""
+        # The first hand-over waits for a process to start, which happens once and does not grow with the rows.
+        self._last_rows, self._last_handover, self._last_exams = rows, seconds if self._is_started else 0.0, 0.0
+        if self._is_started:
+            self._least_handover = min(self._least_handover, seconds)
+        self._is_started = True
+
     def observe_exam(self, rows: int, seconds: float, model_rows: int = 1) -> None:
         """Learn from an exam of a model that was trained on `model_rows`."""
         self._exam_seconds_per_row.observe(model_rows, seconds / rows)
+        self._last_exams += seconds
 
-    def observe_round(self, finished: Round, load_seconds: float = 0.0) -> None:
-        """Learn what a finished round took besides its fit.
-
-        Parameters
-        ----------
-        finished : Round
-            The round.
-        load_seconds : float, default=0.0
-            Seconds that loading its model is expected to take.
-        """
-        self._last_round = finished
-        if finished.best:
-            # Only the model of a best round is saved, so other rounds say nothing about saving.
-            self._save_and_load_seconds.observe(finished.rows, finished.seconds_model + load_seconds)
-        if finished.number > self._first_number:
-            self._least_handover = min(self._least_handover, self._handover_of(finished))
+    def observe_save(self, rows: int, seconds: float) -> None:
+        """Learn how long it takes to save the model of a lesson and to load it."""
+        self._save_and_load_seconds.observe(rows, seconds)
 
     def observe_write(self, rows: int, seconds: float) -> None:
         """Learn how long writing the model of a lesson to a checkpoint takes; 0 without one.
@@ -124,16 +130,17 @@ class CostModel:
         self._write_seconds[rows] = seconds
 
     def observations(self) -> dict[str, Any]:
-        """Return everything that was learned but the last round, as values for JSON."""
+        """Return everything that was learned, as values for JSON."""
         return {
             **self.fits.observations(),
             "save_and_load_seconds": self._save_and_load_seconds.to_values(),
             "exam_seconds_per_row": self._exam_seconds_per_row.to_values(),
             "least_handover": float(self._least_handover) if math.isfinite(self._least_handover) else None,
+            "last_lesson": [int(self._last_rows), float(self._last_handover), float(self._last_exams)],
         }
 
-    def restore(self, observations: Mapping[str, Any], last_round: Round | None) -> None:
-        """Learn from the `observations` of an earlier fit, and from its last round.
+    def restore(self, observations: Mapping[str, Any]) -> None:
+        """Learn from the `observations` of an earlier fit.
 
         Raises
         ------
@@ -145,16 +152,15 @@ class CostModel:
         self._exam_seconds_per_row.restore(observations["exam_seconds_per_row"])
         least = observations["least_handover"]
         self._least_handover = math.inf if least is None else float(least)
-        self._last_round = last_round
-        # The first hand-over of this call waits for a process to start, too.
-        self._first_number = 1 if last_round is None else last_round.number + 1
+        rows, handover, exams = observations["last_lesson"]
+        self._last_rows, self._last_handover, self._last_exams = int(rows), float(handover), float(exams)
 
     def predict(self, rows: int) -> RoundCost | None:
-        """Predict a round whose lesson has this number of rows; None before the first round."""
-        if self._last_round is None:
+        """Predict a round whose lesson has this number of rows; None before the first lesson."""
+        if not self._last_rows:
             return None
         # Exams of the teachers that do not ask for a price grow with their lessons.
-        exams = self._last_round.seconds_exam * rows / self._last_round.rows
+        exams = self._last_exams * rows / self._last_rows
         return RoundCost(self.fit_seconds(rows), self.overhead_seconds(rows) + exams)
 
     def fit_seconds(self, rows: int) -> float:
@@ -186,17 +192,6 @@ class CostModel:
         growth = 1.0 if cautious and self._exam_growth else self._exam_growth
         return rows * observed[largest] * math.pow(model_rows / largest, growth)
 
-    def most_exam_seconds(self, rows: int, model_rows: int) -> float:
-        """Return the seconds of an exam if they grow in proportion to the rows that the model was trained on.
-
-        If two models have shown that they do not grow, return those that are expected.
-        """
-        observed = self._exam_seconds_per_row.observed
-        if len(observed) > 1 and not self._exam_growth:
-            return self.exam_seconds(rows, model_rows)
-        largest = max(observed, default=model_rows)
-        return self.exam_seconds(rows, min(model_rows, largest)) * max(1.0, model_rows / largest)
-
     @property
     def _exam_growth(self) -> float:
         """Exponent of the seconds of an exam in the rows of the model, beyond the largest one.
@@ -212,11 +207,10 @@ class CostModel:
 
     def overhead_seconds(self, rows: int) -> float:
         """Predict the seconds of handing rows over, and of saving and loading the model."""
-        if self._last_round is None:
+        if not self._last_rows:
             return _ROUND_SECONDS
-        last = self._last_round
-        handover = self._handover_of(last)
-        growing = max(0.0, handover - self._least_handover - _ROUND_SECONDS) * (rows / last.rows - 1)
+        handover = self._last_handover
+        growing = max(0.0, handover - self._least_handover - _ROUND_SECONDS) * (rows / self._last_rows - 1)
         saving = self._save_and_load_seconds.predict(min(rows, max(self._save_and_load_seconds.observed, default=rows)))
         growing = max(0.0, growing) + self._save_and_load_seconds.predict(rows) - saving
         limit = _MAX_OVERHEAD_SHARE * self.fit_seconds(rows)
@@ -229,10 +223,6 @@ class CostModel:
         (size, seconds), (other, took), *_ = reversed(self._write_seconds.items())
         slope = (seconds - took) / (size - other)
         return min(max(0.0, slope), seconds / size) * max(0, rows - size)
-
-    def _handover_of(self, finished: Round) -> float:
-        # The first hand-over waits for a process to start, which happens once and does not grow with the rows.
-        return finished.seconds_handover if finished.number > self._first_number else 0.0
 
 
 class CostEstimates:
@@ -304,10 +294,6 @@ class CostEstimates:
         # An exam that cannot be killed makes the session late.
         return self.cost.exam_seconds(rows, model_rows, cautious=not self.killable)
 
-    def most_exam_seconds(self, rows: int, model_rows: int) -> float:
-        """Return the most seconds that an exam of a model trained on `model_rows` may take; see `CostModel`."""
-        return self.cost.most_exam_seconds(rows, model_rows)
-
     def affordable_exam_rows(self, share: float, most: int) -> int:
         """Return how many rows, up to `most`, can be examined in a share of the time that is left."""
         return self.count_exam_rows(share * self.seconds_left, most)
@@ -316,6 +302,23 @@ class CostEstimates:
         """Return how many rows, up to `most`, a model can be examined on within some seconds; see `exam_seconds`."""
         expected = self.exam_seconds(most, model_rows)
         return most if expected <= seconds else int(most * max(0.0, seconds) / expected)
+
+    def reserves(self, rows: int, exam_rows: int) -> Reserves:
+        """Return the seconds that a lesson must leave after its fit, for its model to count.
+
+        Parameters
+        ----------
+        rows : int
+            Rows of the lesson.
+        exam_rows : int
+            Rows of the exams of its model, together.
+        """
+        limit = math.inf if self._budget is None else self._budget.seconds
+        return Reserves(
+            load=_OVERHEAD_SAFETY_FACTOR * self.overhead_seconds(rows),
+            exams=_EXAM_SAFETY_FACTOR * self.exam_seconds(exam_rows, rows),
+            delay=_DELAY_SECONDS + min(_DELAY_SHARE * limit, _MAX_DELAY_SECONDS),
+        )
 
     def may_finish(self, rows: int) -> bool:
         """Whether a round with a lesson of this size has a chance to end in time.
@@ -354,6 +357,11 @@ class CostEstimates:
         if self.can_stop_early:
             return self.cost.fits.chance_of_nearly_all_steps(rows, within, after=after)
         return self.cost.fits.chance_to_end(rows, within, after=after)
+
+    @property
+    def knows_steps(self) -> bool:
+        """Whether a fit told its steps, so that the first of them tell what all would take."""
+        return self.cost.setup_seconds(1) is not None
 
     @property
     def largest_known_rows(self) -> int:

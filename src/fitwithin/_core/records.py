@@ -1,11 +1,9 @@
-"""Records that teachers, session, backends and users exchange; all frozen."""
+"""Requests of teachers and the answers to them; all frozen."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -40,16 +38,6 @@ StopReason = Literal["time", "all rows", "no mistakes", "on_round", "interrupted
 
 Z_95 = 1.96
 """Standard errors from the middle of a 95 % interval to its ends."""
-
-# Chance that settings replace the learner's own although none of those tried is better.
-_FALSE_ALARM_CHANCE = 0.05
-
-TOLERATED_ERRORS = 2.0
-"""Standard errors by which a model with more rows may score lower than the best one, and still replaces it.
-
-The best of several models is lucky too. With 1 instead of 2, every second fit of a learner whose scores hardly grow any
-more ended on a part of the rows, although there was time for all.
-"""
 
 
 @dataclass(frozen=True)
@@ -97,116 +85,28 @@ def difference_error(first: Influence, second: Influence) -> float | None:
     return float(np.linalg.norm(first - second)) if len(first) == len(second) else None
 
 
-def is_worse(
-    candidate: Estimate, best: Estimate, error: float | None = None, *, tolerated: float = TOLERATED_ERRORS
-) -> bool:
-    """Whether a new model's score on validation rows is clearly below the best one.
+@dataclass(frozen=True)
+class FitLimits:
+    """How long a fit may take, in seconds; None for no limit.
 
     Parameters
     ----------
-    candidate, best : Estimate
-        The two scores.
-    error : float, optional
-        The standard error of their difference on the same rows; by default that of independent scores.
-    tolerated : float, optional
-        Standard errors by which the score may be lower.
-
-    Examples
-    --------
-    >>> best, candidate = Estimate(0.80, 0.78, 0.82), Estimate(0.79, 0.77, 0.81)
-    >>> is_worse(candidate, best)
-    False
-    >>> is_worse(candidate, best, error=0.004)
-    True
-    """
-    if error is None:
-        error = math.hypot(candidate.standard_error, best.standard_error)
-    return not candidate.value - best.value >= -tolerated * error
-
-
-def clear_errors(n_tried: int) -> float:
-    """Return by how many standard errors the best of several settings must be ahead: the best of many is lucky too.
-
-    Examples
-    --------
-    >>> [round(clear_errors(n_tried), 1) for n_tried in (1, 5, 50)]
-    [1.6, 2.3, 3.1]
-    """
-    return NormalDist().inv_cdf(1 - _FALSE_ALARM_CHANCE / max(1, n_tried))
-
-
-def is_clearly_better(candidate: Estimate, best: Estimate, error: float | None = None, *, n_tried: int = 2) -> bool:
-    """Whether other settings score higher than a learner's own by more than chance.
-
-    Parameters
-    ----------
-    candidate, best : Estimate
-        The two scores.
-    error : float, optional
-        The standard error of their difference on the same rows; by default that of independent scores.
-    n_tried : int, default=2
-        Settings that were tried so far.
-
-    Examples
-    --------
-    >>> best, candidate = Estimate(0.79, 0.77, 0.81), Estimate(0.80, 0.78, 0.82)
-    >>> is_clearly_better(candidate, best)
-    False
-    >>> is_clearly_better(candidate, best, error=0.004)
-    True
-    """
-    if error is None:
-        error = math.hypot(candidate.standard_error, best.standard_error)
-    return candidate.value - best.value > clear_errors(n_tried) * error
-
-
-@dataclass(frozen=True, eq=False)
-class Lesson:
-    """A teacher's request: fit a new model on exactly these rows, or continue with the last one.
-
-    Parameters
-    ----------
-    rows : array of int
-        Row numbers of the pool.
-    batch : int or None, default=None
-        With a number, no new model is made: the model of the last lesson continues by
-        `partial_fit`, with this number of rows in each call.
-    within : float or None, default=None
-        Seconds after which a learner that can stop early is told to stop with what it has. Other
-        learners ignore it. With 0 it only takes a few steps, which tell what a whole fit would take;
-        its model is never the best one.
-    refit : bool, default=False
-        Whether these are the rows of the best model together with the validation and holdout rows. The new model
-        replaces the best one, and takes over its scores, unless it is clearly worse in an exam on the validation
-        rows. It was trained on them, so a much lower score means that something went wrong.
-    expected_score : float or None, default=None
-        The score on the validation rows that the teacher expects of the model, for the history.
-    candidate : Candidate or None, default=None
-        In a session with several learners, the one to fit. If it raises, dies, or takes too much memory or time, an
-        exception is raised at the teacher's request, and the teacher may go on with another learner.
-    at_most : float or None, default=None
-        Seconds after which the learner is killed, in its fit and in each of its exams, if the runner can do that.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fitwithin.teachers import Lesson
-    >>> Lesson(np.arange(3)).rows
-    array([0, 1, 2])
+    stop_after : float or None, default=None
+        Then a learner that can stop early is told to stop with what it has. Other learners ignore it.
+    kill_after : float or None, default=None
+        Then the learner is killed, in its fit and in each of its exams, if the runner can do that.
+    give_up_over : float or None, default=None
+        A learner with a known number of steps projects the whole fit after its first steps. If that is more, it ends
+        there and leaves no model. Other learners ignore it.
     """
 
-    rows: Rows
-    batch: int | None = None
-    within: float | None = None
-    refit: bool = False
-    expected_score: float | None = None
-    candidate: Candidate | None = None
-    at_most: float | None = None
+    stop_after: float | None = None
+    kill_after: float | None = None
+    give_up_over: float | None = None
 
-    @property
-    def is_measurement(self) -> bool:
-        """Whether the learner only takes a few steps."""
-        return self.within == 0
+
+NO_LIMITS = FitLimits()
+"""The fit may take any time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +128,9 @@ class Exam:
           the teacher learns nothing from them and later models can be examined on them as well.
     margins : bool, default=False
         Whether to return `Answers.margins` too; the learner needs `predict_proba`.
+    seconds : float or None, default=None
+        Most seconds for the predictions. They are made in pieces, and those that are left then are not made:
+        `Answers.rows` holds the first rows only.
 
     Examples
     --------
@@ -240,6 +143,62 @@ class Exam:
     rows: Rows
     purpose: Purpose = "mistakes"
     margins: bool = False
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """A teacher's request: fit a new model on exactly these rows, or continue with the last one.
+
+    It is answered with a `LessonReport`.
+
+    Parameters
+    ----------
+    rows : array of int
+        Row numbers of the pool.
+    exams : tuple of Exam, default=()
+        Exams of its model. Fit and exams are one request, and the report has their answers.
+    batch : int or None, default=None
+        With a number, no new model is made: the model of the last lesson continues by
+        `partial_fit`, with this number of rows in each call.
+    stop_after, kill_after, give_up_over : float or None, default=None
+        Seconds; see `FitLimits`.
+    refit : bool, default=False
+        Whether these are the rows of the best model together with the validation and holdout rows. The new model
+        replaces the best one, and takes over its scores, unless it is clearly worse in an exam on the validation
+        rows. It was trained on them, so a much lower score means that something went wrong.
+    oversampled : bool, default=False
+        Whether misclassified rows are more frequent than in the pool. Such a model replaces another one by its score
+        only; a plain one with all rows of the best model and more also wins a tie.
+    expected_score : float or None, default=None
+        The score on the validation rows that the teacher expects of the model, for the history.
+    candidate : Candidate or None, default=None
+        In a session with several learners, the one to fit. If it raises, dies, or takes too much memory or time, an
+        exception is raised at the teacher's request, and the teacher may go on with another learner.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fitwithin.teachers import Lesson
+    >>> Lesson(np.arange(3)).rows
+    array([0, 1, 2])
+    """
+
+    rows: Rows
+    exams: tuple[Exam, ...] = ()
+    batch: int | None = None
+    stop_after: float | None = None
+    kill_after: float | None = None
+    give_up_over: float | None = None
+    refit: bool = False
+    oversampled: bool = False
+    expected_score: float | None = None
+    candidate: Candidate | None = None
+
+    @property
+    def limits(self) -> FitLimits:
+        """How long the fit may take."""
+        return FitLimits(self.stop_after, self.kill_after, self.give_up_over)
 
 
 @dataclass(frozen=True)
@@ -297,9 +256,62 @@ class Answers:
         return int(np.count_nonzero(self.wrong))
 
 
-def examine(
-    rows: Rows, purpose: Purpose = "mistakes", *, margins: bool = False
-) -> Generator[Exam, Answers | None, Answers]:
+@dataclass(frozen=True, eq=False)
+class LessonReport:
+    """The answer to a `Lesson`.
+
+    Parameters
+    ----------
+    seconds : float
+        Seconds of the fit.
+    setup_seconds : float or None, default=None
+        Seconds of the fit before its first step; None for a learner whose steps are unknown.
+    steps, planned_steps : int or None, default=None
+        Steps that were taken, and those of a complete fit; None for a learner whose steps are unknown.
+    was_cut_short : bool, default=False
+        Whether the fit was stopped before its end.
+    gave_up : bool, default=False
+        Whether the fit ended after its first steps, because of `Lesson.give_up_over`. Then there is no model.
+    model_bytes : int or None, default=None
+        Size of the model; None if unknown.
+    answers : dict of Answers
+        The answers to the exams of the lesson, by purpose.
+    is_best : bool or None, default=None
+        Whether the model became the best one; None until it is examined.
+
+    Examples
+    --------
+    >>> LessonReport(2.0, steps=25, planned_steps=100, was_cut_short=True).is_best is None
+    True
+    """
+
+    seconds: float
+    setup_seconds: float | None = None
+    steps: int | None = None
+    planned_steps: int | None = None
+    was_cut_short: bool = False
+    gave_up: bool = False
+    model_bytes: int | None = None
+    answers: Mapping[Purpose, Answers] = field(default_factory=dict)
+    is_best: bool | None = None
+
+
+Answer = Answers | LessonReport | None
+"""What a teacher's request is answered with; a `Wait` with None."""
+
+
+def teach(lesson: Lesson) -> Generator[Lesson, Answer, LessonReport]:
+    """Request a lesson and return its report.
+
+    For use in a teacher: ``report = yield from teach(Lesson(rows))``.
+    """
+    report = yield lesson
+    if not isinstance(report, LessonReport):
+        raise TypeError(f"A Lesson was answered with {report!r}; expected a LessonReport.")
+    return report
+
+
+def examine(rows: Rows, purpose: Purpose = "mistakes", *, margins: bool = False) -> Generator[Exam, Answer, Answers]:
     """Request an exam on these rows and return its answers; without rows, return empty answers at once.
 
     For use in a teacher: ``answers = yield from examine(rows)``.
@@ -326,114 +338,6 @@ def examine(
     if not len(rows):
         return Answers(rows, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.float32) if margins else None)
     answers = yield Exam(rows, purpose, margins)
-    if answers is None:
-        raise TypeError("An Exam was answered with None; expected Answers. Send them with generator.send(answers).")
+    if not isinstance(answers, Answers):
+        raise TypeError(f"An Exam was answered with {answers!r}; expected Answers.")
     return answers
-
-
-@dataclass(frozen=True)
-class Round:
-    """A record of one fit of the learner and of the predictions of its model, as in `history_`.
-
-    Parameters
-    ----------
-    number : int
-        1 for the first round.
-    rows : int
-        Training rows of this fit. If it continues with the model before it (`partial_fit`), the rows of this fit alone.
-    new_rows : int
-        Training rows that no earlier fit used.
-    new_mistakes : int
-        New training rows that the model before this one got wrong.
-    examined : int
-        Rows that this model predicted, to compare with the true labels or values.
-    fresh : int
-        Examined rows that no model was trained on or predicted before. Validation rows never count as fresh; holdout
-        rows always do.
-    seconds_handover, seconds_fit, seconds_exam, seconds_model, seconds_choose : float
-        Seconds of bringing rows to the learner, of training, of predicting, of saving the model, and of choosing rows.
-    predicted_fit : float or None
-        The expected `seconds_fit`; None in the first round.
-    estimate, low, high : float or None
-        The score over the examined rows and its 95 % interval; accuracy or R2 unless `scoring` says otherwise. None if
-        no rows were examined.
-    best : bool
-        Whether this model became the best so far.
-    elapsed : float
-        Seconds from the start of `fit` until the model became the best, or until the round ended.
-    validation_rows : int, default=0
-        Validation rows among the examined ones; if there are any, `estimate` comes from them alone.
-    peak_memory : int or None, default=None
-        Most bytes that the learner's process and its children took, without the rows that they share with this
-        process; None if unknown.
-    seconds_setup, predicted_setup : float or None, default=None
-        The part of `seconds_fit` before the first step, such as binning, and its expected seconds; None if unknown.
-    predicted_estimate : float or None, default=None
-        The expected `estimate`; None if there was no expectation.
-    candidate : int or None, default=None
-        In a search, the place of the settings in `cv_results_`.
-    """
-
-    number: int
-    rows: int
-    new_rows: int
-    new_mistakes: int
-    examined: int
-    fresh: int
-    seconds_handover: float
-    seconds_fit: float
-    seconds_exam: float
-    seconds_model: float
-    seconds_choose: float
-    predicted_fit: float | None
-    estimate: float | None
-    low: float | None
-    high: float | None
-    best: bool
-    elapsed: float
-    validation_rows: int = 0
-    peak_memory: int | None = None
-    seconds_setup: float | None = None
-    predicted_setup: float | None = None
-    predicted_estimate: float | None = None
-    candidate: int | None = None
-
-    @property
-    def is_biased(self) -> bool:
-        """Whether `estimate` is too high: some rows were predicted before, and mistakes among them were trained on."""
-        return self.validation_rows == 0 and self.fresh < self.examined
-
-
-@dataclass(frozen=True, eq=False)
-class ResumePoint:
-    """Where an earlier fit on the same rows ended, for a teacher that can go on from there.
-
-    There is no model to examine yet: the teacher's first request must be a `Lesson`.
-
-    Parameters
-    ----------
-    lesson : array of int
-        Rows of the best model.
-    validation_rows, holdout_rows : array of int
-        Rows of the last exams for these purposes; may be empty.
-    score : Estimate or None
-        The best model's score.
-    fit_seconds : float
-        Seconds of its fit.
-    was_cut_short : bool
-        Whether its fit was stopped early.
-    notes : dict
-        The teacher's own notes; see `Deck.notes`.
-    """
-
-    lesson: Rows
-    validation_rows: Rows
-    holdout_rows: Rows
-    score: Estimate | None = None
-    fit_seconds: float = 0.0
-    was_cut_short: bool = False
-    notes: Mapping[str, Any] = field(default_factory=dict)
-
-
-OnRound = Callable[[Round], Any]
-"""A user's callback; returning True stops the fit and keeps the best model."""

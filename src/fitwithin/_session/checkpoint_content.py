@@ -120,7 +120,7 @@ class CheckpointReader:
         n_rows = int(values["n_rows"])
         best = values["best"]
         # Raises an error if these are no costs.
-        CostModel().restore(values["cost"], None)
+        CostModel().restore(values["cost"])
         return FitState(
             seconds=max(float(values["seconds"]), self.file.read_slot()),
             stop_reason=stop_reason_from_value(values["stop_reason"]),

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-
-import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
-from fitwithin._core.records import Lesson, Rows, StopReason
+from fitwithin._core.records import StopReason
 from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.round_tracker import RoundTracker
 from fitwithin._session.selection import ModelSelector, is_lower
 from fitwithin.backends import SavedModel
 from fitwithin.teachers import Deck, Teacher
-
-# Share of the next fit that writing the best model to the checkpoint before it may take, however short ago the last
-# one was written.
-_WRITE_SHARE_OF_NEXT_FIT = 0.02
 
 
 class Continuation:
@@ -65,7 +58,7 @@ class Continuation:
         if past is None:
             return
         tracker.restore(past.marks, past.history)
-        costs.cost.restore(past.cost, past.history[-1] if past.history else None)
+        costs.cost.restore(past.cost)
         if past.teacher == type(teacher).__name__:
             # Another teacher may have taught the rows that this one keeps for validation.
             tracker.last_exams.update({"validation": past.validation_rows, "holdout": past.holdout_rows})
@@ -85,10 +78,6 @@ class Continuation:
     def reason_to_end(self) -> StopReason | None:
         """Why the earlier fit ended, if more time would not change its model."""
         return self._past.stop_reason if self._past is not None and self._past.is_finished else None
-
-    def has_validation_rows(self, rows: Rows) -> bool:
-        """Whether these are the validation rows of the earlier fit."""
-        return self._past is not None and np.array_equal(rows, self._past.validation_rows)
 
     def find_best(self) -> ModelRecord | None:
         """Return the best model of all calls; it may be one that was not stored, and is not fitted again yet."""
@@ -110,22 +99,5 @@ class Continuation:
         if reason is not None:
             # The time that was kept for this.
             self._budget.reserves.checkpoint = 0.0
-        self._checkpoint.write(self._make_state(reason), self._best_model, is_last=reason is not None)
-
-    def write_model(self, within: float) -> None:
-        """Store the best model if it is new and that takes at most so many seconds."""
-        if self._checkpoint is not None:
-            self._checkpoint.write_model_within(within, self._make_state(None), self._best_model)
-
-    def write_before_fit(self, lesson: Lesson, seconds: float) -> Lesson:
-        """Store a new best model before a fit that takes long, and return the lesson with the time that is left."""
-        if self._checkpoint is None:
-            return lesson
-        start = self._budget.elapsed()
-        self.write_model(_WRITE_SHARE_OF_NEXT_FIT * seconds)
-        within = None if lesson.within is None else max(0.0, lesson.within - (self._budget.elapsed() - start))
-        return replace(lesson, within=within)
-
-    @property
-    def _best_model(self) -> SavedModel | None:
-        return None if self._selector.best is None else self._selector.best.model
+        model = None if self._selector.best is None else self._selector.best.model
+        self._checkpoint.write(self._make_state(reason), model, is_last=reason is not None)

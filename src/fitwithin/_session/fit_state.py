@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.records import ClassCounts, Estimate, ResumePoint, Round, Rows, StopReason
+from fitwithin._core.records import ClassCounts, Estimate, Rows, StopReason
+from fitwithin._core.rounds import ResumePoint, Round
 
 Marks = npt.NDArray[np.uint8]
 """The use that each row was put to; see `RoundTracker`."""

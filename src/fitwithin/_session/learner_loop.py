@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 
-from fitwithin._core.budget import Budget
 from fitwithin._core.candidate import Candidate
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.memory_cost import MemoryModel
+from fitwithin._core.preference import is_worse, paired_error
 from fitwithin._core.records import (
+    Answer,
     Answers,
     Estimate,
     Exam,
     Lesson,
-    OnRound,
-    Round,
+    LessonReport,
+    Purpose,
     Rows,
     StopReason,
     Wait,
-    is_worse,
 )
-from fitwithin._session.continuation import Continuation
 from fitwithin._session.fit_state import ModelRecord
-from fitwithin._session.round_tracker import OpenRound, RoundForecast, RoundTracker
-from fitwithin._session.selection import KeptModel, ModelSelector, ValidationExam
-from fitwithin.backends import FitReport, Runner, ScoreReport
+from fitwithin._session.open_round import OpenRound
+from fitwithin._session.round_tracker import RoundTracker
+from fitwithin._session.selection import KeptModel
+from fitwithin._session.session_parts import LoopLock, NoLock, SessionParts
+from fitwithin.backends import ExamReport, FitReport, Runner
 from fitwithin.teachers import Requests
 
 # The session ends when less time is left than this many times the teacher's slowest choice so far: choices grow with
@@ -42,68 +40,6 @@ _CHOICE_FACTOR = 3
 # seconds that each row may take: the rows lie all over the pool.
 _LARGE_LESSON = 1 << 20
 _COUNT_SECONDS = 2.5e-7
-
-
-class Listener(Protocol):
-    """An object that is told what a session does, such as a progress display."""
-
-    def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
-        """Note that the learner, or this candidate of a search, begins an activity with this number of rows."""
-        ...
-
-    def on_round(self, finished: Round) -> None:
-        """Note that a round is over."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class SessionParts:
-    """What all loops of a session share.
-
-    Parameters
-    ----------
-    budget : Budget
-        The time limit.
-    costs : CostEstimates
-        Predicts lessons and exams, and learns from them.
-    selector : ModelSelector
-        Holds the best model.
-    continuation : Continuation
-        Stores the session while it runs.
-    listeners : sequence of Listener
-        Told what the session does.
-    on_round : callable or None
-        Called with each finished `Round`; stops the session by returning True.
-    """
-
-    budget: Budget
-    costs: CostEstimates
-    selector: ModelSelector
-    continuation: Continuation
-    listeners: Sequence[Listener]
-    on_round: OnRound | None
-
-
-class LoopLock(Protocol):
-    """Lock that the loops of a session share."""
-
-    def released(self) -> AbstractContextManager[None]:
-        """Return a context for a call of the runner, in which other loops go on."""
-        ...
-
-    def wait(self) -> None:
-        """Wait until another loop's learner has done something; see `Wait`."""
-        ...
-
-
-class _NoLock:
-    """Lock of a loop without others."""
-
-    def released(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def wait(self) -> None:
-        """Return at once."""
 
 
 class LearnerLoop:
@@ -130,52 +66,45 @@ class LearnerLoop:
         self.runner = runner
         self.tracker = tracker
         self.budget = parts.budget
-        self.costs = parts.costs
-        self._parts = parts
+        self.parts = parts
         self._selector = parts.selector
-        self._continuation = parts.continuation
-        self.lock: LoopLock = _NoLock()
+        self.lock: LoopLock = NoLock()
         self.activity = "getting ready"
         self.status = "the learner had not started"
 
-    @property
-    def has_best_model(self) -> bool:
-        """Whether the session has a model, of any loop."""
-        return self._selector.best is not None
-
     def open_sibling(self) -> LearnerLoop:
         """Return a loop of the same session with a learner of its own."""
-        return LearnerLoop(self._parts, self.runner.open_sibling(), self.tracker.open_loop())
+        return LearnerLoop(self.parts, self.runner.open_sibling(), self.tracker.open_loop())
 
     def carry_out(self, requests: Requests) -> StopReason:
         """Carry out requests until there is no more, or the budget is spent; return why it ended."""
-        answers: Answers | None = None
+        answer: Answer = None
         refusal: OutOfMemory | LearnerRaised | LearnerDied | None = None
         while True:
             if self._has_no_time_to_choose():
                 return self._finish_last_round("time")
             try:
                 with self.tracker.timing_choice():
-                    request = requests.send(answers) if refusal is None else requests.throw(refusal)
+                    request = requests.send(answer) if refusal is None else requests.throw(refusal)
             except StopIteration as end:
                 return self._finish_last_round(end.value or "all rows")
             except OutOfTime:
                 # There is no time left to deal these rows.
                 return self._finish_last_round("time")
-            answers = refusal = None
+            answer = refusal = None
             if isinstance(request, Wait):
                 self.lock.wait()
                 continue
             rows = self.tracker.check_request(request)
             try:
                 if isinstance(request, Exam):
-                    answers = self._examine(rows, request)
+                    answer = self._examine(request)
                     continue
                 if self._finish_round():
                     return "on_round"
-                if not self._may_begin(request, len(rows)):
+                if not _may_begin(request, len(rows), self.parts.costs_of(request)):
                     return "time"
-                self._teach(rows, request)
+                answer = self._teach(rows, request)
             except (OutOfMemory, LearnerRaised, LearnerDied) as error:
                 self._note_failure(error, request)
                 refusal = error
@@ -183,13 +112,13 @@ class LearnerLoop:
     def _note_failure(self, failure: OutOfMemory | LearnerRaised | LearnerDied, request: Lesson | Exam) -> None:
         """Forget the round under way if the teacher can go on after it; otherwise raise the failure."""
         current = self.tracker.current
-        candidate = request.candidate if isinstance(request, Lesson) else self._current().candidate
+        candidate = request.candidate if isinstance(request, Lesson) else self.tracker.open_round.lesson.candidate
         is_memory = isinstance(failure, OutOfMemory)
-        can_go_on = candidate is not None or (is_memory and self._selector.best is not None)
+        can_go_on = candidate is not None or (is_memory and self.parts.has_best_model)
         if not can_go_on:
             raise failure
         if current is not None and is_memory:
-            self._current_costs.memory.observe_stop(current.rows)
+            self.parts.costs_of(current.lesson).memory.observe_stop(len(current.rows))
         self.abandon_round()
 
     def abandon_round(self) -> None:
@@ -211,59 +140,102 @@ class LearnerLoop:
         A model that cannot be compared yet would be lost, so its next exam is chosen in any case.
         """
         current = self.tracker.current
-        is_waiting_for_exam = current is not None and not current.is_comparable and current.saved is None
+        is_waiting_for_exam = current is not None and not (current.is_comparable or current.was_compared)
         return not is_waiting_for_exam and self.budget.remaining() < _CHOICE_FACTOR * self.tracker.slowest_choice
 
-    def _may_begin(self, lesson: Lesson, n_rows: int) -> bool:
-        if n_rows > _LARGE_LESSON and self.budget.remaining() < _COUNT_SECONDS * n_rows:
-            return False
-        costs = self._costs_for(lesson)
-        return (costs.may_finish if lesson.within is None else costs.may_begin)(n_rows)
-
-    def _costs_for(self, lesson: Lesson) -> CostEstimates:
-        return self.costs if lesson.candidate is None else lesson.candidate.costs
-
-    @property
-    def _current_costs(self) -> CostEstimates:
-        """Predicts the learner of the round under way."""
-        candidate = self._current().candidate
-        return self.costs if candidate is None else candidate.costs
-
-    def _teach(self, rows: Rows, lesson: Lesson) -> None:
-        costs = self._costs_for(lesson)
+    def _teach(self, rows: Rows, lesson: Lesson) -> LessonReport:
+        """Fit a model and examine it, as one request; a first model is saved before its exams."""
+        costs = self.parts.costs_of(lesson)
         _check_memory(costs.memory, len(rows))
         self._announce("training on", len(rows), lesson.candidate)
         prediction = costs.cost.predict(len(rows))
-        predicted = None if prediction is None else prediction.fit_seconds
-        if predicted is not None:
-            lesson = self._continuation.write_before_fit(lesson, predicted)
         with self.tracker.timing_choice():
             # Counting the rows of a large lesson takes long too.
-            if lesson.is_measurement:
-                current = self.tracker.begin_measurement(rows)
-            else:
-                plan = RoundForecast(predicted, costs.cost.setup_seconds(len(rows)), lesson.expected_score)
-                current = self.tracker.begin(rows, plan, continues=lesson.batch is not None)
-        current.candidate = lesson.candidate
-        report = self._fit(rows, lesson)
-        current.add_fit(report)
-        costs.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
-        if not lesson.is_measurement or report.skipped_seconds:
-            # A learner that takes a few steps and does not know how many are left says nothing about its cost.
-            costs.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds, report.setup_seconds)
-        current.is_refit = lesson.refit
-        if not lesson.refit and self._selector.accepts_unseen(current.n_rows_trained):
-            # Save it before its exams, which may take long.
+            current = self.tracker.begin(
+                rows,
+                lesson,
+                None if prediction is None else prediction.fit_seconds,
+                costs.cost.setup_seconds(len(rows)),
+            )
+        is_saved_first = not lesson.refit and self._selector.accepts_unseen(current.n_rows_trained)
+        report = self._fit(rows, lesson, () if is_saved_first else lesson.exams)
+        if report.gave_up:
+            return _make_report(report)
+        if is_saved_first:
             self._save(current)
+            answers = {exam.purpose: self._examine(exam) for exam in lesson.exams}
+        else:
+            reports = zip(lesson.exams, report.exams, strict=True)
+            noted = [(exam, self._note_exam(exam, exam_report)) for exam, exam_report in reports]
+            answers = {exam.purpose: answer for exam, answer in noted}
+            self._choose_by_validation(current)
+        return _make_report(report, answers, is_best=None if current.validation is None else current.saved is not None)
 
-    def _fit(self, rows: Rows, lesson: Lesson) -> FitReport:
+    def _fit(self, rows: Rows, lesson: Lesson, exams: Sequence[Exam]) -> FitReport:
+        learner = None if lesson.candidate is None else lesson.candidate.estimator
         with self.lock.released():
-            if lesson.candidate is None:
-                return self.runner.fit(rows, lesson.batch, lesson.within)
-            learner = lesson.candidate.estimator
-            return self.runner.fit(rows, lesson.batch, lesson.within, learner=learner, at_most=lesson.at_most)
+            report = self.runner.fit(rows, batch=lesson.batch, exams=exams, limits=lesson.limits, learner=learner)
+        self.tracker.add_fit(report)
+        costs = self.parts.costs_of(lesson)
+        costs.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
+        costs.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds, report.setup_seconds)
+        costs.cost.observe_handover(len(rows), report.handover_seconds)
+        return report
 
-    def _compare_refit(self, current: OpenRound, estimate: Estimate) -> None:
+    def _examine(self, exam: Exam) -> Answers:
+        """Carry out an exam of the newest model, and choose by it at once if it is on validation rows."""
+        current = self.tracker.open_round
+        self._announce("predicting", len(exam.rows), current.lesson.candidate)
+        try:
+            with self.lock.released():
+                report = self.runner.examine(exam)
+        except (LearnerRaised, LearnerDied, OutOfMemory):
+            if not (current.saved is None or current.is_examined or self._selector.accepts_every_model):
+                # A first model that cannot predict is no model.
+                current.saved = None
+                self._selector.withdraw_best()
+            raise
+        answers = self._note_exam(exam, report)
+        if exam.purpose == "validation":
+            self._choose_by_validation(current)
+        elif current.saved is not None:
+            # The deadline may come before the end of the round, and the model's score must not be lost.
+            self._estimate(current)
+        return answers
+
+    def _note_exam(self, exam: Exam, report: ExamReport) -> Answers:
+        current, rows = self.tracker.open_round, exam.rows[: len(report.wrong)]
+        costs, seconds = self.parts.costs_of(current.lesson), report.handover_seconds + report.exam_seconds
+        costs.memory.observe_exam(len(current.rows), report.peak_memory)
+        costs.cost.observe_exam(len(rows), seconds, current.n_rows_trained)
+        self.tracker.add_exam(rows, report, exam.purpose)
+        is_holdout = exam.purpose == "holdout"
+        wrong = np.zeros_like(report.wrong) if is_holdout else report.wrong
+        answers = Answers(rows, wrong, report.margins, report.score, report.influence)
+        if exam.purpose == "validation" and report.score is not None:
+            current.validation = answers
+        if is_holdout:
+            current.holdout = answers if len(current.holdout_rows) == 1 else None
+        return answers
+
+    def _choose_by_validation(self, current: OpenRound) -> None:
+        """Choose between the new model and the best one, and save the winner at once."""
+        validation = current.validation
+        if validation is None:
+            return
+        if current.lesson.refit:
+            self._compare_refit(current, validation)
+        elif current.saved is not None:
+            # A model that is validated again stays the best one, with its last score.
+            self._update_best(current)
+        else:
+            is_preferred = partial(self._selector.prefers, current)
+            if is_preferred():
+                # The deadline may come right after the model is saved, and its score on holdout rows is known.
+                fresh_estimate = self._estimate(current)[1] if current.fresh.any() else None
+                self._save(current, validation.score, fresh_estimate, is_preferred)
+
+    def _compare_refit(self, current: OpenRound, validation: Answers) -> None:
         """Make the best model that was fitted again with more rows the best one; its scores stay those of the former.
 
         One that was stopped early, or is clearly worse on rows that it was trained on, is not better than the former.
@@ -271,107 +243,50 @@ class LearnerLoop:
         best = self._selector.best
         if best is None or current.was_cut_short or current.saved is not None:
             return
-        if best.record.estimate is None or not is_worse(estimate, best.record.estimate, tolerated=1.0):
-            current.validation_exam = best.exam
-            # If another loop finds a better model meanwhile, this one is not that model with more rows.
-            self._save(current, best.record.estimate, best.record.fresh_estimate, lambda: False)
-
-    def _examine(self, rows: Rows, exam: Exam) -> Answers:
-        self._announce("predicting", len(rows), self._current().candidate)
-        with self.lock.released():
-            report = self.runner.examine(rows, exam.margins)
-        costs = self._current_costs
-        costs.memory.observe_exam(self._current().rows, report.peak_memory)
-        self.tracker.add_exam(rows, report, exam.purpose)
-        costs.cost.observe_exam(
-            len(rows), report.handover_seconds + report.exam_seconds, self._current().n_rows_trained
-        )
-        scored = self._score(len(rows)) if exam.purpose in ("score", "validation") else None
-        if exam.purpose == "validation" and scored is not None and scored.selected is not None:
-            self._compare_by_validation(scored.selected, ValidationExam(rows, scored.influence))
-        elif self._current().saved is not None:
-            # The deadline may come before the end of the round, and the model's score must not be lost.
-            self._estimates(self._current())
-        wrong = np.zeros_like(report.wrong) if exam.purpose == "holdout" else report.wrong
-        if scored is None:
-            return Answers(rows, wrong, report.margins)
-        return Answers(rows, wrong, report.margins, scored.selected, scored.influence)
-
-    def _score(self, n_rows: int) -> ScoreReport:
-        """Return the user's score over the rows of the last exam."""
-        current = self._current()
-        n_examined = len(current.fresh)
-        with self.lock.released():
-            report = self.runner.score(np.arange(n_examined) >= n_examined - n_rows, paired=True)
-        current.add_score(report)
-        return report
-
-    def _compare_by_validation(self, estimate: Estimate, exam: ValidationExam) -> None:
-        """Choose between the new model and the best one, and save the winner at once."""
-        current = self._current()
-        if current.is_refit:
-            self._compare_refit(current, estimate)
+        estimate, score = best.record.estimate, validation.score
+        is_lower = score is not None and estimate is not None and best.validation is not None
+        if is_lower and is_worse(score, estimate, paired_error(validation, best.validation), tolerated=1.0):  # type: ignore[arg-type]  # checked above
             return
-        current.validation_estimate, current.validation_exam = estimate, exam
-        if current.saved is not None:
-            # A model that is validated again stays the best one, with its last score.
-            self._update_best(current)
-            return
-        is_preferred = partial(
-            self._selector.prefers,
-            estimate,
-            validated=True,
-            exam=exam,
-            n_rows=current.n_rows_trained,
-            same_rows=self._continuation.has_validation_rows(exam.rows),
-            candidate=current.candidate,
-        )
-        if is_preferred():
-            # The deadline may come right after the model is saved, and its score on holdout rows is known.
-            _, fresh_estimate = self._estimates(current) if current.fresh.any() else (None, None)
-            self._save(current, estimate, fresh_estimate, is_preferred)
+        current.validation = best.validation
+        # If another loop finds a better model meanwhile, this one is not that model with more rows.
+        self._save(current, estimate, best.record.fresh_estimate, lambda: False)
 
     def _finish_round(self) -> bool:
         """Choose between the new model and the best one, and note the round; True if the user says stop."""
         current = self.tracker.current
         if current is None:
             return False
-        if current.is_refit:
+        if current.lesson.refit or current.gave_up:
             # A score on rows that it was trained on would mislead.
             return self._close_round(current, None, None)
-        estimate, fresh_estimate = self._estimates(current)
+        estimate, fresh_estimate = self._estimate(current)
         if current.validation_estimate is not None:
             estimate = current.validation_estimate
-        elif current.saved is None and not current.is_measurement:
-            is_preferred = partial(self._prefers_unvalidated, current, estimate)
+        elif current.saved is None:
+            is_preferred = partial(self._selector.prefers, current, estimate if current.is_comparable else None)
             if is_preferred():
                 self._save(current, estimate, fresh_estimate, is_preferred)
         return self._close_round(current, estimate, fresh_estimate)
-
-    def _prefers_unvalidated(self, current: OpenRound, estimate: Estimate | None) -> bool:
-        """Whether a model without an exam on validation rows replaces the best one."""
-        return self._selector.prefers(
-            # A first model has no other to be compared with.
-            estimate if current.is_comparable or self._selector.best is None else None,
-            has_every_row=current.has_every_row,
-            n_rows=current.n_rows_trained,
-        )
 
     def _finish_last_round(self, reason: StopReason) -> StopReason:
         """Note the last round, and return why the session ends; without an exam its model is lost."""
         last = self.tracker.current
         stopped = self._finish_round()
-        if not (last is None or last.is_examined or last.saved or self._selector.accepts_every_model):
+        if not (last is None or last.is_examined or last.was_compared or self._selector.accepts_every_model):
             self.tracker.add_lost_round(last)
         return "on_round" if stopped else reason
 
-    def _estimates(self, current: OpenRound) -> tuple[Estimate | None, Estimate | None]:
+    def _estimate(self, current: OpenRound) -> tuple[Estimate | None, Estimate | None]:
         """Return the new model's score over all rows of its exams, and over the fresh ones."""
         if current.estimates is None and current.is_examined:
-            with self.lock.released():
-                report = self.runner.score(current.fresh)
-            current.add_score(report)
-            current.estimates = report.overall, report.selected
+            if current.validation is not None and current.has_scored_holdout:
+                # No other row is fresh, and the score over all rows is that over the validation rows.
+                current.estimates = current.validation.score, current.holdout_estimate
+            else:
+                with self.lock.released():
+                    report = self.runner.score(current.fresh)
+                current.exam_seconds += report.seconds
+                current.estimates = report.overall, report.selected
             self._update_best(current)
         return current.estimates or (None, None)
 
@@ -381,7 +296,7 @@ class LearnerLoop:
         if best is None or best.model is not current.saved:
             return
         overall, fresh_estimate = current.estimates or (None, best.record.fresh_estimate)
-        self._selector.update_best(current.validation_estimate or overall, fresh_estimate, current.validation_exam)
+        self._selector.update_best(current.validation_estimate or overall, fresh_estimate, current.validation)
 
     def _save(
         self,
@@ -395,80 +310,93 @@ class LearnerLoop:
         If another loop has found a better model while this one was saved, `is_preferred` decides again.
         """
         current.is_wanted = True
-        self._announce("saving the model of", current.n_rows_trained, current.candidate)
+        self._announce("saving the model of", current.n_rows_trained, current.lesson.candidate)
         best = self._selector.best
         with self.lock.released():
             model = self.runner.save()
-        if self._has_other_best(best) and not is_preferred():
+        newest = self._selector.best
+        if newest is not None and (best is None or newest.model is not best.model) and not is_preferred():
             current.is_wanted = False
             model.discard()
             return
         if self.budget.until_deadline() < model.load_seconds:
             model.discard()
             raise OutOfTime
-        self._current_costs.cost.observe_write(current.n_rows_trained, self._continuation.reserve_seconds(model))
+        cost = self.parts.costs_of(current.lesson).cost
+        cost.observe_save(len(current.rows), model.save_seconds + model.load_seconds)
+        cost.observe_write(current.n_rows_trained, self.parts.continuation.reserve_seconds(model))
         record = ModelRecord(
             number=current.number,
             n_rows=current.n_rows_trained,
-            rows=current.lesson,
+            rows=current.trained_rows,
             class_counts=current.class_counts,
             estimate=estimate,
             fresh_estimate=fresh_estimate,
-            fit_seconds=current.fit_seconds,
+            fit_seconds=0.0 if current.fit is None else current.fit.fit_seconds,
             was_cut_short=current.was_cut_short,
         )
-        self._selector.replace_best(KeptModel(model, record, current.validation_exam, current.candidate))
+        lesson = current.lesson
+        kept = KeptModel(model, record, current.validation, lesson.candidate, oversampled=lesson.oversampled)
+        self._selector.replace_best(kept)
         current.saved, current.saved_at = model, self.budget.elapsed()
-
-    def _has_other_best(self, former: KeptModel | None) -> bool:
-        """Whether another model than the former one is the best."""
-        best = self._selector.best
-        return best is not None and (former is None or best.model is not former.model)
 
     def _close_round(self, current: OpenRound, estimate: Estimate | None, fresh_estimate: Estimate | None) -> bool:
         """Note the round, and tell everyone; True if the user says stop."""
         best = self._selector.best
-        if best is not None and best.model is current.saved and not current.is_refit:
-            self._selector.update_best(estimate, fresh_estimate, current.validation_exam)
-        costs = self.costs if current.candidate is None else current.candidate.costs
+        if best is not None and best.model is current.saved and not current.lesson.refit:
+            self._selector.update_best(estimate, fresh_estimate, current.validation)
         finished = self.tracker.close(current, estimate, self.budget.elapsed())
-        load_seconds = 0.0 if current.saved is None else current.saved.load_seconds
-        costs.cost.observe_round(finished, load_seconds)
-        self._continuation.write()
-        for listener in self._parts.listeners:
+        self.parts.continuation.write()
+        for listener in self.parts.listeners:
             listener.on_round(finished)
-        return self._parts.on_round is not None and bool(self._parts.on_round(finished))
-
-    def _current(self) -> OpenRound:
-        if self.tracker.current is None:
-            raise RuntimeError("No round is under way; a teacher must yield a Lesson before its first Exam.")
-        return self.tracker.current
+        return self.parts.on_round is not None and bool(self.parts.on_round(finished))
 
     def _announce(self, activity: str, n_rows: int, candidate: Candidate | None) -> None:
         self.activity = f"{activity} {n_rows:,} rows"
         self.status = f"the learner was still {self.activity}"
-        for listener in self._parts.listeners:
+        for listener in self.parts.listeners:
             listener.on_activity(activity, n_rows, None if candidate is None else candidate.number)
 
     def fit_again(self, lost: ModelRecord) -> None:
         """Fit the best model of an earlier call, which could not be stored, on the same rows."""
-        has_other_model = self._selector.best is not None or not self.runner.killable
-        if lost.rows is None or (has_other_model and not self.costs.may_finish(len(lost.rows))):
+        has_other_model = self.parts.has_best_model or not self.runner.killable
+        if lost.rows is None or (has_other_model and not self.parts.costs.may_finish(len(lost.rows))):
             return
         try:
-            self._teach(lost.rows, Lesson(lost.rows, within=lost.fit_seconds if lost.was_cut_short else None))
+            self._teach(lost.rows, Lesson(lost.rows, stop_after=lost.fit_seconds if lost.was_cut_short else None))
         except OutOfMemory:
-            if self._selector.best is None:
+            if not self.parts.has_best_model:
                 raise
             self.abandon_round()
             return
-        current = self._current()
+        current = self.tracker.open_round
         if current.saved is None:
             self._save(current, lost.estimate, lost.fresh_estimate)
-        self._continuation.lost = None
-        # Once more it would take as long as this fit.
-        self._continuation.write_model(within=current.fit_seconds)
+        self.parts.continuation.lost = None
         self._close_round(current, lost.estimate, lost.fresh_estimate)
+
+
+def _may_begin(lesson: Lesson, n_rows: int, costs: CostEstimates) -> bool:
+    if n_rows > _LARGE_LESSON and costs.seconds_left < _COUNT_SECONDS * n_rows:
+        return False
+    is_planned = lesson.stop_after is not None or lesson.give_up_over is not None
+    return (costs.may_begin if is_planned else costs.may_finish)(n_rows)
+
+
+def _make_report(
+    report: FitReport, answers: Mapping[Purpose, Answers] | None = None, *, is_best: bool | None = None
+) -> LessonReport:
+    return LessonReport(
+        seconds=report.fit_seconds,
+        setup_seconds=report.setup_seconds,
+        steps=report.steps,
+        planned_steps=report.planned_steps,
+        was_cut_short=report.was_cut_short,
+        gave_up=report.gave_up,
+        model_bytes=report.model_bytes,
+        answers=answers or {},
+        is_best=is_best,
+    )
 
 
 def _check_memory(memory: MemoryModel, n_rows: int) -> None:

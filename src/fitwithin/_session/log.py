@@ -8,7 +8,7 @@ from typing import Any
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.log import LOGGER
-from fitwithin._core.records import Round
+from fitwithin._core.rounds import Round
 from fitwithin._session.inputs.fit_inputs import FitInputs
 from fitwithin._session.progress import DescribeCandidate
 from fitwithin._session.result import SessionResult

@@ -94,7 +94,7 @@ class ParallelLoops:
         if self._is_over.is_set():
             return
         is_first = loop is self._loops[0]
-        fails_early = isinstance(outcome, _LEARNER_FAILURES) and not is_first and not loop.has_best_model
+        fails_early = isinstance(outcome, _LEARNER_FAILURES) and not is_first and not loop.parts.has_best_model
         has_failed = isinstance(outcome, BaseException) and not isinstance(outcome, OutOfTime) and not fails_early
         is_out_of_time = outcome == "time" or isinstance(outcome, OutOfTime)
         if has_failed or outcome == "on_round" or (is_first and not is_out_of_time):

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._core.records import Round
+from fitwithin._core.rounds import Round
 
 DescribeCandidate = Callable[[int], str]
 """Returns the learner and the settings of a candidate of a search, by its number."""

@@ -9,7 +9,8 @@ from typing import Any
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import NoModelInMemory, NoModelInTime, OutOfMemory
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._core.records import ClassCounts, Estimate, Round, StopReason
+from fitwithin._core.records import ClassCounts, Estimate, StopReason
+from fitwithin._core.rounds import Round
 
 # Least limit, in seconds, that is recommended: the first fit of a program starts a process.
 _MIN_RECOMMENDED_LIMIT = 5.0

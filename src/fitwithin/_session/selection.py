@@ -9,32 +9,11 @@ import numpy as np
 
 from fitwithin._core.candidate import Candidate
 from fitwithin._core.preference import ScoredModel
-from fitwithin._core.records import Estimate, Influence, Returns, Rows, difference_error
+from fitwithin._core.records import Answers, Estimate, Returns, Rows
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.loaded_model import LoadedModel
+from fitwithin._session.open_round import OpenRound
 from fitwithin.backends import SavedModel
-
-
-@dataclass(frozen=True, eq=False)
-class ValidationExam:
-    """The exam that decided on a model.
-
-    Parameters
-    ----------
-    rows : array of int
-        Its rows.
-    influence : array of float or None
-        See `Answers.influence`.
-    """
-
-    rows: Rows
-    influence: Influence | None
-
-    def difference_error(self, other: ValidationExam) -> float | None:
-        """Return the standard error of the difference between two models' scores; None if it is unknown."""
-        if self.influence is None or other.influence is None or not np.array_equal(self.rows, other.rows):
-            return None
-        return difference_error(self.influence, other.influence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +26,19 @@ class KeptModel:
         The model.
     record : ModelRecord
         Its rows and scores.
-    exam : ValidationExam or None, default=None
-        Its last validation exam in this session, if it had any.
+    validation : Answers or None, default=None
+        The answers to its last exam on validation rows in this session, if it had any.
     candidate : Candidate or None, default=None
-        In a search, the learner and its settings.
+        In a search, the learner and its hyperparameters.
+    oversampled : bool, default=False
+        Whether misclassified rows were oversampled among its training rows.
     """
 
     model: SavedModel
     record: ModelRecord
-    exam: ValidationExam | None = None
+    validation: Answers | None = None
     candidate: Candidate | None = None
+    oversampled: bool = False
 
 
 class ModelSelector:
@@ -69,6 +51,8 @@ class ModelSelector:
     stored : KeptModel, optional
         The best model of an earlier fit. It stays unless a new one is at least as good: by its score, or without
         scores by its rows.
+    stored_validation_rows : array of int, optional
+        The validation rows of the earlier fit.
 
     Attributes
     ----------
@@ -78,9 +62,12 @@ class ModelSelector:
         The best model before it, in case that the best one cannot be loaded.
     """
 
-    def __init__(self, returns: Returns, stored: KeptModel | None = None) -> None:
+    def __init__(
+        self, returns: Returns, stored: KeptModel | None = None, stored_validation_rows: Rows | None = None
+    ) -> None:
         self._returns = returns
         self._stored = stored
+        self._stored_validation_rows = stored_validation_rows
         self.best = stored
         self.former: KeptModel | None = None
 
@@ -90,73 +77,54 @@ class ModelSelector:
         return self._returns == "last"
 
     def accepts_unseen(self, n_rows: int) -> bool:
-        """Whether a new model on this number of rows replaces the one before without an exam."""
+        """Whether a new model on this number of rows is saved before its exams: the first one, or any that is last."""
+        if self.best is None:
+            return True
         return self.accepts_every_model and (self._stored is None or n_rows >= self._stored.record.n_rows)
 
-    def prefers(
-        self,
-        estimate: Estimate | None,
-        *,
-        validated: bool = False,
-        exam: ValidationExam | None = None,
-        has_every_row: bool = False,
-        n_rows: int | None = None,
-        same_rows: bool = True,
-        candidate: Candidate | None = None,
-    ) -> bool:
+    def prefers(self, new: OpenRound, estimate: Estimate | None = None) -> bool:
         """Whether a new model replaces the best one.
 
         Parameters
         ----------
-        estimate : Estimate or None
-            Its score; None if it was not examined.
-        validated : bool, default=False
-            Whether the score is by validation rows, the same for all models; `ScoredModel` then has the rule. Without
-            validation rows its lower bound must be higher, as in the paper.
-        exam : ValidationExam, optional
-            The exam that the score is from, if it is by validation rows.
-        has_every_row : bool, default=False
-            Whether it was trained on every row of the pool, which needs no exam.
-        n_rows : int, optional
-            Rows that it was trained on; by default more than the best model.
-        same_rows : bool, default=True
-            Whether a stored model was examined on the same validation rows.
-        candidate : Candidate, optional
-            In a search, the learner and its settings.
+        new : OpenRound
+            The round of the new model. If it has answers on validation rows, `ScoredModel` has the rule.
+        estimate : Estimate, optional
+            Without validation rows, its score over all exams. Its lower bound must be higher, as in the paper, unless
+            it was trained on every row of the pool.
         """
         if self.accepts_every_model:
-            return n_rows is None or self.accepts_unseen(n_rows)
-        best = None if self.best is None else self.best.record.estimate
-        if estimate is not None and not _is_finite(estimate) and self.best is not None:
+            return self.accepts_unseen(new.n_rows_trained)
+        validation = new.validation
+        score = estimate if validation is None else validation.score
+        if score is not None and not _is_finite(score) and self.best is not None:
             # A metric that is not defined on the rows, or a model that predicts NaN.
             return False
-        if validated and estimate is not None and not self._beats_stored(estimate, n_rows or 0, same_rows=same_rows):
+        if validation is not None and score is not None and not self._beats_stored(validation, new.n_rows_trained):
             return False
-        if has_every_row:
+        if validation is None and new.has_every_row:
             return True
-        if estimate is None:
+        if score is None:
             return False
-        if self.best is None or best is None or not _is_finite(best):
+        best = self.best
+        if best is None or not _is_finite(best.record.estimate) or (validation is not None and best is self._stored):
             return True
-        if validated and self.best is self._stored:
-            # It was compared above.
-            return True
-        if not validated:
-            return estimate.low > best.low
-        error = _paired_error(exam, self.best.exam)
-        n_best = self.best.record.n_rows
-        new = ScoredModel(estimate, n_best + 1 if n_rows is None else n_rows, candidate)
-        return new.is_preferred_to(ScoredModel(best, n_best, self.best.candidate), error)
+        if validation is None or best.validation is None:
+            return best.record.estimate is None or score.low > best.record.estimate.low
+        candidate = new.lesson.candidate
+        challenger = ScoredModel(validation, new.n_rows_trained, candidate, extends=_extends(new, best))
+        return challenger.is_preferred_to(ScoredModel(best.validation, best.record.n_rows, best.candidate))
 
-    def _beats_stored(self, estimate: Estimate, n_rows: int, *, same_rows: bool) -> bool:
+    def _beats_stored(self, validation: Answers, n_rows: int) -> bool:
         """Whether a new model is at least as good as the stored one, if there is one."""
-        stored = None if self._stored is None else self._stored.record
-        if stored is None or stored.estimate is None or not _is_finite(stored.estimate):
+        stored, score = None if self._stored is None else self._stored.record, validation.score
+        if stored is None or score is None or stored.estimate is None or not _is_finite(stored.estimate):
             return True
-        if estimate.value >= stored.estimate.value:
+        if score.value >= stored.estimate.value:
             return True
         # On other rows the score of the smaller model may be luck.
-        return not same_rows and n_rows > stored.n_rows and estimate.high >= stored.estimate.low
+        same_rows = np.array_equal(validation.rows, self._stored_validation_rows)  # type: ignore[arg-type]  # None is unequal
+        return not same_rows and n_rows > stored.n_rows and score.high >= stored.estimate.low
 
     def replace_best(self, model: KeptModel) -> None:
         """Make a model the best one, keep the one before, and discard the one before that."""
@@ -171,12 +139,12 @@ class ModelSelector:
             withdrawn.model.discard()
 
     def update_best(
-        self, estimate: Estimate | None, fresh_estimate: Estimate | None, exam: ValidationExam | None = None
+        self, estimate: Estimate | None, fresh_estimate: Estimate | None, validation: Answers | None = None
     ) -> None:
-        """Set the scores of the best model, and its last validation exam, after further exams."""
+        """Set the scores of the best model, and its last answers on validation rows, after further exams."""
         if self.best is not None:
             record = replace(self.best.record, estimate=estimate, fresh_estimate=fresh_estimate)
-            self.best = replace(self.best, record=record, exam=exam)
+            self.best = replace(self.best, record=record, validation=validation)
 
     def close(self) -> None:
         """Discard the models; one was loaded, or none is wanted."""
@@ -203,9 +171,15 @@ def is_lower(estimate: Estimate | None, other: Estimate | None) -> bool:
     return estimate is None or other is None or estimate.value < other.value
 
 
+def _extends(new: OpenRound, best: KeptModel) -> bool:
+    """Whether a model was trained on all rows of the best one and more, none of them oversampled."""
+    if new.lesson.oversampled or best.oversampled or new.n_rows_trained <= best.record.n_rows:
+        return False
+    rows, others = new.trained_rows, best.record.rows
+    if rows is None or others is None or np.array_equal(rows[: len(others)], others):
+        return True
+    return bool(np.isin(others, rows).all())
+
+
 def _is_finite(estimate: Estimate | None) -> bool:
     return estimate is not None and math.isfinite(estimate.value)
-
-
-def _paired_error(exam: ValidationExam | None, other: ValidationExam | None) -> float | None:
-    return None if exam is None or other is None else exam.difference_error(other)

@@ -11,16 +11,18 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime, ReadingFailed
 from fitwithin._core.log import LOGGER
-from fitwithin._core.records import OnRound, StopReason
+from fitwithin._core.records import StopReason
+from fitwithin._core.rounds import OnRound
 from fitwithin._core.target import Labels
 from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.continuation import Continuation
 from fitwithin._session.fit_state import FitState
-from fitwithin._session.learner_loop import LearnerLoop, Listener, SessionParts
+from fitwithin._session.learner_loop import LearnerLoop
 from fitwithin._session.parallel_loops import ParallelLoops
 from fitwithin._session.result import SessionResult, no_memory_error, no_model_error
 from fitwithin._session.round_tracker import RoundTracker
 from fitwithin._session.selection import ModelSelector, find_stored_model
+from fitwithin._session.session_parts import Listener, SessionParts
 from fitwithin.backends import Runner
 from fitwithin.teachers import Deck, Teacher
 from fitwithin.teachers._validation import list_requests
@@ -76,7 +78,8 @@ class Session:
         self.costs = costs
         self._tracker = RoundTracker(deck.pool_size, budget.clock, labels, deck.size)
         self._tracker.waited_seconds = lambda: deck.waited_seconds
-        self._selector = ModelSelector(teacher.returns, None if past is None else find_stored_model(past))
+        stored, validation_rows = (None, None) if past is None else (find_stored_model(past), past.validation_rows)
+        self._selector = ModelSelector(teacher.returns, stored, validation_rows)
         self._continuation = Continuation(past, checkpoint, budget, self._selector, self.state)
         self._continuation.restore(self._tracker, costs, deck, teacher)
         parts = SessionParts(budget, costs, self._selector, self._continuation, listeners, on_round)

@@ -5,7 +5,18 @@ Your own teacher takes a dozen lines: a class with an attribute `returns` and a 
 """
 
 from fitwithin._core.cost import CostEstimates
-from fitwithin._core.records import Answers, Estimate, Exam, Lesson, StopReason, Wait, difference_error, examine
+from fitwithin._core.records import (
+    Answers,
+    Estimate,
+    Exam,
+    Lesson,
+    LessonReport,
+    StopReason,
+    Wait,
+    difference_error,
+    examine,
+    teach,
+)
 from fitwithin.teachers._auto import Auto
 from fitwithin.teachers._base import ParallelTeacher, Requests, Teacher
 from fitwithin.teachers._deck import Deck
@@ -31,6 +42,7 @@ __all__ = [
     "Exam",
     "Full",
     "Lesson",
+    "LessonReport",
     "ParallelTeacher",
     "Requests",
     "StopReason",
@@ -41,4 +53,5 @@ __all__ = [
     "Wait",
     "difference_error",
     "examine",
+    "teach",
 ]

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Protocol, TypeVar, runtime_checkable
 
-from fitwithin._core.records import Answers, Exam, Lesson, Returns, StopReason, Wait
+from fitwithin._core.records import Answer, Exam, Lesson, Returns, StopReason, Wait
 from fitwithin.teachers._deck import Deck
 
 T = TypeVar("T")
 
-Requests = Generator[Lesson | Exam | Wait, Answers | None, StopReason]
+Requests = Generator[Lesson | Exam | Wait, Answer, StopReason]
 """Generator that `Teacher.teach` returns: it yields requests, is sent answers, and returns a stop reason."""
 
-Subgenerator = Generator[Lesson | Exam | Wait, Answers | None, T]
+Subgenerator = Generator[Lesson | Exam | Wait, Answer, T]
 """Part of a teacher, for ``yield from``: it yields requests, is sent answers, and returns a result."""
 
 
 class Teacher(Protocol):
     """Protocol of teachers: they decide which rows to train on next, and which rows to check the model on.
 
-    A teacher yields a `Lesson` to have a new model trained, and is sent None. It yields an `Exam`
-    to have the newest model predict rows, and is sent the `Answers`. It sees row numbers and answers,
-    never data, models or a clock. ``deck.costs`` tells what it can afford. It may also ignore the time,
+    A teacher yields a `Lesson` to have a new model trained, and is sent a `LessonReport`. A lesson may name exams of
+    its model; a lone `Exam` has the newest model predict rows, and is sent the `Answers`. A teacher sees row numbers
+    and answers, never data, models or a clock. ``deck.costs`` tells what it can afford. It may also ignore the time,
     since the session stops it at the deadline. It returns a `StopReason` when no rows are left to teach.
     A request that takes more than the memory limit raises `fitwithin.backends.OutOfMemory` at its yield.
 

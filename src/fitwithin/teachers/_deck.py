@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime
-from fitwithin._core.records import ResumePoint, Rows
+from fitwithin._core.records import Rows
+from fitwithin._core.rounds import ResumePoint
 from fitwithin._core.target import count_codes
 from fitwithin.teachers._dealable_rows import DealableRows
 from fitwithin.teachers._random_order import LazyPile, make_pile

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 from fitwithin._core.exceptions import OutOfMemory
-from fitwithin._core.records import Answers, Lesson, Rows, examine
-from fitwithin.teachers._base import ParallelTeacher, Requests, Subgenerator, Teacher
+from fitwithin._core.records import Exam, Lesson, LessonReport, Purpose, Rows
+from fitwithin.teachers._base import ParallelTeacher, Requests, Teacher
 from fitwithin.teachers._deck import Deck
 
-# Rows of each of the first two exams, when the cost of exams is unknown.
-_FIRST_EXAM_ROWS = 200
-
-# Fraction of the time left, after the first model, for an exam on the validation rows.
+# Fraction of the time left for each exam of the first model.
 _EXAM_TIME = 0.015
 
 
 def list_requests(teacher: Teacher, deck: Deck, n_jobs: int = 1) -> list[Requests]:
-    """Return the teacher's requests by loop, with exams on the deck's validation and holdout rows after each lesson.
+    """Return the teacher's requests by loop, with exams on the deck's validation and holdout rows in each lesson.
 
     A teacher that returns its last model gets exams on the holdout rows only. A deck without such rows, and a teacher
     that examines them itself, get none.
@@ -27,10 +27,9 @@ def list_requests(teacher: Teacher, deck: Deck, n_jobs: int = 1) -> list[Request
     >>> deck = Deck(1000, np.random.default_rng(0))
     >>> deck.hold_out(np.arange(900, 950), np.arange(950, 1000))
     >>> (requests,) = list_requests(TCT(), deck)
-    >>> len(next(requests).rows)
-    4
-    >>> requests.send(None).purpose
-    'holdout'
+    >>> lesson = next(requests)
+    >>> len(lesson.rows), [exam.purpose for exam in lesson.exams]
+    (4, ['holdout', 'validation'])
     """
     if n_jobs > 1 and isinstance(teacher, ParallelTeacher):
         loops = teacher.teach_parallel(deck, n_jobs)
@@ -47,15 +46,17 @@ def _examine_each_model(requests: Requests, exams: _HeldOutExams) -> Requests:
     try:
         request = next(requests)
         while True:
-            try:
-                answers: Answers | None = yield request
+            if isinstance(request, Lesson) and request.batch is None:
                 # A model that goes on learning in many short lessons would spend its time on exams.
-                if isinstance(request, Lesson) and request.batch is None:
-                    yield from exams.examine_model()
+                request = replace(request, exams=exams.list_exams())
+            try:
+                answer = yield request
             except OutOfMemory as error:
                 request = requests.throw(error)
             else:
-                request = requests.send(answers)
+                if isinstance(answer, LessonReport):
+                    exams.note_report(answer)
+                request = requests.send(answer)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]  # the teacher's stop reason
 
@@ -73,22 +74,18 @@ class _HeldOutExams:
 
     def __init__(self, deck: Deck, validation_rows: Rows, holdout_rows: Rows) -> None:
         self._costs = deck.costs
-        self._validation_rows = validation_rows
-        self._holdout_rows = holdout_rows
-        # A fit that goes on compares its models with a stored one, on the same rows.
+        self._rows: dict[Purpose, Rows] = {"holdout": holdout_rows, "validation": validation_rows}
+        # A resumed fit compares its models with a stored one, on the same rows.
         self._n_rows = 0 if deck.resume_point is None else len(deck.resume_point.validation_rows)
 
-    def examine_model(self) -> Subgenerator[None]:
-        """Examine the newest model; holdout rows first, because validation rows may have it saved as the best."""
-        if self._n_rows:
-            yield from self._examine(0, self._n_rows)
-            return
-        yield from self._examine(0, _FIRST_EXAM_ROWS)
-        n_most = max(len(self._validation_rows), len(self._holdout_rows))
-        self._n_rows = max(_FIRST_EXAM_ROWS, self._costs.affordable_exam_rows(_EXAM_TIME, n_most))
-        if self._n_rows > _FIRST_EXAM_ROWS:
-            yield from self._examine(_FIRST_EXAM_ROWS, self._n_rows)
+    def list_exams(self) -> tuple[Exam, ...]:
+        """Return the exams of the next model; those of the first one end when their time is over."""
+        seconds = None if self._n_rows else _EXAM_TIME * self._costs.seconds_left
+        limit = None if seconds is None or math.isinf(seconds) else seconds
+        exams = (Exam(rows[: self._n_rows or None], purpose, seconds=limit) for purpose, rows in self._rows.items())
+        return tuple(exam for exam in exams if len(exam.rows))
 
-    def _examine(self, start: int, stop: int) -> Subgenerator[None]:
-        yield from examine(self._holdout_rows[start:stop], purpose="holdout")
-        yield from examine(self._validation_rows[:stop], purpose="validation")
+    def note_report(self, report: LessonReport) -> None:
+        """Examine later models on as many rows as the first one."""
+        if not self._n_rows and report.answers:
+            self._n_rows = max(len(answers.rows) for answers in report.answers.values())

@@ -8,7 +8,19 @@ from typing import Any, get_args
 import numpy as np
 from sklearn.base import clone
 
-from fitwithin._core.records import Answers, Exam, Lesson, Margins, Mask, Returns, Rows, StopReason, Wait
+from fitwithin._core.records import (
+    Answer,
+    Answers,
+    Exam,
+    Lesson,
+    LessonReport,
+    Margins,
+    Mask,
+    Returns,
+    Rows,
+    StopReason,
+    Wait,
+)
 from fitwithin.backends._scoring import accuracy_interval
 from fitwithin.teachers import Deck, Teacher
 
@@ -95,27 +107,33 @@ def _record_requests(
     requests = teacher.teach(deck)
     recorded: list[RecordedRequest] = []
     lesson: Rows | None = None
-    answers: Answers | None = None
+    answer_sent: Answer = None
     while len(recorded) < max_requests:
         try:
-            request = requests.send(answers)
+            request = requests.send(answer_sent)
         except StopIteration as end:
             assert recorded, "A teacher must teach at least once; it yielded nothing."
             _check_stop_reason(end.value)
             return [*recorded, (end.value, [])]
         if isinstance(request, Wait):
             recorded.append(("Wait", []))
-            answers = None
+            answer_sent = None
             continue
         _check_request(request, deck.pool_size, None if examines_taught else lesson)
         _check_held_out(request, deck)
         assert lesson is not None or isinstance(request, Lesson), "A teacher must yield a Lesson before its first Exam."
         recorded.append((type(request).__name__, request.rows.tolist()))
-        if isinstance(request, Lesson):
-            # A refit is examined on validation rows that it was taught, to see that nothing went wrong.
-            lesson, answers = request.rows[:0] if request.refit else request.rows, None
-        else:
-            answers = _make_answers(request, np.asarray(answer(request.rows), dtype=np.bool_))
+        if isinstance(request, Exam):
+            answer_sent = _make_answers(request, answer)
+            continue
+        # A refit is examined on validation rows that it was taught, to see that nothing went wrong.
+        lesson = request.rows[:0] if request.refit else request.rows
+        for exam in request.exams:
+            _check_request(exam, deck.pool_size, None if examines_taught else lesson)
+            _check_held_out(exam, deck)
+            recorded.append(("Exam", exam.rows.tolist()))
+        answers = {exam.purpose: _make_answers(exam, answer) for exam in request.exams}
+        answer_sent = LessonReport(0.0, answers=answers, is_best=True if "validation" in answers else None)
     assert endless, f"The teacher did not end within {max_requests} requests."
     return recorded
 
@@ -132,7 +150,8 @@ def _check_held_out(request: Lesson | Exam, deck: Deck) -> None:
     )
 
 
-def _make_answers(exam: Exam, wrong: Mask) -> Answers:
+def _make_answers(exam: Exam, answer: AnswerFunction) -> Answers:
+    wrong = np.asarray(answer(exam.rows), dtype=np.bool_)
     margins = _fake_margins(exam.rows) if exam.margins else None
     right = len(wrong) - int(np.count_nonzero(wrong))
     score = accuracy_interval(right, len(wrong)) if exam.purpose in ("score", "validation") else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fitwithin._core.records import Round
+from fitwithin._core.rounds import Round
 from fitwithin.viz._axes import add_legend_above, format_log_axis, get_axes, show_message
 from fitwithin.viz._fitted_estimator import FittedEstimator
 from fitwithin.viz._palette import BLUE, GREY, ORANGE

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from fitwithin._core.records import Round
+from fitwithin._core.rounds import Round
 
 
 class FittedEstimator(Protocol):

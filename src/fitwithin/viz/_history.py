@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._core.records import Round
+from fitwithin._core.rounds import Round
 from fitwithin.viz._html import HtmlColumn, html_table
 
 # Rows of the table in a notebook; more would push the next cell off the screen.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fitwithin._core.records import Round
+from fitwithin._core.rounds import Round
 from fitwithin.viz._axes import add_legend_above, get_axes, show_message, visible_time_limit
 from fitwithin.viz._fitted_estimator import FittedEstimator, find_best_round, score_name
 from fitwithin.viz._palette import BLUE, GREEN, GREY, ORANGE, PINK

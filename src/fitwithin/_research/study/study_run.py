@@ -11,7 +11,7 @@ import numpy as np
 
 from fitwithin._classifier import TimeConstrainedClassifier
 from fitwithin._core.exceptions import LearnerFailedWarning, NoModelInTime
-from fitwithin._core.records import Round
+from fitwithin._core.rounds import Round
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import TablePool
 from fitwithin._pools.tables import concatenate, take_rows

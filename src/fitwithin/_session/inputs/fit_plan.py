@@ -11,14 +11,14 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.cores import count_jobs
 from fitwithin._core.cost import CostEstimates, CostModel
 from fitwithin._core.memory_cost import MemoryModel
-from fitwithin._core.records import OnRound
+from fitwithin._core.rounds import OnRound
 from fitwithin._core.target import Labels
 from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.fit_state import FitState
 from fitwithin._session.inputs.fit_inputs import FitInputs
 from fitwithin._session.inputs.seeds import FitSeeds
-from fitwithin._session.learner_loop import Listener
 from fitwithin._session.session import Session
+from fitwithin._session.session_parts import Listener
 from fitwithin.backends import Backend, FitSettings, Inline, Process, Runner
 from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.backends._scoring import Scoring

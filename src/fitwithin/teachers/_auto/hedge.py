@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from fitwithin._core.exceptions import OutOfMemory
-from fitwithin._core.records import Lesson, Rows, Wait, examine
+from fitwithin._core.records import Lesson, Rows, Wait, teach
 from fitwithin.teachers._auto.plan import Planner
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._deck import Deck
+from fitwithin.teachers._shared_steps import find_largest_size
 
 _CHOOSING_TIME = 0.02  # of the time left, that the choice of rows may take
 _CHOOSING_SECONDS_PER_ROW = 1e-7  # of the pool
@@ -25,16 +25,13 @@ _SECOND_SIZE = 4  # times the rows of the first lesson, for any other learner
 # first steps of boosters are slow, so that fewer seem to end than will.
 _BOLD_STEPS = 0.6  # of all steps, that should end with even chances
 
-_SIZE_RATIO = 1.1  # between two sizes that are considered, and least growth from one fit to the next
+_MIN_GROWTH = 1.1  # times the rows, from one fit to the next
 
 # Time that a fit leaves at least for what follows it: at the start, the cost of exams is not known
 _RESERVED_TIME = 0.05  # of the time left
 _RESERVED_SECONDS = 0.6  # for a process that loads the model, and for exams of a slow one
 _MAX_RESERVED_TIME = 0.18  # of the time left, which these seconds may take
 _SPARE_TIME = 0.35  # of the time left, that the lessons beside it leave unused until there is a fair model
-_LEAST_SECONDS = 1e-3  # for a fit; with none at all it would be a measurement
-_EXAM_TIME = 0.3  # of the time left after the fit, for one exam
-_MIN_EXAM_ROWS = 30  # a score on fewer rows says nothing
 
 
 class Hedge:
@@ -68,7 +65,7 @@ class Hedge:
         rows = self._order_rows(state)
         try:
             yield from _measure(state, rows)
-            while (larger := _find_largest_size(state, len(rows))) > _SIZE_RATIO * n_rows:
+            while (larger := _find_largest_size(state, len(rows))) > _MIN_GROWTH * n_rows:
                 n_rows = larger
                 yield from _teach_and_examine(state, rows[:n_rows])
                 state.spare_time = 0.0
@@ -94,7 +91,7 @@ def _measure(state: TeachingState, rows: Rows) -> Subgenerator[None]:
     if state.deck.resume_point is None and state.costs.memory.limit is None:
         # With a memory limit, the first lesson shows what a row takes.
         if state.costs.can_stop_early:
-            yield Lesson(rows[:_MEASURED_ROWS], within=0.0)
+            yield Lesson(rows[:_MEASURED_ROWS], give_up_over=0.0)
         n_rows = min(_SECOND_SIZE * n_first, len(rows))
         if fits.largest_known_rows < n_rows:
             yield Lesson(rows[:n_rows])
@@ -108,17 +105,9 @@ def _find_largest_size(state: TeachingState, most: int) -> int:
     most, fits = state.costs.largest_lesson_rows(most), state.costs.cost.fits
     if not state.costs.can_stop_early:
         return Planner(state, None).find_largest_plain_lesson(most)
-    for n_rows in _list_sizes(most):
-        if fits.chance_to_end(n_rows, _find_seconds(state, n_rows), share_of_steps=_BOLD_STEPS) >= 0.5:
-            return n_rows
-    return 0
-
-
-def _list_sizes(largest: int) -> Iterator[int]:
-    size = largest
-    while size > 1:
-        yield size
-        size = min(size - 1, int(size / _SIZE_RATIO))
+    return find_largest_size(
+        most, lambda size: fits.chance_to_end(size, _find_seconds(state, size), share_of_steps=_BOLD_STEPS) >= 0.5, 2
+    )
 
 
 def _find_seconds(state: TeachingState, n_rows: int) -> float:
@@ -131,14 +120,11 @@ def _find_seconds(state: TeachingState, n_rows: int) -> float:
 
 
 def _teach_and_examine(state: TeachingState, rows: Rows) -> Subgenerator[None]:
-    costs, seconds_left = state.costs, state.costs.seconds_left
     seconds = _find_seconds(state, len(rows))
     if math.isfinite(seconds):
         # Both learners should not be late together.
         state.spare_time = _SPARE_TIME
-    yield Lesson(rows, within=max(seconds, _LEAST_SECONDS) if math.isfinite(seconds) else None)
-    # By now the lessons have chosen the validation rows.
-    n_rows = state.count_exam_rows(len(rows), seconds_left)
-    n_rows = max(costs.affordable_exam_rows(_EXAM_TIME, n_rows), min(n_rows, _MIN_EXAM_ROWS))
-    yield from examine(state.list_holdout_rows(n_rows), purpose="holdout")
-    yield from examine(state.validation_set[:n_rows], purpose="validation")
+    stop_after = max(seconds, 0.0) if math.isfinite(seconds) else None
+    report = yield from teach(Lesson(rows, state.make_exams(len(rows)), stop_after=stop_after))
+    if report.is_best:
+        state.note_best(rows, report)

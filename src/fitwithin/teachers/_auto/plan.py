@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fitwithin.teachers._auto.learning_curve import Expectation
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.state import TeachingState
+from fitwithin.teachers._shared_steps import find_largest_size, list_sizes
 
 # Least chance to end in time: of a learner that can stop early, which leaves a model anyway, and of its second lesson,
 # if that is not much larger; of a learner that would be killed; of one that cannot be killed, which would be late.
@@ -21,7 +22,6 @@ _MIN_CHANCE_UNKILLABLE = 0.99
 _MIN_GROWTH = 1.1  # times the rows of the last lesson
 _MIN_STEP_GROWTH = 2  # times the rows of the last lesson, for a lesson on the way to a larger one
 _CHEAP_TIME = 0.08  # of the time left, for a lesson on the way that is too cheap to matter
-_SIZE_RATIO = 1.1  # between two sizes that are considered
 _MAX_EMPHASIS_SHARE = 0.6  # of the rows: in a larger lesson there are no easy rows left to leave out
 _MAX_RETRIES = 3  # lessons of other rows in a row that did not help
 _CLOSE_GAIN = 0.9  # of the largest gain; a lesson with less is worse
@@ -142,7 +142,7 @@ class Planner:
         if not largest:
             return
         yield self._evaluate(largest, emphasis=emphasis)
-        for n_rows in _list_sizes(_MIN_STEP_GROWTH * last_size, int(largest / _MIN_STEP_GROWTH)):
+        for n_rows in list_sizes(int(largest / _MIN_STEP_GROWTH), _MIN_GROWTH * _MIN_STEP_GROWTH * last_size):
             step = self._evaluate(n_rows, emphasis=emphasis)
             # A step pays if the costs are known better after it, or if it is too cheap to matter.
             if step.seconds <= _CHEAP_TIME * seconds_left or step.final_rows > largest:
@@ -172,14 +172,18 @@ class Planner:
         most : int, optional
             Most rows; by default as many as the rows left and the memory allow.
         """
-        most = self._find_most(emphasis=emphasis) if most is None else most
-        for n_rows in _list_sizes(last_size, most) if seconds_left > 0 else ():
+        if seconds_left <= 0:
+            return 0
+
+        def is_likely(n_rows: int) -> bool:
             within = seconds_left - self._seconds_besides_fit(n_rows, n_rows - last_size, emphasis=emphasis)
             chance = self._costs.chance_to_end(n_rows, within, after=None if is_next else last_size)
-            is_likely = chance >= (self._find_min_chance(n_rows) if is_next else self._min_chance)
-            if is_likely and (not is_next or self._costs.may_begin(n_rows)):
-                return n_rows
-        return 0
+            if chance < (self._find_min_chance(n_rows) if is_next else self._min_chance):
+                return False
+            return not is_next or self._costs.may_begin(n_rows)
+
+        most = self._find_most(emphasis=emphasis) if most is None else most
+        return find_largest_size(most, is_likely, _MIN_GROWTH * last_size)
 
     def _consider_retries(self) -> Iterator[LessonOption]:
         """Yield lessons of the best size so far, and of twice that, with other rows and mistakes among them."""
@@ -253,14 +257,6 @@ class Planner:
         is_second = self._costs.can_stop_early and self._costs.may_try_again
         is_bold = is_second and n_rows <= _MAX_BOLD_GROWTH * len(self._state.lesson)
         return _MIN_CHANCE_SECOND if is_bold else self._min_chance
-
-
-def _list_sizes(smallest: int, largest: int) -> Iterator[int]:
-    """Yield sizes from the largest down to a little more than the smallest."""
-    size = largest
-    while size >= _MIN_GROWTH * smallest:
-        yield size
-        size = min(size - 1, int(size / _SIZE_RATIO))
 
 
 def _plan_exception(state: TeachingState) -> LessonOption | None:

@@ -14,11 +14,12 @@ from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Returns, Rows, StopReason
 from fitwithin.teachers._auto.hedge import Hedge
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
+from fitwithin.teachers._auto.oversampling import compare_oversampling
 from fitwithin.teachers._auto.plan import LessonOption, plan_next_lesson
-from fitwithin.teachers._auto.state import TeachingState, count_validation_rows
-from fitwithin.teachers._auto.trial import run_trial
+from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._deck import SMALL_POOL_ROWS, Deck, FirstSize, check_fraction
+from fitwithin.teachers._shared_steps import count_validation_rows
 
 # The first lesson
 _FIRST_FRACTION = 0.005  # of the pool: the paper's m0
@@ -60,10 +61,9 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     >>> import numpy as np
     >>> from fitwithin.teachers import Auto, Deck
     >>> requests = Auto().teach(Deck(100_000, np.random.default_rng(0)))
-    >>> len(next(requests).rows)
-    500
-    >>> requests.send(None).purpose
-    'holdout'
+    >>> lesson = next(requests)
+    >>> len(lesson.rows), [exam.purpose for exam in lesson.exams]
+    (500, ['holdout', 'validation'])
     """
 
     returns: Returns = "best"
@@ -101,7 +101,6 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
             if hedge is not None:
                 hedge.state = state
             yield from state.teach_and_validate(state.lesson, _FIRST_TIME)
-            yield from state.enlarge_validation_set()
         deck.notes[_NOTE_VALIDATED] = True
         search = MistakeSearch(self.alpha)
         if self.emphasis != "trial":
@@ -109,7 +108,7 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         elif _NOTE_EMPHASIS not in deck.notes:
             if not state.has_model:
                 yield from state.teach_and_validate(state.lesson, _FIRST_TIME)
-            deck.notes[_NOTE_EMPHASIS] = yield from run_trial(state, search)
+            deck.notes[_NOTE_EMPHASIS] = yield from compare_oversampling(state, search)
         reason = yield from teach_until_deadline(state, search if deck.notes[_NOTE_EMPHASIS] else None)
         yield from state.examine_unused_rows()
         yield from state.refit_with_every_row()
@@ -130,7 +129,7 @@ def choose_first_size(deck: Deck) -> FirstSize:
 def teach_until_deadline(state: TeachingState, search: MistakeSearch | None) -> Subgenerator[StopReason]:
     """Teach planned lessons after the first ones, with a search for mistakes if they may help."""
     if search is None:
-        yield from state.measure_steps()
+        yield from state.look_at_many_rows(go_on=True)
     return (yield from _teach_planned_lessons(state, search))
 
 
@@ -158,7 +157,7 @@ def _find_stop_reason(state: TeachingState) -> StopReason:
 def _teach(state: TeachingState, lesson: Rows, plan: LessonOption) -> Subgenerator[None]:
     before = state.lesson
     try:
-        yield from state.teach_and_validate(lesson, emphasis=plan.emphasis, expected_score=plan.expected_score)
+        yield from state.teach_and_validate(lesson, oversampled=plan.emphasis, expected_score=plan.expected_score)
     except OutOfMemory:
         state.deck.discard(np.setdiff1d(lesson, before))
         raise

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from fitwithin._core.candidate import Candidate
-from fitwithin._core.preference import ScoredModel
-from fitwithin._core.records import Estimate, Influence, difference_error, is_clearly_better
+from fitwithin._core.preference import is_clearly_better, paired_error
+from fitwithin._core.records import Answers, Estimate
 from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._search.space import Settings
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A fit of a contender, and its score on the validation rows.
+    """A fit of a contender, and its answers on the validation rows.
 
     Parameters
     ----------
     n_rows : int
         Rows of the fit.
+    answers : Answers
+        Answers to the exam on the validation rows.
     score : Estimate
-        Score on the validation rows.
-    influence : array of float or None
-        See `Answers.influence`.
+        Their score.
     seconds : float
         Seconds of the fit and the exam.
     was_cut_short : bool
@@ -33,18 +32,14 @@ class Trial:
     """
 
     n_rows: int
+    answers: Answers
     score: Estimate
-    influence: Influence | None
     seconds: float
     was_cut_short: bool = False
 
     def difference_error(self, other: Trial) -> float:
         """Return the standard error of the difference between the scores, by the rows on which the two differ."""
-        if self.influence is not None and other.influence is not None:
-            error = difference_error(self.influence, other.influence)
-            if error is not None:
-                return error
-        return math.hypot(self.score.standard_error, other.score.standard_error)
+        return paired_error(self.answers, other.answers)
 
     def is_clearly_better(self, other: Trial, n_tried: int) -> bool:
         """Whether the score is higher by more than chance, as the best of so many settings."""
@@ -133,12 +128,6 @@ class InHand:
 
     contender: Contender
     trial: Trial
-
-    def yields_to(self, contender: Contender, trial: Trial) -> bool:
-        """Whether the session replaces it by the model of another trial."""
-        new = ScoredModel(trial.score, trial.n_rows, contender.candidate)
-        best = ScoredModel(self.trial.score, self.trial.n_rows, self.contender.candidate)
-        return new.is_preferred_to(best, trial.difference_error(self.trial))
 
 
 def find_best(contenders: Sequence[Contender], n_rows: int) -> Contender | None:

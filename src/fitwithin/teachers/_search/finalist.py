@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from fitwithin._core.records import clear_errors
+from fitwithin._core.preference import clear_errors
 from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.race import Race

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
-from fitwithin._core.records import Lesson, Rows, examine
-from fitwithin.teachers._auto.learning_curve import LearningCurve
+from fitwithin._core.records import Exam, Lesson, LessonReport, Rows, examine, teach
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Subgenerator
 from fitwithin.teachers._search.contender import Contender, InHand, Trial, find_best
@@ -31,7 +30,6 @@ _PATIENCE = 20  # trials of each process without a new leader, after which the n
 
 # The exams
 _EXAM_TIME = 0.02  # for one exam
-_MIN_EXAM_ROWS = 1_000
 _MAX_EXAM_ROWS = 5_000
 
 # The trials
@@ -85,7 +83,7 @@ class Race:
         self.shares = TimeShares(state)
         self._can_stop_early = can_stop_early
         self._costs = state.costs
-        self._exam_rows = state.validation_set
+        self._exam_rows = state.list_validation_rows(_MAX_EXAM_ROWS)
         self._queue: list[Contender] = []
         self._under_way: list[Contender] = []
         self._n_since_lead = 0
@@ -119,24 +117,9 @@ class Race:
                     if len(self.contenders) == 2:
                         # The learner's process has started only now, which takes a second.
                         self.state.time_limit = self.seconds_left
-            at_most = _FIRST_SHARE * self.seconds_left / len(self.entrants)
-            yield from self._try(own, at_most=at_most, within=_FIRST_LOOK * self.state.time_limit)
-            if entrant is self.entrants[0]:
-                self._choose_exam_rows()
-                yield from self._examine_again(own)
+            limit = _FIRST_SHARE * self.seconds_left / len(self.entrants)
+            yield from self._try(own, kill_after=limit, stop_after=_FIRST_LOOK * self.state.time_limit)
         yield from self._measure_fastest()
-
-    def _examine_again(self, contender: Contender) -> Subgenerator[None]:
-        """Examine the newest model on all validation rows: on few it may look better than it is."""
-        if contender.last is None:
-            return
-        answers = yield from examine(self._exam_rows, purpose="validation")
-        if answers.score is not None:
-            trial = replace(contender.last, score=answers.score, influence=answers.influence)
-            contender.trials, contender.curve = [], LearningCurve()
-            contender.add_trial(trial)
-            if self.in_hand is not None and self.in_hand.contender is contender:
-                self.in_hand = InHand(contender, trial)
 
     def _measure_fastest(self) -> Subgenerator[None]:
         """Try the fastest known settings on more rows: the first fit of all says little about what rows cost."""
@@ -169,15 +152,16 @@ class Race:
         slow = [entrant.contenders[0] for entrant in self.entrants if entrant.contenders[0].was_killed]
         if slow:
             slow[0].failure = None
-            yield from self._try(slow[0], at_most=self.seconds_left)
+            yield from self._try(slow[0], kill_after=self.seconds_left)
 
     def _measure(self, contender: Contender) -> Subgenerator[None]:
         """Let a learner that can stop early take a few steps on the present subset, to see what all would take."""
-        if contender.candidate.costs.can_stop_early:
+        costs = contender.candidate.costs
+        if costs.can_stop_early and costs.knows_steps:
             self.newest = None
             try:
                 limit = self.shares.limit_seconds(contender)
-                yield Lesson(self.rows, within=0.0, candidate=contender.candidate, at_most=limit)
+                yield Lesson(self.rows, give_up_over=0.0, candidate=contender.candidate, kill_after=limit)
             except (LearnerRaised, LearnerDied, OutOfMemory):
                 # It stays in the race with what is known from fewer rows.
                 return
@@ -240,11 +224,11 @@ class Race:
         if n_rows <= rival.n_rows:
             return
         rows = order[:n_rows]
-        within = max(self.seconds_left - self.state.reserved_seconds(n_rows), MIN_SHARE_SECONDS)
+        stop_after = max(self.seconds_left - self.state.reserved_seconds(n_rows), MIN_SHARE_SECONDS)
+        exams = (Exam(self._holdout_rows, "holdout"), Exam(self._exam_rows, "validation"))
         try:
-            yield Lesson(rows, within=within, candidate=rival.candidate)
-            yield from examine(self.state.list_holdout_rows(len(self._exam_rows)), purpose="holdout")
-            yield from examine(self._exam_rows, purpose="validation")
+            report = yield from teach(Lesson(rows, exams, stop_after=stop_after, candidate=rival.candidate))
+            self.note_report(rival, n_rows, report)
         except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
             rival.failure, rival.error = describe_failure(failure), failure
 
@@ -272,7 +256,7 @@ class Race:
             contender = self._suggest(entrant)
             if contender is None:
                 return
-            yield from self._try(contender, at_most=limit)
+            yield from self._try(contender, kill_after=limit)
 
     def _find_new_contender(self) -> Contender | None:
         """Return settings that were not tried yet, of the learner that had the least time so far."""
@@ -309,23 +293,19 @@ class Race:
         return contender
 
     def _try(
-        self, contender: Contender, *, at_most: float | None = None, within: float | None = None
+        self, contender: Contender, *, kill_after: float | None = None, stop_after: float | None = None
     ) -> Subgenerator[None]:
-        """Fit a contender on the present subset, and compare it on the validation rows.
-
-        It is killed after `at_most` seconds, and told to stop after `within`.
-        """
+        """Fit a contender on the present subset, and compare it on the validation rows."""
         rows, start, before = self.rows, self.seconds_left, self.leader
         self.newest = contender
         self._under_way.append(contender)
         if contender.failure is None and not contender.candidate.costs.may_begin(len(rows)):
             contender.failure = "there is no time for it"
         if contender.failure is None:
-            limit = self.shares.limit_seconds(contender) if at_most is None else at_most
+            limit = self.shares.limit_seconds(contender) if kill_after is None else kill_after
+            stop_after = _STOP_FACTOR * limit if stop_after is None else stop_after
             try:
-                yield from self._fit_and_score(
-                    contender, rows, limit, _STOP_FACTOR * limit if within is None else within
-                )
+                yield from self._fit_and_score(contender, rows, limit, stop_after)
             except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
                 contender.failure, contender.error = describe_failure(failure), failure
                 contender.was_killed = start - self.seconds_left >= limit
@@ -333,39 +313,54 @@ class Race:
         self._n_since_lead = 0 if self.leader is not before else self._n_since_lead + 1
         self.entrants[contender.learner].tell(contender, start - self.seconds_left)
 
-    def _fit_and_score(self, contender: Contender, rows: Rows, limit: float, within: float) -> Subgenerator[None]:
-        start = self.seconds_left
-        holdout_rows, is_first = self.state.list_holdout_rows(len(self._exam_rows)), self.in_hand is None
-        yield Lesson(rows, within=within, candidate=contender.candidate, at_most=limit)
-        if is_first:
-            # The first model is the best one at once, and should have its estimate then.
-            yield from examine(holdout_rows, purpose="holdout")
-        answers = yield from examine(self._exam_rows, purpose="validation")
-        if answers.score is None:
+    def _fit_and_score(
+        self, contender: Contender, rows: Rows, kill_after: float, stop_after: float
+    ) -> Subgenerator[None]:
+        start, is_first = self.seconds_left, self.in_hand is None
+        report = yield from teach(
+            Lesson(
+                rows,
+                self._list_exams(is_first=is_first),
+                stop_after=stop_after,
+                kill_after=kill_after,
+                candidate=contender.candidate,
+            )
+        )
+        answers = report.answers.get("validation")
+        if answers is None or answers.score is None:
             return
-        was_cut_short = contender.candidate.costs.fit_seconds(len(rows)) > within
-        trial = Trial(len(rows), answers.score, answers.influence, start - self.seconds_left, was_cut_short)
+        if is_first:
+            # Trials only need a direction, so the first one tells how many rows are cheap to predict. The finalist has
+            # the same ones, so that all scores can be compared.
+            self._exam_rows = self.state.validation_set = answers.rows
+        trial = Trial(len(rows), answers, answers.score, start - self.seconds_left, report.was_cut_short)
         contender.add_trial(trial)
-        self.note_in_hand(contender, trial)
-        if self.in_hand is not None and self.in_hand.trial is trial and not is_first:
-            # Others are examined on holdout rows only if they are the best so far.
-            yield from examine(holdout_rows, purpose="holdout")
-
-    def note_in_hand(self, contender: Contender, trial: Trial) -> None:
-        """Note whether the session keeps the model of this trial."""
-        if self.in_hand is None or self.in_hand.yields_to(contender, trial):
+        if report.is_best:
             self.in_hand = InHand(contender, trial)
+            if not is_first:
+                # Others are examined on holdout rows only if they are the best so far.
+                yield from examine(self._holdout_rows, purpose="holdout")
 
-    def _choose_exam_rows(self) -> None:
-        """Choose the validation rows: few, since trials only need a direction."""
-        costs_of_all = [contender.candidate.costs for contender in self.contenders if contender.trials]
-        most = min(_MAX_EXAM_ROWS, self.state.n_validation_rows)
-        if costs_of_all:
-            share = _EXAM_TIME * self.state.time_limit / max(self.seconds_left, 1e-9)
-            affordable = max(costs.affordable_exam_rows(share, most) for costs in costs_of_all)
-            # The finalist has the same ones, so that all scores can be compared.
-            self._exam_rows = self.state.list_validation_rows(max(affordable, min(_MIN_EXAM_ROWS, most)))
-            self.state.validation_set = self._exam_rows
+    def _list_exams(self, *, is_first: bool) -> tuple[Exam, ...]:
+        """Return the exams of a trial; the first model is the best one at once, and has its estimate then."""
+        if not is_first:
+            return (Exam(self._exam_rows, "validation"),) if len(self._exam_rows) else ()
+        seconds = _EXAM_TIME * self.state.time_limit
+        limit = seconds if math.isfinite(seconds) else None
+        exams = Exam(self._holdout_rows, "holdout", seconds=limit), Exam(self._exam_rows, "validation", seconds=limit)
+        return tuple(exam for exam in exams if len(exam.rows))
+
+    @property
+    def _holdout_rows(self) -> Rows:
+        return self.state.list_holdout_rows(len(self._exam_rows))
+
+    def note_report(self, contender: Contender, n_rows: int, report: LessonReport) -> None:
+        """Note a lesson beside the trials, if the session takes its model for the best one."""
+        answers = report.answers.get("validation")
+        if report.is_best and answers is not None and answers.score is not None:
+            trial = Trial(n_rows, answers, answers.score, report.seconds, report.was_cut_short)
+            contender.trials.append(trial)
+            self.in_hand = InHand(contender, trial)
 
     def _grow(self, n_rows: int) -> None:
         new = self.state.deck.deal(n_rows - len(self.rows))

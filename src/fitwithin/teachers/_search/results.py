@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fitwithin._core.records import Estimate, Round
+from fitwithin._core.records import Estimate
+from fitwithin._core.rounds import Round
 from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.space import Settings
 

@@ -8,18 +8,18 @@ from typing import TypeVar
 
 from fitwithin._core.candidate import Candidate
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory
-from fitwithin._core.records import Answers, Lesson, Returns, StopReason, Wait
-from fitwithin.teachers._auto.best_lesson import BestLesson
+from fitwithin._core.records import Lesson, LessonReport, Returns, StopReason, Wait
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
-from fitwithin.teachers._auto.state import TeachingState, count_validation_rows
+from fitwithin.teachers._auto.oversampling import compare_oversampling
+from fitwithin.teachers._auto.state import BestLesson, TeachingState
 from fitwithin.teachers._auto.teacher import choose_first_size, teach_until_deadline
-from fitwithin.teachers._auto.trial import run_trial
 from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._deck import SMALL_POOL_ROWS, Deck
-from fitwithin.teachers._search.contender import Contender, Trial, find_best
+from fitwithin.teachers._search.contender import Contender, find_best
 from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
 from fitwithin.teachers._search.finalist import choose_finalist, choose_outsider, choose_rival, choose_slow_own
 from fitwithin.teachers._search.race import Race, describe_failure
+from fitwithin.teachers._shared_steps import count_validation_rows
 
 _Result = TypeVar("_Result")
 
@@ -116,10 +116,8 @@ def count_search_rows(pool_size: int) -> int:
     >>> [count_search_rows(size) for size in (400, 4000, 40_000, 4_000_000)]
     [40, 500, 2000, 10000]
     """
-    n_rows = count_validation_rows(pool_size)
-    if pool_size <= SMALL_POOL_ROWS:
-        return n_rows
-    return max(n_rows, min(_VALIDATION_ROWS, pool_size // _VALIDATION_ONE_IN))
+    wanted = 0 if pool_size <= SMALL_POOL_ROWS else _VALIDATION_ROWS
+    return count_validation_rows(pool_size, wanted, _VALIDATION_ONE_IN)
 
 
 def _race_on(race: Race) -> Subgenerator[None]:
@@ -158,13 +156,11 @@ def _teach_finalist(race: Race, finalist: Contender) -> Subgenerator[StopReason]
     if finalist.n_rows < state.max_rows:
         # Mistakes help the learner's own settings now and then; others were chosen without them.
         lessons = _teach_like_auto(state) if finalist.has_own_settings else teach_until_deadline(state, None)
-        reason = yield from _teach_candidate(lessons, finalist.candidate)
-        _note_last_lesson(race, finalist)
+        reason = yield from _teach_candidate(lessons, race, finalist)
         yield from state.examine_unused_rows()
     elif finalist.last is not None and finalist.last.was_cut_short:
         race.take_every_row()
-        yield from _teach_candidate(state.teach_and_validate(state.lesson), finalist.candidate)
-        _note_last_lesson(race, finalist)
+        yield from _teach_candidate(state.teach_and_validate(state.lesson), race, finalist)
     yield from _use_the_rest(race)
     return reason
 
@@ -184,7 +180,7 @@ def _use_the_rest(race: Race) -> Subgenerator[None]:
     yield from race.try_neighbours(race.in_hand.contender)
     winner = race.in_hand.contender
     _switch(race, winner)
-    yield from _teach_candidate(race.state.refit_with_every_row(), winner.candidate)
+    yield from _teach_candidate(race.state.refit_with_every_row(), race, winner)
 
 
 def _teach_like_auto(state: TeachingState) -> Subgenerator[StopReason]:
@@ -194,7 +190,7 @@ def _teach_like_auto(state: TeachingState) -> Subgenerator[StopReason]:
         search = MistakeSearch(_ALPHA)
         if not state.has_model:
             yield from state.teach_and_validate(state.lesson)
-        helps = yield from run_trial(state, search)
+        helps = yield from compare_oversampling(state, search)
         search = search if helps else None
     return (yield from teach_until_deadline(state, search))
 
@@ -202,36 +198,28 @@ def _teach_like_auto(state: TeachingState) -> Subgenerator[StopReason]:
 def _switch(race: Race, contender: Contender) -> None:
     """Let the state be that of a contender."""
     state, last = race.state, contender.last
-    best = None if last is None else BestLesson(state.lesson, last.score, last.was_cut_short, last.influence)
+    best = None if last is None else BestLesson(state.lesson, last.score, last.was_cut_short)
     state.switch_learner(contender.candidate.costs, contender.curve, best)
     state.has_model = race.newest is contender and contender.n_rows == len(state.lesson)
 
 
-def _note_last_lesson(race: Race, finalist: Contender) -> None:
-    """Add the best lesson of the finalist to its trials."""
-    best = race.state.best
-    last = finalist.last
-    if best is not None and last is not None and (len(best.rows), last.was_cut_short) > (last.n_rows, False):
-        seconds = finalist.candidate.costs.fit_seconds(len(best.rows))
-        trial = Trial(len(best.rows), best.score, best.influence, seconds, best.was_cut_short)
-        # Its curve has this score already.
-        finalist.trials.append(trial)
-        race.note_in_hand(finalist, trial)
-
-
-def _teach_candidate(requests: Subgenerator[_Result], candidate: Candidate) -> Subgenerator[_Result]:
-    """Carry out lessons with a candidate as the learner."""
+def _teach_candidate(requests: Subgenerator[_Result], race: Race, contender: Contender) -> Subgenerator[_Result]:
+    """Carry out lessons with a contender as the learner."""
+    candidate = contender.candidate
     try:
         request = next(requests)
         while True:
             if isinstance(request, Lesson):
-                request = replace(request, candidate=candidate, at_most=_find_limit(candidate, len(request.rows)))
+                limit = _find_limit(candidate, len(request.rows))
+                request = replace(request, candidate=candidate, kill_after=limit)
             try:
-                answers: Answers | None = yield request
+                answer = yield request
             except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
                 request = requests.throw(failure)
             else:
-                request = requests.send(answers)
+                if isinstance(request, Lesson) and isinstance(answer, LessonReport) and not request.refit:
+                    race.note_report(contender, len(request.rows), answer)
+                request = requests.send(answer)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]  # the result of the generator
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.entrant import Entrant
+from fitwithin.teachers._shared_steps import find_largest_size
 
 MIN_SHARE_SECONDS = 0.3
 """Seconds that every fit may take, where the limit is short."""
@@ -17,7 +18,7 @@ MIN_SHARE_SECONDS = 0.3
 _MAX_FIRST_ROWS = 10_000  # on these a fit of a cheap setting takes 0.1 s, and good settings are told from bad ones
 _MIN_FIRST_ROWS = 2_000  # fewer say little about settings
 _FIRST_TRIAL_TIME = 0.1  # for a fit with the fastest settings
-_SHRINKING = 0.8  # between two sizes that are considered
+_SIZE_RATIO = 1.25  # between two sizes that are considered
 
 # A trial
 _MAX_TRIAL_TIME = 0.12  # for a fit; with more there would be too few trials
@@ -34,7 +35,6 @@ _MAX_FINAL_TIME = 0.6  # for the winner, if it needs so much for every row
 _MAX_OWN_TIME = 0.75  # for the learner's own settings, if they lead after the known good ones were tried
 _FINAL_SAFETY_FACTOR = 1.25  # on the seconds that it needs
 _MIN_CHANCE = 0.9  # to end in time, of a fit that a contender is judged by
-_SIZE_RATIO = 1.1  # between two sizes that are considered for it
 
 
 class TimeShares:
@@ -55,17 +55,17 @@ class TimeShares:
         state, limit = self._state, _FIRST_TRIAL_TIME * self._state.time_limit
         tried = [contender for contender in contenders if contender.trials]
         costs_of_all, least = [contender.candidate.costs for contender in tried], len(state.lesson)
-        n_rows = state.n_usable if _SHRINKING * state.n_usable <= _MAX_FIRST_ROWS else _MAX_FIRST_ROWS
-        while n_rows > least and not any(costs.fit_seconds(n_rows) <= limit for costs in costs_of_all):
-            n_rows = int(_SHRINKING * n_rows)
+        largest = state.n_usable if state.n_usable <= _SIZE_RATIO * _MAX_FIRST_ROWS else _MAX_FIRST_ROWS
+
+        def find(largest: int, is_possible: Callable[[int], bool], smallest: int) -> int:
+            return find_largest_size(largest, is_possible, smallest, _SIZE_RATIO)
+
+        n_rows = find(largest, lambda size: any(costs.fit_seconds(size) <= limit for costs in costs_of_all), least)
         # Own settings should be compared with the others, unless they can have very few rows only.
-        n_own_rows, own = n_rows, [contender for contender in tried if contender.has_own_settings]
-        while n_own_rows >= _MIN_FIRST_ROWS and not any(self.is_cheap(contender, n_own_rows) for contender in own):
-            n_own_rows = int(_SHRINKING * n_own_rows)
-        n_rows = n_own_rows if n_own_rows >= _MIN_FIRST_ROWS else n_rows
+        own = [contender for contender in tried if contender.has_own_settings]
+        n_own = find(n_rows, lambda size: any(self.is_cheap(contender, size) for contender in own), _MIN_FIRST_ROWS)
         # A learner that cannot be killed must be sure to end.
-        while n_rows > least and not all(costs.may_begin(n_rows) for costs in costs_of_all):
-            n_rows = int(_SHRINKING * n_rows)
+        n_rows = find(n_own or n_rows, lambda size: all(costs.may_begin(size) for costs in costs_of_all), least)
         return max(n_rows, least)
 
     def has_room(self, entrant: Entrant) -> bool:
@@ -95,14 +95,13 @@ class TimeShares:
 
     def find_affordable_rows(self, contender: Contender) -> int:
         """Return the most rows on which a fit should end in the time left; 0 if there are none."""
-        costs = contender.candidate.costs
-        n_rows = costs.largest_lesson_rows(self._state.n_usable)
-        while n_rows > 1:
-            seconds = self._clock.seconds_left - self._state.reserved_seconds(n_rows)
-            if costs.chance_to_end(n_rows, seconds) >= _MIN_CHANCE:
-                return n_rows
-            n_rows = min(n_rows - 1, int(n_rows / _SIZE_RATIO))
-        return 0
+        costs, state = contender.candidate.costs, self._state
+
+        def ends(n_rows: int) -> bool:
+            seconds = self._clock.seconds_left - state.reserved_seconds(n_rows)
+            return costs.chance_to_end(n_rows, seconds) >= _MIN_CHANCE
+
+        return find_largest_size(costs.largest_lesson_rows(state.n_usable), ends, 2)
 
     def min_final_seconds(self) -> float:
         """Return the seconds that every winner has at the end."""

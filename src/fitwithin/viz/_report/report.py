@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fitwithin._core.environment import Environment
-from fitwithin._core.records import Round
+from fitwithin._core.rounds import Round
 from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted
 from fitwithin.viz._fitted_search import is_search
 from fitwithin.viz._history import first_and_last, history_columns

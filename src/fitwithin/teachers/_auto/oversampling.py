@@ -1,17 +1,17 @@
-"""The trial: two lessons of the same size, one of them with mistakes among its rows."""
+"""Whether oversampling of misclassified rows pays: two lessons of the same size, one of them with such rows."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
 from fitwithin._core.exceptions import OutOfMemory
-from fitwithin._core.records import Answers, Rows, difference_error, examine
+from fitwithin._core.preference import is_worse, paired_error
+from fitwithin._core.records import Answers, Rows, examine
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Subgenerator
 from fitwithin.teachers._deck import Deck
+from fitwithin.teachers._shared_steps import find_largest_size
 
 # Times are fractions of the time left.
 _ONE_IN = 20  # rows of the pool for each row of a lesson: a trial on 0.5 % could not tell the two apart
@@ -24,10 +24,11 @@ _SEARCH_TIME = 0.05  # for the mistakes
 _EXAM_TIME = 0.02  # for each of the two exams
 _MAX_EXAM_ROWS = 20_000  # the standard error of a difference is then 0.2 % if the models differ on a tenth of the rows
 _SLOW_LESSON_TIME = 0.05  # a learner that takes longer for the first lesson has no time for a trial
+_SIZE_RATIO = 1.25  # between two sizes that are considered
 _TOLERANCE = 1.0  # standard errors of the difference that emphasis may be behind: its benefit grows with the lesson
 
 
-def run_trial(state: TeachingState, search: MistakeSearch) -> Subgenerator[bool]:
+def compare_oversampling(state: TeachingState, search: MistakeSearch) -> Subgenerator[bool]:
     """Teach random rows, then the same number with mistakes among them; return whether mistakes may help.
 
     Both models are compared by the user's score on the same rows, which neither was taught. The next lesson starts from
@@ -39,7 +40,7 @@ def run_trial(state: TeachingState, search: MistakeSearch) -> Subgenerator[bool]
     first, deck = state.lesson, state.deck
     mistakes = yield from search.find_mistakes(state, n_new)
     random = deck.deal(n_new)
-    yield from state.measure_steps()
+    yield from state.look_at_many_rows(go_on=False)
     n_new = min(n_new, _find_affordable_size(state, len(first) + n_new) - len(first))
     if n_new < min_new:
         deck.discard(np.concatenate([mistakes, random]))
@@ -52,7 +53,7 @@ def run_trial(state: TeachingState, search: MistakeSearch) -> Subgenerator[bool]
         exam_rows = deck.deal(state.costs.affordable_exam_rows(_EXAM_TIME, min(_MAX_EXAM_ROWS, deck.left // 2)))
         reference = yield from examine(exam_rows, purpose="score")
         with_mistakes = np.concatenate([first, mistakes, random[len(mistakes) :]])
-        yield from state.teach_and_validate(with_mistakes, _MAX_LESSON_TIME, emphasis=True)
+        yield from state.teach_and_validate(with_mistakes, _MAX_LESSON_TIME, oversampled=True)
         emphasized = yield from examine(exam_rows, purpose="score")
     except OutOfMemory:
         # The model went with its process.
@@ -78,12 +79,7 @@ def _is_clearly_lower(emphasized: Answers, reference: Answers) -> bool:
     score, other = emphasized.score, reference.score
     if score is None or other is None:
         return True
-    error = None
-    if emphasized.influence is not None and reference.influence is not None:
-        error = difference_error(emphasized.influence, reference.influence)
-    if error is None:
-        error = math.hypot(score.standard_error, other.standard_error)
-    return not score.value >= other.value - _TOLERANCE * error
+    return is_worse(score, other, paired_error(emphasized, reference), tolerated=_TOLERANCE)
 
 
 def _choose_size(state: TeachingState, search: MistakeSearch) -> int:
@@ -98,14 +94,19 @@ def _choose_size(state: TeachingState, search: MistakeSearch) -> int:
     if not costs.can_stop_early:
         n_rows = _find_affordable_size(state, n_rows)
     n_new = n_rows - len(state.lesson)
-    while n_new > _MIN_NEW_ROWS and costs.exam_seconds(search.rows_to_examine(state, n_new)) > search_limit:
-        n_new = max(_MIN_NEW_ROWS, int(0.8 * n_new))
-    return n_new
+
+    def is_cheap(size: int) -> bool:
+        return costs.exam_seconds(search.rows_to_examine(state, size)) <= search_limit
+
+    return find_largest_size(n_new, is_cheap, _MIN_NEW_ROWS, _SIZE_RATIO) or min(n_new, _MIN_NEW_ROWS)
 
 
 def _find_affordable_size(state: TeachingState, n_rows: int) -> int:
     """Return the rows of the largest lesson, up to `n_rows`, that should take no more than its time."""
     costs, limit = state.costs, _LESSON_TIME * state.costs.seconds_left
-    while n_rows > _MIN_NEW_ROWS and (costs.fit_seconds(n_rows) > limit or not costs.may_begin(n_rows)):
-        n_rows = int(0.8 * n_rows)
-    return n_rows if costs.may_begin(n_rows) else 0
+    least = min(n_rows, _MIN_NEW_ROWS)
+    return find_largest_size(
+        n_rows,
+        lambda size: costs.may_begin(size) and (size <= least or costs.fit_seconds(size) <= limit),
+        ratio=_SIZE_RATIO,
+    )

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from fitwithin.teachers._auto.oversampling import compare_oversampling
 
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
-from fitwithin.teachers._auto.trial import run_trial
 from teacher_driver import a_state, cost_estimates, driven, every_fifth
 
 
@@ -18,7 +18,7 @@ def tried(state, alpha=0.2, *, hard_error=0.2, **price):
         return every_fifth(rows) if len(scored) <= 4 else rows * 7919 % 1000 < 1000 * hard_error
 
     driven(state.teach_and_validate(state.lesson))
-    return driven(run_trial(state, MistakeSearch(alpha)), answer, **price)
+    return driven(compare_oversampling(state, MistakeSearch(alpha)), answer, **price)
 
 
 def test_both_lessons_have_the_same_size_and_contain_the_first_lesson():

@@ -1,0 +1,177 @@
+"""The round under way: its lesson, its fit and its exams so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fitwithin._core.records import Answers, ClassCounts, Estimate, Lesson, Mask, Purpose, Rows
+from fitwithin._core.rounds import Round
+from fitwithin.backends import ExamReport, FitReport, SavedModel
+
+
+@dataclass(eq=False)
+class OpenRound:
+    """The round under way.
+
+    Parameters
+    ----------
+    number : int
+        1 for the first round.
+    lesson : Lesson
+        The request that it began with.
+    rows : array of int
+        The row numbers of its lesson.
+    new_rows, new_mistakes : int
+        Rows that no earlier lesson had; those that the model before got wrong.
+    n_rows_trained : int
+        Rows that its model was trained on, in this lesson and in those that it continues.
+    class_counts : array of int or None
+        The same by class; None without classes.
+    has_every_row : bool
+        Whether these are all rows of the pool that may be trained on.
+    predicted_fit, predicted_setup : float or None
+        Seconds that its fit, and the set-up of it, are expected to take.
+    began_at : float
+        The clock's time when it began.
+    fit : FitReport or None
+        The fit, once it is over.
+    validation : Answers or None
+        The answers to the last exam on validation rows.
+    holdout : Answers or None
+        The answers to the exam on holdout rows, if there was a single one.
+    estimates : tuple of Estimate or None
+        The scores over all examined rows and over the fresh ones, once they were computed.
+    saved : SavedModel or None
+        The model, once it was accepted as the best one and saved.
+    saved_at : float or None
+        Seconds since the start of `fit` when it was.
+    is_wanted : bool
+        Whether the model is to be saved, as the best one.
+    is_comparable : bool
+        Whether the model was examined on rows that may choose between models, which holdout rows may not.
+    holdout_rows : list of array of int
+        The rows of its exams on holdout rows.
+    """
+
+    number: int
+    lesson: Lesson
+    rows: Rows
+    new_rows: int
+    new_mistakes: int
+    n_rows_trained: int
+    class_counts: ClassCounts | None
+    has_every_row: bool
+    predicted_fit: float | None
+    predicted_setup: float | None
+    began_at: float
+    fit: FitReport | None = None
+    validation: Answers | None = None
+    holdout: Answers | None = None
+    estimates: tuple[Estimate | None, Estimate | None] | None = None
+    saved: SavedModel | None = None
+    saved_at: float | None = None
+    is_wanted: bool = False
+    is_comparable: bool = False
+    handover_seconds: float = 0.0
+    exam_seconds: float = 0.0
+    validation_rows: int = 0
+    peak_memory: int | None = None
+    holdout_rows: list[Rows] = field(default_factory=list)
+    _fresh: list[Mask] = field(default_factory=list)
+
+    def add_fit(self, report: FitReport) -> None:
+        """Note the fit."""
+        self.fit = report
+        self.handover_seconds += report.handover_seconds
+        self._add_peak(report.peak_memory)
+
+    def add_exam(self, report: ExamReport, fresh: Mask, purpose: Purpose) -> None:
+        """Note an exam, and which of its rows were fresh."""
+        self.handover_seconds += report.handover_seconds
+        self.exam_seconds += report.exam_seconds
+        self._add_peak(report.peak_memory)
+        self.validation_rows += len(fresh) if purpose == "validation" else 0
+        self.is_comparable |= purpose != "holdout"
+        self._fresh.append(fresh)
+        self.estimates = None
+
+    def _add_peak(self, peak: int | None) -> None:
+        if peak is not None:
+            self.peak_memory = max(peak, self.peak_memory or 0)
+
+    @property
+    def trained_rows(self) -> Rows | None:
+        """The rows of its model; None if it continued with the one before."""
+        return self.rows if self.lesson.batch is None else None
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether the fit ended after its first steps, without a model."""
+        return self.fit is not None and self.fit.gave_up
+
+    @property
+    def was_cut_short(self) -> bool:
+        """Whether the fit was stopped early."""
+        return self.fit is not None and self.fit.was_cut_short
+
+    @property
+    def fresh(self) -> Mask:
+        """For each examined row, whether it was never trained on and never examined before."""
+        return np.concatenate([*self._fresh, np.zeros(0, dtype=np.bool_)])
+
+    @property
+    def is_examined(self) -> bool:
+        """Whether the model was examined."""
+        return bool(self._fresh)
+
+    @property
+    def was_compared(self) -> bool:
+        """Whether its model was compared with the best one and stood back, or was saved."""
+        return self.saved is not None or self.gave_up or (self.validation is not None and not self.is_wanted)
+
+    @property
+    def validation_estimate(self) -> Estimate | None:
+        """The score over the validation rows, once they were examined."""
+        return None if self.validation is None else self.validation.score
+
+    @property
+    def has_scored_holdout(self) -> bool:
+        """Whether the fresh rows are those of one exam on holdout rows, which has a score."""
+        n_fresh = int(np.count_nonzero(self.fresh))
+        return self.holdout is not None and self.holdout.score is not None and n_fresh == len(self.holdout.rows)
+
+    @property
+    def holdout_estimate(self) -> Estimate | None:
+        """The score of its exam on holdout rows."""
+        return None if self.holdout is None else self.holdout.score
+
+    def finish(self, estimate: Estimate | None, choose_seconds: float, elapsed: float) -> Round:
+        """Return the round as a record."""
+        candidate = self.lesson.candidate
+        return Round(
+            number=self.number,
+            rows=len(self.rows),
+            new_rows=self.new_rows,
+            new_mistakes=self.new_mistakes,
+            examined=len(self.fresh),
+            fresh=int(np.count_nonzero(self.fresh)),
+            seconds_handover=self.handover_seconds,
+            seconds_fit=0.0 if self.fit is None else self.fit.fit_seconds,
+            seconds_exam=self.exam_seconds,
+            seconds_model=0.0 if self.saved is None else self.saved.save_seconds,
+            seconds_choose=choose_seconds,
+            predicted_fit=self.predicted_fit,
+            estimate=None if estimate is None else estimate.value,
+            low=None if estimate is None else estimate.low,
+            high=None if estimate is None else estimate.high,
+            best=self.saved is not None,
+            elapsed=elapsed if self.saved_at is None else self.saved_at,
+            validation_rows=self.validation_rows,
+            peak_memory=self.peak_memory,
+            seconds_setup=None if self.fit is None else self.fit.setup_seconds,
+            predicted_setup=self.predicted_setup,
+            predicted_estimate=self.lesson.expected_score,
+            candidate=None if candidate is None else candidate.number,
+        )

@@ -1,0 +1,87 @@
+"""What the learner loops of a session share: the budget, the best model, listeners and a lock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+from fitwithin._core.budget import Budget
+from fitwithin._core.cost import CostEstimates
+from fitwithin._core.records import Lesson
+from fitwithin._core.rounds import OnRound, Round
+from fitwithin._session.continuation import Continuation
+from fitwithin._session.selection import ModelSelector
+
+
+class Listener(Protocol):
+    """An object that is told what a session does, such as a progress display."""
+
+    def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
+        """Note that the learner, or this candidate of a search, begins an activity with this number of rows."""
+        ...
+
+    def on_round(self, finished: Round) -> None:
+        """Note that a round is over."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class SessionParts:
+    """What all loops of a session share.
+
+    Parameters
+    ----------
+    budget : Budget
+        The time limit.
+    costs : CostEstimates
+        Predicts lessons and exams, and learns from them.
+    selector : ModelSelector
+        Holds the best model.
+    continuation : Continuation
+        Stores the session while it runs.
+    listeners : sequence of Listener
+        Told what the session does.
+    on_round : callable or None
+        Called with each finished `Round`; stops the session by returning True.
+    """
+
+    budget: Budget
+    costs: CostEstimates
+    selector: ModelSelector
+    continuation: Continuation
+    listeners: Sequence[Listener]
+    on_round: OnRound | None
+
+    @property
+    def has_best_model(self) -> bool:
+        """Whether the session has a model."""
+        return self.selector.best is not None
+
+    def costs_of(self, lesson: Lesson) -> CostEstimates:
+        """Return the costs of the learner of a lesson."""
+        return self.costs if lesson.candidate is None else lesson.candidate.costs
+
+
+class LoopLock(Protocol):
+    """Lock that the loops of a session share."""
+
+    def released(self) -> AbstractContextManager[None]:
+        """Return a context for a call of the runner, in which other loops go on."""
+        ...
+
+    def wait(self) -> None:
+        """Wait until another loop's learner has done something; see `Wait`."""
+        ...
+
+
+class NoLock:
+    """Lock of a loop without others."""
+
+    def released(self) -> AbstractContextManager[None]:
+        """Return a context that does nothing."""
+        return nullcontext()
+
+    def wait(self) -> None:
+        """Return at once."""
