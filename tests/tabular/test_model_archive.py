@@ -15,7 +15,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.model_file import TRUSTED_TYPES, NotStorable
+from fitwithin._core.model_file import NotStorable
+from fitwithin._core.model_file.trusted_types import TRUSTED_TYPES
 from fitwithin._presets import CLASSIFIERS, REGRESSORS, make_preset
 from fitwithin._tabular.columns import FeatureColumn
 from fitwithin._tabular.model_archive import read_card, read_pipeline, write_archive
@@ -196,15 +197,28 @@ def test_a_refused_pickle_runs_nothing(path, tmp_path, in_zip):
     assert not mark.exists()
 
 
-def test_a_forged_tree_is_refused(path):
-    tree = DecisionTreeClassifier().fit(X, Y)
-    state = tree.tree_.__getstate__()
-    nodes = state["nodes"].copy()
-    nodes["left_child"][0] = 10**6
-    tree.tree_.__setstate__({**state, "nodes": nodes})
-    write_archive(path, Pipeline([("encode", "passthrough"), ("learn", tree)]), CARD)
+def test_a_card_that_unpacks_to_much_more_than_its_size_is_refused(path):
+    write_archive(path, pipeline(DecisionTreeClassifier()), CARD)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("more.json", " " * 10**7)
 
-    with pytest.raises(UserInputError, match="was not used"):
+    for read in (read_card, read_pipeline):
+        with pytest.raises(UserInputError, match=r"was not opened\. It would unpack to 10,"):
+            read(path)
+
+
+def test_a_damaged_entry_is_refused(path):
+    write_archive(path, pipeline(DecisionTreeClassifier()), CARD)
+    with zipfile.ZipFile(path) as file:
+        starts = [file.getinfo(name).header_offset for name in ("schema.json", "fitwithin.json")]
+    content = bytearray(path.read_bytes())
+    for start in starts:
+        content[start + 60 : start + 160] = bytes(100)
+    path.write_bytes(content)
+
+    with pytest.raises(UserInputError, match=r"is not a model file: .*Use a file"):
+        read_card(path)
+    with pytest.raises(UserInputError, match=r"was not used\. It can't be loaded"):
         read_pipeline(path)
 
 
