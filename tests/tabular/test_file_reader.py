@@ -18,7 +18,6 @@ from sklearn.datasets import dump_svmlight_file
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._pools.tables import concatenate
-from fitwithin._tabular.files import arff as arff_module
 from fitwithin._tabular.files import csv as csv_module
 from fitwithin._tabular.files import npz as npz_module
 from fitwithin._tabular.files import open_data_file
@@ -59,17 +58,6 @@ def write_semicolons(table, path):
     csv.write_csv(table, path, csv.WriteOptions(delimiter=";"))
 
 
-def write_arff(table, path):
-    lines = [
-        "@relation r",
-        "@attribute age numeric",
-        "@attribute city {Oslo,Lima,Pune}",
-        "@attribute label {0,1}",
-        "@data",
-    ]
-    path.write_text("\n".join([*lines, "20,Oslo,1", "?,Lima,0", "40,?,1", "60,Pune,1"]))
-
-
 WRITERS = {
     "a.parquet": pq.write_table,
     "a.feather": feather.write_feather,
@@ -79,7 +67,6 @@ WRITERS = {
     "a.csv.bz2": compressed(bz2.open),
     "a.csv.xz": compressed(lzma.open),
     "a.csv.zst": write_zst,
-    "a.arff": write_arff,
 }
 
 
@@ -164,32 +151,11 @@ def test_an_npz_file_is_read_in_chunks(tmp_path, monkeypatch, save, order):
     assert join(chunks).table["y"].to_pylist() == labels.tolist()
 
 
-def test_an_arff_file_is_read_in_chunks(tmp_path, monkeypatch):
-    rows = [f"{number},{'even' if number % 2 == 0 else 'odd'}" for number in range(500)]
-    header = ["% about", "@RELATION r", "@attribute n numeric", "@attribute kind {even,odd}", "@DATA"]
-    (tmp_path / "a.arff").write_text("\n".join([*header, *rows, "% the end"]))
-    monkeypatch.setattr(arff_module, "CHUNK_ROWS", 120)
-
-    chunks = list(open_data_file(tmp_path / "a.arff").read_chunks())
-
-    assert [len(chunk) for chunk in chunks] == [120, 120, 120, 120, 20]
-    assert join(chunks).table["n"].to_pylist() == list(range(500))
-    assert join(chunks).table["kind"].to_pylist() == ["even", "odd"] * 250
-
-
 def test_column_names_are_read_without_the_rows(tmp_path, monkeypatch):
     np.savez(tmp_path / "a.npz", X=np.zeros((3, 2)), y=np.zeros(3))
-    (tmp_path / "a.arff").write_text("@relation r\n@attribute n numeric\n@data\nthis is no number\n")
     monkeypatch.setattr(np, "load", None)
 
     assert open_data_file(tmp_path / "a.npz").column_names() == ["y"]
-    assert open_data_file(tmp_path / "a.arff").column_names() == ["n"]
-
-
-def test_an_arff_file_without_data_is_refused(tmp_path):
-    (tmp_path / "a.arff").write_text("@relation r\n@attribute n numeric\n")
-
-    assert "no line @data" in refused(tmp_path / "a.arff")
 
 
 def test_an_array_shorter_than_its_header_says_is_refused(tmp_path):
@@ -358,7 +324,7 @@ def test_a_truncated_file_is_refused(tmp_path, name, whole):
     assert "can't be read" in refused(path, whole=whole)
 
 
-@pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.csv", "a.csv.gz", "a.npz", "a.svmlight", "a.arff"])
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.csv", "a.csv.gz", "a.npz", "a.svmlight"])
 def test_a_file_of_another_format_is_refused(tmp_path, name):
     (tmp_path / name).write_bytes(bytes(range(256)) * 10)
 
@@ -434,12 +400,6 @@ def test_arrays_that_do_not_form_a_table_are_refused(tmp_path, arrays, why):
     np.savez(tmp_path / "a.npz", **arrays)
 
     assert why in refused(tmp_path / "a.npz")
-
-
-def test_an_arff_file_with_text_is_refused_with_a_hint(tmp_path):
-    (tmp_path / "a.arff").write_text("@relation r\n@attribute t string\n@data\nx\n")
-
-    assert "Save it as CSV" in refused(tmp_path / "a.arff")
 
 
 def test_a_feather_file_of_the_first_version_is_refused(tmp_path):

@@ -13,7 +13,6 @@ from typing import Protocol
 import pyarrow as pa
 
 from fitwithin._core.exceptions import UserInputError, closest_match, join_names
-from fitwithin._tabular.files.arff import ArffFile
 from fitwithin._tabular.files.arrow import FeatherFile, ParquetFile
 from fitwithin._tabular.files.csv import CsvFile
 from fitwithin._tabular.files.data_set_files import DataSetFiles, is_file_set
@@ -46,7 +45,6 @@ _FORMATS: Mapping[str, Callable[[Path], FileFormat]] = {
     ".svmlight": SvmlightFile,
     ".libsvm": SvmlightFile,
     ".svm": SvmlightFile,
-    ".arff": ArffFile,
 }
 
 
