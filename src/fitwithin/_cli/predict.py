@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from fitwithin._tabular import ModelCard
-    from fitwithin._tabular.files import AnyDataFile, TableChunk
+    from fitwithin._tabular.files import DataFile, TableChunk
 
 
 def predict(
@@ -95,7 +95,7 @@ def _load_pipeline(model: Path, trusted_types: list[str], *, unsafe_pickle: bool
 
 
 def _write_predictions(
-    file: AnyDataFile, out: Path, card: ModelCard, predict_chunk: Callable[[TableChunk], pa.Table], *, force: bool
+    file: DataFile, out: Path, card: ModelCard, predict_chunk: Callable[[TableChunk], pa.Table], *, force: bool
 ) -> int:
     """Write the predictions for all rows of a file, and return the number of rows."""
     from fitwithin._tabular import column_types

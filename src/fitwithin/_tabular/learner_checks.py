@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from fitwithin._core.exceptions import UserInputError, closest_match, join_names
 from fitwithin._session.inputs.learner import validate_teacher
 from fitwithin._tabular.columns import FeatureColumn
-from fitwithin._tabular.files import AnyDataFile
+from fitwithin._tabular.files import DataFile
 from fitwithin._tabular.target_column import TargetColumn
 from fitwithin.teachers._registry import TEACHERS
 
@@ -109,7 +109,7 @@ class _DummyLikeLearner(DummyClassifier):  # type: ignore[misc]  # scikit-learn 
         return np.zeros(len(X) if n_classes == 2 else (len(X), n_classes))
 
 
-def validate_columns(columns: Sequence[FeatureColumn], file: AnyDataFile) -> None:
+def validate_columns(columns: Sequence[FeatureColumn], file: DataFile) -> None:
     """Check that a file has every column that a model needs.
 
     Raises

@@ -18,7 +18,7 @@ from fitwithin._search import TimeConstrainedSearch
 from fitwithin._tabular.block_training import open_test_blocks
 from fitwithin._tabular.feature_blocks import TARGET, FeatureBlocks
 from fitwithin._tabular.features import EncodedFeatures, column_types
-from fitwithin._tabular.files import AnyDataFile, DataSetFiles
+from fitwithin._tabular.files import DataFile, DataSetFiles
 from fitwithin._tabular.learner_checks import validate_columns
 from fitwithin._tabular.model_card import ModelCard
 from fitwithin._tabular.target_column import TargetColumn, convert_target
@@ -56,7 +56,7 @@ def fit_model(
     return model, caught
 
 
-def read_test_rows(features: EncodedFeatures, target: TargetColumn, file: AnyDataFile) -> tuple[Any, Any]:
+def read_test_rows(features: EncodedFeatures, target: TargetColumn, file: DataFile) -> tuple[Any, Any]:
     """Read features and target of a test file; errors in it show before the clock starts.
 
     Raises
