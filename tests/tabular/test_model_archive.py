@@ -255,25 +255,8 @@ def test_files_of_other_formats_are_refused(path, tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "null", "{}", json.dumps({**json.loads(CARD.to_json()), "task": "world domination"})]
-    + [
-        json.dumps({**json.loads(CARD.to_json()), name: 3})
-        for name in ("columns", "training", "classes", "trust", "new", "target_type", "versions")
-    ]
-    + [
-        json.dumps({**json.loads(CARD.to_json()), "training": {**json.loads(CARD.to_json())["training"], **wrong}})
-        for wrong in (
-            {"rows_taught": "1"},
-            {"lost_seconds": "1"},
-            {"estimate": "good"},
-            {"estimate": {"value": 1}},
-            {"rounds": None},
-            {"search": 3},
-            {"search": {"learners": [], "params": {}, "n_settings": 1}},
-            {"search": {"learners": [], "params": [], "n_settings": 1, "n_failed": 0}},
-        )
-    ]
-    + [json.dumps({**json.loads(CARD.to_json()), "classes": [["a"]], "features": "3"})],
+    ["", "[]", "null", "{}", CARD.to_json()[:-9]]
+    + [json.dumps({**json.loads(CARD.to_json()), name: 3}) for name in ("columns", "trust", "new")],
 )
 def test_an_invalid_card_is_refused(text):
     with pytest.raises(UserInputError, match="can't be read"):

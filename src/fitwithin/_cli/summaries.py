@@ -66,7 +66,7 @@ def _columns_table(table: TrainingTable, encoding: Encoding) -> Table:
 
 def _describe_target(table: TrainingTable) -> str:
     target = table.target
-    if target.is_regression:
+    if table.class_counts is None:
         return (
             f"Target: {target.name}, values from {target.y.min():g} to {target.y.max():g} "
             "(--task classification treats them as classes)"
