@@ -35,15 +35,11 @@ def validate_learner(learner: Any, teacher: str, X: Any, target: TargetColumn) -
     UserInputError
         If it does not.
     """
-    if target.is_regression and is_classifier(learner):
+    if is_classifier(learner) if target.is_regression else is_regressor(learner):
+        kind, other_task = ("classifier", "classification") if target.is_regression else ("regressor", "regression")
         raise UserInputError(
-            f"{type(learner).__name__} is a classifier, but the task for {target.name!r} is regression.",
-            "Choose another --learner, or use --task classification.",
-        )
-    if not target.is_regression and is_regressor(learner):
-        raise UserInputError(
-            f"{type(learner).__name__} is a regressor, but the task for {target.name!r} is classification.",
-            "Choose another --learner, or use --task regression.",
+            f"{type(learner).__name__} is a {kind}, but the task for {target.name!r} is {target.task}.",
+            f"Choose another --learner, or use --task {other_task}.",
         )
     try:
         validate_teacher(TEACHERS[teacher](), learner, regression=target.is_regression)

@@ -36,8 +36,11 @@ _CHUNK_BYTES = 1 << 24
 """Bytes that arrow parses at a time; every row must fit into them."""
 
 
-_HEADER_BYTES = 1 << 16
-"""Bytes that are read at a time in search of the end of the header."""
+_HEADER_BYTES = 1 << 22
+"""Bytes that the header may have."""
+
+
+_make_decoder = codecs.getincrementaldecoder("utf-8-sig")
 
 
 class CsvFile(DataFile):
@@ -86,33 +89,24 @@ class CsvFile(DataFile):
 
     @contextmanager
     def _translate_arrow_errors(self) -> Iterator[None]:
+        """Raise an error in the user's words where arrow's text is known: it raises one type without attributes."""
         try:
             yield
         except pa.ArrowInvalid as error:
-            translated = self._translate_arrow_error(error)
-            if translated is None:
-                raise
-            raise translated from error
-
-    def _translate_arrow_error(self, error: pa.ArrowInvalid) -> UserInputError | None:
-        """Return an error in the user's words; None if arrow's own text is all that is known.
-
-        Arrow raises the same type for all of them, without attributes: its text is the only source.
-        """
-        message = str(error)
-        if "straddl" in message:  # "straddling object straddles two block boundaries"
-            return UserInputError(
-                f"{self.path} has a row of more than {_CHUNK_BYTES:,} bytes.", "Use parquet, or leave out long text."
-            )
-        bad_value = re.match(r"In CSV column #(?P<number>\d+): (?P<reason>.*)", message)
-        if bad_value is None:
-            return None
-        name = self._read_names()[int(bad_value["number"])]
-        return UserInputError(
-            f"Column {name!r} of {self.path} holds a value of another type than the rows before it, or than the "
-            f"training data: {bad_value['reason']}.",
-            "Correct the value, or remove the row.",
-        )
+            bad_value = re.match(r"In CSV column #(?P<number>\d+): (?P<reason>.*)", str(error))
+            if bad_value is not None:
+                name = self._read_names()[int(bad_value["number"])]
+                raise UserInputError(
+                    f"Column {name!r} of {self.path} holds a value of another type than the rows before it, or than "
+                    f"the training data: {bad_value['reason']}.",
+                    "Correct the value, or remove the row.",
+                ) from error
+            if "straddl" in str(error):  # "straddling object straddles two block boundaries"
+                raise UserInputError(
+                    f"{self.path} has a row of more than {_CHUNK_BYTES:,} bytes.",
+                    "Use parquet, or leave out long text.",
+                ) from error
+            raise
 
     def _open_stream(self) -> Any:
         if self.path.suffix.lower() == ".xz":
@@ -120,17 +114,12 @@ class CsvFile(DataFile):
         return pa.input_stream(str(self.path), compression=_COMPRESSIONS.get(self.path.suffix.lower()))
 
     def _read_start(self) -> str:
-        """Read the start of the file, with at least the whole header, which may span several lines."""
-        text, decoder = "", codecs.getincrementaldecoder("utf-8-sig")()
+        """Read the start of the file, with the whole header, which may span several lines."""
         with self._open_stream() as stream:
-            while (block := bytes(stream.read(_HEADER_BYTES))) and len(text) < _CHUNK_BYTES:
-                try:
-                    text = (text + decoder.decode(block)).lstrip("\r\n")
-                except UnicodeDecodeError as error:
-                    raise self._encoding_error() from error
-                if _LINE_END.search(_QUOTED.sub("", text)):
-                    break
-        return text
+            try:
+                return _make_decoder().decode(bytes(stream.read(_HEADER_BYTES))).lstrip("\r\n")
+            except UnicodeDecodeError as error:
+                raise self._encoding_error() from error
 
     def _arrow_options(self, types: ColumnTypes | None, *, use_threads: bool) -> tuple[Any, Any, Any]:
         # Empty cells are missing values in text columns too.

@@ -69,7 +69,7 @@ class DataFile(ABC):
         Raises
         ------
         UserInputError
-            If the file can't be read completely, or changes meanwhile.
+            If the file can't be read completely.
         """
         with self._translate_errors():
             return self._read_rows(types, label).normalize()
@@ -93,31 +93,14 @@ class DataFile(ABC):
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
-        """Raise a UserInputError for every error of a reader, and if the file changes meanwhile."""
-        before = _file_identity(self.path)
+        """Raise a UserInputError for every error of a reader."""
         try:
             yield
         except UserInputError:
             raise
         except _READ_ERRORS as error:
-            self._refuse_changed_file(before)
             reason = " ".join(str(error).split()) or type(error).__name__
             raise UserInputError(
                 f"{self.path} can't be read: {reason[:_MAX_REASON_LENGTH].rstrip('.')}.",
                 "Is it complete, and does its suffix match its format?",
             ) from error
-        self._refuse_changed_file(before)
-
-    def _refuse_changed_file(self, before: tuple[int, ...]) -> None:
-        if _file_identity(self.path) != before:
-            raise UserInputError(
-                f"{self.path} changed while it was being read.", "Try again when no program writes to it."
-            )
-
-
-def _file_identity(path: Path) -> tuple[int, ...]:
-    try:
-        found = path.stat()
-    except OSError:
-        return ()
-    return found.st_ino, found.st_size, found.st_mtime_ns
