@@ -75,7 +75,7 @@ def shuffle_data_set(
     *,
     seed: int | None = None,
     force: bool = False,
-    on_progress: OnProgress | None = None,
+    on_progress: OnProgress = lambda *_: None,
 ) -> ShuffleResult:
     """Write the rows of a data set to a folder, in random order.
 
@@ -107,7 +107,7 @@ def shuffle_data_set(
             raise UserInputError(f"Another program writes to {out}.", "Wait for it, or choose another folder.")
         try:
             state = _open_state(blocks, out, seed, force=force)
-            return _Shuffle(blocks, out, state, on_progress or _ignore).run(start)
+            return _Shuffle(blocks, out, state, on_progress).run(start)
         finally:
             lock.release()
 
@@ -116,10 +116,6 @@ def _refuse_folder_in_source(source: str | Path | list[str], out: Path) -> None:
     is_folder = isinstance(source, str | Path) and Path(source).is_dir()
     if is_folder and out.resolve().is_relative_to(Path(str(source)).resolve()):
         raise UserInputError(f"The folder {out} is part of the source.", "Choose one outside of it.")
-
-
-def _ignore(done: int, total: int) -> None:
-    pass
 
 
 def _open_state(blocks: DatasetBlocks, out: Path, seed: int | None, *, force: bool) -> ShuffleState:
