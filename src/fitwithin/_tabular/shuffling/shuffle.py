@@ -189,6 +189,7 @@ class _Shuffle:
         names = [path.name for path in self._part_paths]
         ShuffledMarker(names, n_rows, sorted(with_nulls.intersection(nullable))).write(self._out)
         (self._out / STATE_NAME).unlink()
+        self._block_files.clear()  # Windows does not remove a mapped file.
         for path in self._block_paths:
             path.unlink()
         return ShuffleResult(n_rows, len(names), time.monotonic() - start)
