@@ -9,8 +9,10 @@ import pytest
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._pools.block_source import BlockSource
 from fitwithin._pools.sources import open_source
-from fitwithin._tabular import encode_blocks, encode_features, read_sampled_table, read_target_column
+from fitwithin._tabular.block_training import encode_blocks, read_sampled_table
+from fitwithin._tabular.features import encode_features
 from fitwithin._tabular.files import DataSetFiles, open_data_file
+from fitwithin._tabular.target_column import read_target_column
 from fitwithin._tabular.target_survey import TargetSurvey, survey_target
 from fitwithin._tabular.training_table import make_training_table
 

@@ -13,7 +13,11 @@ from rich.text import Text
 from fitwithin._cli.console import print_line, sanitize_line
 from fitwithin._core.exceptions import join_names
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._tabular import COLUMN_KINDS, ENCODING_DESCRIPTIONS, Encoding, ModelCard, SampledTable, TrainingTable
+from fitwithin._tabular.block_training import SampledTable
+from fitwithin._tabular.columns import COLUMN_KINDS
+from fitwithin._tabular.encoding import ENCODING_DESCRIPTIONS, Encoding
+from fitwithin._tabular.model_card import ModelCard
+from fitwithin._tabular.training_table import TrainingTable
 from fitwithin.teachers._search.contender import describe_settings
 
 _KIND_NAMES = {"number": "numbers", "boolean": "booleans", "time": "dates and times", "text": "text"}
@@ -66,7 +70,7 @@ def _columns_table(table: TrainingTable, encoding: Encoding) -> Table:
 
 def _describe_target(table: TrainingTable) -> str:
     target = table.target
-    if target.is_regression:
+    if table.class_counts is None:
         return (
             f"Target: {target.name}, values from {target.y.min():g} to {target.y.max():g} "
             "(--task classification treats them as classes)"

@@ -27,7 +27,7 @@ DataArgument = Annotated[
     typer.Argument(
         metavar="DATA",
         show_default=False,
-        help="Training rows: a parquet, feather, CSV (.gz, .bz2, .xz, .zst), .npz, svmlight or ARFF file, a folder of "
+        help="Training rows: a parquet, feather, CSV (.gz, .bz2, .xz, .zst), .npz or svmlight file, a folder of "
         "parquet or Arrow files, or a pattern such as 'rows/*.parquet'.",
     ),
 ]

@@ -12,9 +12,9 @@ from fitwithin._cli.early_checks import validate_names
 from fitwithin._cli.options import make_learner, suggest_name, validate_choice
 from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.exceptions import UserInputError, join_names
-from fitwithin._tabular import TaskType
-from fitwithin._tabular.files import AnyDataFile, open_data_file, validate_output_path
+from fitwithin._tabular.files import DataFile, open_data_file, validate_output_path
 from fitwithin._tabular.files.data_set_files import is_file_set, needs_blocks
+from fitwithin._tabular.target_column import TaskType
 
 _MAX_COLUMN_NAMES = 20
 """Columns of the file that an error lists."""
@@ -26,16 +26,16 @@ class TrainInputs:
 
     Parameters
     ----------
-    data : DataFile or DataSetFiles
+    data : DataFile
         The training file, or files.
-    test : DataFile, DataSetFiles or None
+    test : DataFile or None
         The test file, or files.
     target : str
         The column to predict.
     """
 
-    data: AnyDataFile
-    test: AnyDataFile | None
+    data: DataFile
+    test: DataFile | None
     target: str
 
 
@@ -193,7 +193,7 @@ class TrainOptions:
         return None if self.task == "auto" else cast(Literal["classification", "regression"], self.task)
 
 
-def _validate_groups(data: AnyDataFile, groups: str, target: str) -> None:
+def _validate_groups(data: DataFile, groups: str, target: str) -> None:
     names = [name for name in data.column_names() if name != target]
     if groups == target:
         raise UserInputError(
@@ -205,7 +205,7 @@ def _validate_groups(data: AnyDataFile, groups: str, target: str) -> None:
         raise UserInputError(f"{data.path} has no column {groups!r}.", hint)
 
 
-def _find_target(data: AnyDataFile, wanted: str | None) -> str:
+def _find_target(data: DataFile, wanted: str | None) -> str:
     names = data.column_names()
     if wanted is None and len(names) == 1:
         # A matrix with one named column: that column is the target.
