@@ -17,7 +17,7 @@ from sklearn.metrics import get_scorer
 from sklearn.naive_bayes import GaussianNB
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.records import Rows
+from fitwithin._core.records import Exam, FitLimits, Purpose, Rows
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import TablePool
 from fitwithin.backends import Backend, FitSettings, LearnerRaised, OutOfTime, Runner
@@ -30,6 +30,7 @@ from fitwithin.testing._backends import (
     MANY_ROWS,
     TROUBLE_ABOVE,
     RecordingClassifier,
+    SlowToPredict,
     fitted_numbers,
     make_pool,
     open_runner,
@@ -71,7 +72,7 @@ class BackendContract:
         with open_runner(self.make(), RecordingClassifier(), pool) as runner:
             for count in (5, 20, 60, 200, 3):
                 self.check_fit(runner, pool, rng.permutation(len(pool))[:count])
-                runner.examine(rng.permutation(len(pool))[:50])
+                runner.examine(Exam(rng.permutation(len(pool))[:50]))
 
     def test_a_fit_may_use_a_row_twice(self) -> None:
         """Teachers that draw with replacement need this."""
@@ -103,29 +104,75 @@ class BackendContract:
         with open_runner(self.make(), RecordingClassifier(), pool) as runner:
             runner.fit(np.arange(12))
             for rows in (np.arange(50, 61), np.array([55, 3, 199, 52])):
-                examined = runner.examine(rows)
+                examined = runner.examine(Exam(rows))
                 np.testing.assert_array_equal(examined.wrong, pool.read(rows).y != "a")
                 assert examined.exam_seconds >= 0
 
-    def test_a_paired_score_reports_the_influence_of_the_selected_rows(self) -> None:
-        """Of these alone; any other score reports none."""
+    def test_a_fit_and_its_exams_are_one_call(self) -> None:
+        """Each exam comes back with its score, unless it is about mistakes only; influence is for comparisons."""
+        pool, rows = make_pool(), np.arange(50, 61)
+        purposes: tuple[Purpose, ...] = ("holdout", "validation", "score", "mistakes")
+        exams = [Exam(rows[number:], purpose) for number, purpose in enumerate(purposes)]
+        with open_runner(self.make(), RecordingClassifier(), pool) as runner:
+            report = runner.fit(np.arange(12), exams=exams)
+            whole = runner.score(np.arange(sum(len(exam.rows) for exam in exams)) < len(rows))
+        assert [examined.n_rows for examined in report.exams] == [len(exam.rows) for exam in exams]
+        for exam, examined in zip(exams, report.exams, strict=True):
+            np.testing.assert_array_equal(examined.wrong, pool.read(exam.rows).y != "a")
+            assert (examined.score is None) == (exam.purpose == "mistakes")
+            assert (examined.influence is None) == (exam.purpose in ("mistakes", "holdout"))
+        assert whole.selected == report.exams[0].score
+        assert not report.gave_up
+        assert not report.was_cut_short
+
+    def test_an_exam_reports_the_influence_of_its_rows(self) -> None:
+        """Of these alone, whatever was examined before."""
         pool, rows = make_pool(), np.arange(50, 61)
         with open_runner(self.make(), RecordingClassifier(), pool) as runner:
             runner.fit(np.arange(12))
-            runner.examine(MANY_ROWS)
-            runner.examine(rows)
-            selected = np.arange(30 + len(rows)) >= 30
-            plain, paired = runner.score(selected), runner.score(selected, paired=True)
+            runner.examine(Exam(MANY_ROWS))
+            examined = runner.examine(Exam(rows, "validation"))
+            plain = runner.score(np.arange(30 + len(rows)) >= 30)
         is_correct = pool.read(rows).y == "a"
         assert plain.overall is not None
-        assert plain.influence is None
-        assert paired.overall is None
-        assert paired.selected == plain.selected
-        assert paired.selected is not None
-        assert paired.influence is not None
-        assert paired.influence.dtype == np.float32
-        np.testing.assert_allclose(paired.influence, (is_correct - is_correct.mean()) / len(rows), rtol=1e-5)
-        np.testing.assert_allclose(np.linalg.norm(paired.influence), paired.selected.standard_error, rtol=1e-5)
+        assert examined.score is not None
+        assert examined.score == plain.selected
+        assert examined.influence is not None
+        assert examined.influence.dtype == np.float32
+        np.testing.assert_allclose(examined.influence, (is_correct - is_correct.mean()) / len(rows), rtol=1e-5)
+        np.testing.assert_allclose(np.linalg.norm(examined.influence), examined.score.standard_error, rtol=1e-5)
+
+    def test_an_exam_with_too_few_seconds_answers_its_first_rows(self) -> None:
+        """At least some of them; one with enough seconds answers all."""
+        pool = make_pool(5_000)
+        rows = np.arange(len(pool))[::-1]
+        with open_runner(self.make(), SlowToPredict(), pool) as runner:
+            cut, whole = runner.fit(FEW_ROWS, exams=[Exam(rows, "validation", seconds=0.1), Exam(rows)]).exams
+        assert 0 < cut.n_rows < whole.n_rows == len(rows)
+        np.testing.assert_array_equal(cut.wrong, whole.wrong[: cut.n_rows])
+        assert cut.score is not None
+        assert cut.influence is not None
+        assert len(cut.influence) == cut.n_rows
+
+    def test_a_fit_gives_up_if_its_projection_is_too_long(self) -> None:
+        """After a few steps, and without exams; an affordable one goes on, and one without known steps does too."""
+        forest, exams = RandomForestClassifier(400, random_state=0), [Exam(FEW_ROWS)]
+        with open_runner(self.make(), GaussianNB(), make_pool()) as runner:
+            gave_up = runner.fit(MANY_ROWS, exams=exams, limits=FitLimits(give_up_over=1e-3), learner=forest)
+            went_on = runner.fit(MANY_ROWS, exams=exams, limits=FitLimits(give_up_over=LONG_SECONDS), learner=forest)
+            unknown = runner.fit(MANY_ROWS, exams=exams, limits=FitLimits(give_up_over=1e-9))
+        assert gave_up.gave_up
+        assert gave_up.was_cut_short
+        assert gave_up.exams == ()
+        assert gave_up.steps is not None
+        assert 4 <= gave_up.steps < 400 == gave_up.planned_steps
+        assert gave_up.skipped_seconds > gave_up.fit_seconds / gave_up.steps
+        assert (went_on.steps, went_on.planned_steps, went_on.skipped_seconds) == (400, 400, 0)
+        assert (unknown.steps, unknown.planned_steps) == (None, None)
+        for report in (went_on, unknown):
+            assert not report.gave_up
+            assert not report.was_cut_short
+            assert len(report.exams) == 1
 
     def test_influence_is_the_same_in_every_backend(self) -> None:
         """By row, with weights and without, and by resample; two scores of one model do not differ."""
@@ -135,18 +182,17 @@ class BackendContract:
             pool.row_params = row_params
             direct = ModelRunner(GaussianNB(), scoring)
             direct.fit(pool.read(np.arange(0, 200, 2)), {})
-            rows, selected = np.arange(1, 200, 2), np.arange(100) >= 20
-            direct.examine([pool.read(rows)])
-            _, estimate, influence = direct.score(selected, paired=True)
+            rows = np.arange(1, 200, 2)
+            expected = direct.examine([pool.read(rows)], "validation")
             with self.make().open(Budget(LONG_SECONDS)) as runner:
                 runner.prepare(GaussianNB(), pool, FitSettings(scoring))
                 runner.fit(np.arange(0, 200, 2))
-                runner.examine(rows)
-                first, second = (runner.score(selected, paired=True) for _ in range(2))
-            assert influence is not None
-            assert first.selected == second.selected == estimate
-            np.testing.assert_array_equal(first.influence, influence)
-            np.testing.assert_array_equal(second.influence, influence)
+                first, second = (runner.examine(Exam(rows, "validation")) for _ in range(2))
+            assert expected.influence is not None
+            assert first.score == second.score == expected.score
+            for examined in (first, second):
+                assert examined.influence is not None
+                np.testing.assert_array_equal(examined.influence, expected.influence)
 
     def test_a_saved_model_outlives_the_next_fit_and_the_runner(self) -> None:
         """It can be loaded after the runner is closed."""
@@ -212,9 +258,10 @@ class BackendContract:
             saved = runner.save()
             runner.stop()
             runner.stop()
-            for call in (runner.fit, runner.examine):
-                with raises(OutOfTime):
-                    call(FEW_ROWS)
+            with raises(OutOfTime):
+                runner.fit(FEW_ROWS)
+            with raises(OutOfTime):
+                runner.examine(Exam(FEW_ROWS))
         assert len(saved.load().X_) == len(FEW_ROWS)
         saved.discard()
 
@@ -224,8 +271,8 @@ class BackendContract:
         subsets = [np.array([7, 150, 2, 9, 11]), np.array([150, 3]), np.array([8, 8, 1, 4])]
         with open_runner(self.make(), RecordingClassifier(), pool) as runner:
             for rows in subsets:
-                runner.fit(rows, 2)
-                runner.examine(np.array([2, 160, 20]))
+                runner.fit(rows, batch=2)
+                runner.examine(Exam(np.array([2, 160, 20])))
             batches = save_and_load(runner).batches_
             self.check_fit(runner, pool, np.arange(5))
         expected = [rows[start : start + 2] for rows in subsets for start in range(0, len(rows), 2)]
@@ -243,7 +290,7 @@ class BackendContract:
             direct = clone(learner)
             with open_runner(self.make(), learner, pool) as runner:
                 for rows in subsets:
-                    runner.fit(rows, 16)
+                    runner.fit(rows, batch=16)
                     for start in range(0, len(rows), 16):
                         part = pool.read(rows[start : start + 16])
                         direct.partial_fit(part.X, part.y, classes=np.array(["a", "b", "c"]))
@@ -254,12 +301,12 @@ class BackendContract:
         pool = make_pool()
         for batch in (None, 5):
             with open_runner(self.make(), AwkwardClassifier("raises", above=60), pool) as runner:
-                runner.fit(FEW_ROWS, batch)
+                runner.fit(FEW_ROWS, batch=batch)
                 first = runner.save()
-                runner.fit(np.arange(10, 40), 5)
+                runner.fit(np.arange(10, 40), batch=5)
                 second = runner.save()
                 with contextlib.suppress(LearnerRaised):
-                    runner.fit(np.arange(40, 100), 5)
+                    runner.fit(np.arange(40, 100), batch=5)
             for saved, rows in ((first, 10), (second, 40)):
                 model = saved.load().model_
                 saved.discard()
@@ -272,7 +319,7 @@ class BackendContract:
         for learner in (GaussianNB(), SGDClassifier(loss="log_loss", random_state=0), RandomForestClassifier(9)):
             with open_runner(self.make(), learner, pool) as runner:
                 runner.fit(training)
-                plain, examined = runner.examine(asked), runner.examine(asked, True)
+                plain, examined = runner.examine(Exam(asked)), runner.examine(Exam(asked, margins=True))
                 model = save_and_load(runner)
             assert plain.margins is None
             assert examined.margins is not None
@@ -287,7 +334,7 @@ class BackendContract:
         all_rows = np.arange(len(pool))
         with open_runner(self.make(), RecordingClassifier(), pool) as runner:
             runner.fit(np.array([39_998, 3, 7]))
-            examined = runner.examine(all_rows)
+            examined = runner.examine(Exam(all_rows))
             model = save_and_load(runner)
         np.testing.assert_array_equal(examined.wrong, pool.read(all_rows).y != model.classes_[0])
         assert pool.X.nbytes > GATHER_LIMIT_BYTES

@@ -68,6 +68,15 @@ class RecordingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.repeat(self.classes_[:1], len(X))
 
 
+class SlowToPredict(RecordingClassifier):
+    """Take 0.2 ms for the prediction of each row."""
+
+    def predict(self, X: Array) -> Array:
+        """Wait, and return the first class."""
+        time.sleep(2e-4 * len(X))
+        return super().predict(X)
+
+
 class MeetingClassifier(RecordingClassifier):
     """Wait in `fit` until another one is in its own `fit`.
 

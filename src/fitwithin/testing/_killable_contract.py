@@ -14,6 +14,7 @@ import numpy as np
 from fitwithin._core.budget import Budget
 from fitwithin._pools.table_pool import TablePool
 from fitwithin.backends import FitSettings, LearnerDied, LearnerRaised, OutOfMemory, OutOfTime, Runner, SavedModel
+from fitwithin.teachers import Exam
 from fitwithin.testing._backend_contract import BackendContract
 from fitwithin.testing._backends import (
     FEW_ROWS,
@@ -69,7 +70,7 @@ class KillableBackendContract(BackendContract):
         for count in (100, 2000, 9000, len(pool)):
             self.check_fit(runner, pool, order[:count])
             for rows in (rng.permutation(len(pool))[:3000], np.sort(order[:count])):
-                np.testing.assert_array_equal(runner.examine(rows).wrong, pool.read(rows).y != "a")
+                np.testing.assert_array_equal(runner.examine(Exam(rows)).wrong, pool.read(rows).y != "a")
 
     def test_a_model_of_a_sibling_outlives_it(self) -> None:
         """And can be written to a skops file while the first runner lasts. skops is optional."""
@@ -102,9 +103,9 @@ class KillableBackendContract(BackendContract):
             with raises(OutOfTime):
                 runner.fit(MANY_ROWS)
             assert 0.2 < time.monotonic() - start < LONG_SECONDS / 10
-            assert sibling.examine(FEW_ROWS).wrong.shape == (10,)
+            assert sibling.examine(Exam(FEW_ROWS)).wrong.shape == (10,)
             sibling.fit(np.arange(100, 115))
-            assert sibling.examine(np.arange(120, 130)).wrong.shape == (10,)
+            assert sibling.examine(Exam(np.arange(120, 130))).wrong.shape == (10,)
 
     def test_the_end_of_one_learners_process_leaves_its_sibling_alone(self) -> None:
         """The runner whose process ended can be used again."""
@@ -118,7 +119,7 @@ class KillableBackendContract(BackendContract):
                 with raises(LearnerDied) as caught:
                     each.fit(MANY_ROWS)
                 assert "SIGKILL" in str(caught.exception)
-                assert other.examine(FEW_ROWS).wrong.shape == (10,)
+                assert other.examine(Exam(FEW_ROWS)).wrong.shape == (10,)
                 each.fit(FEW_ROWS)
 
     def describe_death(self, trouble: str) -> str:
@@ -152,13 +153,13 @@ class KillableBackendContract(BackendContract):
         classes = np.array(["a", "b", "c"])
         with self.make().open(Budget(LONG_SECONDS, clock=lambda: time.monotonic() + skipped())) as runner:
             runner.prepare(AwkwardClassifier(trouble, above=TROUBLE_ABOVE), make_pool(), FitSettings(classes=classes))
-            runner.fit(FEW_ROWS, 5)
+            runner.fit(FEW_ROWS, batch=5)
             runner.save().discard()
-            runner.fit(FEW_ROWS, 5)
+            runner.fit(FEW_ROWS, batch=5)
             saved = runner.save()
             skipped.advance(elapsed_seconds)
             with raises(expected):
-                runner.fit(MANY_ROWS, 5)
+                runner.fit(MANY_ROWS, batch=5)
         return saved
 
     def test_a_fit_reports_the_memory_that_the_learner_took(self) -> None:
@@ -168,7 +169,7 @@ class KillableBackendContract(BackendContract):
             with open_runner(self.make(), HungryClassifier(100_000), pool, memory_limit=memory_limit) as runner:
                 # A row has 12 bytes.
                 small, large, again = (runner.fit(np.arange(rows)) for rows in (10, 200, 10))
-                examined = runner.examine(FEW_ROWS)
+                examined = runner.examine(Exam(FEW_ROWS))
             growth = [(report.peak_memory or 0) - (report.memory_before or 0) for report in (small, large, again)]
             # The first fit may import the learner's library.
             assert 8 * MEGABYTE <= growth[0] < 500 * MEGABYTE
@@ -189,7 +190,7 @@ class KillableBackendContract(BackendContract):
             stopped = caught.exception
             assert stopped.limit == memory_limit < stopped.n_bytes < memory_limit + 200 * MEGABYTE
             runner.fit(FEW_ROWS)
-            assert runner.examine(FEW_ROWS).wrong.shape == (10,)
+            assert runner.examine(Exam(FEW_ROWS)).wrong.shape == (10,)
         assert saved.load().predict(pool.X[:1]).shape == (1,)
         saved.discard()
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self, TypeVar
 
@@ -13,7 +13,7 @@ import numpy as np
 from fitwithin._core.budget import Budget, StoppableBudget
 from fitwithin._core.exceptions import LearnerDied, NoModelInTime, OutOfTime
 from fitwithin._core.log import LOGGER
-from fitwithin._core.records import Mask, Rows
+from fitwithin._core.records import NO_LIMITS, Exam, FitLimits, Mask, Rows
 from fitwithin._pools.pool import Pool
 from fitwithin._pools.remote_table import RemoteTable
 from fitwithin._pools.table_pool import TablePool
@@ -235,18 +235,17 @@ class DaskRunner:
     def fit(
         self,
         rows: Rows,
-        batch: int | None = None,
-        within: float | None = None,
         *,
+        batch: int | None = None,
+        exams: Sequence[Exam] = (),
+        limits: FitLimits = NO_LIMITS,
         learner: Any = None,
-        at_most: float | None = None,
     ) -> FitReport:
-        """Train a fresh copy of the learner, or continue with the newest model, on one worker."""
+        """Train a fresh copy of the learner, or continue with the newest model, on one worker; then examine it."""
         self._check_deadline()
         options = {
             "batch": batch,
-            "within": within,
-            "at_most": at_most,
+            "limits": limits,
             "pickled_learner": None if learner is None else pickle_learner(learner),
         }
         rows = np.asarray(rows, dtype=np.int64)
@@ -263,13 +262,10 @@ class DaskRunner:
         report = self._call(train)
         self._calls_since_fit.append(train)
         self._fit_peak = report.peak_memory
-        return FitReport(
+        return replace(
+            report,
             handover_seconds=max(0.0, self._budget.elapsed() - start - report.fit_seconds),
-            fit_seconds=report.fit_seconds,
-            skipped_seconds=report.skipped_seconds,
-            peak_memory=report.peak_memory,
-            memory_before=report.memory_before,
-            setup_seconds=report.setup_seconds,
+            exams=() if report.gave_up else tuple(map(self.examine, exams)),
         )
 
     def _fit_on_cluster(self, home: _Home, rows: Rows, learner: Any) -> FitReport:
@@ -288,27 +284,31 @@ class DaskRunner:
         report: FitReport = self._run(home, fit_lesson, self._pass_rows(rows, home), parts, options, new=new)
         return report
 
-    def examine(self, rows: Rows, margins: bool = False) -> ExamReport:
+    def examine(self, exam: Exam) -> ExamReport:
         """Predict rows where they are."""
         self._check_fitted()
-        rows = np.asarray(rows, dtype=np.int64)
+        exam = replace(exam, rows=np.asarray(exam.rows, dtype=np.int64))
         start = self._budget.elapsed()
-        summary: ExamSummary = self._call(lambda home: self._examine(home, rows, margins))
-        self._calls_since_fit.append(lambda home: self._examine(home, rows, margins))
+        summary: ExamSummary = self._call(lambda home: self._examine(home, exam))
+        self._calls_since_fit.append(lambda home: self._examine(home, exam))
         return ExamReport(
-            np.unpackbits(np.frombuffer(summary.wrong_bits, np.uint8), count=len(rows)).astype(np.bool_),
+            np.unpackbits(np.frombuffer(summary.wrong_bits, np.uint8), count=summary.n_rows).astype(np.bool_),
             max(0.0, self._budget.elapsed() - start - summary.seconds),
             summary.seconds,
             summary.margins,
             # Exams run in processes of their own, and the peak is that since the fit.
             max(filter(None, (self._fit_peak, summary.peak_memory)), default=None),
+            summary.score,
+            summary.influence,
         )
 
-    def _examine(self, home: _Home, rows: Rows, margins: bool) -> ExamSummary:
-        scoring = self._prepared.settings.scoring
-        if not is_sklearn_scorer(scoring.scorer):
+    def _examine(self, home: _Home, exam: Exam) -> ExamSummary:
+        rows, scoring = exam.rows, self._prepared.settings.scoring
+        if not is_sklearn_scorer(scoring.scorer) or exam.seconds is not None:
+            # An exam that ends after some seconds answers its first rows, wherever they are.
             parts, new = self._gather(home, rows)
-            here: ExamSummary = self._run(home, examine_here, self._pass_rows(rows, home), parts, margins, new=new)
+            options = {"purpose": exam.purpose, "margins": exam.margins, "seconds": exam.seconds}
+            here: ExamSummary = self._run(home, examine_here, self._pass_rows(rows, home), parts, options, new=new)
             return here
         cluster, partitions, info = self._the_cluster, self._prepared.partitions, self._info()
         order = np.argsort(rows)
@@ -321,20 +321,20 @@ class DaskRunner:
                 partitions.futures[number],
                 self._pass_positions(number, positions),
                 int(partitions.offsets[number]),
-                margins,
+                exam.margins,
             )
             for number, positions in partitions.split(rows[order])
         ]
         is_ordered = bool((order[1:] > order[:-1]).all())
         ranks = None if is_ordered else self._pass_rows(_invert(order), home)
-        summary: ExamSummary = self._run(home, merge_exam, scoring, exam_parts, ranks)
+        summary: ExamSummary = self._run(home, merge_exam, scoring, exam_parts, ranks, exam.purpose)
         return summary
 
-    def score(self, selected: Mask, paired: bool = False) -> ScoreReport:
+    def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model on the worker that trained it, from the answers of all exams."""
         self._check_fitted()
         bits = np.packbits(selected).tobytes()
-        report: ScoreReport = self._call(lambda home: self._run(home, score_model, bits, len(selected), paired))
+        report: ScoreReport = self._call(lambda home: self._run(home, score_model, bits, len(selected)))
         return report
 
     def save(self) -> DaskModel:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.records import Margins, Rows
+from fitwithin._core.records import Estimate, Influence, Margins, Purpose, Rows
 from fitwithin.backends._dask.received_rows import ReceivedRows
 from fitwithin.backends._process.backend import PreparedProcess, ProcessRunner
 from fitwithin.backends._process.learner_modules import find_modules
@@ -115,7 +115,8 @@ class WorkerRunner(ProcessRunner):
             if self._learner is None:
                 with self._until_deadline():
                     self._start_learner()
-            return self._request(AdoptRequest(file.path), [file]).seconds
+            seconds: float = self._request(AdoptRequest(file.path), [file])
+            return seconds
         finally:
             file.close()
 
@@ -123,13 +124,13 @@ class WorkerRunner(ProcessRunner):
         """Predict rows that have arrived; return the answers, the margins and the seconds of the prediction."""
         with self._until_deadline():
             selection = self._prepared.rows.share_exam_rows(np.asarray(rows))
-        reply = self._request(AnswerRequest(selection, margins))
-        answers, found_margins = reply.value
-        return answers, found_margins, reply.seconds
+        found: tuple[ExamPredictions, Margins | None, float] = self._request(AnswerRequest(selection, margins))
+        return found
 
-    def add_answers(self, answers: ExamPredictions) -> None:
-        """Count answers of other processes in the next score."""
-        self._request(AddAnswersRequest(answers))
+    def add_answers(self, answers: ExamPredictions, purpose: Purpose) -> tuple[Estimate | None, Influence | None]:
+        """Count answers of other processes in the next score; return that of these rows, as the purpose asks."""
+        found: tuple[Estimate | None, Influence | None] = self._request(AddAnswersRequest(answers, purpose))
+        return found
 
 
 def write_model_file(body: bytes, folder: str | None = None) -> SharedFile:

@@ -10,7 +10,7 @@ import numpy as np
 from distributed import secede
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
-from fitwithin._core.records import Margins, Mask, Rows
+from fitwithin._core.records import Estimate, Exam, Influence, Margins, Mask, Purpose, Rows
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import FitReport, ScoreReport
 from fitwithin.backends._dask.packed_positions import PackedPositions, unpack_positions
@@ -103,12 +103,19 @@ class ExamSummary:
         Longest time that a worker took.
     peak_memory : int or None
         Most bytes that a worker's process took.
+    n_rows : int
+        Rows that were examined.
+    score, influence
+        See `ExamReport`.
     """
 
     wrong_bits: bytes
     margins: Margins | None
     seconds: float
     peak_memory: int | None
+    n_rows: int
+    score: Estimate | None
+    influence: Influence | None
 
 
 def _carry_out(action: Callable[[], Any]) -> Outcome:
@@ -154,7 +161,7 @@ def _fit(runner: RunnerParts, rows: Rows, parts: list[LabeledRows], options: dic
     _receive(runner, rows, parts)
     body = options["pickled_learner"]
     learner = None if body is None else PickledLearner(body)
-    return runner.learner.fit(rows, options["batch"], options["within"], learner=learner, at_most=options["at_most"])
+    return runner.learner.fit(rows, batch=options["batch"], limits=options["limits"], learner=learner)
 
 
 def _receive(runner: RunnerParts, rows: Rows, parts: list[LabeledRows]) -> None:
@@ -250,7 +257,7 @@ def examine_partition(
 
 
 def merge_exam(
-    setup: SessionSetup, info: TaskInfo, scoring: Scoring, parts: list[Outcome], order: Rows | None
+    setup: SessionSetup, info: TaskInfo, scoring: Scoring, parts: list[Outcome], order: Rows | None, purpose: Purpose
 ) -> Outcome:
     """Join the answers of all workers on the one that scores the model.
 
@@ -264,6 +271,8 @@ def merge_exam(
         The results of `examine_partition`, in ascending order of the rows.
     order : array of int or None
         Position of each row of the exam among the parts; None if they are in order.
+    purpose : {"mistakes", "score", "validation", "holdout"}
+        What the exam is for; see `Exam`.
     """
     failures = [part for part in parts if part.failure is not None]
     if failures:
@@ -272,7 +281,7 @@ def merge_exam(
     def merge() -> ExamSummary:
         exam_parts: list[ExamPart] = [part.value for part in parts]
         answers = _join_answers([part.answers for part in exam_parts], order)
-        info.open(setup).learner.add_answers(answers)
+        score, influence = info.open(setup).learner.add_answers(answers, purpose)
         margins = None
         if exam_parts[0].margins is not None:
             margins = np.concatenate([part.margins for part in exam_parts if part.margins is not None])
@@ -283,6 +292,9 @@ def merge_exam(
             margins,
             max(part.seconds for part in exam_parts),
             max(peaks, default=None),
+            len(answers),
+            score,
+            influence,
         )
 
     return _carry_out(merge)
@@ -309,25 +321,34 @@ def _join_answers(parts: list[ExamPredictions], order: Rows | None) -> ExamPredi
     )
 
 
-def examine_here(setup: SessionSetup, info: TaskInfo, rows: Rows, parts: list[LabeledRows], margins: bool) -> Outcome:
-    """Predict rows on the worker that trained the model, for a scorer that looks at the rows themselves."""
+def examine_here(
+    setup: SessionSetup, info: TaskInfo, rows: Rows, parts: list[LabeledRows], options: dict[str, Any]
+) -> Outcome:
+    """Predict rows on the worker that trained the model; `options` are the other arguments of the `Exam`."""
 
     def examine() -> ExamSummary:
         runner = info.open(setup)
         _receive(runner, rows, parts)
-        report = runner.learner.examine(rows, margins)
-        bits = np.packbits(report.wrong).tobytes()
-        return ExamSummary(bits, report.margins, report.exam_seconds, report.peak_memory)
+        report = runner.learner.examine(Exam(rows, **options))
+        return ExamSummary(
+            np.packbits(report.wrong).tobytes(),
+            report.margins,
+            report.exam_seconds,
+            report.peak_memory,
+            report.n_rows,
+            report.score,
+            report.influence,
+        )
 
     return _carry_out(examine)
 
 
-def score_model(setup: SessionSetup, info: TaskInfo, selected_bits: bytes, n_rows: int, paired: bool) -> Outcome:
+def score_model(setup: SessionSetup, info: TaskInfo, selected_bits: bytes, n_rows: int) -> Outcome:
     """Score the newest model over the answers of all exams."""
 
     def score() -> ScoreReport:
         bits = np.frombuffer(selected_bits, np.uint8)
-        return info.open(setup).learner.score(np.unpackbits(bits, count=n_rows).astype(np.bool_), paired)
+        return info.open(setup).learner.score(np.unpackbits(bits, count=n_rows).astype(np.bool_))
 
     return _carry_out(score)
 
