@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
-from fitwithin._core.records import Lesson, Rows, StopReason
+from fitwithin._core.records import Rows, StopReason
 from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.round_tracker import RoundTracker
 from fitwithin._session.selection import ModelSelector, is_lower
 from fitwithin.backends import SavedModel
 from fitwithin.teachers import Deck, Teacher
-
-# Share of the next fit that writing the best model to the checkpoint before it may take, however short ago the last
-# one was written.
-_WRITE_SHARE_OF_NEXT_FIT = 0.02
 
 
 class Continuation:
@@ -111,22 +106,5 @@ class Continuation:
         if reason is not None and best is not None:
             # The time that was kept for this.
             self._budget.reserved = best.model.load_seconds
-        self._checkpoint.write(self._make_state(reason), self._best_model, is_last=reason is not None)
-
-    def write_model(self, within: float) -> None:
-        """Store the best model if it is new and that takes at most so many seconds."""
-        if self._checkpoint is not None:
-            self._checkpoint.write_model_within(within, self._make_state(None), self._best_model)
-
-    def write_before_fit(self, lesson: Lesson, seconds: float) -> Lesson:
-        """Store a new best model before a fit that takes long, and return the lesson with the time that is left."""
-        if self._checkpoint is None:
-            return lesson
-        start = self._budget.elapsed()
-        self.write_model(_WRITE_SHARE_OF_NEXT_FIT * seconds)
-        within = None if lesson.within is None else max(0.0, lesson.within - (self._budget.elapsed() - start))
-        return replace(lesson, within=within)
-
-    @property
-    def _best_model(self) -> SavedModel | None:
-        return None if self._selector.best is None else self._selector.best.model
+        model = None if best is None else best.model
+        self._checkpoint.write(self._make_state(reason), model, is_last=reason is not None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -52,15 +52,7 @@ class ModelRecord:
 
     def to_values(self) -> dict[str, Any]:
         """Return everything but the row numbers as values for JSON."""
-        return {
-            "number": self.number,
-            "n_rows": self.n_rows,
-            "class_counts": None if self.class_counts is None else [int(count) for count in self.class_counts],
-            "estimate": None if self.estimate is None else asdict(self.estimate),
-            "fresh_estimate": None if self.fresh_estimate is None else asdict(self.fresh_estimate),
-            "fit_seconds": float(self.fit_seconds),
-            "was_cut_short": bool(self.was_cut_short),
-        }
+        return asdict(replace(self, rows=None))
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], rows: Rows | None) -> ModelRecord:

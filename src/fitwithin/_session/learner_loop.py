@@ -235,8 +235,6 @@ class LearnerLoop:
         self._announce("training on", len(rows), lesson.candidate)
         prediction = costs.cost.predict(len(rows))
         predicted = None if prediction is None else prediction.fit_seconds
-        if predicted is not None:
-            lesson = self._continuation.write_before_fit(lesson, predicted)
         with self.tracker.timing_choice():
             # Counting the rows of a large lesson takes long too.
             if lesson.is_measurement:
@@ -466,8 +464,6 @@ class LearnerLoop:
         if current.saved is None:
             self._save(current, lost.estimate, lost.fresh_estimate)
         self._continuation.lost = None
-        # Once more it would take as long as this fit.
-        self._continuation.write_model(within=current.fit_seconds)
         self._close_round(current, lost.estimate, lost.fresh_estimate)
 
 

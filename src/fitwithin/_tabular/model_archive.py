@@ -17,7 +17,7 @@ from fitwithin._core.model_file import UntrustedTypes, dump_model, load_model
 from fitwithin._core.model_file.archive_sizes import read_entry
 from fitwithin._core.model_file.model_checks import validate_model
 from fitwithin._core.preset_table import BOOSTERS
-from fitwithin._tabular.checkpoint_file import is_checkpoint, read_checkpoint_card, read_checkpoint_pipeline
+from fitwithin._tabular.checkpoint_file import read_checkpoint_card, read_checkpoint_pipeline
 from fitwithin._tabular.files import atomic_output
 from fitwithin._tabular.model_card import ModelCard
 
@@ -90,7 +90,7 @@ def read_card(path: Path) -> ModelCard:
     UserInputError
         If the file is not an archive of fitwithin.
     """
-    if is_checkpoint(path):
+    if path.is_dir():
         return read_checkpoint_card(path)
     with _open_archive(path) as archive:
         max_bytes = _FREE_CARD_BYTES + _MAX_CARD_GROWTH * path.stat().st_size
@@ -117,7 +117,7 @@ def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pic
     UserInputError
         If the file holds other types, or can't be read.
     """
-    if is_checkpoint(path):
+    if path.is_dir():
         return read_checkpoint_pipeline(path, list(trusted_types))
     with _open_archive(path) as archive:
         is_pickle = _PICKLE_ENTRY in archive.namelist()
