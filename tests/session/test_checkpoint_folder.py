@@ -18,8 +18,9 @@ from sklearn.tree import DecisionTreeClassifier
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostModel
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._session.checkpoint import CheckpointPath, open_checkpoint
-from fitwithin._session.checkpoint_folder import LOCK_FILE, STATE_FILE, read_checkpoint
+from fitwithin._session.checkpoint import open_checkpoint
+from fitwithin._session.checkpoint_folder import STATE_FILE, read_checkpoint
+from fitwithin._session.checkpoint_path import CheckpointPath
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.loaded_model import LoadedModel
 from fitwithin.testing import FakeClock
@@ -74,7 +75,7 @@ def run_with_fault(path, number, fault, connection):
 
     def watch(event, arguments):
         nonlocal n_events, number
-        if event in FILE_EVENTS and str(path) in str(arguments[0]) and LOCK_FILE not in str(arguments[0]):
+        if event in FILE_EVENTS and str(path) in str(arguments[0]) and "fitwithin.lock" not in str(arguments[0]):
             is_write = event in ("os.mkdir", "os.rename") or (event == "open" and arguments[2] & WRITING)
             n_events += fault == "kill" or bool(is_write)
             if n_events != number or not (fault == "kill" or is_write):
@@ -129,7 +130,7 @@ def check_content(path, least_number):
 
 def list_unnamed(path):
     named = json.loads((path / STATE_FILE).read_text())["files"].values()
-    return set(os.listdir(path)) - {LOCK_FILE, STATE_FILE, "card.json", *named}
+    return set(os.listdir(path)) - {"fitwithin.lock", STATE_FILE, "card.json", *named}
 
 
 def make_folders(folder, n_before, fault):

@@ -12,7 +12,7 @@ from fitwithin._cli.early_checks import validate_names
 from fitwithin._cli.options import make_learner, suggest_name, validate_choice
 from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.exceptions import UserInputError, join_names
-from fitwithin._session.checkpoint import validate_checkpoint_path
+from fitwithin._session.checkpoint_path import validate_checkpoint_path
 from fitwithin._tabular import TaskType
 from fitwithin._tabular.files import AnyDataFile, open_data_file, validate_output_path
 from fitwithin._tabular.files.data_set_files import is_file_set, needs_blocks

@@ -21,8 +21,8 @@ from fitwithin._cli.summaries import print_training_result, print_training_table
 from fitwithin._cli.train_options import TrainInputs, TrainOptions
 from fitwithin._core.exceptions import NoModelInTime
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._session.checkpoint import CheckpointPath
 from fitwithin._session.checkpoint_folder import STATE_FILE
+from fitwithin._session.checkpoint_path import CheckpointPath
 from fitwithin._tabular import (
     EncodedFeatures,
     Encoding,

@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,13 +24,13 @@ from fitwithin._core.exceptions import LearnerDied, NotStorable, OutOfTime, User
 from fitwithin._core.install_command import format_install_command
 from fitwithin._core.log import LOGGER
 from fitwithin._session.checkpoint_folder import (
-    LOCK_FILE,
     STATE_FILE,
     CheckpointWriter,
     StoredModel,
     flush_to_disk,
     read_checkpoint,
 )
+from fitwithin._session.checkpoint_path import lock_folder
 from fitwithin._session.fingerprint import Fingerprint, find_differences
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin.backends import PendingDump, SavedModel
@@ -64,41 +64,8 @@ _MAX_DIFFERENCES = 5
 
 
 @dataclass(frozen=True, eq=False)
-class CheckpointPath(os.PathLike[str]):
-    """A path for the parameter `checkpoint`, and further files for the folder.
-
-    Parameters
-    ----------
-    path : Path
-        The folder.
-    attachments : dict of bytes
-        Files by name, such as an encoder of the features.
-    """
-
-    path: Path
-    attachments: Mapping[str, bytes] = field(default_factory=dict)
-
-    def __fspath__(self) -> str:
-        return os.fspath(self.path)
-
-
-@dataclass(frozen=True, eq=False)
 class _PendingModel:
-    """A model that is being written to the folder.
-
-    Parameters
-    ----------
-    record : ModelRecord
-        What is known about it.
-    path : Path
-        Its file.
-    load_seconds : float
-        Seconds that loading it is expected to take.
-    dump : PendingDump
-        Tells when it is written.
-    began : float
-        When that began, in seconds of the budget.
-    """
+    """A model that is being written; `began` is when that began, in seconds of the budget."""
 
     record: ModelRecord
     path: Path
@@ -362,50 +329,9 @@ def open_checkpoint(target: str | os.PathLike[str] | None, budget: Budget) -> It
     missing = [name for name in ("filelock", "skops") if find_spec(name) is None]
     if missing:
         raise ImportError(f"checkpoint needs {' and '.join(missing)}. {format_install_command('models')}")
-    with _lock_folder(Path(os.fspath(target)).absolute()):
+    with lock_folder(Path(os.fspath(target)).absolute()):
         checkpoint = Checkpoint(target, budget)
         try:
             yield checkpoint
         finally:
             checkpoint.close()
-
-
-@contextmanager
-def _lock_folder(path: Path) -> Iterator[None]:
-    """Keep other fits away from a folder, which is created if it is not there."""
-    from filelock import FileLock, Timeout
-
-    validate_checkpoint_path(path)
-    try:
-        path.mkdir(exist_ok=True)
-        lock = FileLock(path / LOCK_FILE)
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise UserInputError(
-            f"Another fit is using the checkpoint {path}.", "Wait until it has ended, or name another folder."
-        ) from error
-    except OSError as error:
-        raise UserInputError(
-            f"The checkpoint {path} can't be written to: {error.strerror or error}.", "Choose another folder."
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def validate_checkpoint_path(path: Path) -> None:
-    """Check that a path is free for a checkpoint, or is one.
-
-    Raises
-    ------
-    UserInputError
-        If it is a file or a folder with other content, or lies in no folder.
-    """
-    if path.exists() and not path.is_dir():
-        raise UserInputError(f"The checkpoint {path} is a file; expected a folder.", "Name another path, or delete it.")
-    if not path.parent.is_dir():
-        raise UserInputError(f"There is no folder {path.parent} for the checkpoint {path.name}.", "Create it.")
-    names = set(os.listdir(path)) if path.exists() else set()
-    if names and not names & {LOCK_FILE, STATE_FILE}:
-        raise UserInputError(f"The folder {path} holds other files and no checkpoint.", "Name another folder.")

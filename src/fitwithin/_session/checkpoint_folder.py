@@ -12,9 +12,9 @@ import os
 import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -23,24 +23,20 @@ from fitwithin._core.atomic_write import atomic_write
 from fitwithin._core.cost import CostModel
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.install_command import UPGRADE_COMMAND
-from fitwithin._core.records import Rows
+from fitwithin._core.records import Estimate, Round, Rows, StopReason
 from fitwithin._session.fingerprint import Fingerprint
-from fitwithin._session.fit_state import FitState, Marks, ModelRecord, round_from_values, stop_reason_from_value
+from fitwithin._session.fit_state import FitState, Marks, ModelRecord
 
 STATE_FILE = "state.json"
 """The file that names the others."""
 
-LOCK_FILE = "fitwithin.lock"
-"""The lock of the fit under way; it stays there, and marks the folder as a checkpoint."""
-
 _VERSION = 2
 """Version of the layout; increase it when older versions of fitwithin can't read it. Version 1 was one file."""
 
-_MAX_JSON_BYTES = 1 << 26
-"""Larger JSON files are refused; a history of 100,000 rounds has half of that."""
-
 _NUMBERED_FILE = re.compile(r"(model|rows|marks)-(\d+)\.(skops|npy)")
 """Names of the files that ``state.json`` names."""
+
+_Record = TypeVar("_Record", Estimate, Round)
 
 _TEMPORARY_FILE = re.compile(r"\..+\.part")
 """Names of files before their rename."""
@@ -126,26 +122,13 @@ def read_checkpoint(path: Path, trusted_types: Collection[str] | None = None) ->
 
 def _read_state_file(path: Path) -> bytes:
     try:
-        return read_json_file(path / STATE_FILE)
+        return (path / STATE_FILE).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UserInputError(f"{path} is not a checkpoint of fitwithin.", "Name another folder.") from error
     except OSError as error:
         raise UserInputError(
             f"The checkpoint {path} can't be read: {error.strerror or error}.", "Name another folder."
         ) from error
-
-
-def read_json_file(path: Path) -> bytes:
-    """Return the content of a JSON file of a checkpoint.
-
-    Raises
-    ------
-    UserInputError
-        If it is too large.
-    """
-    if path.stat().st_size > _MAX_JSON_BYTES:
-        raise _damaged(path.parent, f"{path.name} has more than {_MAX_JSON_BYTES:,} bytes")
-    return path.read_bytes()
 
 
 def load_skops_file(file: Path, trusted_types: Collection[str] = ()) -> Any:
@@ -188,43 +171,63 @@ def _read_content(path: Path, values: Mapping[str, Any]) -> CheckpointContent:
             f"The checkpoint {path} was written by a newer version of fitwithin.",
             f"Name another folder, or upgrade fitwithin. {UPGRADE_COMMAND}",
         )
-    files, n_rows, stored = _check_names(values["files"]), int(values["n_rows"]), values["model"]
+    files, n_rows, stored = values["files"], int(values["n_rows"]), values["model"]
+    if not all(_NUMBERED_FILE.fullmatch(name) for name in files.values()):
+        raise ValueError("it names files that are not its own")
+    if values["stop_reason"] not in (None, *get_args(StopReason)):
+        raise ValueError(f"{values['stop_reason']!r} is no stop reason")
     # Raises an error if these are no costs.
     CostModel().restore(values["cost"], None)
-
-    def read_rows(name: str) -> Any:
-        return _load_rows(path / files[name], n_rows) if name in files else None
-
-    def read_record(values: Mapping[str, Any] | None, name: str) -> ModelRecord | None:
-        return None if values is None else ModelRecord.from_values(values, read_rows(name))
-
-    record = read_record(stored, "model_rows")
+    rows = {name: _load_rows(path / file, n_rows) for name, file in files.items() if name.endswith("rows")}
+    record = None if stored is None else _read_model_record(stored, rows.get("model_rows"))
     state = FitState(
         seconds=float(values["seconds"]),
-        stop_reason=stop_reason_from_value(values["stop_reason"]),
-        history=tuple(round_from_values(entry) for entry in values["history"]),
+        stop_reason=values["stop_reason"],
+        history=tuple(_read_numbers(Round, entry) for entry in values["history"]),
         cost=dict(values["cost"]),
         marks=_load_marks(path / files["marks"], n_rows),
         was_cut_short=bool(values["was_cut_short"]),
-        best=read_record(values["best"], "best_rows"),
-        validation_rows=_load_rows(path / files["validation_rows"], n_rows),
-        holdout_rows=_load_rows(path / files["holdout_rows"], n_rows),
+        best=None if values["best"] is None else _read_model_record(values["best"], rows.get("best_rows")),
+        validation_rows=rows["validation_rows"],
+        holdout_rows=rows["holdout_rows"],
         teacher=str(values["teacher"]),
         notes=dict(values["notes"]),
         model_record=record,
     )
-    trust = () if stored is None else tuple(map(str, stored["trust"]))
-    model = None if record is None else StoredModel(record, files["model"], trust)
-    return CheckpointContent(
-        state, model, dict(values["fingerprint"]), dict(values["facts"]), tuple(map(str, values["attachments"]))
+    model = None if record is None else StoredModel(record, files["model"], tuple(map(str, stored["trust"])))
+    fingerprint, facts, attachments = (values[name] for name in ("fingerprint", "facts", "attachments"))
+    return CheckpointContent(state, model, dict(fingerprint), dict(facts), tuple(attachments))
+
+
+def _list_values(record: ModelRecord) -> dict[str, Any]:
+    """Return everything that is known about a model but its row numbers."""
+    return asdict(replace(record, rows=None))
+
+
+def _read_model_record(values: Mapping[str, Any], rows: Rows | None) -> ModelRecord:
+    if rows is not None and not len(rows):
+        raise ValueError("a model has no rows")
+    counts = values["class_counts"]
+    found = (values["estimate"], values["fresh_estimate"])
+    estimate, fresh_estimate = (None if one is None else _read_numbers(Estimate, one) for one in found)
+    return ModelRecord(
+        number=int(values["number"]),
+        n_rows=int(values["n_rows"]),
+        rows=rows,
+        class_counts=None if counts is None else np.array(counts, dtype=np.int64),
+        estimate=estimate,
+        fresh_estimate=fresh_estimate,
+        fit_seconds=float(values["fit_seconds"]),
+        was_cut_short=bool(values["was_cut_short"]),
     )
 
 
-def _check_names(files: Mapping[str, str]) -> Mapping[str, str]:
-    for name in files.values():
-        if not _NUMBERED_FILE.fullmatch(name):
-            raise ValueError(f"it names the file {name!r}")
-    return files
+def _read_numbers(kind: type[_Record], values: Mapping[str, Any]) -> _Record:
+    """Return a record of numbers; entries of a newer version are ignored, and of an older one missing."""
+    if not all(value is None or isinstance(value, int | float) for value in values.values()):
+        raise TypeError(f"a {kind.__name__} holds numbers only")
+    known = {entry.name for entry in fields(kind)}
+    return kind(**{name: value for name, value in values.items() if name in known})
 
 
 def _load_rows(file: Path, n_rows: int) -> Rows:
@@ -294,8 +297,8 @@ class CheckpointWriter:
             "history": [asdict(finished) for finished in state.history],
             "cost": state.cost,
             "was_cut_short": state.was_cut_short,
-            "best": None if state.best is None else state.best.to_values(),
-            "model": None if model is None else {**model.record.to_values(), "trust": model.trust},
+            "best": None if state.best is None else _list_values(state.best),
+            "model": None if model is None else {**_list_values(model.record), "trust": model.trust},
             "teacher": state.teacher,
             "notes": state.notes,
             "files": files if model is None else {**files, "model": model.file},

@@ -14,14 +14,8 @@ from sklearn.pipeline import Pipeline
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.model_file import NotStorable, dump_model
-from fitwithin._session.checkpoint import CheckpointPath
-from fitwithin._session.checkpoint_folder import (
-    STATE_FILE,
-    CheckpointContent,
-    load_skops_file,
-    read_checkpoint,
-    read_json_file,
-)
+from fitwithin._session.checkpoint_folder import STATE_FILE, CheckpointContent, load_skops_file, read_checkpoint
+from fitwithin._session.checkpoint_path import CheckpointPath
 from fitwithin._tabular.columns import FeatureColumn, arrow_type_name, column_kind
 from fitwithin._tabular.features import EncodedFeatures
 from fitwithin._tabular.model_card import ModelCard
@@ -70,7 +64,7 @@ def read_checkpoint_card(path: Path) -> ModelCard:
     content = read_checkpoint(path)
     try:
         is_attached = _CARD in content.attachments
-        card = ModelCard.from_json(read_json_file(path / _CARD)) if is_attached else _make_card(content)
+        card = ModelCard.from_json((path / _CARD).read_bytes()) if is_attached else _make_card(content)
         trust = () if content.model is None else content.model.trust
         card = replace(card, training={**card.training, **_describe_training(path, content)}, trust=trust)
         return ModelCard.from_json(card.to_json())
