@@ -49,6 +49,11 @@ def read_files(path):
     return {file.name: file.read_bytes() for file in path.iterdir()}
 
 
+def store_first_model_only(monkeypatch):
+    """Let the first model and the last one be written."""
+    monkeypatch.setattr(Checkpoint, "_is_due", lambda self, model, *, is_last: is_last or self._stored is None)
+
+
 def list_named_files(path):
     """Return the names of the files that a checkpoint should have."""
     return {"fitwithin.lock", STATE_FILE, *json.loads((path / STATE_FILE).read_text())["files"].values()}
@@ -266,7 +271,7 @@ def test_a_model_that_skops_cannot_store_is_fitted_again_on_its_rows(path):
 
 def test_a_best_model_that_was_not_written_yet_is_fitted_again(path, monkeypatch):
     X, y = make_rows()
-    monkeypatch.setattr("fitwithin._session.checkpoint._MIN_SECONDS_BETWEEN_MODELS", 1e9)
+    store_first_model_only(monkeypatch)
     kill(path, 3)
     before = read_state(path)
     assert before.model_record.number == 1 < before.best.number
@@ -605,7 +610,6 @@ def test_a_plain_tree_is_the_same_with_and_without_a_checkpoint(path):
 
 def test_a_model_that_there_was_no_time_to_store_is_said_at_once_and_by_the_next_call(path, monkeypatch):
     X, y = make_rows()
-    monkeypatch.setattr("fitwithin._session.checkpoint._MIN_SECONDS_BETWEEN_MODELS", 1e9)
     monkeypatch.setattr(Checkpoint, "_predict_seconds", lambda self, model: 1e9 if self._stored else 0.0)
     with pytest.warns(CheckpointWarning, match="there was no time to store the best one"):
         first = make_fit(checkpoint=path, time_limit=6).fit(X, y)
@@ -633,7 +637,7 @@ def test_auto_goes_on_with_emphasis_although_it_has_no_model_to_examine_at_first
 
 def test_a_best_model_that_was_not_written_survives_a_kill_before_it_is_fitted_again(path, monkeypatch):
     X, y = make_rows()
-    monkeypatch.setattr("fitwithin._session.checkpoint._MIN_SECONDS_BETWEEN_MODELS", 1e9)
+    store_first_model_only(monkeypatch)
     kill(path, 3)
     before = read_state(path)
 
@@ -675,7 +679,6 @@ def test_a_model_that_learns_in_batches_gives_way_to_one_that_had_as_many_rows(p
 def test_a_state_is_written_at_the_deadline_in_the_time_that_is_reserved_for_the_model(path, monkeypatch):
     X, y = make_rows()
     monkeypatch.setattr(Checkpoint, "_predict_seconds", lambda self, model: 1e9 if self._stored else 0.0)
-    monkeypatch.setattr("fitwithin._session.checkpoint._MIN_SECONDS_BETWEEN_MODELS", 1e9)
     with pytest.warns(CheckpointWarning, match="no time"):
         fitted = make_fit(checkpoint=path, time_limit=6).fit(X, y)
 
@@ -689,10 +692,10 @@ def test_a_state_is_written_at_the_deadline_in_the_time_that_is_reserved_for_the
 
 def test_a_model_that_is_not_the_best_of_all_calls_is_stored_until_the_best_is_fitted_again(path, monkeypatch):
     X, y = make_rows()
-    monkeypatch.setattr("fitwithin._session.checkpoint._MIN_SECONDS_BETWEEN_MODELS", 1e9)
-    kill(path, 3)
+    with monkeypatch.context() as patch:
+        store_first_model_only(patch)
+        kill(path, 3)
     lost = read_state(path).best
-    monkeypatch.setattr("fitwithin._session.checkpoint._MIN_SECONDS_BETWEEN_MODELS", 0)
     monkeypatch.setattr("fitwithin._core.cost.CostEstimates.may_finish", lambda self, rows: rows < lost.n_rows)
 
     with pytest.warns(CheckpointWarning, match="With a longer time_limit"):

@@ -15,40 +15,28 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+from checkpoint_fits import make_fit_state
 from fitwithin._core.budget import Budget
-from fitwithin._core.cost import CostModel
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._session.checkpoint import open_checkpoint
 from fitwithin._session.checkpoint_folder import STATE_FILE, read_checkpoint
 from fitwithin._session.checkpoint_path import CheckpointPath
-from fitwithin._session.fit_state import FitState, ModelRecord
+from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.loaded_model import LoadedModel
 from fitwithin.testing import FakeClock
 from sample_fits import a_round
 
-N_ROWS = 100
-N_STATES = 4
-FINGERPRINT = {"rows of X": str(N_ROWS)}
+N_STATES = 3
+FINGERPRINT = {"rows of X": "100"}
 WRITING = os.O_WRONLY | os.O_RDWR
 FILE_EVENTS = ("open", "os.listdir", "os.mkdir", "os.remove", "os.rename", "os.truncate")
 
 
 def make_state(number):
     """Return a state after some rounds, every second with a new best model."""
-    rows, n_best = np.arange(N_ROWS), max(1, number - number % 2)
-    record = ModelRecord(n_best, 10 * n_best, rows[: 10 * n_best])
-    return FitState(
-        seconds=float(number),
-        stop_reason=None,
-        history=tuple(a_round(i) for i in range(1, number + 1)),
-        cost=CostModel().observations(),
-        marks=(rows < 10 * number).astype(np.uint8),
-        was_cut_short=False,
-        best=record,
-        validation_rows=rows[-5:],
-        holdout_rows=rows[-10:-5],
-        model_record=record,
-    )
+    n_best = max(1, number - number % 2)
+    record = ModelRecord(n_best, 10 * n_best, np.arange(10 * n_best))
+    return make_fit_state(record, [a_round(i) for i in range(1, number + 1)])
 
 
 def make_model(number):
@@ -144,9 +132,8 @@ def make_folders(folder, n_before, fault):
         yield number, shutil.copytree(folder / "begun", folder / f"fit{number}")
 
 
-@pytest.mark.parametrize("fault", ["kill", "torn write"])
-@pytest.mark.parametrize("n_before", [0, 2])
-def test_a_kill_at_any_operation_on_a_file_loses_nothing_that_was_complete(tmp_path, n_before, fault):
+@pytest.mark.parametrize(("fault", "n_before"), [("kill", 0), ("kill", 2), ("torn write", 2)])
+def test_a_kill_at_any_operation_on_a_file_loses_nothing_that_was_complete(tmp_path, fault, n_before):
     for number, path in make_folders(tmp_path, n_before, fault):
         written = run_faulty_process(path, number, fault)
         assert all(isinstance(one, int) for one in written), written

@@ -41,9 +41,6 @@ _POLL_SECONDS = 0.1
 _POLLS_PER_HEARTBEAT = 20
 """The time that passes is stored every two seconds."""
 
-_MIN_SECONDS_BETWEEN_MODELS = 2.0
-"""Seconds between two models that this process writes; another process writes every new one."""
-
 _WRITING_SHARE = 0.05
 """Share of the time that may go into models that this process writes, until the last one."""
 
@@ -208,11 +205,8 @@ class Checkpoint:
         if model.dumps_in_background:
             # It takes no time from the learner, and is given up at the deadline.
             return True
-        seconds, left = self._predict_seconds(model), self._seconds_left(model)
-        if is_last:
-            return seconds <= left
-        pause = max(_MIN_SECONDS_BETWEEN_MODELS, self._model_seconds / _WRITING_SHARE)
-        return seconds <= _MAX_RESERVED_SHARE * left and self.budget.elapsed() - self._model_written_at >= pause
+        is_rare = self._model_seconds <= _WRITING_SHARE * (self.budget.elapsed() - self._model_written_at)
+        return (is_last or is_rare) and self._predict_seconds(model) <= self._seconds_left(model)
 
     def _begin_model(self, *, is_last: bool = False) -> None:
         """Begin to write the best model, if it is new and there is time for it."""
