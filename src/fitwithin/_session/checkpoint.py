@@ -65,7 +65,7 @@ class _PendingModel:
     """A model that is being written; `began` is when that began, in seconds of the budget."""
 
     record: ModelRecord
-    path: Path
+    file: str
     load_seconds: float
     dump: PendingDump
     began: float
@@ -218,7 +218,7 @@ class Checkpoint:
         # Suppressed: another learner has just found a better model, and this one is gone.
         with self._reporting_errors(), self._noting_refusals(), suppress(LearnerDied):
             path, began = self._writer.new_file("model"), self.budget.elapsed()
-            self._pending = _PendingModel(record, path, model.load_seconds, model.dump(path), began)
+            self._pending = _PendingModel(record, path.name, model.load_seconds, model.dump(path), began)
 
     def _finish_model(self, *, is_last: bool = False) -> bool:
         """Make the model that was begun the stored one, if it is written; return whether it is."""
@@ -234,8 +234,8 @@ class Checkpoint:
             unknown = set(types) - set(self._trusted_types)
             if unknown:
                 raise NotStorable(f"it holds {', '.join(sorted(unknown))}, which the next call could not trust")
-            flush_to_disk(pending.path)
-            self._stored = StoredModel(pending.record, pending.path.name, types)
+            flush_to_disk(self.path / pending.file)
+            self._stored = StoredModel(pending.record, pending.file, types)
         return True
 
     @contextmanager
@@ -259,7 +259,10 @@ class Checkpoint:
             try:
                 self._writer.write(state, self._stored, self._others)
             finally:
-                self._writer.delete_unnamed(None if self._pending is None else self._pending.path)
+                # Models that the next state may name.
+                self._writer.delete_unnamed(
+                    [model.file for model in (self._pending, self._stored) if model is not None]
+                )
         self._state_seconds = self.budget.elapsed() - start
 
     def _keep_up(self) -> None:
@@ -301,7 +304,7 @@ class Checkpoint:
         """Write no more."""
         self._stopped.set()
         with self._mutex:
-            self._writer.delete_unnamed(None)
+            self._writer.delete_unnamed()
 
 
 @contextmanager

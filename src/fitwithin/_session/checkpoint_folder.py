@@ -321,8 +321,8 @@ class CheckpointWriter:
         self._arrays[path.name] = array
         return path.name
 
-    def delete_unnamed(self, pending: Path | None) -> None:
-        """Delete files that ``state.json`` does not name: older ones, and what a kill left; not the pending one."""
+    def delete_unnamed(self, kept: Collection[str] = ()) -> None:
+        """Delete files that ``state.json`` does not name: older ones, and what a kill left; not those that are kept."""
         with suppress(OSError, ValueError, KeyError):
             state_file = self.path / STATE_FILE
             # What is on the disk counts: Ctrl-C may have come right after the rename.
@@ -330,7 +330,7 @@ class CheckpointWriter:
             self._arrays = {name: array for name, array in self._arrays.items() if name in named}
             for name in os.listdir(self.path):
                 is_own = _NUMBERED_FILE.fullmatch(name) or _TEMPORARY_FILE.fullmatch(name)
-                if is_own and name not in named and (pending is None or name != pending.name):
+                if is_own and name not in named and name not in kept:
                     (self.path / name).unlink(missing_ok=True)
 
 
