@@ -127,7 +127,7 @@ def make_folders(folder, n_before, fault):
     shutil.copytree(folder / "begun", folder / "counted")
     (*_, (n_operations, messages)) = run_faulty_process(folder / "counted", 0, fault)
     assert not messages
-    assert n_operations > 20
+    assert n_operations > 10
     for number in range(1, n_operations + 1):
         yield number, shutil.copytree(folder / "begun", folder / f"fit{number}")
 

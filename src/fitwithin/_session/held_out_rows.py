@@ -14,7 +14,7 @@ from fitwithin._core.records import Rows
 from fitwithin._core.target import Labels, count_codes, encode_integers, is_missing
 from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.table_pool import TablePool
-from fitwithin._session.fingerprint import Fingerprint, describe_rows, hash_column
+from fitwithin._session.fingerprint import Fingerprint, describe_rows, hash_columns
 
 Codes = npt.NDArray[np.integer[Any]]
 """The group of each row, as a number from 0 on without gaps."""
@@ -160,7 +160,7 @@ class ValidationRows:
         """Return what must be equal in a fit that goes on from an earlier one."""
         described: dict[str, str] = {} if self.validation == "random" else {"validation": self.validation}
         if self.groups is not None:
-            described["groups"] = hash_column(self.groups)
+            described["groups"] = hash_columns(self.groups)
         if self.table is not None:
             described.update(describe_rows(self.table, suffix="_val"))
         return described
