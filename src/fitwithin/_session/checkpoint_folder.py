@@ -10,7 +10,7 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -35,6 +35,15 @@ _VERSION = 2
 
 _NUMBERED_FILE = re.compile(r"(model|rows|marks)-(\d+)\.(skops|npy)")
 """Names of the files that ``state.json`` names."""
+
+_PLAIN_ENTRIES: Mapping[str, Callable[[Any], Any]] = {
+    "seconds": float,
+    "cost": dict,
+    "was_cut_short": bool,
+    "teacher": str,
+    "notes": dict,
+}
+"""Fields of `FitState` that are stored as they are, with their types."""
 
 _Record = TypeVar("_Record", Estimate, Round)
 
@@ -171,28 +180,27 @@ def _read_content(path: Path, values: Mapping[str, Any]) -> CheckpointContent:
             f"The checkpoint {path} was written by a newer version of fitwithin.",
             f"Name another folder, or upgrade fitwithin. {UPGRADE_COMMAND}",
         )
-    files, n_rows, stored = values["files"], int(values["n_rows"]), values["model"]
+    files, stored = values["files"], values["model"]
     if not all(_NUMBERED_FILE.fullmatch(name) for name in files.values()):
         raise ValueError("it names files that are not its own")
     if values["stop_reason"] not in (None, *get_args(StopReason)):
         raise ValueError(f"{values['stop_reason']!r} is no stop reason")
     # Raises an error if these are no costs.
     CostModel().restore(values["cost"], None)
-    rows = {name: _load_rows(path / file, n_rows) for name, file in files.items() if name.endswith("rows")}
+    marks = _load_array(path / files["marks"])
+    if marks.ndim != 1 or marks.dtype != np.uint8:
+        raise ValueError(f"{files['marks']} holds no marks of rows")
+    rows = {name: _load_rows(path / file, len(marks)) for name, file in files.items() if name.endswith("rows")}
     record = None if stored is None else _read_model_record(stored, rows.get("model_rows"))
     state = FitState(
-        seconds=float(values["seconds"]),
         stop_reason=values["stop_reason"],
         history=tuple(_read_numbers(Round, entry) for entry in values["history"]),
-        cost=dict(values["cost"]),
-        marks=_load_marks(path / files["marks"], n_rows),
-        was_cut_short=bool(values["was_cut_short"]),
+        marks=marks,
         best=None if values["best"] is None else _read_model_record(values["best"], rows.get("best_rows")),
         validation_rows=rows["validation_rows"],
         holdout_rows=rows["holdout_rows"],
-        teacher=str(values["teacher"]),
-        notes=dict(values["notes"]),
         model_record=record,
+        **{name: kind(values[name]) for name, kind in _PLAIN_ENTRIES.items()},
     )
     model = None if record is None else StoredModel(record, files["model"], tuple(map(str, stored["trust"])))
     fingerprint, facts, attachments = (values[name] for name in ("fingerprint", "facts", "attachments"))
@@ -237,13 +245,6 @@ def _load_rows(file: Path, n_rows: int) -> Rows:
     if len(rows) and not 0 <= rows.min() <= rows.max() < n_rows:
         raise ValueError(f"{file.name} names rows that do not exist")
     return rows
-
-
-def _load_marks(file: Path, n_rows: int) -> Marks:
-    marks: Marks = _load_array(file)
-    if marks.shape != (n_rows,) or marks.dtype != np.uint8:
-        raise ValueError(f"{file.name} is of another number of rows")
-    return marks
 
 
 def _load_array(path: Path) -> npt.NDArray[Any]:
@@ -291,17 +292,12 @@ class CheckpointWriter:
         files = {name: self._store(array, "marks" if name == "marks" else "rows") for name, array in arrays.items()}
         values = {
             "version": _VERSION,
-            "n_rows": len(state.marks),
-            "seconds": state.seconds,
             "stop_reason": state.stop_reason,
             "history": [asdict(finished) for finished in state.history],
-            "cost": state.cost,
-            "was_cut_short": state.was_cut_short,
             "best": None if state.best is None else _list_values(state.best),
             "model": None if model is None else {**_list_values(model.record), "trust": model.trust},
-            "teacher": state.teacher,
-            "notes": state.notes,
             "files": files if model is None else {**files, "model": model.file},
+            **{name: getattr(state, name) for name in _PLAIN_ENTRIES},
             **others,
         }
         with atomic_write(self.path / STATE_FILE) as temporary:
