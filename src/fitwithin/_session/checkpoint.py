@@ -173,8 +173,8 @@ class Checkpoint:
             self._write_state(self._state)
             if is_last:
                 self._stopped.set()
-            if is_last and self._can_store and not self._has_failed:
-                self.report_older_model(state)
+                if self._can_store and not self._has_failed:
+                    self.report_older_model(state)
 
     def report_older_model(self, state: FitState) -> None:
         """Report that the best model is not in the folder, if that is so."""
@@ -254,10 +254,11 @@ class Checkpoint:
             )
 
     def _write_state(self, state: FitState) -> None:
+        """Write a state with the time that has passed by now; a wait for the model may be part of it."""
         start = self.budget.elapsed()
         with self._reporting_errors():
             try:
-                self._writer.write(state, self._stored, self._others)
+                self._writer.write(replace(state, seconds=start), self._stored, self._others)
             finally:
                 # Models that the next state may name.
                 self._writer.delete_unnamed(
@@ -277,7 +278,7 @@ class Checkpoint:
                 if is_finished:
                     self._begin_model()
                 if self._state is not None and (is_finished or poll % _POLLS_PER_HEARTBEAT == 0):
-                    self._write_state(replace(self._state, seconds=self.budget.elapsed()))
+                    self._write_state(self._state)
 
     @contextmanager
     def _reporting_errors(self) -> Iterator[None]:
