@@ -49,9 +49,9 @@ class TimeConstrainedClassifier(ClassScoresMixin, ClassifierMixin, TimeConstrain
         learner that takes more is stopped, and the best model so far is kept. The limit is for what the learner's
         process and its children allocate, without the rows that they share with this process.
     checkpoint : str, path-like or None, default=None
-        A file for the best model and the state of the fit, written while it runs. After a kill, a reboot or a
-        deadline, the same call goes on from it. `time_limit` then counts all calls together. Needs skops, which is in
-        the extra ``models``.
+        A folder for the best model and the state of the fit, written while it runs. After a kill, a reboot or a
+        deadline, the same call continues from it. `time_limit` then counts all calls together. Needs the extra
+        ``models``.
     warm_start : bool, default=False
         Whether the next `fit` on the same rows goes on where this one ended, with a new `time_limit`. Its model never
         has a lower score on the validation rows than the one before. With other rows or another learner, `fit` starts

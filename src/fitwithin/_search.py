@@ -77,9 +77,8 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         Bytes, or text such as ``"8GB"``, or ``"50%"`` of the memory of the machine or container. Settings that need
         more are dropped.
     checkpoint : str, path-like or None, default=None
-        A file for the best model so far, written while the search runs. After a kill, the same call searches anew in
-        the rest of the time, and keeps this model unless it finds a better one. Needs skops, which is in the extra
-        ``models``.
+        A folder for the best model so far, written while the search runs. After a kill, the same call searches anew
+        in the rest of the time, and keeps this model unless it finds a better one. Needs the extra ``models``.
     validation : {"random", "last"}, default="random"
         Which rows of X are held out to choose the model and to estimate its score: random ones, or the last ones, for
         data in time order. For groups of rows or your own validation set, see `groups` and `X_val` of `fit`.

@@ -35,7 +35,7 @@ _MAX_MESSAGE_LENGTH = 500
 """Characters of an unexpected error that are shown."""
 
 
-_EXTRAS = {"pandas": "files", "pyarrow": "files", "skops": "models", "matplotlib": "plots"}
+_EXTRAS = {"filelock": "models", "pandas": "files", "pyarrow": "files", "skops": "models", "matplotlib": "plots"}
 """Optional libraries, with the extra that installs each."""
 
 

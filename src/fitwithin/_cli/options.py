@@ -42,7 +42,7 @@ UnsafePickleOption = Annotated[
 
 
 ModelArgument = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A file that fitwithin train wrote.", show_default=False)
+    Path, typer.Argument(metavar="MODEL", help="A file or a checkpoint that fitwithin train wrote.", show_default=False)
 ]
 
 

@@ -56,8 +56,6 @@ def predict(
 ) -> None:
     """Predict for the rows of a file, which may be larger than memory.
 
-    MODEL may be a checkpoint too.
-
     Example: fitwithin predict model.skops new-rows.parquet --out predictions.parquet --proba
     """
     with report_errors(debug=debug):

@@ -106,7 +106,9 @@ JobsOption = Annotated[
 
 CheckpointOption = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Store the training here while it runs; the same command goes on from it."),
+    typer.Option(
+        metavar="FOLDER", help="Store the training in this folder while it runs; the same command goes on from it."
+    ),
 ]
 
 
@@ -201,7 +203,8 @@ def train(
     Example: fitwithin train rows.parquet --target label --time-limit 15m --search --learner lightgbm,random-forest
     """
     with report_errors(debug=debug):
-        require_libraries("pandas", "pyarrow", "skops", *(["matplotlib"] if report is not None else []))
+        others = [name for name, value in (("filelock", checkpoint), ("matplotlib", report)) if value is not None]
+        require_libraries("pandas", "pyarrow", "skops", *others)
         seconds, most_bytes = parse_time_limit_option(time_limit), parse_memory_limit_option(memory_limit)
         validate_names(task=task, teacher=teacher, validation=validation, learners=learner.split(","))
         validate_data_exists(data, test)

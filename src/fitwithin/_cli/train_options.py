@@ -12,6 +12,7 @@ from fitwithin._cli.early_checks import validate_names
 from fitwithin._cli.options import make_learner, suggest_name, validate_choice
 from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.exceptions import UserInputError, join_names
+from fitwithin._session.checkpoint_path import validate_checkpoint_path
 from fitwithin._tabular.files import DataFile, open_data_file, validate_output_path
 from fitwithin._tabular.files.data_set_files import is_file_set, needs_blocks
 from fitwithin._tabular.target_column import TaskType
@@ -153,8 +154,9 @@ class TrainOptions:
     def _validate_paths(self) -> None:
         """Check the output files, which must differ from each other and from the data, even with --force."""
         taken = {path.resolve() for path in (self.data, self.test) if path is not None}
-        outputs = [path for path in (self.out, self.report, self.checkpoint) if path is not None]
-        for path in outputs:
+        outputs = [path for path in (self.out, self.report) if path is not None]
+        checkpoints = [] if self.checkpoint is None else [self.checkpoint]
+        for path in outputs + checkpoints:
             if path.resolve() in taken:
                 raise UserInputError(
                     f"{path} is named twice; data, model, report and checkpoint must be different files.",
@@ -162,8 +164,9 @@ class TrainOptions:
                 )
             taken.add(path.resolve())
         for path in outputs:
-            # A checkpoint that is there already is gone on from; whether it is one shows when it is read.
-            validate_output_path(path, force=self.force or path is self.checkpoint)
+            validate_output_path(path, force=self.force)
+        for path in checkpoints:
+            validate_checkpoint_path(path.absolute())
 
     @property
     def learner_names(self) -> list[str]:

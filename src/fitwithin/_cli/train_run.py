@@ -21,7 +21,8 @@ from fitwithin._cli.summaries import print_training_result, print_training_table
 from fitwithin._cli.train_options import TrainInputs, TrainOptions
 from fitwithin._core.exceptions import NoModelInTime
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._session.checkpoint import CheckpointPath
+from fitwithin._session.checkpoint_folder import STATE_FILE
+from fitwithin._session.checkpoint_path import CheckpointPath
 from fitwithin._tabular.block_training import SampledTable, encode_blocks, read_sampled_table
 from fitwithin._tabular.checkpoint_file import attach_encoder
 from fitwithin._tabular.encoding import Encoding, choose_encoding_for_all
@@ -100,7 +101,7 @@ def _read_table(options: TrainOptions, inputs: TrainInputs) -> TrainingTable:
 
 def _print_prepared_data(console: Console, options: TrainOptions, prepared: _PreparedData) -> None:
     print_training_table(console, str(options.data), prepared.table, prepared.encoding, prepared.seconds)
-    if options.checkpoint is not None and options.checkpoint.exists():
+    if options.checkpoint is not None and (options.checkpoint / STATE_FILE).exists():
         print_line(console, f"Going on from {options.checkpoint}; the time limit counts all runs together.")
     memory = "" if options.memory_limit is None else f" in at most {format_bytes(options.memory_limit)}"
     names = " and of ".join(options.learner_names)

@@ -14,7 +14,7 @@ from fitwithin._core.records import Rows
 from fitwithin._core.target import Labels, count_codes, encode_integers, is_missing
 from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.table_pool import TablePool
-from fitwithin._session.fingerprint import Fingerprint, describe_rows, hash_column
+from fitwithin._session.fingerprint import Fingerprint, describe_rows, hash_columns
 
 Codes = npt.NDArray[np.integer[Any]]
 """The group of each row, as a number from 0 on without gaps."""
@@ -160,7 +160,7 @@ class ValidationRows:
         """Return what must be equal in a fit that goes on from an earlier one."""
         described: dict[str, str] = {} if self.validation == "random" else {"validation": self.validation}
         if self.groups is not None:
-            described["groups"] = hash_column(self.groups)
+            described["groups"] = hash_columns(self.groups)
         if self.table is not None:
             described.update(describe_rows(self.table, suffix="_val"))
         return described
@@ -213,8 +213,9 @@ def hold_out_groups(groups: Codes, rng: np.random.Generator) -> HeldOutRows:
     is_large = sizes[order] > _LARGE_GROUP * aim
     order = order[np.argsort(np.where(is_large, sizes[order], 0), kind="stable")]
     ends = np.cumsum(sizes[order])
-    n_validation = _count_groups(ends, 0, aim, most=len(sizes) - 2)
-    n_both = _count_groups(ends, n_validation, aim, most=len(sizes) - 1)
+    n_validation = min(_find_nearest(ends, aim) + 1, len(sizes) - 2)
+    nearest = _find_nearest(ends, ends[n_validation - 1] + aim)
+    n_both = min(max(nearest + 1, n_validation + 1), len(sizes) - 1)
     part = np.zeros(len(sizes), dtype=np.uint8)
     part[order[:n_validation]] = 1
     part[order[n_validation:n_both]] = 2
@@ -301,21 +302,8 @@ def _check_classes(labels: Labels, held_out: HeldOutRows, advice: str) -> None:
         )
 
 
-def _count_groups(ends: npt.NDArray[np.intp], n_before: int, aim: int, *, most: int) -> int:
-    """Return how many groups hold the rows nearest to `aim` more than the first `n_before` groups; at least one more.
-
-    Parameters
-    ----------
-    ends : array of int
-        Rows of the first group, the first two groups, and so on.
-    n_before, aim, most : int
-        Groups that are taken already, rows to take, and most groups in all.
-    """
-    target = aim + (int(ends[n_before - 1]) if n_before else 0)
-    n_groups = int(np.searchsorted(ends, target)) + 1
-    if n_groups > 1 and n_groups <= len(ends) and target - ends[n_groups - 2] < ends[n_groups - 1] - target:
-        n_groups -= 1
-    return min(max(n_groups, n_before + 1), most)
+def _find_nearest(numbers: npt.NDArray[np.intp], target: int) -> int:
+    return int(np.argmin(np.abs(numbers - target)))
 
 
 def _refuse_missing_groups(n_missing: int) -> None:

@@ -15,7 +15,7 @@ from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.install_command import format_install_command
 from fitwithin._core.model_file import UntrustedTypes, dump_model, load_model, open_archive
 from fitwithin._core.preset_table import BOOSTERS
-from fitwithin._tabular.checkpoint_file import is_checkpoint, read_checkpoint_card, read_checkpoint_pipeline
+from fitwithin._tabular.checkpoint_file import read_checkpoint_card, read_checkpoint_pipeline
 from fitwithin._tabular.files import atomic_output
 from fitwithin._tabular.model_card import ModelCard
 
@@ -83,7 +83,7 @@ def read_card(path: Path) -> ModelCard:
     UserInputError
         If the file is not an archive of fitwithin.
     """
-    if is_checkpoint(path):
+    if path.is_dir():
         return read_checkpoint_card(path)
     with _open_archive(path) as archive:
         try:
@@ -111,7 +111,7 @@ def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pic
     UserInputError
         If the file holds other types, or can't be read.
     """
-    if is_checkpoint(path):
+    if path.is_dir():
         return read_checkpoint_pipeline(path, list(trusted_types))
     with _open_archive(path) as archive:
         is_pickle = _PICKLE_ENTRY in archive.namelist()

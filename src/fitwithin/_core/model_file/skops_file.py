@@ -101,7 +101,7 @@ def load_model(path: Path, trusted_types: Collection[str] = ()) -> Any:
     try:
         open_archive(path).close()
         return skops.io.load(path, trusted=[*TRUSTED_TYPES, *trusted_types])
-    except (UserInputError, ModuleNotFoundError):
+    except (UserInputError, ModuleNotFoundError, FileNotFoundError):
         raise
     except UntrustedTypesFoundException as error:
         raise UntrustedTypes(_find_untrusted(path, trusted_types)) from error

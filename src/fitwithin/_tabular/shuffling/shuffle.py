@@ -9,13 +9,15 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from filelock import FileLock, Timeout
 
 from fitwithin._core.atomic_write import atomic_write
 from fitwithin._core.exceptions import UserInputError
@@ -24,7 +26,6 @@ from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
 from fitwithin._pools.sources.paths import open_paths
 from fitwithin._pools.sources.read_errors import translate_write_errors
 from fitwithin._pools.sources.shuffled_marker import MARKER_NAME, STATE_NAME, ShuffledMarker
-from fitwithin._session.file_lock import FileLock
 from fitwithin._tabular.shuffling.block_files import open_block, read_note, shuffle_rows, write_block
 from fitwithin._tabular.shuffling.shuffle_state import ShuffleState, load_state
 
@@ -102,14 +103,24 @@ def shuffle_data_set(
     blocks = open_paths(source, as_stored=True)
     with translate_write_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(out)
-        if not lock.acquire():
-            raise UserInputError(f"Another program writes to {out}.", "Wait for it, or choose another folder.")
-        try:
+        with _locking(out):
             state = _open_state(blocks, out, seed, force=force)
             return _Shuffle(blocks, out, state, on_progress).run(start)
-        finally:
-            lock.release()
+
+
+@contextmanager
+def _locking(out: Path) -> Iterator[None]:
+    """Keep a second shuffle out of a folder."""
+    lock = FileLock(out / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise UserInputError(f"Another program writes to {out}.", "Wait for it, or choose another folder.") from error
+    try:
+        yield
+    finally:
+        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
 
 
 def _refuse_folder_in_source(source: str | Path | list[str], out: Path) -> None:
