@@ -11,8 +11,8 @@ from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor, TimeC
 from fitwithin._cli.options import make_learner
 from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._presets import CLASSIFIERS, REGRESSORS, make_preset
-from fitwithin._research.study.paper_learners import make_paper_learner
 from fitwithin.backends import Inline
+from fitwithin_paper.study.paper_learners import make_paper_learner
 
 
 @pytest.mark.parametrize(
