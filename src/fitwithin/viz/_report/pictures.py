@@ -67,14 +67,10 @@ def _select_pictures(estimator: FittedEstimator) -> Iterator[ReportPicture]:
     if not is_search(estimator) and any(finished.estimate is not None for finished in rounds):
         yield _learning_curve_picture(estimator)
     yield _time_spent_picture(estimator)
-    if rounds:
-        yield _rows_taught_picture(estimator)
     if hasattr(estimator, "class_count_trained_"):
-        yield _CLASSES_TAUGHT
+        yield _CLASS_SHARES
     if any(finished.predicted_fit is not None for finished in rounds):
         yield _fit_times_picture(estimator)
-    if any(finished.peak_memory is not None for finished in rounds):
-        yield _MEMORY_USED
 
 
 def _learning_curve_picture(estimator: FittedEstimator) -> ReportPicture:
@@ -110,18 +106,7 @@ def _time_spent_picture(estimator: FittedEstimator) -> ReportPicture:
     )
 
 
-def _rows_taught_picture(estimator: FittedEstimator) -> ReportPicture:
-    return ReportPicture(
-        viz.rows_taught,
-        3.4,
-        "Training rows of each round",
-        "Mistakes are rows that the previous model got wrong.",
-        f"Training rows of {len(estimator.history_)} rounds; "
-        f"the returned model was trained on {estimator.n_rows_trained_:,} rows",
-    )
-
-
-_CLASSES_TAUGHT = ReportPicture(
+_CLASS_SHARES = ReportPicture(
     viz.class_shares,
     3.4,
     "Class shares",
@@ -142,15 +127,6 @@ def _fit_times_picture(estimator: FittedEstimator) -> ReportPicture:
         + (" A square is the set-up of a fit, the time until its first step." if has_setup else ""),
         "Actual against predicted seconds of the fits",
     )
-
-
-_MEMORY_USED = ReportPicture(
-    viz.memory_used,
-    3.4,
-    "Memory of the learner",
-    "The most memory that the learner's process and its children took in each round.",
-    "Memory against training rows",
-)
 
 
 def render_picture(estimator: FittedEstimator, picture: ReportPicture) -> str:
