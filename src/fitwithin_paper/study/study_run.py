@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from fitwithin import LearnerFailedWarning, NoModelInTime, Round, TimeConstrainedClassifier
@@ -59,9 +60,9 @@ class TrainTestRows:
             classes, strata = np.unique(y, return_inverse=True)
             smallest_type = np.min_scalar_type(len(classes) - 1)
             chosen = Deck(len(y), np.random.default_rng(seed), strata.astype(smallest_type)).opening(max_train)
-            X, y = X[chosen], y[chosen]
+            X, y = X.iloc[chosen] if isinstance(X, pd.DataFrame) else X[chosen], y[chosen]
         X_test, y_test = dataset.X_test[:max_test], dataset.y_test[:max_test]
-        join = sparse.vstack if sparse.issparse(X) else np.concatenate
+        join = pd.concat if isinstance(X, pd.DataFrame) else sparse.vstack if sparse.issparse(X) else np.concatenate
         return cls(join([X, X_test]), np.concatenate([y, y_test]), len(y))
 
     @property
