@@ -262,7 +262,7 @@ def test_pyplot_and_the_users_matplotlib_settings_are_neither_used_nor_changed(t
     assert date.sub("", usual) == date.sub("", changed)
 
 
-def test_plans_and_fits_without_a_model_are_explained(tmp_path):
+def test_captions_explain_plans_and_fits_without_a_model(tmp_path):
     plan = {"predicted_estimate": 0.7, "predicted_setup": 0.2, "seconds_setup": 0.3}
     planned = page_of(a_fit([a_round(1), a_round(2, **plan)], lost=1.0), tmp_path)
     plain = page_of(a_fit(), tmp_path)
@@ -275,14 +275,7 @@ def test_plans_and_fits_without_a_model_are_explained(tmp_path):
         "expected score",
     )
     assert [text in planned.text for text in texts] == [True] * 5
-    assert [text in plain.text for text in texts] == [False] * 5
-
-
-def test_an_estimator_that_was_pickled_before_lost_seconds_were_counted_has_a_report(tmp_path):
-    fit = a_fit(used=9.0)
-    del fit.lost_seconds_
-
-    assert "The time limit was kept: 9.00 s of 10 s." in summary_of(page_of(fit, tmp_path))
+    assert "expected score" not in plain.text
 
 
 def test_parameters_changed_after_fit_do_not_change_the_report(tmp_path):
