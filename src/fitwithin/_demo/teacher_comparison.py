@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
@@ -128,21 +129,22 @@ def _score_model(model: Any, test: PumpData) -> tuple[Estimate, dict[str, float]
     return accuracy, {name: float(np.mean(predicted[test.truth == name] == name)) for name in present}
 
 
+def _make_table(title: str, headings: Iterable[str]) -> Table:
+    columns = (Column(heading, justify="right") for heading in headings)
+    return Table("", *columns, title=title, title_justify="left")
+
+
 def _make_score_table(results: list[DemoResult], seconds: float) -> Table:
-    table = Table(title="Accuracy and time", title_justify="left")
-    table.add_column("")
-    for heading in ("test accuracy", f"seconds, limit {seconds:g}", "training rows"):
-        table.add_column(heading, justify="right")
+    headings = ("test accuracy", f"seconds, limit {seconds:g}", "training rows")
+    table = _make_table("Accuracy and time", headings)
     for result in results:
         table.add_row(result.name, f"{result.accuracy.value:.4f}", f"{result.seconds:.1f}", f"{result.n_rows:,}")
     return table
 
 
 def _make_recall_table(results: list[DemoResult], test: PumpData) -> Table:
-    table = Table(title="Share of each condition's test rows that is recognised", title_justify="left")
-    table.add_column("")
-    for heading in ("share of rows", *(result.name for result in results)):
-        table.add_column(heading, justify="right")
+    headings = ("share of rows", *(result.name for result in results))
+    table = _make_table("Share of each condition's test rows that is recognised", headings)
     for name in results[0].recall:
         share = np.mean(test.truth == name)
         table.add_row(name, f"{share:.1%}", *(f"{result.recall[name]:.2f}" for result in results))
