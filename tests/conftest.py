@@ -21,6 +21,7 @@ SLOW_PAGES = {
     "README.md",
     "docs/deadline.md",
     "docs/how-to/cluster.md",
+    "docs/how-to/five-million-rows.md",
     "docs/how-to/grid-search.md",
     "docs/how-to/memory.md",
     "docs/how-to/report.md",

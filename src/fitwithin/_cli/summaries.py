@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from fitwithin._cli.console import print_line, sanitize_line
@@ -53,11 +53,7 @@ def print_training_table(
 
 
 def _columns_table(table: TrainingTable, encoding: Encoding) -> Table:
-    shown = Table()
-    shown.add_column("columns")
-    shown.add_column("count", justify="right")
-    shown.add_column("missing values", justify="right")
-    shown.add_column("encoding")
+    shown = Table("columns", Column("count", justify="right"), Column("missing values", justify="right"), "encoding")
     for kind in COLUMN_KINDS:
         names = [column.name for column in table.columns if column.kind == kind]
         if names:

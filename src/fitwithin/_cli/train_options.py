@@ -8,7 +8,6 @@ from typing import Any, Literal, cast
 
 from sklearn.metrics import get_scorer_names
 
-from fitwithin._cli.early_checks import validate_names
 from fitwithin._cli.options import make_learner, suggest_name, validate_choice
 from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.exceptions import UserInputError, join_names
@@ -99,7 +98,6 @@ class TrainOptions:
         return inputs
 
     def _validate_names(self) -> None:
-        validate_names(task=self.task, teacher=self.teacher, validation=self.validation, learners=self.learner_names)
         if self.validation == "last" and self.groups is not None:
             raise UserInputError(
                 "--validation last and --groups both choose the validation rows.", "Leave out one of them."
