@@ -6,9 +6,9 @@ Your own teacher takes a dozen lines: a class with an attribute `returns` and a 
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.records import Answers, Estimate, Exam, Lesson, StopReason, Wait, difference_error, examine
+from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._auto import Auto
 from fitwithin.teachers._base import ParallelTeacher, Requests, Teacher
-from fitwithin.teachers._deck import Deck
 from fitwithin.teachers._double import Double
 from fitwithin.teachers._full import Full
 from fitwithin.teachers._osct import OSCT

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Answers, Lesson, Rows, examine
+from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._base import ParallelTeacher, Requests, Subgenerator, Teacher
-from fitwithin.teachers._deck import Deck
 
 # Rows of each of the first two exams, when the cost of exams is unknown.
 _FIRST_EXAM_ROWS = 200

@@ -9,13 +9,13 @@ import numpy as np
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.target import Labels
+from fitwithin._pools.decks.block_pile import BlockPile
 from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.table_pool import StackedTable, TablePool
 from fitwithin._session.fingerprint import Fingerprint
 from fitwithin._session.held_out_rows import HeldOutRows
 from fitwithin.backends import FitSettings
 from fitwithin.teachers import Deck
-from fitwithin.teachers._block_deck import BlockDeck
 
 # Least rows of the rarest class in a first subset, for metrics other than accuracy, which are often undefined on fewer.
 _MIN_CLASS_ROWS = 20
@@ -61,7 +61,8 @@ class FitInputs:
         codes, counts = (None, None) if self.labels is None else (self.labels.codes, self.labels.counts)
         min_class_rows = 1 if self.settings.scoring.is_accuracy else _MIN_CLASS_ROWS
         if isinstance(self.pool, DiskPool):
-            return BlockDeck(self.pool.supply, self.rng, codes, counts, min_class_rows, costs)
+            pile = BlockPile(self.pool.supply, self.rng, codes, counts, costs)
+            return Deck(len(self.pool), self.rng, None, min_class_rows, costs, pile=pile)
         deck = Deck(len(self.pool), self.rng, codes, min_class_rows, costs, counts)
         if self.held_out is not None:
             deck.hold_out(self.held_out.validation, self.held_out.holdout, can_refit=self.held_out.can_refit)

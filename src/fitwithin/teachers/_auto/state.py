@@ -9,10 +9,10 @@ import numpy as np
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Answers, Estimate, Lesson, ResumePoint, Rows, examine
+from fitwithin._pools.decks.deck import Deck, FirstSize
 from fitwithin.teachers._auto.best_lesson import BestLesson
 from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._base import Subgenerator
-from fitwithin.teachers._deck import Deck, FirstSize
 
 NOTE_ERROR_RATE = "error rate"
 """Name of a note for a later fit: the fraction of validation rows that the last model gets wrong."""

@@ -8,10 +8,10 @@ import numpy as np
 
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Answers, Rows, difference_error, examine
+from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Subgenerator
-from fitwithin.teachers._deck import Deck
 
 # Times are fractions of the time left.
 _ONE_IN = 20  # rows of the pool for each row of a lesson: a trial on 0.5 % could not tell the two apart

@@ -9,13 +9,13 @@ from typing import TypeVar
 from fitwithin._core.candidate import Candidate
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory
 from fitwithin._core.records import Answers, Lesson, Returns, StopReason, Wait
+from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck
 from fitwithin.teachers._auto.best_lesson import BestLesson
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.state import TeachingState, count_validation_rows
 from fitwithin.teachers._auto.teacher import choose_first_size, teach_until_deadline
 from fitwithin.teachers._auto.trial import run_trial
 from fitwithin.teachers._base import Requests, Subgenerator
-from fitwithin.teachers._deck import SMALL_POOL_ROWS, Deck
 from fitwithin.teachers._search.contender import Contender, Trial, find_best
 from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
 from fitwithin.teachers._search.finalist import choose_finalist, choose_outsider, choose_rival, choose_slow_own
