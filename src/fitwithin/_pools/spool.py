@@ -19,8 +19,8 @@ import numpy as np
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
 from fitwithin._pools.block_parts import BlockPart
-from fitwithin._pools.block_source import BlockSource
 from fitwithin._pools.row_supply import RowSupply
+from fitwithin._pools.sources.blocks import LabeledBlocks
 from fitwithin._pools.spool_file import SpoolFile, spool_error
 from fitwithin._pools.spool_format import Segment, SpoolFormat, SpoolWriter
 from fitwithin._pools.target_pass import TargetPass, read_values
@@ -50,7 +50,7 @@ class SpoolSource:
 
     Parameters
     ----------
-    source : BlockSource
+    source : LabeledBlocks
         The data set.
     found : TargetPass
         Its target.
@@ -64,7 +64,7 @@ class SpoolSource:
         Makes the order of the rows in each block random.
     """
 
-    source: BlockSource
+    source: LabeledBlocks
     found: TargetPass
     parts: Sequence[BlockPart]
     supply: RowSupply

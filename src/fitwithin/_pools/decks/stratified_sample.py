@@ -15,7 +15,7 @@ _CHUNK_ROWS = 1 << 16
 
 
 def sample_stratified(
-    strata: Codes, held_out: Rows, class_counts: Counts, count: int, rng: np.random.Generator
+    strata: Codes, candidates: Rows, held_out: Rows, class_counts: Counts, count: int, rng: np.random.Generator
 ) -> Rows:
     """Return `count` random rows in the class proportions of the rows, at least one of every class.
 
@@ -23,6 +23,8 @@ def sample_stratified(
     ----------
     strata : array of int
         The class of each row of the pool.
+    candidates : array of int
+        Random rows that are not held out, from `sample_candidates`.
     held_out : array of int
         Rows that are not to be chosen.
     class_counts : array of int
@@ -33,11 +35,11 @@ def sample_stratified(
         Chooses them.
     """
     quotas = allocate_quotas(class_counts, count)
-    candidates = _drop(_sample_candidates(len(strata), count, rng), held_out)
     chosen, missing = _take_up_to_quotas(strata, candidates, quotas)
     if missing.any():
         # The candidates hold too few rows of some rare classes: search the whole pool, once, for these classes.
-        rare = rng.permutation(_drop(_find_classes(strata, missing > 0), held_out))
+        rare = _find_classes(strata, missing > 0)
+        rare = rng.permutation(rare[~np.isin(rare, held_out)])
         refilled, _ = _take_up_to_quotas(strata, rare, np.where(missing > 0, quotas, 0))
         chosen = np.concatenate([chosen[(missing == 0)[strata[chosen]]], refilled])
     return rng.permutation(chosen)
@@ -64,14 +66,10 @@ def drop_repeats(rows: Rows) -> Rows:
     return rows[np.sort(first_positions)]
 
 
-def _sample_candidates(size: int, count: int, rng: np.random.Generator) -> Rows:
+def sample_candidates(size: int, count: int, rng: np.random.Generator) -> Rows:
     """Return random numbers below `size`, in random order and most likely enough for `count` rows of common classes."""
     n_draws = min(size, 4 * count)
     return drop_repeats(rng.integers(size, size=n_draws, dtype=np.intp)) if 8 * count < size else rng.permutation(size)
-
-
-def _drop(rows: Rows, unwanted: Rows) -> Rows:
-    return rows[~np.isin(rows, unwanted)] if len(unwanted) else rows
 
 
 def _find_classes(strata: Codes, is_wanted: npt.NDArray[np.bool_]) -> Rows:

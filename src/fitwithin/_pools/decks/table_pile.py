@@ -11,7 +11,7 @@ from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime
 from fitwithin._core.records import Mask, Rows
 from fitwithin._core.target import count_codes
-from fitwithin._pools.decks.stratified_sample import min_opening_size, sample_stratified
+from fitwithin._pools.decks.stratified_sample import min_opening_size, sample_candidates, sample_stratified
 
 # Rows that are listed and shuffled at once, which takes 40 ms for this many.
 MAX_SHUFFLED = 2_000_000
@@ -121,17 +121,23 @@ class TablePile:
         elif self._strata is None or counts is None:
             return self.draw(count)
         else:
-            rows = sample_stratified(self._strata, self._held_out, counts, count, self._rng).astype(self._row_type)
+            candidates = self._find_rows(sample_candidates(self.size, count, self._rng))
+            rows = sample_stratified(self._strata, candidates, self._held_out, counts, count, self._rng)
+            rows = rows.astype(self._row_type)
         self.remove(rows)
         return rows
 
     def sample(self, count: int) -> Rows:
         """Return random rows with replacement, drawn or not."""
-        numbers = self._rng.integers(self.size, size=count)
-        return self.list_rows()[numbers] if len(self._held_out) else numbers
+        return self._find_rows(self._rng.integers(self.size, size=count))
 
     def count_in_use(self, rows: Rows, sign: int) -> None:
         """Do nothing: a random order needs no balance."""
+
+    def _find_rows(self, numbers: Rows) -> Rows:
+        """Return the rows with these numbers among those that are not held out."""
+        has_gaps = len(self._held_out) > 0 and int(self._held_out[0]) < self.size
+        return self.list_rows()[numbers] if has_gaps else numbers
 
     def _sample_new(self, count: int) -> Rows:
         """Take random rows out of the pile without listing the others."""

@@ -52,7 +52,9 @@ class Blocks(Protocol):
 
 
 class LabeledBlocks:
-    """Blocks for a fit: features, a target, and weights. It is a `BlockSource`.
+    """Blocks for a fit: features, a target, and weights.
+
+    Blocks may be read by several threads at a time, in any order and more than once.
 
     Parameters
     ----------

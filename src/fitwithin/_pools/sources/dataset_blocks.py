@@ -10,10 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from fitwithin._core.exceptions import NoModelInTime
+from fitwithin._core.exceptions import NoModelInTime, no_such_column
 from fitwithin._pools.sources.column_types import ColumnSurvey, ColumnTypes, needs_null_count, pandas_index_columns
 from fitwithin._pools.sources.fragments import Block, FragmentView, split_fragment
-from fitwithin._pools.sources.read_errors import no_such_column
 
 _OPENING_THREADS = 8
 """Files that are opened at the same time; most of it is waiting, for a disk or a server."""
