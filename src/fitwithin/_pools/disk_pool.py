@@ -13,15 +13,15 @@ from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import NoModelInTime, OutOfTime, ReadingFailed
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels, Target, Values
-from fitwithin._pools.block_parts import BlockIndex, choose_reading_order
 from fitwithin._pools.decks.block_pile import BlockPile
 from fitwithin._pools.decks.deck import Deck
 from fitwithin._pools.pool import LabeledRows
+from fitwithin._pools.reading_order import BlockIndex, choose_reading_order
 from fitwithin._pools.row_supply import RowSupply
 from fitwithin._pools.sources.blocks import LabeledBlocks
 from fitwithin._pools.spool import Spool, SpoolSource
 from fitwithin._pools.spool_file import SpoolFile
-from fitwithin._pools.spool_format import ArrayFormat, ArrowFormat, Segment, SpoolFormat, SpoolReader
+from fitwithin._pools.spool_format import ArrayFormat, ArrowFormat, SpoolFormat, SpoolReader, StoredBlock
 from fitwithin._pools.target_pass import TargetPass, read_target
 
 
@@ -110,7 +110,7 @@ class DiskPool:
         return self._spool.files
 
     @property
-    def segments(self) -> tuple[Segment, ...]:
+    def segments(self) -> tuple[StoredBlock, ...]:
         """Where the blocks lie that have been read."""
         return tuple(self._spool.segments)
 
@@ -203,7 +203,7 @@ def choose_format(source: LabeledBlocks, frame: Any) -> SpoolFormat:
         arrow_types = {str(field.type) for field in source.schema}
         if arrow_types == {{"float32": "float", "float64": "double"}[dtype.name]}:
             return ArrayFormat(names, dtype)
-    return ArrowFormat(names, source.frame_maker)
+    return ArrowFormat(names, source.to_frame)
 
 
 def _with_column(target: Labels | Values, column: Array) -> Target:

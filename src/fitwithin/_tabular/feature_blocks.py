@@ -131,13 +131,9 @@ class FeatureBlocks:
             [columns[name] for name in names], schema=pa.schema([self.schema.field(name) for name in names])
         )
 
-    def to_frame(self, table: pa.Table) -> Array:
-        """Return any columns and rows as an array."""
-        return to_matrix(table)
-
     @property
-    def frame_maker(self) -> Callable[[pa.Table], Array]:
-        """Does what `to_frame` does, in any process."""
+    def to_frame(self) -> Callable[[pa.Table], Array]:
+        """Makes of any columns and rows an array."""
         return to_matrix
 
     def describe(self) -> Mapping[str, str]:

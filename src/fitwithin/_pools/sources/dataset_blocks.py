@@ -113,13 +113,9 @@ class DatasetBlocks:
         """Read these columns of one block with the types that they have in the file."""
         return self._blocks[number].read(names)
 
-    def to_frame(self, table: pa.Table) -> Any:
-        """Return any columns and rows as a pandas frame."""
-        return self._types.to_pandas(table)
-
     @property
-    def frame_maker(self) -> Callable[[pa.Table], Any]:
-        """Does what `to_frame` does, in any process."""
+    def to_frame(self) -> Callable[[pa.Table], Any]:
+        """Makes of any columns and rows a pandas frame."""
         return self._types.to_pandas
 
     def describe(self) -> Mapping[str, str]:
