@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._pools.sources import open_source
+from fitwithin._pools.sources.opening import open_source
 from fitwithin._pools.sources.shuffled_marker import MARKER_NAME, STATE_NAME
 from fitwithin._tabular.shuffling import shuffle, shuffle_data_set
 

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array, Labels, Values
-from fitwithin._pools.block_source import BlockSource
+from fitwithin._pools.sources.blocks import LabeledBlocks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,12 +71,12 @@ class _PartTarget:
     weight: float = 0.0
 
 
-def read_target(source: BlockSource, *, regression: bool, check: Callable[[], None] = lambda: None) -> TargetPass:
+def read_target(source: LabeledBlocks, *, regression: bool, check: Callable[[], None] = lambda: None) -> TargetPass:
     """Read the target and the weights of every block.
 
     Parameters
     ----------
-    source : BlockSource
+    source : LabeledBlocks
         The data set.
     regression : bool
         Whether the target holds values instead of classes.
@@ -105,7 +105,7 @@ def read_target(source: BlockSource, *, regression: bool, check: Callable[[], No
     return _merge_classes(blocks, block_rows)
 
 
-def _read_blocks(source: BlockSource, regression: bool, check: Callable[[], None]) -> Iterator[_PartTarget]:
+def _read_blocks(source: LabeledBlocks, regression: bool, check: Callable[[], None]) -> Iterator[_PartTarget]:
     threads = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fitwithin-labels")
     read_block = partial(_read_block, source, regression=regression)
     try:
@@ -119,7 +119,7 @@ def _read_blocks(source: BlockSource, regression: bool, check: Callable[[], None
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _read_block(source: BlockSource, number: int, *, regression: bool) -> _PartTarget:
+def _read_block(source: LabeledBlocks, number: int, *, regression: bool) -> _PartTarget:
     names = [source.target] if source.weight is None else [source.target, source.weight]
     table = source.read_columns(number, names)
     weight = 0.0 if source.weight is None else _sum_weights(table, source.weight)

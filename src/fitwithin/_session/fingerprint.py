@@ -10,9 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from fitwithin._core.target import Array
-from fitwithin._pools.disk_pool import DiskPool
-from fitwithin._pools.pool import LabeledRows
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import LabeledRows, Pool
 from fitwithin._pools.tables import is_frame, list_column_types
 
 _SAMPLED_ROWS = 256
@@ -31,12 +29,13 @@ Fingerprint = Mapping[str, str]
 """What is compared, by a name for users."""
 
 
-def describe_rows(pool: TablePool, suffix: str = "") -> Fingerprint:
+def describe_rows(pool: Pool, suffix: str = "") -> Fingerprint:
     """Return the shape, the types and a hash of a sample of the rows; `suffix` ends the names of X and y.
 
     Examples
     --------
     >>> from fitwithin._core.target import Labels
+    >>> from fitwithin._pools.table_pool import TablePool
     >>> describe_rows(TablePool(np.zeros((4, 2)), Labels.encode([0, 1, 0, 1])))["rows of X"]
     '4'
     """
@@ -57,8 +56,8 @@ def describe_rows(pool: TablePool, suffix: str = "") -> Fingerprint:
     return described
 
 
-def describe_data_set(pool: DiskPool) -> Fingerprint:
-    """Return the rows and columns of a data set on disk, and its files; long lists of them as a hash."""
+def describe_data_set(pool: Pool) -> Fingerprint:
+    """Return the rows, columns and files of a data set on disk, long lists as a hash; nothing for a table."""
     return {name: _shorten(value) for name, value in pool.describe().items()}
 
 

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Labels, count_codes, encode_integers, is_missing
-from fitwithin._pools.disk_pool import DiskPool
+from fitwithin._pools.pool import Pool
 from fitwithin._pools.table_pool import TablePool
 from fitwithin._session.fingerprint import Fingerprint, describe_rows, hash_columns
+from fitwithin._session.inputs.fit_arguments import Validation
 
 Codes = npt.NDArray[np.integer[Any]]
 """The group of each row, as a number from 0 on without gaps."""
-
-Validation = Literal["random", "last"]
-"""Which rows of X are kept for validation and holdout."""
 
 # Validation rows; there are as many holdout rows. Rows that are near in time or in a group say the same, so they are
 # more than with random rows. Every model is examined on the first of them only, as many as the time allows.
@@ -37,60 +34,6 @@ MIN_GROUPS = 3
 
 # A group with more rows than this many times the validation rows is used for training if there are others.
 _LARGE_GROUP = 2
-
-
-@dataclass(frozen=True, eq=False)
-class ValidationArguments:
-    """The arguments of a fit that choose the validation and holdout rows.
-
-    Parameters
-    ----------
-    validation : {"random", "last"}
-        The estimator's parameter.
-    groups : array-like or None
-        The group of each row of X.
-    X_val, y_val : table and array-like, or None
-        Other rows to choose and estimate by.
-
-    Raises
-    ------
-    ValueError
-        If they do not go together.
-    """
-
-    validation: Validation
-    groups: Any = None
-    X_val: Any = None
-    y_val: Any = None
-
-    def __post_init__(self) -> None:
-        if self.validation not in ("random", "last"):
-            raise ValueError(f'validation must be "random" or "last"; got {self.validation!r}.')
-        if (self.X_val is None) != (self.y_val is None):
-            given, missing = ("X_val", "y_val") if self.y_val is None else ("y_val", "X_val")
-            raise ValueError(f"Got {given} without {missing}; rows for validation need both. Pass {missing} too.")
-        if self.groups is not None and self.X_val is not None:
-            raise ValueError(
-                "Got both groups and X_val. With X_val no row of X is kept for validation, so its groups are not "
-                "used. Leave out groups, and see to it that no group has rows in both X and X_val."
-            )
-        if self.validation == "last" and (self.groups is not None or self.X_val is not None):
-            other = "X_val" if self.groups is None else "groups"
-            raise ValueError(
-                f'Got both validation="last" and {other}; each of them chooses the validation rows. '
-                f'Leave out {other}, or set validation="random".'
-            )
-
-    def refuse_for_data_set(self) -> None:
-        """Raise a UserInputError if they choose rows of a data set on disk, which is read in random order."""
-        given = [name for name, value in (("groups", self.groups), ("X_val", self.X_val)) if value is not None]
-        given += ['validation="last"'] if self.validation == "last" else []
-        if given:
-            raise UserInputError(
-                f"Got {' and '.join(given)} with a data set on disk, whose rows are read in random order; validation "
-                "rows are chosen at random there.",
-                "Leave it out, or read the rows into memory.",
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,13 +71,14 @@ class ValidationRows:
     groups: Codes | None = None
     table: TablePool | None = None
 
-    def add_to(self, training: TablePool | DiskPool) -> TablePool | DiskPool:
+    def add_to(self, training: Pool) -> Pool:
         """Return the training rows with, numbered after them, those of the other table, if there is one."""
-        if self.table is None or isinstance(training, DiskPool):
+        if self.table is None:
             return training
+        assert isinstance(training, TablePool)
         return training.add_validation_rows(self.table)
 
-    def hold_out(self, training: TablePool | DiskPool, rng: np.random.Generator) -> HeldOutRows | None:
+    def hold_out(self, training: Pool, rng: np.random.Generator) -> HeldOutRows | None:
         """Return the rows; None if the teacher may choose them.
 
         Raises

@@ -143,7 +143,6 @@ class LabeledRowsOnly:
         self.is_shuffled = blocks.is_shuffled
         self.has_quick_heads = False  # How many rows of a head have a target value is not known.
         self.to_frame = blocks.to_frame
-        self.frame_maker = blocks.frame_maker
         self.describe = blocks.describe
 
     def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:

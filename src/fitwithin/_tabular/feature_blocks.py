@@ -95,13 +95,9 @@ class FeatureBlocks:
         dense: Array = X.toarray() if hasattr(X, "toarray") else X
         return dense.astype(self.dtype, copy=False)
 
-    def to_frame(self, table: pa.Table) -> Array:
-        """Return any columns and rows as an array."""
-        return to_matrix(table)
-
     @property
-    def frame_maker(self) -> Callable[[pa.Table], Array]:
-        """Does what `to_frame` does, in any process."""
+    def to_frame(self) -> Callable[[pa.Table], Array]:
+        """Makes of any columns and rows an array."""
         return to_matrix
 
     def describe(self) -> Mapping[str, str]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Exam, Lesson, LessonReport, Purpose, Rows
+from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._base import ParallelTeacher, Requests, Teacher
-from fitwithin.teachers._deck import Deck
 
 # Fraction of the time left for each exam of the first model.
 _EXAM_TIME = 0.015

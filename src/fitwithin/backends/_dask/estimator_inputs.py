@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import copy
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fitwithin._core.exceptions import UserInputError
-from fitwithin._pools.sources.read_errors import no_such_column
+from fitwithin._core.exceptions import UserInputError, no_such_column
+from fitwithin._pools.input_kind import is_dask_collection
 
 _KEPT_ATTRIBUTES = ("best_estimator_", "classes_", "n_features_in_", "feature_names_in_")
 """What a fitted estimator needs to predict."""
-
-
-def is_dask_collection(X: Any) -> bool:
-    """Return whether X is a Dask DataFrame, Series or Array.
-
-    Examples
-    --------
-    >>> is_dask_collection([[1.0]])
-    False
-    """
-    dask = sys.modules.get("dask.base")
-    return dask is not None and bool(dask.is_dask_collection(X))
 
 
 def read_cluster_rows(
@@ -38,8 +25,8 @@ def read_cluster_rows(
     ----------
     runner : Runner
         Reads collections, if it is the Dask backend's.
-    arguments : ValidationArguments
-        How validation rows are chosen.
+    arguments : FitArguments
+        What the user passed.
     X, y, sample_weight
         Arguments of `fit`.
     regression : bool
@@ -81,6 +68,10 @@ class ScoredCollection:
 
     features: Any
 
+    def __dask_graph__(self) -> Any:
+        """Return the graph of the features, which makes this a Dask collection."""
+        return self.features.__dask_graph__()
+
 
 def read_collection_scores(X: Any, y: Any, sample_weight: Any, names: Any) -> tuple[ScoredCollection, Any, Any]:
     """Return the arguments of `score`: target and weights in memory, and features that stay on the cluster.
@@ -114,6 +105,8 @@ def read_collection_scores(X: Any, y: Any, sample_weight: Any, names: Any) -> tu
 
 def predict_collection(estimator: Any, method: str, X: Any) -> Any:
     """Return the answers of a fitted estimator as a Dask array, which the workers compute when it is asked for."""
+    if isinstance(X, ScoredCollection):
+        return predict_collection(estimator, method, X.features).compute()
     import dask.array as da
     from dask import delayed
 

@@ -6,21 +6,16 @@ import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.records import Rows
-from fitwithin.teachers._dealable_rows import DealableRows
-from fitwithin.teachers._random_order import RandomOrder
 
 Codes = npt.NDArray[np.unsignedinteger]
 Counts = npt.NDArray[np.intp]
-
-# Rows above which candidates are not sorted to drop repeats: an order without repeats takes less time.
-_MANY_ROWS = 2_000_000
 
 # Rows whose classes are looked up at a time, so that they stay in the processor's cache.
 _CHUNK_ROWS = 1 << 16
 
 
 def sample_stratified(
-    strata: Codes, dealable: DealableRows, class_counts: Counts, count: int, rng: np.random.Generator
+    strata: Codes, candidates: Rows, held_out: Rows, class_counts: Counts, count: int, rng: np.random.Generator
 ) -> Rows:
     """Return `count` random rows in the class proportions of the rows, at least one of every class.
 
@@ -28,21 +23,23 @@ def sample_stratified(
     ----------
     strata : array of int
         The class of each row of the pool.
-    dealable : DealableRows
-        The rows to choose from.
+    candidates : array of int
+        Random rows that are not held out, from `sample_candidates`.
+    held_out : array of int
+        Rows that are not to be chosen.
     class_counts : array of int
-        How many of them each class has.
+        How many of the others each class has.
     count : int
         Rows to choose, fewer than there are.
     rng : numpy.random.Generator
         Chooses them.
     """
     quotas = allocate_quotas(class_counts, count)
-    candidates = dealable.find_rows(_sample_candidates(len(dealable), count, rng))
     chosen, missing = _take_up_to_quotas(strata, candidates, quotas)
     if missing.any():
         # The candidates hold too few rows of some rare classes: search the whole pool, once, for these classes.
-        rare = rng.permutation(dealable.drop_held_out(_find_classes(strata, missing > 0)))
+        rare = _find_classes(strata, missing > 0)
+        rare = rng.permutation(rare[~np.isin(rare, held_out)])
         refilled, _ = _take_up_to_quotas(strata, rare, np.where(missing > 0, quotas, 0))
         chosen = np.concatenate([chosen[(missing == 0)[strata[chosen]]], refilled])
     return rng.permutation(chosen)
@@ -69,11 +66,9 @@ def drop_repeats(rows: Rows) -> Rows:
     return rows[np.sort(first_positions)]
 
 
-def _sample_candidates(size: int, count: int, rng: np.random.Generator) -> Rows:
+def sample_candidates(size: int, count: int, rng: np.random.Generator) -> Rows:
     """Return random numbers below `size`, in random order and most likely enough for `count` rows of common classes."""
     n_draws = min(size, 4 * count)
-    if size > _MANY_ROWS:
-        return RandomOrder(size, rng).find_numbers(np.arange(n_draws)).astype(np.intp)
     return drop_repeats(rng.integers(size, size=n_draws, dtype=np.intp)) if 8 * count < size else rng.permutation(size)
 
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.cost import CostEstimates
-from fitwithin._core.exceptions import OutOfTime
 from fitwithin._core.records import Rows
 from fitwithin._core.rounds import ResumePoint
-from fitwithin._core.target import count_codes
-from fitwithin.teachers._dealable_rows import DealableRows
-from fitwithin.teachers._random_order import LazyPile, make_pile
-from fitwithin.teachers._stratified_sample import min_opening_size, sample_stratified
+from fitwithin._pools.decks.table_pile import TablePile
 
 FirstSize = int | float
 """Size of the first lesson: a number of rows (int) or a fraction of the pool (float)."""
@@ -23,16 +19,77 @@ FirstSize = int | float
 # Rows of a pool that is taught whole; the default fraction of it would be two or three rows.
 SMALL_POOL_ROWS = 500
 
-# Seconds that dealing a row of a large pool takes, with room. A deal cannot be interrupted.
-_DEAL_SECONDS_PER_ROW = 4e-8
+
+class Pile(Protocol):
+    """The rows that a deck has not dealt yet.
+
+    Attributes
+    ----------
+    size : int
+        Rows that it had at first, without the held-out ones.
+    left : int
+        Rows that it has, or will have.
+    is_growing : bool
+        Whether further rows are being read.
+    is_complete : bool
+        Whether no row is missing for good.
+    waited_seconds : float
+        Seconds spent on waiting for rows to be read.
+    """
+
+    waited_seconds: float
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def left(self) -> int: ...
+
+    @property
+    def is_growing(self) -> bool: ...
+
+    @property
+    def is_complete(self) -> bool: ...
+
+    def list_rows(self) -> Rows:
+        """Return every row, drawn or not, in the order of the pool."""
+        ...
+
+    def hold_out(self, rows: Rows) -> None:
+        """Never draw these rows."""
+        ...
+
+    def draw(self, count: int) -> Rows:
+        """Take `count` random rows out of the pile, or as many as there are, and return them."""
+        ...
+
+    def draw_first(self, count: int, min_class_rows: int) -> Rows:
+        """Take the rows of a first lesson out of the pile: all classes, in the proportions of all rows.
+
+        They are at least as many as `min_opening_size` says; if that takes every row, they are in the order of the
+        pool, and in random order otherwise.
+        """
+        ...
+
+    def sample(self, count: int) -> Rows:
+        """Return random rows with replacement, drawn or not."""
+        ...
+
+    def remove(self, rows: Rows) -> None:
+        """Take these rows out of the pile, if they are in it."""
+        ...
+
+    def count_in_use(self, rows: Rows, sign: int) -> None:
+        """Note that drawn rows were discarded (sign -1), or came back into use (+1)."""
+        ...
 
 
 class Deck:
     """Deals row numbers at random, each at most once until all have been dealt.
 
     When every row has been dealt, discarded ones are shuffled and come back. A teacher keeps the
-    rows it teaches and discards those it only examined. For a large pool, time and memory grow with the
-    rows that are dealt, not with the pool.
+    rows it teaches and discards those it only examined. For a large pool, time grows with the rows that are
+    dealt, not with the pool, and so does memory, beyond one bit for each row.
 
     Parameters
     ----------
@@ -49,6 +106,8 @@ class Deck:
         What the teacher can afford; by default there is no limit.
     class_counts : array of int, optional
         How often each class occurs in `strata`, if that is known; otherwise it is counted.
+    pile : Pile, optional
+        The rows of another pool than a table; `strata` and `class_counts` are not used then.
 
     Attributes
     ----------
@@ -63,8 +122,6 @@ class Deck:
     validation_rows, holdout_rows : array of int or None
         Rows that the user chose for validation and holdout, in random order; see `hold_out`. None if a teacher may
         choose some itself.
-    can_refit : bool
-        Whether a last fit of the best model may take them too.
 
     Examples
     --------
@@ -80,12 +137,6 @@ class Deck:
     [0, 1, 2, 3]
     """
 
-    waited_seconds: float = 0.0
-    """Seconds that deals have waited for rows to be read."""
-
-    is_growing: bool = False
-    """Whether further rows are being read."""
-
     def __init__(
         self,
         size: int,
@@ -94,8 +145,9 @@ class Deck:
         min_class_rows: int = 1,
         costs: CostEstimates | None = None,
         class_counts: npt.NDArray[np.intp] | None = None,
+        *,
+        pile: Pile | None = None,
     ) -> None:
-        self.size = size
         self.pool_size = size
         self.costs = costs or CostEstimates()
         self.rng = rng
@@ -103,27 +155,48 @@ class Deck:
         self.notes: dict[str, Any] = {}
         self.validation_rows: Rows | None = None
         self.holdout_rows: Rows | None = None
-        self.can_refit = True
-        self._strata = strata
+        self._can_refit = True
         self._min_class_rows = min_class_rows
-        self._class_counts = class_counts
-        self._row_dtype: type[np.integer[Any]] = np.int32 if size < 2**31 else np.int64
-        self._dealable = DealableRows(size)
-        self._pile = make_pile(size, rng)
-        # Discarded rows that the pile consists of; None while it consists of rows that were never dealt.
-        self._recycled: Rows | None = None
+        self._pile: Pile = TablePile(size, rng, strata, class_counts, self.costs) if pile is None else pile
+        row_type = np.int32 if size < 2**31 else np.int64
+        # Rows that were put back; discarded rows that are dealt again; rows that were discarded since.
+        self._top: Rows = np.zeros(0, dtype=row_type)
+        self._recycled: Rows = self._top
         self._discarded: list[Rows] = []
-        self._top: Rows = np.zeros(0, dtype=self._row_dtype)
+
+    @property
+    def size(self) -> int:
+        """Rows that can be dealt: those of the pool without the held-out ones."""
+        return self._pile.size
 
     @property
     def left(self) -> int:
-        """Number of rows that can still be dealt, including discarded ones."""
-        return len(self._top) + self._pile.left + sum(map(len, self._discarded))
+        """Number of rows that can still be dealt, including discarded ones and those that are still to be read."""
+        return len(self._top) + self._pile.left + len(self._recycled) + sum(map(len, self._discarded))
 
     @property
     def rows(self) -> Rows:
-        """Every row that can be dealt, in the order of the pool."""
-        return self._dealable.list()
+        """Every row that can be dealt, in the order of the pool; of a data set on disk, once all have been read."""
+        return self._pile.list_rows()
+
+    @property
+    def waited_seconds(self) -> float:
+        """Seconds that deals have waited for rows to be read."""
+        return self._pile.waited_seconds
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether further rows are being read."""
+        return self._pile.is_growing
+
+    @property
+    def can_refit(self) -> bool:
+        """Whether a last fit of the best model may take every row, the held-out ones too."""
+        return self._can_refit and self._pile.is_complete
+
+    @can_refit.setter
+    def can_refit(self, value: bool) -> None:
+        self._can_refit = value
 
     def hold_out(self, validation_rows: Rows, holdout_rows: Rows, *, can_refit: bool = True) -> None:
         """Never deal these rows; to be called before anything is dealt.
@@ -143,10 +216,8 @@ class Deck:
         >>> deck.size, deck.rows
         (3, array([0, 2, 4], dtype=int32))
         """
-        self.validation_rows, self.holdout_rows, self.can_refit = validation_rows, holdout_rows, can_refit
-        self._dealable = DealableRows(self.pool_size, np.concatenate([validation_rows, holdout_rows]))
-        self.size = len(self._dealable)
-        self._pile = make_pile(self.size, self.rng)
+        self.validation_rows, self.holdout_rows, self._can_refit = validation_rows, holdout_rows, can_refit
+        self._pile.hold_out(np.concatenate([validation_rows, holdout_rows]))
 
     def opening(self, first: FirstSize) -> Rows:
         """Deal the rows of a first lesson.
@@ -170,41 +241,34 @@ class Deck:
             If `first` is neither a positive number of rows nor a fraction in (0, 1].
         """
         count = opening_size(first, self.size)
-        if self._strata is None:
-            return self._draw(count) if count < self.size else self._take_all()
-        class_counts = self._count_classes(self._strata)
-        min_class_rows = 1 if isinstance(first, Integral) else self._min_class_rows
-        count = max(count, min_opening_size(class_counts, min_class_rows))
-        if count >= self.size:
-            return self._take_all()
-        rows = sample_stratified(self._strata, self._dealable, class_counts, count, self.rng)
-        return self.take(rows.astype(self._row_dtype))
+        return self._pile.draw_first(count, 1 if isinstance(first, Integral) else self._min_class_rows)
 
     def deal(self, count: int) -> Rows:
-        """Deal `count` random rows, or all that are left if these are fewer.
+        """Deal `count` random rows, or all that are left or have been read in time if these are fewer.
 
         Raises
         ------
         OutOfTime
-            If there is no time to choose so many rows.
+            If there is no time to choose so many rows, or the deadline comes before any row is read.
         """
-        if len(self._top):
-            rows, self._top = self._top[:count], self._top[count:]
-            return np.concatenate([rows, self.deal(count - len(rows))]) if len(rows) < count else rows
-        rows = self._draw(count)
-        if len(rows) == count or not self._discarded:
-            return rows
-        self._recycled, self._discarded = np.concatenate(self._discarded), []
-        self._pile = make_pile(len(self._recycled), self.rng)
-        return np.concatenate([rows, self.deal(count - len(rows))])
+        rows, self._top = self._top[:count], self._top[count:]
+        if len(rows) < count:
+            rows = np.concatenate([rows, self._pile.draw(count - len(rows))])
+        while len(rows) < count and (len(self._recycled) or self._discarded):
+            if not len(self._recycled):
+                self._recycled, self._discarded = self.rng.permutation(np.concatenate(self._discarded)), []
+            again, self._recycled = self._recycled[: count - len(rows)], self._recycled[count - len(rows) :]
+            self._pile.count_in_use(again, 1)
+            rows = np.concatenate([rows, again])
+        return rows
 
     def sample(self, count: int) -> Rows:
         """Return `count` random rows with replacement, whether they were dealt or not."""
-        return self._dealable.find_rows(self.rng.integers(self.size, size=count))
+        return self._pile.sample(count)
 
     def take(self, rows: Rows) -> Rows:
         """Take these rows out of the deck before anything was dealt, and return them."""
-        self._pile.remove(self._dealable.find_numbers(rows))
+        self._pile.remove(rows)
         return rows
 
     def put_back(self, rows: Rows) -> None:
@@ -215,33 +279,13 @@ class Deck:
         """Put dealt rows aside; they come back when all rows have been dealt."""
         if len(rows):
             self._discarded.append(rows)
+            self._pile.count_in_use(rows, -1)
 
     def pick(self, rows: Rows, count: int) -> tuple[Rows, Rows]:
         """Split `rows` into `count` random ones and the others, both in their order."""
         is_chosen = np.zeros(len(rows), dtype=np.bool_)
         is_chosen[self.rng.permutation(len(rows))[:count]] = True
         return rows[is_chosen], rows[~is_chosen]
-
-    def _draw(self, count: int) -> Rows:
-        """Take random rows out of the pile, and return them."""
-        if isinstance(self._pile, LazyPile) and self.costs.seconds_left < _DEAL_SECONDS_PER_ROW * count:
-            raise OutOfTime("the teacher was still choosing rows")
-        numbers = self._pile.draw(count)
-        rows = self._dealable.find_rows(numbers) if self._recycled is None else self._recycled[numbers]
-        return rows.astype(self._row_dtype, copy=False)
-
-    def _take_all(self) -> Rows:
-        self._pile = make_pile(0, self.rng)
-        return self.rows
-
-    def _count_classes(self, strata: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.intp]:
-        """Return how many rows of each class can be dealt."""
-        if self._class_counts is None:
-            self._class_counts = count_codes(strata, int(strata.max()) + 1)
-        if self.validation_rows is None or self.holdout_rows is None:
-            return self._class_counts
-        held_out = np.union1d(self.validation_rows, self.holdout_rows)
-        return self._class_counts - count_codes(strata[held_out], len(self._class_counts))
 
 
 def check_fraction(alpha: float) -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime
-from fitwithin.teachers import Deck, _dealable_rows, _random_order, _stratified_sample
+from fitwithin._pools.decks import table_pile
+from fitwithin.teachers import Deck
 from fitwithin.testing import FakeClock
 
 seeds = st.integers(0, 2**32 - 1)
@@ -20,9 +21,7 @@ seeds = st.integers(0, 2**32 - 1)
 def largest_small_pool(request):
     """Run every test as if its pool were large, and by the size that it has."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_random_order, "_MAX_SHUFFLED", request.param)
-        patch.setattr(_dealable_rows, "_MAX_LISTED", request.param)
-        patch.setattr(_stratified_sample, "_MANY_ROWS", request.param)
+        patch.setattr(table_pile, "MAX_SHUFFLED", request.param)
         yield
 
 
@@ -488,16 +487,14 @@ def test_taking_held_out_rows_again_changes_nothing():
 
 @given(st.integers(1, 150), st.integers(0, 150), st.integers(0, 150), st.integers(0, 150), seeds)
 def test_rows_that_are_put_back_are_the_next_to_be_dealt(size, before, count, next_count, seed):
-    deck, other = a_deck(size, seed), a_deck(size, seed)
-    for one in (deck, other):
-        one.discard(one.deal(before))
+    deck = a_deck(size, seed)
+    deck.discard(deck.deal(before))
 
     rows = deck.deal(count)
     deck.put_back(rows)
 
     assert deck.left == size
-    # As if they had not been dealt.
-    np.testing.assert_array_equal(deck.deal(min(next_count, count)), other.deal(min(next_count, count)))
+    np.testing.assert_array_equal(deck.deal(min(next_count, count)), rows[:next_count])
     rest = deck.deal(size)
     assert deck.left == 0
     assert len(np.unique(np.concatenate([rows[: min(next_count, count)], rest]))) == size

@@ -1,13 +1,13 @@
-"""The heads of large blocks are read before the rest of any."""
+"""The order of reading: the heads of large blocks before the rest of any, and blocks of all classes early."""
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from disk_rows import make_numbers, open_pool, read_all, write_blocks
 from fitwithin._core.target import Labels, Values
-from fitwithin._pools.block_parts import HEAD_ROWS, BlockIndex, choose_reading_order
+from fitwithin._pools.reading_order import HEAD_ROWS, BlockIndex, choose_block_order, choose_reading_order
 from fitwithin._pools.target_pass import TargetPass
 
 SIZES = st.lists(
@@ -76,3 +76,38 @@ def test_a_pool_with_heads_has_every_row_once_with_its_label(tmp_path, weight):
     assert (rows.clusters.blocks == places // (4 * HEAD_ROWS)).all()
     if weight:
         assert np.allclose(rows.row_params["sample_weight"], frame["w"].to_numpy()[places])
+
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1).filter(lambda c: np.any(c)), seeds)
+def test_every_block_with_rows_is_read_once(counts, seed):
+    order = choose_block_order(np.array(counts), np.random.default_rng(seed))
+
+    assert sorted(order.tolist()) == [number for number, count in enumerate(counts) if sum(count)]
+
+
+@settings(deadline=None)
+@given(seeds, st.integers(1, 9))
+def test_the_first_blocks_of_a_sorted_file_have_its_class_proportions(seed, n_rare):
+    counts = np.array([[100, 0]] * (20 - n_rare) + [[0, 100]] * n_rare)
+    order = choose_block_order(counts, np.random.default_rng(seed))
+    so_far = counts[order].cumsum(axis=0)
+
+    shares = so_far[:, 1] / so_far.sum(axis=1)
+    assert (np.abs(shares - n_rare / 20)[3:] <= 0.2).all()
+
+
+def test_blocks_that_are_much_alike_are_read_in_random_order():
+    counts = np.full((50, 2), 100)
+    orders = {tuple(choose_block_order(counts, np.random.default_rng(seed))) for seed in range(5)}
+
+    assert len(orders) == 5
+
+
+def test_shuffled_rows_are_read_in_order():
+    order = choose_block_order(np.full((9, 2), 5), np.random.default_rng(0), is_shuffled=True)
+
+    assert order.tolist() == list(range(9))

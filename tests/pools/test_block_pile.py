@@ -1,4 +1,4 @@
-"""BlockDeck: rows that are dealt while they are read."""
+"""A deck of rows that are dealt while they are read."""
 
 import threading
 import time
@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime, UserInputError
+from fitwithin._pools.decks.block_pile import BlockPile, share_evenly
 from fitwithin._pools.row_supply import RowSupply
-from fitwithin.teachers._block_deck import BlockDeck, share_evenly
+from fitwithin.teachers import Deck
 
 seeds = st.integers(0, 2**32 - 1)
 blocks = st.integers(1, 6).flatmap(
@@ -31,7 +32,8 @@ def read_supply(counts, n_read=None):
 
 
 def a_deck(supply, seed=0, seconds=60.0, **arguments):
-    return BlockDeck(supply, np.random.default_rng(seed), costs=CostEstimates(Budget(seconds)), **arguments)
+    rng, costs = np.random.default_rng(seed), CostEstimates(Budget(seconds))
+    return Deck(supply.n_rows, rng, costs=costs, pile=BlockPile(supply, rng, costs=costs, **arguments))
 
 
 def classes_of(supply, rows):
