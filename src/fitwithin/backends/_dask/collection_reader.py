@@ -64,7 +64,7 @@ def read_collection(
         codes = np.concatenate(cluster.gather(cluster.map(read_codes, futures)))
         target = Labels(classes, codes, np.bincount(codes, minlength=len(classes)))
     schema = _make_schema(parts, summaries, target, dtype, is_weighted=is_weighted)
-    partitions = Partitions(futures, sizes, schema, parts.empty)
+    partitions = Partitions(futures, sizes, schema)
     table = RemoteTable(len(partitions), parts.empty, partitions, lambda rows: _read_rows(cluster, partitions, rows))
     return table, target, RemoteColumn() if is_weighted else None
 

@@ -30,8 +30,6 @@ class Partitions:
         Rows of each.
     schema : RowSchema
         Types of the rows.
-    empty : frame or None, default=None
-        A frame with the same columns and no rows, if the features are a frame of pandas.
     renew : callable, optional
         Returns a partition again, by its number, if its worker was lost and Dask cannot compute it again.
     """
@@ -41,11 +39,9 @@ class Partitions:
         futures: list[Any],
         sizes: Rows,
         schema: RowSchema,
-        empty: Any = None,
         renew: Callable[[int], Any] | None = None,
     ) -> None:
         self.futures = futures
-        self.empty = empty
         self.schema = schema
         self.offsets: Rows = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self._renew = renew
@@ -85,11 +81,7 @@ def scatter_table(pool: TablePool, cluster: Cluster) -> Partitions:
         return cluster.scatter(part, workers[number % len(workers)])
 
     futures = [send(number) for number in range(n_parts)]
-    return Partitions(futures, np.diff(bounds), describe_table_rows(pool), _find_empty(pool.X), send)
-
-
-def _find_empty(X: Any) -> Any:
-    return X.iloc[:0] if hasattr(X, "iloc") else None
+    return Partitions(futures, np.diff(bounds), describe_table_rows(pool), send)
 
 
 def describe_table_rows(pool: TablePool) -> RowSchema:

@@ -21,7 +21,6 @@ from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreRe
 from fitwithin.backends._dask.cluster import Cluster, WorkerLost
 from fitwithin.backends._dask.collection_reader import read_collection
 from fitwithin.backends._dask.deadline_thread import DeadlineThread
-from fitwithin.backends._dask.distributed_learners import cancel_training, is_distributed_learner, train_on_cluster
 from fitwithin.backends._dask.partitions import Partitions, scatter_table
 from fitwithin.backends._dask.saved_model import DaskModel
 from fitwithin.backends._dask.worker_runner import LearnerSetup, write_model_file
@@ -31,7 +30,6 @@ from fitwithin.backends._dask.worker_tasks import (
     ModelBytes,
     Outcome,
     TaskInfo,
-    adopt_trained_model,
     check_model_loads,
     examine_here,
     examine_partition,
@@ -49,6 +47,9 @@ from fitwithin.backends._scoring import is_sklearn_scorer
 _MAX_ATTEMPTS = 4
 """Workers that may be lost during one call before it counts as the learner's fault."""
 
+_DISTRIBUTED_MODULES = ("lightgbm.dask", "xgboost.dask")
+"""Modules of learners that are distributed themselves."""
+
 T = TypeVar("T")
 
 
@@ -56,7 +57,6 @@ T = TypeVar("T")
 class _Prepared:
     """What `prepare` makes, for all runners of a session."""
 
-    learner: Any
     partitions: Partitions
     settings: FitSettings
     setup: Any
@@ -131,34 +131,27 @@ class DaskRunner:
 
     def __exit__(self, *exc_info: object) -> None:
         """Leave the rest to a thread: the cluster may not answer, and the session ends now."""
-        is_training = self._budget.is_spent and self._trains_on_cluster
         self._budget.stop()
         held = self._prepared_cluster, self._home, self._calls_since_fit
         self._prepared_cluster, self._home, self._calls_since_fit = None, None, []
         self._thread.close()
-        self._end_thread.post(partial(self._end, held, is_training=is_training))
+        self._end_thread.post(partial(self._end, held))
         self._end_thread.close()
 
-    def _end(self, held: object, *, is_training: bool) -> None:
+    def _end(self, held: object) -> None:
         """End the session on the workers if this runner opened it, and forget what the runner held."""
         if self._first is not None:
             return
         # Errors of Dask do not matter any more: the workers close the session themselves after its deadline.
         with contextlib.suppress(Exception):
-            cluster = self._opening.result()
-            if is_training:
-                cancel_training(cluster)
-            cluster.close()
-
-    @property
-    def _trains_on_cluster(self) -> bool:
-        """Whether the learner is itself distributed, so that no process of ours can be killed to stop it."""
-        return self._prepared_cluster is not None and is_distributed_learner(self._prepared_cluster.learner)
+            self._opening.result().close()
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Send the learner to the cluster, and the rows too if they are not there."""
         if not isinstance(pool, TablePool):
             raise TypeError(f"Got a pool of type {type(pool).__name__}; the Dask backend reads tables and collections.")
+        for each in (learner, *settings.other_learners):
+            _refuse_distributed(each)
         body = pickle_learner((learner, settings))
         learner_setup = LearnerSetup(body, ProcessState.current(), settings.seed, settings.memory_limit)
 
@@ -166,7 +159,7 @@ class DaskRunner:
             cluster = self._opening.result()
             partitions = pool.X.partitions if isinstance(pool.X, RemoteTable) else scatter_table(pool, cluster)
             setup = cluster.submit(keep, SessionSetup(cluster.key, learner_setup, partitions.schema))
-            return _Prepared(learner, partitions, settings, setup)
+            return _Prepared(partitions, settings, setup)
 
         if self._budget.is_spent:
             # The first call of the session says so.
@@ -217,8 +210,6 @@ class DaskRunner:
     def _stop_on_workers(self, cluster: Cluster) -> None:
         with contextlib.suppress(Exception):
             cluster.stop_runner(self._number)
-            if self._trains_on_cluster:
-                cancel_training(cluster)
 
     @property
     def _the_cluster(self) -> Cluster:
@@ -253,11 +244,8 @@ class DaskRunner:
         if batch is None or self._home is None:
             self._calls_since_fit = []
         start = self._budget.elapsed()
-        chosen = self._prepared.learner if learner is None else learner
 
         def train(home: _Home) -> FitReport:
-            if is_distributed_learner(chosen):
-                return self._fit_on_cluster(home, rows, chosen)
             return self._fit(home, rows, options)
 
         report = self._call(train)
@@ -271,15 +259,6 @@ class DaskRunner:
             memory_before=report.memory_before,
             setup_seconds=report.setup_seconds,
         )
-
-    def _fit_on_cluster(self, home: _Home, rows: Rows, learner: Any) -> FitReport:
-        """Train a learner that is itself distributed, on all workers."""
-        self._lesson += 1
-        cluster, prepared = self._the_cluster, self._prepared
-        trained = train_on_cluster(cluster, prepared.partitions, learner, rows, prepared.settings.fit_params)
-        home.model = cluster.scatter(Outcome(trained.model), home.address)
-        self._run(home, adopt_trained_model, home.model)
-        return FitReport(0.0, trained.seconds)
 
     def _fit(self, home: _Home, rows: Rows, options: dict[str, Any]) -> FitReport:
         self._lesson += 1
@@ -436,6 +415,16 @@ class DaskRunner:
     def _check_deadline(self) -> None:
         if self._budget.is_spent:
             raise OutOfTime
+
+
+def _refuse_distributed(learner: Any) -> None:
+    """Refuse LightGBM's and XGBoost's own Dask learners, which no process of ours could stop."""
+    kind = type(learner)
+    if kind.__module__.startswith(_DISTRIBUTED_MODULES):
+        raise TypeError(
+            f"Got {kind.__name__}, which trains in threads of the Dask workers, where it cannot be stopped at the "
+            f"deadline. Use {kind.__name__.removeprefix('Dask')}."
+        )
 
 
 def _invert(order: Rows) -> Rows:

@@ -188,11 +188,6 @@ def check_model_loads(setup: SessionSetup, info: TaskInfo, model: Outcome) -> Ou
     return _carry_out(load)
 
 
-def adopt_trained_model(setup: SessionSetup, info: TaskInfo, model: Outcome) -> Outcome:
-    """Make a model that was trained elsewhere the newest one of this worker's learner."""
-    return _carry_out(lambda: info.open(setup).learner.adopt_model(model.value.body))
-
-
 def _adopt(parts: RunnerParts, info: TaskInfo, model: ModelBytes) -> None:
     if parts.model != info.lesson:
         parts.model = None
