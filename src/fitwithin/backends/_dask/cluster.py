@@ -26,7 +26,7 @@ _PAUSED_SECONDS = 2.0
 _SMALL_BYTES = 1 << 18
 """Bytes up to which an argument travels with its task, through the scheduler."""
 
-_PRIORITY = 10
+PRIORITY = 10
 """Priority of our tasks: they have a deadline."""
 
 
@@ -112,28 +112,20 @@ class Cluster:
     def submit(self, function: Callable[..., Any], *arguments: Any, home: str | None = None) -> Future:
         """Run a function on the worker `home`, or where its arguments are."""
         workers = None if home is None else [home]
-        future = self.client.submit(function, *arguments, workers=workers, pure=False, priority=_PRIORITY)
+        future = self.client.submit(function, *arguments, workers=workers, pure=False, priority=PRIORITY)
         # Dask may forget a value that a task needs if its future is dropped before the scheduler knows the task.
         future.arguments = arguments
         return future
 
     def map(self, function: Callable[..., Any], futures: Sequence[Any], **arguments: Any) -> list[Any]:
         """Run a function on the result of each task, where it is; keep `futures` until these tasks are done."""
-        tasks: list[Any] = self.client.map(function, futures, pure=False, priority=_PRIORITY, **arguments)
+        tasks: list[Any] = self.client.map(function, futures, pure=False, priority=PRIORITY, **arguments)
         return tasks
 
     def scatter(self, value: Any, worker: str | None = None) -> Future:
         """Send a value to a worker, not by way of the scheduler."""
         workers = None if worker is None else [worker]
         return self.client.scatter(value, workers=workers, direct=True, hash=False)
-
-    def compute_parts(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Run a function on parts of a collection, given as delayed values among its arguments."""
-        from dask import delayed
-
-        call = delayed(function, pure=False)
-        futures: list[Any] = self.client.compute([call(*each) for each in arguments], priority=_PRIORITY)
-        return futures
 
     def pass_rows(self, rows: Any, worker: str | None = None) -> Any:
         """Return row numbers as an argument of a task: as they are if they are few."""

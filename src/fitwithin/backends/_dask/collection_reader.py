@@ -6,13 +6,14 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from dask import delayed
 from distributed import wait
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels, Target, Values
 from fitwithin._pools.remote_table import RemoteColumn, RemoteTable
-from fitwithin.backends._dask.cluster import Cluster
+from fitwithin.backends._dask.cluster import PRIORITY, Cluster
 from fitwithin.backends._dask.collection_parts import (
     CollectionParts,
     PartSummary,
@@ -42,10 +43,9 @@ def read_collection(
         If a column is missing, or if the target cannot be learned.
     """
     parts = list_parts(X, y, sample_weight)
-    raw = cluster.compute_parts(
-        make_partition,
-        [(*part, parts.features) for part in zip(parts.X, parts.y, parts.weights, strict=True)],
-    )
+    columns = zip(parts.X, parts.y, parts.weights, strict=True)
+    make = delayed(make_partition, pure=False)
+    raw = cluster.client.compute([make(*part, parts.features) for part in columns], priority=PRIORITY)
     summaries: list[PartSummary] = cluster.client.gather(cluster.map(summarize_partition, raw, regression=regression))
     sizes = np.array([summary.n_rows for summary in summaries])
     classes = None if regression else _join_classes(summaries)

@@ -25,7 +25,7 @@ from fitwithin.backends._dask.home_worker import HomeWorker, PreparedCluster
 from fitwithin.backends._dask.partitions import scatter_table
 from fitwithin.backends._dask.saved_model import DaskModel
 from fitwithin.backends._dask.worker_runner import SessionSetup, write_model_file
-from fitwithin.backends._dask.worker_session import close_session, start_session, stop_runner
+from fitwithin.backends._dask.worker_session import close_session, stop_runner
 from fitwithin.backends._process.backend import pickle_learner
 from fitwithin.backends._process.process_state import ProcessState
 
@@ -43,17 +43,17 @@ class DaskRunner:
 
     Parameters
     ----------
-    connect : callable or None
-        Returns the cluster; called in the runner's own thread, because connecting may take long. None for a sibling.
+    connect : callable
+        Returns the cluster; called in the runner's own thread, because connecting may take long.
     budget : Budget
         The time limit.
     number : int, default=0
-        Tells it apart from its siblings.
+        Tells it apart from its siblings; 0 for the runner that ends the session.
     """
 
     killable = True
 
-    def __init__(self, connect: Callable[[], Cluster] | None, budget: Budget, number: int = 0) -> None:
+    def __init__(self, connect: Callable[[], Cluster], budget: Budget, number: int = 0) -> None:
         self._session_budget = budget
         self._budget = StoppableBudget(budget)
         self._number = number
@@ -65,13 +65,7 @@ class DaskRunner:
         self._home: HomeWorker | None = None
         self._n_homes = 0
         self._calls_since_fit: list[Callable[[HomeWorker], Any]] = []
-        self._opening = None if connect is None else self._thread.post(partial(self._open, connect))
-
-    def _open(self, connect: Callable[[], Cluster]) -> Cluster:
-        cluster = connect()
-        # The workers start their processes while the program is still checking its input.
-        cluster.run_everywhere(start_session, self._budget.remaining())
-        return cluster
+        self._opening = self._thread.post(connect)
 
     def __enter__(self) -> Self:
         return self
@@ -86,8 +80,8 @@ class DaskRunner:
         self._end_thread.close()
 
     def _end(self, prepared: PreparedCluster | None, *held: object) -> None:
-        """End the session on the workers if this runner opened it, and forget what the runner held."""
-        if self._opening is None:
+        """End the session on the workers if this is its first runner, and forget what the runner held."""
+        if self._number:
             return
         # Errors of Dask do not matter any more: the workers close the session themselves after its deadline.
         with contextlib.suppress(Exception):
@@ -137,11 +131,8 @@ class DaskRunner:
 
     def _use_cluster(self, action: Callable[[Cluster], T], problem: str, advice: str) -> T:
         """Carry out what comes before the first fit; raise NoModelInTime at the deadline."""
-        if self._opening is None:
-            raise RuntimeError("A sibling is prepared by its first runner.")
-        opening = self._opening
         try:
-            return self._thread.call(lambda: action(opening.result()), self._budget)
+            return self._thread.call(lambda: action(self._opening.result()), self._budget)
         except TimeoutError:
             raise NoModelInTime(
                 f"No model within the limit of {self._budget.seconds:g} s: {problem}.", f"{advice}, or allow more time."
@@ -150,7 +141,7 @@ class DaskRunner:
     def open_sibling(self) -> DaskRunner:
         """Return a runner on another worker, as far as there are enough."""
         self._n_siblings += 1
-        sibling = DaskRunner(None, self._session_budget, self._n_siblings)
+        sibling = DaskRunner(self._opening.result, self._session_budget, self._n_siblings)
         sibling._prepared_cluster = self._prepared_cluster
         return sibling
 
