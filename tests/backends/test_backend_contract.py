@@ -17,6 +17,7 @@ from fitwithin.backends import FitSettings, Inline, LearnerDied, Process
 from fitwithin.backends._process.fork_host import ForkServerHandle, fork_servers
 from fitwithin.backends._process.protocol import EndSession, ForkWorker
 from fitwithin.backends._process.spawn_host import WorkerHandle
+from fitwithin.teachers import Exam
 from fitwithin.testing import AwkwardClassifier, BackendContract, KillableBackendContract
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
 
@@ -54,7 +55,7 @@ def test_an_exam_before_a_fit_is_refused():
         open_runner(Inline(), RecordingClassifier(), make_pool()) as runner,
         pytest.raises(RuntimeError, match=r"fit\(\) must be called before examine"),
     ):
-        runner.examine(np.arange(5))
+        runner.examine(Exam(np.arange(5)))
 
 
 def test_an_unknown_start_method_is_refused():
@@ -108,9 +109,9 @@ def test_each_row_enters_the_shared_map_once():
     pool = make_pool()
     with open_runner(Process(start="fork"), RecordingClassifier(), pool) as runner:
         runner.fit(np.arange(50))
-        runner.examine(np.arange(50, 100))
+        runner.examine(Exam(np.arange(50, 100)))
         runner.fit(np.arange(25, 75))
-        runner.examine(np.arange(100))
+        runner.examine(Exam(np.arange(100)))
 
         assert runner._prepared.rows.n_appended == 100
 
@@ -182,7 +183,7 @@ def test_a_session_that_gave_up_on_a_fork_does_not_confuse_the_next_one():
     with open_runner(Process(start="fork"), RecordingClassifier(), make_pool()) as runner:
         assert runner._host._server is server
         assert runner.fit(np.arange(9)).fit_seconds >= 0
-        assert runner.examine(np.arange(9, 12)).wrong.shape == (3,)
+        assert runner.examine(Exam(np.arange(9, 12))).wrong.shape == (3,)
     for end in (ours, theirs):
         end.close()
 

@@ -424,10 +424,10 @@ class Mortal(Inline):
 
 
 class MortalSeat(InlineRunner):
-    def fit(self, rows, batch=None, within=None, **others):
+    def fit(self, rows, **options):
         if len(rows) > 20:
             raise LearnerDied("it was killed by SIGSEGV")
-        return super().fit(rows, batch, within)
+        return super().fit(rows, **options)
 
 
 def test_a_learner_that_dies_in_round_1_is_an_error_that_says_how():
@@ -817,11 +817,11 @@ class SlowToScore(Inline):
         runner = super().open(budget)
         score = runner.score
 
-        def slow_score(selected, paired=False):
+        def slow_score(selected):
             SlowToScore.calls -= 1
             if SlowToScore.calls == 0:
                 self.clock.advance(1000)
-            return score(selected, paired)
+            return score(selected)
 
         runner.score = slow_score
         return runner

@@ -209,6 +209,30 @@ class Lesson:
         return self.within == 0
 
 
+@dataclass(frozen=True)
+class FitLimits:
+    """Seconds after which a fit is stopped, killed or given up; None for no limit.
+
+    Parameters
+    ----------
+    stop_after : float or None, default=None
+        Seconds after which a learner that can stop early is told to stop with what it has.
+    kill_after : float or None, default=None
+        Seconds after which the learner is killed, in its fit and in each of its exams, if the runner can do that.
+    give_up_over : float or None, default=None
+        A learner with a known number of steps takes a few of them, and projects the seconds of the whole fit. If these
+        are more than `give_up_over`, it ends there and is not examined; otherwise it goes on. Other learners ignore it.
+    """
+
+    stop_after: float | None = None
+    kill_after: float | None = None
+    give_up_over: float | None = None
+
+
+NO_LIMITS = FitLimits()
+"""The fit may take any time."""
+
+
 @dataclass(frozen=True, eq=False)
 class Exam:
     """A teacher's request: let the model of the last lesson predict these rows, and compare.
@@ -228,6 +252,9 @@ class Exam:
           the teacher learns nothing from them and later models can be examined on them as well.
     margins : bool, default=False
         Whether to return `Answers.margins` too; the learner needs `predict_proba`.
+    seconds : float or None, default=None
+        Most seconds of the predictions. The rows are predicted in pieces, at least one; after these seconds the answers
+        cover the first rows only.
 
     Examples
     --------
@@ -240,6 +267,7 @@ class Exam:
     rows: Rows
     purpose: Purpose = "mistakes"
     margins: bool = False
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)

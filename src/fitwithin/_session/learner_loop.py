@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -19,6 +19,7 @@ from fitwithin._core.records import (
     Answers,
     Estimate,
     Exam,
+    FitLimits,
     Lesson,
     OnRound,
     Round,
@@ -31,7 +32,7 @@ from fitwithin._session.continuation import Continuation
 from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.round_tracker import OpenRound, RoundForecast, RoundTracker
 from fitwithin._session.selection import KeptModel, ModelSelector, ValidationExam
-from fitwithin.backends import FitReport, Runner, ScoreReport
+from fitwithin.backends import FitReport, Runner
 from fitwithin.teachers import Requests
 
 # The session ends when less time is left than this many times the teacher's slowest choice so far: choices grow with
@@ -257,11 +258,13 @@ class LearnerLoop:
             self._save(current)
 
     def _fit(self, rows: Rows, lesson: Lesson) -> FitReport:
+        if lesson.is_measurement:
+            limits = FitLimits(kill_after=lesson.at_most, give_up_over=0.0)
+        else:
+            limits = FitLimits(stop_after=lesson.within, kill_after=lesson.at_most)
+        learner = None if lesson.candidate is None else lesson.candidate.estimator
         with self.lock.released():
-            if lesson.candidate is None:
-                return self.runner.fit(rows, lesson.batch, lesson.within)
-            learner = lesson.candidate.estimator
-            return self.runner.fit(rows, lesson.batch, lesson.within, learner=learner, at_most=lesson.at_most)
+            return self.runner.fit(rows, batch=lesson.batch, limits=limits, learner=learner)
 
     def _compare_refit(self, current: OpenRound, estimate: Estimate) -> None:
         """Make the best model that was fitted again with more rows the best one; its scores stay those of the former.
@@ -279,32 +282,23 @@ class LearnerLoop:
     def _examine(self, rows: Rows, exam: Exam) -> Answers:
         self._announce("predicting", len(rows), self._current().candidate)
         with self.lock.released():
-            report = self.runner.examine(rows, exam.margins)
+            report = self.runner.examine(replace(exam, rows=rows))
+        rows = rows[: report.n_rows]
         costs = self._current_costs
         costs.memory.observe_exam(self._current().rows, report.peak_memory)
         self.tracker.add_exam(rows, report, exam.purpose)
         costs.cost.observe_exam(
             len(rows), report.handover_seconds + report.exam_seconds, self._current().n_rows_trained
         )
-        scored = self._score(len(rows)) if exam.purpose in ("score", "validation") else None
-        if exam.purpose == "validation" and scored is not None and scored.selected is not None:
-            self._compare_by_validation(scored.selected, ValidationExam(rows, scored.influence))
+        if exam.purpose == "validation" and report.score is not None:
+            self._compare_by_validation(report.score, ValidationExam(rows, report.influence))
         elif self._current().saved is not None:
             # The deadline may come before the end of the round, and the model's score must not be lost.
             self._estimates(self._current())
-        wrong = np.zeros_like(report.wrong) if exam.purpose == "holdout" else report.wrong
-        if scored is None:
-            return Answers(rows, wrong, report.margins)
-        return Answers(rows, wrong, report.margins, scored.selected, scored.influence)
-
-    def _score(self, n_rows: int) -> ScoreReport:
-        """Return the user's score over the rows of the last exam."""
-        current = self._current()
-        n_examined = len(current.fresh)
-        with self.lock.released():
-            report = self.runner.score(np.arange(n_examined) >= n_examined - n_rows, paired=True)
-        current.add_score(report)
-        return report
+        if exam.purpose == "holdout":
+            # The teacher learns nothing from these rows.
+            return Answers(rows, np.zeros_like(report.wrong), report.margins)
+        return Answers(rows, report.wrong, report.margins, report.score, report.influence)
 
     def _compare_by_validation(self, estimate: Estimate, exam: ValidationExam) -> None:
         """Choose between the new model and the best one, and save the winner at once."""

@@ -1,6 +1,7 @@
 """Backends decide where the learner runs: in a process that can be killed, in this process, or on a cluster."""
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
+from fitwithin._core.records import FitLimits
 from fitwithin._pools.pool import LabeledRows, Pool
 from fitwithin.backends._base import (
     Backend,
@@ -22,6 +23,7 @@ __all__ = [
     "Dask",
     "EarlyStoppingFit",
     "ExamReport",
+    "FitLimits",
     "FitReport",
     "FitSettings",
     "Inline",

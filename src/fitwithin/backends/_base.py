@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from fitwithin._core.budget import Budget, Clock
-from fitwithin._core.records import Estimate, Influence, Margins, Mask, Rows
+from fitwithin._core.records import NO_LIMITS, Estimate, Exam, FitLimits, Influence, Margins, Mask, Rows
 from fitwithin._core.target import Array
 from fitwithin._pools.pool import Pool
 from fitwithin.backends._early_stopping import EarlyStoppingFit
@@ -31,6 +31,15 @@ class FitReport:
     setup_seconds : float or None, default=None
         Seconds of `fit_seconds` until the first step, which no signal can stop; None for a learner whose steps are
         unknown.
+    steps, planned_steps : int or None, default=None
+        Steps that were done, and those of a complete fit, at most; None for a learner whose steps are unknown, and for
+        a fit without limits.
+    gave_up : bool, default=False
+        Whether it ended after a few steps because of `FitLimits.give_up_over`.
+    model_bytes : int or None, default=None
+        Size of the model; None if it is unknown.
+    exams : tuple of ExamReport, default=()
+        The results of the requested exams; none if it gave up.
     """
 
     handover_seconds: float
@@ -39,22 +48,37 @@ class FitReport:
     peak_memory: int | None = None
     memory_before: int | None = None
     setup_seconds: float | None = None
+    steps: int | None = None
+    planned_steps: int | None = None
+    gave_up: bool = False
+    model_bytes: int | None = None
+    exams: tuple[ExamReport, ...] = ()
+
+    @property
+    def was_cut_short(self) -> bool:
+        """Whether the fit was stopped before its end."""
+        return self.skipped_seconds > 0 or (self.steps or 0) < (self.planned_steps or 0)
 
 
 @dataclass(frozen=True, eq=False)
 class ExamReport:
-    """Result of `Runner.examine`.
+    """Result of an exam.
 
     Parameters
     ----------
     wrong : array of bool
-        Which rows the model got wrong.
+        Which rows the model got wrong. The first rows of the exam, if `Exam.seconds` ended it.
     handover_seconds, exam_seconds : float
-        Seconds to bring the rows to the model, and to predict them.
+        Seconds to bring the rows to the model, and to predict and score them.
     margins : array of float or None
         Difference between the probabilities of each row's two most probable classes, if requested.
     peak_memory : int or None, default=None
         Most bytes of anonymous memory since the start of the last fit; None if they are unknown.
+    score : Estimate or None, default=None
+        Score over these rows, for every purpose but "mistakes".
+    influence : array of float or None, default=None
+        What each row, or each resample of them, adds to the error of the score, for the purposes "score" and
+        "validation"; see `Answers`. None if the metric does not allow it.
     """
 
     wrong: Mask
@@ -62,6 +86,13 @@ class ExamReport:
     exam_seconds: float
     margins: Margins | None = None
     peak_memory: int | None = None
+    score: Estimate | None = None
+    influence: Influence | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that were examined: the first ones of the request."""
+        return len(self.wrong)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,18 +102,14 @@ class ScoreReport:
     Parameters
     ----------
     overall, selected : Estimate or None
-        Score over all examined rows, and over the selected ones; None if there are none or if it was not requested.
+        Score over all examined rows, and over the selected ones; None if there are none.
     seconds : float
         Seconds that scoring took.
-    influence : array of float or None, default=None
-        What each selected row, or each resample of them, adds to the error of `selected`, if requested; see
-        `Answers`. None if the metric does not allow it.
     """
 
     overall: Estimate | None
     selected: Estimate | None
     seconds: float
-    influence: Influence | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,13 +286,13 @@ class Runner(Protocol):
     def fit(
         self,
         rows: Rows,
-        batch: int | None = None,
-        within: float | None = None,
         *,
+        batch: int | None = None,
+        exams: Sequence[Exam] = (),
+        limits: FitLimits = NO_LIMITS,
         learner: Any = None,
-        at_most: float | None = None,
     ) -> FitReport:
-        """Train on rows of the pool.
+        """Train on rows of the pool, and examine the new model.
 
         Parameters
         ----------
@@ -274,13 +301,13 @@ class Runner(Protocol):
         batch : int, optional
             Continue training the newest model by `partial_fit`, this many rows at a time. By
             default a fresh copy of the learner is trained by `fit`.
-        within : float, optional
-            Seconds after which to stop a learner that supports early stopping.
+        exams : sequence of Exam, optional
+            Exams of the new model.
+        limits : FitLimits, optional
+            Seconds after which to stop the learner, to kill it, or to give up. A killable runner raises `LearnerDied`
+            after `kill_after`, also in later calls until the next `fit`; others ignore it.
         learner : estimator, optional
             The learner to train, not fitted; by default the one of `prepare`.
-        at_most : float, optional
-            Seconds that this call, and each later one until the next `fit`, may take. A killable runner then stops the
-            learner and raises `LearnerDied`; others ignore it.
 
         Raises
         ------
@@ -289,15 +316,8 @@ class Runner(Protocol):
         """
         ...
 
-    def examine(self, rows: Rows, margins: bool = False) -> ExamReport:
-        """Predict rows of the pool with the newest model, and compare.
-
-        Parameters
-        ----------
-        rows : array of int
-            Row numbers.
-        margins : bool, default=False
-            Whether to report margins; the model needs `predict_proba`.
+    def examine(self, exam: Exam) -> ExamReport:
+        """Predict rows of the pool with the newest model, compare, and score.
 
         Raises
         ------
@@ -306,16 +326,13 @@ class Runner(Protocol):
         """
         ...
 
-    def score(self, selected: Mask, paired: bool = False) -> ScoreReport:
+    def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model on all rows that it was examined on, and on the selected ones among them.
 
         Parameters
         ----------
         selected : array of bool
             Which of these rows are selected, in the order of the exams.
-        paired : bool, default=False
-            Whether the score is for a comparison with other models on the same rows: report the selected rows
-            alone, and their influence.
 
         Raises
         ------

@@ -6,9 +6,9 @@ import copy
 import os
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -16,12 +16,12 @@ from sklearn.base import clone
 
 from fitwithin._core.budget import Budget, Clock, StoppableBudget
 from fitwithin._core.exceptions import LearnerRaised, OutOfTime
-from fitwithin._core.records import Mask, Rows
+from fitwithin._core.records import NO_LIMITS, Exam, FitLimits, Mask, Rows
 from fitwithin._pools.pool import LabeledRows, Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._early_stopping import find_early_stopping, make_stop_signal
 from fitwithin.backends._memory_use import read_memory_use, reset_peak
-from fitwithin.backends._model_runner import ModelRunner, reissue_warnings, rows_per_piece
+from fitwithin.backends._model_runner import ModelRunner, reissue_warnings, rows_per_piece, split_exam
 
 
 class Inline:
@@ -174,17 +174,17 @@ class InlineRunner:
     def fit(
         self,
         rows: Rows,
-        batch: int | None = None,
-        within: float | None = None,
         *,
+        batch: int | None = None,
+        exams: Sequence[Exam] = (),
+        limits: FitLimits = NO_LIMITS,
         learner: Any = None,
-        at_most: float | None = None,
     ) -> FitReport:
-        """Train a fresh copy of the learner, or continue with the newest model; nothing can end it after `at_most`."""
+        """Train a fresh copy of the learner, or continue with the newest model; nothing can kill it."""
         settings = self._prepared.settings
         early_stopping = settings.early_stopping if learner is None else find_early_stopping(learner)
         start = self._budget.elapsed()
-        stop_signal = make_stop_signal(within, self._budget.clock)
+        stop_signal = make_stop_signal(limits, self._budget.clock)
         if self._memory is not None:
             self._memory.begin_fit()
         training_rows = self._prepared.pool.read(rows)
@@ -194,41 +194,41 @@ class InlineRunner:
             self._newest = ModelRunner(clone(unfitted, safe=False), settings.scoring)
         with self._at_work():
             if batch is None:
-                self._newest.fit(training_rows, settings.fit_params, stop_signal, early_stopping)
+                report = self._newest.fit(training_rows, settings.fit_params, stop_signal, early_stopping)
             else:
                 if self._newest is self._saved:
                     self._newest = copy.deepcopy(self._saved)
-                self._newest.partial_fit(training_rows, batch, settings.classes)
-        return FitReport(
+                report = self._newest.partial_fit(training_rows, batch, settings.classes)
+        return replace(
+            report,
             handover_seconds=fit_start - start,
             fit_seconds=self._budget.elapsed() - fit_start,
-            skipped_seconds=0.0 if stop_signal is None else stop_signal.skipped_seconds,
             peak_memory=None if self._memory is None else self._memory.read_peak(),
             memory_before=0,
-            setup_seconds=None if stop_signal is None else stop_signal.setup_seconds,
+            exams=() if report.gave_up else tuple(map(self.examine, exams)),
         )
 
-    def examine(self, rows: Rows, margins: bool = False) -> ExamReport:
+    def examine(self, exam: Exam) -> ExamReport:
         """Predict rows with the newest model, a piece at a time to save memory."""
         model_runner = self._fitted
         start = self._budget.elapsed()
         with self._at_work():
-            wrong, found_margins = model_runner.examine(self._read_in_pieces(rows), margins)
-        return ExamReport(wrong, 0.0, self._budget.elapsed() - start, found_margins)
+            report = model_runner.examine(self._read_in_pieces(exam), exam.purpose, exam.margins)
+        return replace(report, exam_seconds=self._budget.elapsed() - start)
 
-    def _read_in_pieces(self, rows: Rows) -> Iterator[LabeledRows]:
+    def _read_in_pieces(self, exam: Exam) -> Iterator[LabeledRows]:
         pool = self._prepared.pool
-        size = rows_per_piece(getattr(pool.read(rows[:1]).X, "nbytes", 0))
-        for start in range(0, len(rows), size):
-            yield pool.read(rows[start : start + size])
+        size = rows_per_piece(getattr(pool.read(exam.rows[:1]).X, "nbytes", 0))
+        for piece in split_exam(len(exam.rows), size, exam.seconds, self._budget.clock):
+            yield pool.read(exam.rows[piece])
 
-    def score(self, selected: Mask, paired: bool = False) -> ScoreReport:
+    def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model on the rows that it was examined on."""
         model_runner = self._fitted
         start = self._budget.elapsed()
         with self._at_work():
-            overall, over_selected, influence = model_runner.score(selected, paired)
-        return ScoreReport(overall, over_selected, self._budget.elapsed() - start, influence)
+            report = model_runner.score(selected)
+        return replace(report, seconds=self._budget.elapsed() - start)
 
     def save(self) -> InlineModel:
         """Return the newest model. A later `fit` that continues training works on a copy."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from fitwithin._core.records import Estimate, Influence, Margins, Mask
+from fitwithin._core.records import Estimate, Influence, Margins, Mask, Purpose
 from fitwithin._core.target import Array
 from fitwithin._pools.pool import LabeledRows
+from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
 from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal
 from fitwithin.backends._scoring import ExamLog, ExamPredictions, Scoring
 
@@ -21,6 +22,9 @@ MAX_PIECE_BYTES = 16 << 20
 
 MAX_PIECE_ROWS = 1 << 17
 """Rows that an exam gathers at a time: bounds `predict`'s own memory where rows are narrow or of unknown size."""
+
+FIRST_PIECE_ROWS = 256
+"""Rows of the first piece of an exam with a time limit; a piece of fewer is not worth a call of `predict`."""
 
 # Classifiers that are slow to predict, and whose `predict` is the argmax of `predict_proba`: one call does for both.
 # Other classifiers may predict by a decision function or a threshold.
@@ -45,6 +49,44 @@ def rows_per_piece(row_bytes: int) -> int:
     return min(MAX_PIECE_ROWS, max(1, MAX_PIECE_BYTES // max(1, row_bytes)))
 
 
+def split_exam(
+    n_rows: int, piece_rows: int, seconds: float | None = None, clock: Callable[[], float] = time.monotonic
+) -> Iterator[slice]:
+    """Yield the pieces of an exam, one after the other, while there is time to predict them.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the exam.
+    piece_rows : int
+        Most rows of a piece.
+    seconds : float, optional
+        Most seconds of all pieces. The first is small, and yielded in any case; another at most doubles the rows, and
+        should end in time.
+    clock : callable, default=time.monotonic
+        Returns the time in seconds.
+
+    Examples
+    --------
+    >>> list(split_exam(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    >>> list(split_exam(1000, 1000, seconds=0.0))
+    [slice(0, 256, None)]
+    """
+    size = piece_rows if seconds is None else min(piece_rows, FIRST_PIECE_ROWS)
+    start, done = clock(), 0
+    while done < n_rows:
+        stop = min(done + size, n_rows)
+        yield slice(done, stop)
+        done = stop
+        if seconds is not None:
+            spent = max(clock() - start, np.finfo(float).tiny)
+            affordable = done * (seconds - spent) / spent
+            if affordable < min(FIRST_PIECE_ROWS, n_rows - done):
+                return
+            size = int(min(affordable, done, piece_rows))
+
+
 class ModelRunner:
     """Fit a learner and examine the model.
 
@@ -61,8 +103,6 @@ class ModelRunner:
         The learner, fitted or not.
     warnings : list of WarningMessage
         Warnings of the last fit.
-    seconds : float
-        Seconds spent in the learner's own methods, by the system's clock.
 
     Examples
     --------
@@ -71,16 +111,15 @@ class ModelRunner:
     >>> from fitwithin._pools.pool import LabeledRows
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> runner = ModelRunner(DecisionTreeClassifier(), Scoring())
-    >>> runner.fit(LabeledRows(np.array([[0.0], [1.0]]), np.array(["a", "b"])), {})
-    >>> wrong, margins = runner.examine([LabeledRows(np.array([[0.0], [1.0]]), np.array(["a", "a"]))])
-    >>> wrong
+    >>> runner.fit(LabeledRows(np.array([[0.0], [1.0]]), np.array(["a", "b"])), {}).fit_seconds > 0
+    True
+    >>> runner.examine([LabeledRows(np.array([[0.0], [1.0]]), np.array(["a", "a"]))]).wrong
     array([False,  True])
     """
 
     def __init__(self, learner: Any, scoring: Scoring) -> None:
         self.model = learner
         self.warnings: list[warnings.WarningMessage] = []
-        self.seconds = 0.0
         self._scoring = scoring
         self._exams = ExamLog(learner, scoring)
         self._partially_fitted = False
@@ -91,10 +130,11 @@ class ModelRunner:
         fit_params: Mapping[str, Any],
         stop_signal: StopSignal | None = None,
         early_stopping: EarlyStoppingFit | None = None,
-    ) -> None:
+    ) -> FitReport:
         """Fit the learner and record its warnings.
 
-        The fit stops early at `stop_signal` if `early_stopping` knows how to stop this learner.
+        The fit stops early at `stop_signal` if `early_stopping` knows how to stop this learner. The report knows the
+        learner's own seconds, and nothing of memory and exams.
         """
         params = {**rows.row_params, **fit_params}
         with warnings.catch_warnings(record=True) as caught:
@@ -104,10 +144,21 @@ class ModelRunner:
             else:
                 stop_signal.begin_fit()
                 early_stopping(self.model, rows.X, rows.y, stop_signal, params)
-            self.seconds += time.monotonic() - start
+            seconds = time.monotonic() - start
         self.warnings = caught
+        if stop_signal is None:
+            return FitReport(0.0, seconds)
+        return FitReport(
+            0.0,
+            seconds,
+            stop_signal.skipped_seconds,
+            setup_seconds=stop_signal.setup_seconds,
+            steps=stop_signal.n_steps,
+            planned_steps=stop_signal.planned_steps,
+            gave_up=stop_signal.gave_up,
+        )
 
-    def partial_fit(self, rows: LabeledRows, batch: int, classes: Array | None) -> None:
+    def partial_fit(self, rows: LabeledRows, batch: int, classes: Array | None) -> FitReport:
         """Continue training by the learner's `partial_fit`, `batch` rows at a time.
 
         The first call passes `classes`, as scikit-learn asks.
@@ -118,60 +169,96 @@ class ModelRunner:
             for part in rows.split(batch):
                 self.model.partial_fit(part.X, part.y, **part.row_params, **first_params)
                 first_params = {}
-            self.seconds += time.monotonic() - start
+            seconds = time.monotonic() - start
         self._partially_fitted = True
         self.warnings = caught
         self._exams = ExamLog(self.model, self._scoring)
+        return FitReport(0.0, seconds)
 
-    def examine(self, pieces: Iterable[LabeledRows], margins: bool = False) -> tuple[Mask, Margins | None]:
-        """Predict rows and compare.
+    def examine(
+        self, pieces: Iterable[LabeledRows], purpose: Purpose = "mistakes", margins: bool = False
+    ) -> ExamReport:
+        """Predict rows, compare, and score.
 
         Parameters
         ----------
         pieces : iterable of LabeledRows
             The rows, in pieces that fit into memory.
+        purpose : {"mistakes", "score", "validation", "holdout"}, default="mistakes"
+            What the exam is for; see `Exam`.
         margins : bool, default=False
             Whether to return margins; the model needs `predict_proba`.
 
         Returns
         -------
-        tuple
-            Which rows are wrong, and the margin between each row's two most probable classes or None.
+        ExamReport
+            It knows the seconds of predicting and scoring, and nothing of memory.
         """
-        answers = [(self._predict(piece, margins), piece.y) for piece in pieces]
-        wrong = self._scoring.mistakes(
-            np.concatenate([y for _, y in answers]), np.concatenate([predicted for (predicted, _), _ in answers])
+        truth, predicted, found_margins, seconds = [], [], [], 0.0
+        for piece in pieces:
+            start = time.monotonic()
+            piece_predicted, piece_margins = self._predict(piece, margins)
+            seconds += time.monotonic() - start
+            truth.append(piece.y)
+            predicted.append(piece_predicted)
+            if piece_margins is not None:
+                found_margins.append(piece_margins)
+        start = time.monotonic()
+        wrong = self._scoring.mistakes(np.concatenate(truth), np.concatenate(predicted))
+        score, influence = self.score_exam(len(wrong), purpose)
+        return ExamReport(
+            wrong=wrong,
+            handover_seconds=0.0,
+            exam_seconds=seconds + time.monotonic() - start,
+            margins=np.concatenate(found_margins) if found_margins else None,
+            score=score,
+            influence=influence,
         )
-        margins_by_piece = [piece_margins for (_, piece_margins), _ in answers if piece_margins is not None]
-        return wrong, np.concatenate(margins_by_piece) if margins_by_piece else None
 
-    def answer(self, pieces: Iterable[LabeledRows], margins: bool = False) -> tuple[ExamPredictions, Margins | None]:
+    def score_exam(self, n_rows: int, purpose: Purpose) -> tuple[Estimate | None, Influence | None]:
+        """Return the score over the last `n_rows` that were examined, and its influence, as the purpose asks."""
+        if purpose == "mistakes":
+            return None, None
+        is_last = np.arange(len(self._exams)) >= len(self._exams) - n_rows
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if purpose == "holdout":
+                return self._scoring.estimate(self._exams, is_last), None
+            return self._scoring.estimate_with_influence(self._exams, is_last)
+
+    def answer(
+        self, pieces: Iterable[LabeledRows], margins: bool = False
+    ) -> tuple[ExamPredictions, Margins | None, float]:
         """Predict rows for a process that scores the model; forget the answers here.
 
         Returns
         -------
         tuple
-            What the score needs to know, without the model, and the margins or None; see `examine`.
+            What the score needs to know, without the model, the margins or None, and the seconds; see `examine`.
         """
         self._exams = ExamLog(self.model, self._scoring)
-        _, found_margins = self.examine(pieces, margins)
-        return replace(self._exams.answers(), model=None), found_margins
+        report = self.examine(pieces, margins=margins)
+        return replace(self._exams.answers(), model=None), report.margins, report.exam_seconds
 
-    def add_answers(self, answers: ExamPredictions) -> None:
-        """Count an exam that other processes held with the same model."""
+    def add_answers(self, answers: ExamPredictions, purpose: Purpose = "mistakes") -> ExamReport:
+        """Count an exam that other processes held with the same model; compare and score, see `examine`."""
+        start = time.monotonic()
         self._exams.extend(answers)
+        wrong = ~answers.correct
+        if answers.y is not None:
+            wrong = self._scoring.mistakes(answers.y, answers.by_method["predict"].ravel())
+        score, influence = self.score_exam(len(wrong), purpose)
+        return ExamReport(wrong, 0.0, time.monotonic() - start, score=score, influence=influence)
 
     def _predict(self, rows: LabeledRows, margins: bool) -> tuple[Array, Margins | None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            start = time.monotonic()
             probabilities = np.asarray(self.model.predict_proba(rows.X)) if margins else None
             known = None
             if probabilities is not None and self._predicts_most_probable:
                 known = self.model.classes_[probabilities.argmax(axis=1)]
             predicted = self._exams.predict(rows.X, rows.y, rows.weights, known)
             self._exams.note_clusters(rows.clusters)
-            self.seconds += time.monotonic() - start
         return predicted, None if probabilities is None else _top_two_margins(probabilities)
 
     @property
@@ -181,17 +268,14 @@ class ModelRunner:
         origin = (getattr(predict, "__module__", "").split(".")[0], getattr(predict, "__qualname__", ""))
         return origin in _PREDICT_BY_PROBABILITY
 
-    def score(self, selected: Mask, paired: bool = False) -> tuple[Estimate | None, Estimate | None, Influence | None]:
-        """Return the score over all examined rows, over the selected ones among them, and no influence.
-
-        For a paired comparison, return the score over the selected rows and its influence, and no overall score.
-        """
+    def score(self, selected: Mask) -> ScoreReport:
+        """Return the score over all examined rows, and over the selected ones among them."""
+        start = time.monotonic()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if paired:
-                return None, *self._scoring.estimate_with_influence(self._exams, selected)
             overall = self._scoring.estimate(self._exams)
-            return overall, overall if selected.all() else self._scoring.estimate(self._exams, selected), None
+            over_selected = overall if selected.all() else self._scoring.estimate(self._exams, selected)
+        return ScoreReport(overall, over_selected, time.monotonic() - start)
 
 
 def _top_two_margins(probabilities: Array) -> Margins:

@@ -246,6 +246,9 @@ class ExamLog:
         self._clusters: list[Clusters] = []
         self._X: list[Any] = []
 
+    def __len__(self) -> int:
+        return sum(map(len, self._correct))
+
     def predict(self, X: Any, y: Array, weights: Array | None, predicted: Array | None = None) -> Array:
         """Predict rows, and keep what the score will need while X is at hand.
 

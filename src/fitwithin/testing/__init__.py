@@ -1,7 +1,8 @@
 """A fake clock, learners that misbehave on purpose, and the tests that every backend and teacher must pass."""
 
-from fitwithin.testing._backends import BackendContract, KillableBackendContract
+from fitwithin.testing._backend_contract import BackendContract
 from fitwithin.testing._clock import FakeClock
+from fitwithin.testing._killable_contract import KillableBackendContract
 from fitwithin.testing._learners import TROUBLES, AwkwardClassifier, HungryClassifier
 from fitwithin.testing._teachers import check_teacher
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fitwithin.backends import Dask
+from fitwithin.teachers import Exam
 from fitwithin.testing import KillableBackendContract
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
 
@@ -21,7 +22,7 @@ def test_row_numbers_that_do_not_fit_into_a_task_reach_the_workers(dask_client):
     order = np.random.default_rng(0).permutation(len(pool))
     with open_runner(Dask(dask_client), RecordingClassifier(), pool) as runner:
         runner.fit(order[:300_000])
-        examined = runner.examine(order)
+        examined = runner.examine(Exam(order))
         runner.fit(order)
         saved = runner.save()
 

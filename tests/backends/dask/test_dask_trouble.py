@@ -19,7 +19,7 @@ from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
 from fitwithin.backends import Dask, OutOfTime
 from fitwithin.backends._dask.cluster import Cluster
-from fitwithin.teachers import TCT
+from fitwithin.teachers import TCT, Exam
 from fitwithin.testing import AwkwardClassifier
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
 
@@ -110,7 +110,7 @@ def test_a_worker_that_is_killed_costs_its_work_only(dask_client, tmp_path, meth
         killer = threading.Thread(target=kill_hanging_worker, args=(str(tmp_path),))
         killer.start()
         runner.fit(np.arange(30))
-        examined = runner.examine(rows)
+        examined = runner.examine(Exam(rows))
         killer.join()
         saved = runner.save()
         scored = runner.score(np.ones(len(rows), dtype=bool))
@@ -125,11 +125,11 @@ def test_a_worker_that_is_killed_costs_its_work_only(dask_client, tmp_path, meth
 def test_a_model_that_lost_its_worker_is_trained_again_before_its_next_exam(dask_client):
     pool = make_pool()
     with open_runner(Dask(dask_client), GaussianNB(), pool) as runner:
-        runner.fit(np.arange(20), 5)
-        runner.fit(np.arange(20, 50), 5)
-        before = runner.examine(np.arange(50, 80))
+        runner.fit(np.arange(20), batch=5)
+        runner.fit(np.arange(20, 50), batch=5)
+        before = runner.examine(Exam(np.arange(50, 80)))
         os.kill(find_worker_pids(dask_client)[runner._home.address], signal.SIGKILL)
-        after = runner.examine(np.arange(50, 80))
+        after = runner.examine(Exam(np.arange(50, 80)))
         scored = runner.score(np.ones(60, dtype=bool))
         saved = runner.save()
 

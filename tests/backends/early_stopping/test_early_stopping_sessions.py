@@ -13,7 +13,7 @@ from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import TablePool
-from fitwithin.backends import FitSettings, Inline, Process, register_early_stopping
+from fitwithin.backends import FitLimits, FitSettings, Inline, Process, register_early_stopping
 from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.teachers import Lesson
 from fitwithin.testing import FakeClock
@@ -128,7 +128,7 @@ def test_reading_the_rows_counts_towards_the_time_of_a_fit(table):
 
     with backend.open(Budget(60, clock=backend.clock)) as runner:
         runner.prepare(StepByStep(), pool, FitSettings(early_stopping=fit_step_by_step))
-        report = runner.fit(np.arange(10), within=7.0)
+        report = runner.fit(np.arange(10), limits=FitLimits(stop_after=7.0))
 
     assert (report.handover_seconds, report.fit_seconds) == (3, 4)
 
@@ -149,7 +149,7 @@ def test_a_stopped_fit_reports_its_skipped_seconds(table, start, trees, is_stopp
             FitSettings(early_stopping=find_early_stopping(forest)),
         )
         # Three trees get enough time for a process to start.
-        report = runner.fit(np.arange(500), within=1.0 if is_stopped else 50.0)
+        report = runner.fit(np.arange(500), limits=FitLimits(stop_after=1.0 if is_stopped else 50.0))
         complete = runner.fit(np.arange(500)) if not is_stopped else None
 
     assert (report.skipped_seconds > 0) is is_stopped

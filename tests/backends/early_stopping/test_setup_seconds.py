@@ -21,7 +21,7 @@ from xgboost.callback import TrainingCallback
 from fitwithin._core.budget import Budget
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import TablePool
-from fitwithin.backends import FitSettings, Inline, Process, StopSignal
+from fitwithin.backends import FitLimits, FitSettings, Inline, Process, StopSignal
 from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.testing import FakeClock
 
@@ -194,7 +194,7 @@ def test_reading_the_rows_is_no_setup():
 
     with backend.open(Budget(60, clock=backend.clock)) as runner:
         runner.prepare(learner, SlowPool(X, Labels.encode(Y)), FitSettings(early_stopping=find_early_stopping(learner)))
-        report = runner.fit(np.arange(100), within=20.0)
+        report = runner.fit(np.arange(100), limits=FitLimits(stop_after=20.0))
 
     assert (report.handover_seconds, report.fit_seconds, report.setup_seconds) == (3, 5, 5)
 
@@ -211,7 +211,7 @@ def test_the_report_of_a_fit_has_its_setup_if_it_was_told_when_to_stop(start):
         runner.prepare(
             learner, TablePool(X, Labels.encode(Y)), FitSettings(early_stopping=find_early_stopping(learner))
         )
-        told = runner.fit(np.arange(200), within=50.0)
+        told = runner.fit(np.arange(200), limits=FitLimits(stop_after=50.0))
         untold = runner.fit(np.arange(200))
 
     assert 0 < told.setup_seconds < told.fit_seconds

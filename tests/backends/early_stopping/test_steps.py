@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin.backends._early_stopping import StopSignal
-from fitwithin.backends._early_stopping.base import make_stop_signal
 from fitwithin.backends._early_stopping.steps import StepTimer, advance_until, restart_until
 from fitwithin.testing import FakeClock
 
@@ -289,13 +288,37 @@ def test_all_steps_are_taken_anew_if_there_is_time_although_there_are_less_than_
     assert calls == [1, 8, 54, 60]
 
 
-def test_a_measurement_that_starts_anew_takes_its_steps():
-    clock, calls = FakeClock(), []
+def advanced(give_up_over, *, setup=0.0, step=1.0, seconds=10**6):
+    """The calls of a fit of 100 steps that may give up, and its signal."""
+    clock, calls = FakeClock(), [0]
+    stop_signal = StopSignal(seconds, clock=clock, give_up_over=give_up_over)
 
-    def start_anew(n_steps):
-        clock.advance(1.0 * n_steps)
+    def advance_to(n_steps):
+        clock.advance(setup + step * (n_steps - calls[-1]))
         return calls.append(n_steps) is None
 
-    restart_until(make_stop_signal(0, clock), 100, start_anew)
+    advance_until(stop_signal, 100, advance_to)
+    return calls[1:], stop_signal
 
-    assert calls == [1, 4]
+
+def test_a_fit_in_several_calls_gives_up_after_a_few_steps():
+    calls, stop_signal = advanced(give_up_over=99)
+
+    assert calls == [1, 2, 4]
+    assert stop_signal.gave_up
+    assert (stop_signal.n_steps, stop_signal.planned_steps, stop_signal.skipped_seconds) == (4, 100, 96)
+
+
+def test_a_fit_in_several_calls_goes_on_if_it_is_affordable():
+    calls, stop_signal = advanced(give_up_over=101)
+
+    assert calls == [1, 2, 4, 8, 100]
+    assert not stop_signal.gave_up
+    assert (stop_signal.n_steps, stop_signal.planned_steps, stop_signal.skipped_seconds) == (100, 100, 0)
+
+
+def test_a_fit_that_goes_on_is_still_stopped_in_time():
+    _, stop_signal = advanced(give_up_over=101, seconds=50)
+
+    assert not stop_signal.gave_up
+    assert 8 < stop_signal.n_steps < stop_signal.planned_steps == 100

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from fitwithin.backends import FitLimits
 from fitwithin.backends._early_stopping import StopSignal, make_stop_signal
 from fitwithin.testing import FakeClock
 
@@ -108,31 +109,74 @@ def test_without_steps_the_setup_is_unknown():
 
 
 def test_without_a_time_there_is_no_signal():
-    assert make_stop_signal(None) is None
+    assert make_stop_signal(FitLimits(kill_after=3)) is None
 
 
 @pytest.mark.parametrize("seconds_per_step", [1e-4, 0.01, 5.0])
-def test_a_fit_without_any_time_takes_a_few_steps_and_tells_what_all_would_take(seconds_per_step):
+def test_a_fit_that_gives_up_takes_a_few_steps_and_tells_what_all_would_take(seconds_per_step):
     clock = FakeClock()
-    stop_signal = make_stop_signal(0, clock)
+    stop_signal = make_stop_signal(FitLimits(give_up_over=5.0), clock)
 
     n_steps = 0
     for _ in stop_signal.steps(10**5):
         clock.advance(seconds_per_step)
         n_steps += 1
 
-    assert stop_signal.is_measurement
+    assert stop_signal.gave_up
+    assert (stop_signal.n_steps, stop_signal.planned_steps) == (n_steps, 10**5)
     assert 1 < n_steps < 10**3
     assert clock() + stop_signal.skipped_seconds == pytest.approx(10**5 * seconds_per_step)
 
 
-def test_a_measurement_of_a_learner_with_few_steps_takes_all_of_them():
+def test_a_fit_that_is_affordable_goes_on():
     clock = FakeClock()
-    stop_signal = make_stop_signal(0, clock)
+    stop_signal = make_stop_signal(FitLimits(give_up_over=30.0), clock)
+    clock.advance(10)
+    for _ in stop_signal.steps(200):
+        clock.advance(0.1)
+
+    assert not stop_signal.gave_up
+    assert (stop_signal.n_steps, stop_signal.planned_steps, stop_signal.skipped_seconds) == (200, 200, 0)
+
+
+def test_setup_counts_towards_the_projection():
+    clock = FakeClock()
+    stop_signal = make_stop_signal(FitLimits(give_up_over=29.0), clock)
+    clock.advance(10)
+    for _ in stop_signal.steps(200):
+        clock.advance(0.1)
+
+    assert stop_signal.gave_up
+
+
+def test_a_fit_with_few_steps_takes_all_of_them_before_it_can_give_up():
+    stop_signal = make_stop_signal(FitLimits(give_up_over=0.0), FakeClock())
 
     assert list(stop_signal.steps(2)) == [0, 1]
     assert stop_signal.skipped_seconds == 0
 
 
-def test_a_fit_with_a_little_time_is_no_measurement():
-    assert not make_stop_signal(1e-9).is_measurement
+def test_a_fit_that_does_not_count_its_steps_never_gives_up():
+    clock = FakeClock()
+    stop_signal = make_stop_signal(FitLimits(give_up_over=0.0), clock)
+    clock.advance(100)
+
+    assert not stop_signal.is_set()
+
+
+def test_a_loop_that_breaks_by_itself_was_not_cut_short():
+    stop_signal = StopSignal(10, clock=FakeClock())
+    for number in stop_signal.steps(1000):
+        if number == 4:
+            break
+
+    assert (stop_signal.n_steps, stop_signal.planned_steps) == (5, 5)
+
+
+def test_a_loop_whose_time_is_up_was_cut_short():
+    clock = FakeClock()
+    stop_signal = StopSignal(2.5, clock=clock)
+    for _ in stop_signal.steps(9):
+        clock.advance(1)
+
+    assert (stop_signal.n_steps, stop_signal.planned_steps) == (3, 9)

@@ -25,6 +25,7 @@ from fitwithin._pools.table_pool import TablePool
 from fitwithin.backends import Inline, LearnerDied, LearnerRaised, Process
 from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._process.subprocesses import describe_exit
+from fitwithin.teachers import Exam
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner, save_and_load
 
 STARTS = ["fork", pytest.param("spawn", marks=pytest.mark.slow)]
@@ -189,11 +190,11 @@ def test_lessons_and_exams_that_overwrite_their_rows_do_not_change_those_of_late
 
     with open_runner(backend, Spoiler(), pool) as runner:
         runner.fit(first)
-        runner.examine(first)
-        runner.examine(first)
+        runner.examine(Exam(first))
+        runner.examine(Exam(first))
         runner.fit(second)
-        runner.examine(first)
-        runner.examine(np.arange(60))
+        runner.examine(Exam(first))
+        runner.examine(Exam(np.arange(60)))
         model = save_and_load(runner)
 
     assert model.fit_sum_ == pytest.approx(values[second].sum())
@@ -244,7 +245,7 @@ def test_a_model_that_only_the_learners_process_can_load_is_refused_when_it_is_s
         runner.fit(np.arange(5))
         with pytest.raises(LearnerRaised, match=r"a clean process could not load it.*only_here"):
             runner.save()
-        assert runner.examine(np.arange(5)).wrong.shape == (5,)
+        assert runner.examine(Exam(np.arange(5))).wrong.shape == (5,)
 
 
 class CrashesOnLoad(RecordingClassifier):

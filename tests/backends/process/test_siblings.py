@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from fitwithin.backends import LearnerDied, OutOfMemory, Process
+from fitwithin.teachers import Exam
 from fitwithin.testing import AwkwardClassifier, HungryClassifier
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner, save_and_load
 
@@ -63,7 +64,7 @@ def test_each_learner_has_a_memory_limit_of_its_own():
         with pytest.raises(OutOfMemory):
             runner.fit(np.arange(200))
 
-        assert sibling.examine(np.arange(10)).wrong.shape == (10,)
+        assert sibling.examine(Exam(np.arange(10))).wrong.shape == (10,)
 
 
 def test_siblings_read_one_copy_of_the_rows():
@@ -76,7 +77,7 @@ def test_siblings_read_one_copy_of_the_rows():
         for size in (100, 1_000, 4_000):
             for each in (runner, sibling):
                 each.fit(order[:size])
-                each.examine(order[4_500:])
+                each.examine(Exam(order[4_500:]))
                 np.testing.assert_array_equal(save_and_load(each).X_, pool.X[order[:size]])
         shared = runner._prepared.rows
         used = os.fstat(shared.files[-1].fd).st_blocks * 512

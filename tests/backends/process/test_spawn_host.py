@@ -16,6 +16,7 @@ from fitwithin.backends import LearnerDied, Process
 from fitwithin.backends._process import spawn_host
 from fitwithin.backends._process.parent_watch import ParentWatch
 from fitwithin.backends._process.spawn_host import WorkerHandle, spawned_workers
+from fitwithin.teachers import Exam
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
 
 
@@ -65,7 +66,7 @@ def has_ended(pid):
 def test_a_worker_serves_rounds_over_both_ways(way):
     with open_runner(Process(start="spawn"), RecordingClassifier(), make_pool()) as runner:
         runner.fit(np.arange(9))
-        assert runner.examine(np.arange(9, 12)).wrong.shape == (3,)
+        assert runner.examine(Exam(np.arange(9, 12))).wrong.shape == (3,)
         ours = {os.getpid(), runner._learner.pid}
         listening = [found for found in psutil.net_connections("inet") if found.pid in ours]
 

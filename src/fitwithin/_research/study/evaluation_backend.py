@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from fitwithin._core.budget import Budget, Clock
-from fitwithin._core.records import Mask, Rows
+from fitwithin._core.records import NO_LIMITS, Exam, FitLimits, Mask, Rows
 from fitwithin._pools.pool import Pool
 from fitwithin._pools.table_pool import TablePool
 from fitwithin.backends import Backend, ExamReport, FitReport, FitSettings, Runner, SavedModel, ScoreReport
@@ -94,7 +95,7 @@ class EvaluationBackend:
             self.accuracies.append(None)
             return 0
         with self.paused():
-            self.accuracies.append(1.0 - float(runner.examine(self._test_rows).wrong.mean()))
+            self.accuracies.append(1.0 - float(runner.examine(Exam(self._test_rows)).wrong.mean()))
         return len(self._test_rows)
 
     def paused(self) -> AbstractContextManager[None]:
@@ -141,28 +142,26 @@ class _EvaluationRunner:
     def fit(
         self,
         rows: Rows,
-        batch: int | None = None,
-        within: float | None = None,
         *,
+        batch: int | None = None,
+        exams: Sequence[Exam] = (),
+        limits: FitLimits = NO_LIMITS,
         learner: Any = None,
-        at_most: float | None = None,
     ) -> FitReport:
-        """Fit, then evaluate."""
-        report = self._runner.fit(rows, batch, within, learner=learner, at_most=at_most)
+        """Fit, evaluate, then examine."""
+        report = self._runner.fit(rows, batch=batch, limits=limits, learner=learner)
         self._n_evaluated = self._backend.evaluate(self._runner, self._budget)
-        return report
+        return report if report.gave_up else replace(report, exams=tuple(map(self.examine, exams)))
 
-    def examine(self, rows: Rows, margins: bool = False) -> ExamReport:
+    def examine(self, exam: Exam) -> ExamReport:
         """Predict rows of the session's pool."""
-        return self._runner.examine(rows, margins)
+        return self._runner.examine(exam)
 
-    def score(self, selected: Mask, paired: bool = False) -> ScoreReport:
+    def score(self, selected: Mask) -> ScoreReport:
         """Score the session's exams, without the test rows, which the runner examined before them."""
         test_rows = np.zeros(self._n_evaluated, dtype=np.bool_)
         with self._backend.paused():
-            chosen = self._runner.score(np.concatenate([test_rows, selected]), paired)
-            if paired:
-                return chosen
+            chosen = self._runner.score(np.concatenate([test_rows, selected]))
             overall = self._runner.score(np.concatenate([test_rows, np.ones_like(selected)]))
         return ScoreReport(overall.selected, chosen.selected, overall.seconds + chosen.seconds)
 

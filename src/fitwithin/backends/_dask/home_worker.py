@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.records import Mask, Rows
+from fitwithin._core.records import Exam, Mask, Rows
+from fitwithin._pools.tables import is_contiguous
 from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
 from fitwithin.backends._dask.cluster import Cluster
 from fitwithin.backends._dask.partitions import Partitions
@@ -17,6 +18,7 @@ from fitwithin.backends._dask.worker_tasks import (
     ModelBytes,
     Outcome,
     TaskInfo,
+    await_parts,
     check_model_loads,
     examine_partition,
     fit_lesson,
@@ -25,7 +27,7 @@ from fitwithin.backends._dask.worker_tasks import (
     score_model,
     unpack_mask,
 )
-from fitwithin.backends._scoring import Scoring
+from fitwithin.backends._model_runner import split_exam
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,15 +40,12 @@ class PreparedCluster:
         The cluster.
     partitions : Partitions
         The rows on it.
-    scoring : Scoring
-        How models are scored.
     setup : Future
         The `SessionSetup`.
     """
 
     cluster: Cluster
     partitions: Partitions
-    scoring: Scoring
     setup: Any
 
 
@@ -73,37 +72,69 @@ class HomeWorker:
         self._number = number
         self._attempt = attempt
         self._lesson = 0
+        self._kill_after: float | None = None
         # The rows that it has, ascending, and the newest model once it is needed.
         self._rows: Rows = np.zeros(0, dtype=np.int64)
         self._newest: Any = None
 
-    def fit(self, rows: Rows, options: dict[str, Any]) -> FitReport:
-        """Train on rows, after the workers that hold them have sent those that are new here."""
+    def fit(self, rows: Rows, options: dict[str, Any], exams: Sequence[Exam]) -> FitReport:
+        """Train on rows, after the workers that hold them have sent those that are new here; then examine."""
+        start = self._budget.elapsed()
         self._lesson += 1
         self._newest = None
+        self._kill_after = options["limits"].kill_after
         new = np.setdiff1d(rows, self._rows)
         parts = self._prepared.partitions.take(self._cluster, new)
         outcome = self._run(fit_lesson, self._pass_rows(rows), parts, options)
         # They arrived, whatever the learner did then.
         self._rows = np.union1d(self._rows, new)
         report: FitReport = outcome.unwrap()
-        return report
+        return replace(
+            report,
+            handover_seconds=max(0.0, self._budget.elapsed() - start - report.fit_seconds),
+            exams=() if report.gave_up else tuple(map(self.examine, exams)),
+        )
 
-    def examine(self, rows: Rows, margins: bool) -> ExamReport:
-        """Predict rows where they are, and join the answers here."""
-        ascending, order = np.unique(rows, return_inverse=True)
-        outcomes = [
-            self._submit(examine_partition, self._model(), partition, self._cluster.pass_rows(positions), margins)
-            for partition, positions in self._prepared.partitions.split(ascending)
+    def examine(self, exam: Exam) -> ExamReport:
+        """Predict rows where they are, join the answers here, and score them."""
+        start = self._budget.elapsed()
+        rows = np.asarray(exam.rows, dtype=np.int64)
+        pieces: list[list[Any]] = []
+        orders: list[Rows] = []
+        n_answers = 0
+        for piece in split_exam(len(rows), len(rows), exam.seconds, self._budget.elapsed):
+            ascending, order = np.unique(rows[piece], return_inverse=True)
+            pieces.append(self._submit_exam(ascending, exam.margins))
+            orders.append(n_answers + order)
+            n_answers += len(ascending)
+            if exam.seconds is not None:
+                self._run(await_parts, pieces[-1]).unwrap()
+        order = np.concatenate(orders)
+        places = None if is_contiguous(order) else self._pass_rows(order.astype(np.uint32))
+        report: ExamReport = self._run(merge_exam, pieces, places, exam.purpose).unwrap()
+        return replace(
+            report,
+            wrong=unpack_mask(report.wrong, len(order)),
+            handover_seconds=max(0.0, self._budget.elapsed() - start - report.exam_seconds),
+        )
+
+    def _submit_exam(self, rows: Rows, margins: bool) -> list[Any]:
+        """Have the workers predict those of these rows that they hold."""
+        return [
+            self._submit(
+                examine_partition,
+                self._model(),
+                partition,
+                self._cluster.pass_rows(positions),
+                margins,
+                self._kill_after,
+            )
+            for partition, positions in self._prepared.partitions.split(rows)
         ]
-        is_ordered = len(ascending) == len(rows) and bool((order[1:] > order[:-1]).all())
-        places = None if is_ordered else self._pass_rows(order.astype(np.uint32))
-        report: ExamReport = self._run(merge_exam, self._prepared.scoring, outcomes, places).unwrap()
-        return replace(report, wrong=unpack_mask(report.wrong, len(rows)))
 
-    def score(self, selected: Mask, paired: bool) -> ScoreReport:
+    def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model from the answers of all exams."""
-        report: ScoreReport = self._run(score_model, np.packbits(selected), len(selected), paired).unwrap()
+        report: ScoreReport = self._run(score_model, np.packbits(selected), len(selected)).unwrap()
         return report
 
     def bring_model(self) -> ModelBytes:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Self, TypeVar
 
@@ -13,7 +12,7 @@ import numpy as np
 from fitwithin._core.budget import Budget, StoppableBudget
 from fitwithin._core.exceptions import LearnerDied, NoModelInTime, OutOfTime
 from fitwithin._core.log import LOGGER
-from fitwithin._core.records import Mask, Rows
+from fitwithin._core.records import NO_LIMITS, Exam, FitLimits, Mask, Rows
 from fitwithin._pools.pool import Pool
 from fitwithin._pools.remote_table import RemoteTable
 from fitwithin._pools.table_pool import TablePool
@@ -107,7 +106,7 @@ class DaskRunner:
             setup = cluster.submit(
                 SessionSetup, cluster.key, body, state, settings.seed, settings.memory_limit, partitions.schema
             )
-            return PreparedCluster(cluster, partitions, settings.scoring, setup)
+            return PreparedCluster(cluster, partitions, setup)
 
         # Without any time left, the first call of the session says so.
         if not self._budget.is_spent:
@@ -155,38 +154,29 @@ class DaskRunner:
     def fit(
         self,
         rows: Rows,
-        batch: int | None = None,
-        within: float | None = None,
         *,
+        batch: int | None = None,
+        exams: Sequence[Exam] = (),
+        limits: FitLimits = NO_LIMITS,
         learner: Any = None,
-        at_most: float | None = None,
     ) -> FitReport:
-        """Train a fresh copy of the learner, or continue with the newest model, on one worker."""
-        options = {
-            "batch": batch,
-            "within": within,
-            "at_most": at_most,
-            "pickled_learner": None if learner is None else pickle_learner(learner),
-        }
+        """Train a fresh copy of the learner on one worker, or continue with the newest model; examine it on all."""
+        pickled_learner = None if learner is None else pickle_learner(learner)
+        options = {"batch": batch, "limits": limits, "pickled_learner": pickled_learner}
         rows = np.asarray(rows, dtype=np.int64)
         if batch is None or self._home is None:
             self._calls_since_fit = []
-        start = self._budget.elapsed()
-        report = self._call(lambda home: home.fit(rows, options), is_repeated=True)
-        return replace(report, handover_seconds=max(0.0, self._budget.elapsed() - start - report.fit_seconds))
+        return self._call(lambda home: home.fit(rows, options, exams), is_repeated=True)
 
-    def examine(self, rows: Rows, margins: bool = False) -> ExamReport:
+    def examine(self, exam: Exam) -> ExamReport:
         """Predict rows where they are."""
         self._check_fitted()
-        rows = np.asarray(rows, dtype=np.int64)
-        start = self._budget.elapsed()
-        report = self._call(lambda home: home.examine(rows, margins), is_repeated=True)
-        return replace(report, handover_seconds=max(0.0, self._budget.elapsed() - start - report.exam_seconds))
+        return self._call(lambda home: home.examine(exam), is_repeated=True)
 
-    def score(self, selected: Mask, paired: bool = False) -> ScoreReport:
+    def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model on the worker that trained it, from the answers of all exams."""
         self._check_fitted()
-        return self._call(lambda home: home.score(selected, paired))
+        return self._call(lambda home: home.score(selected))
 
     def save(self) -> DaskModel:
         """Bring the newest model to the program, after a process that did not train it has loaded it."""

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.records import Margins
+from fitwithin._core.records import Margins, Purpose
 from fitwithin._pools.pool import LabeledRows
+from fitwithin.backends._base import ExamReport
 from fitwithin.backends._dask.received_rows import ReceivedRows, RowSchema
 from fitwithin.backends._process.backend import PreparedProcess, ProcessRunner
 from fitwithin.backends._process.process_state import ProcessState
@@ -124,24 +125,29 @@ class WorkerRunner(ProcessRunner):
             if self._learner is None:
                 with self._until_deadline():
                     self._start_learner()
-            return self._request(AdoptRequest(file.path), [file]).seconds
+            seconds: float = self._request(AdoptRequest(file.path), [file])
+            return seconds
         finally:
             file.close()
 
-    def answer(self, rows: LabeledRows, margins: bool) -> tuple[ExamPredictions, Margins | None, float]:
+    def answer(
+        self, rows: LabeledRows, margins: bool, kill_after: float | None
+    ) -> tuple[ExamPredictions, Margins | None, float]:
         """Predict rows; return the answers, the margins and the seconds of the prediction."""
         numbers = np.arange(len(rows.y))
         with self._until_deadline():
             self.rows.forget()
             self.rows.append(numbers, rows)
             selection = self.rows.share_exam_rows(numbers)
-        reply = self._request(AnswerRequest(selection, margins))
-        answers, found_margins = reply.value
-        return answers, found_margins, reply.seconds
+        if self._watch is not None:
+            self._watch.begin(kill_after)
+        found: tuple[ExamPredictions, Margins | None, float] = self._request(AnswerRequest(selection, margins))
+        return found
 
-    def add_answers(self, answers: ExamPredictions) -> None:
-        """Count answers of other processes in the next score."""
-        self._request(AddAnswersRequest(answers))
+    def add_answers(self, answers: ExamPredictions, purpose: Purpose) -> ExamReport:
+        """Count answers of other processes in the next score; compare and score them."""
+        report: ExamReport = self._request(AddAnswersRequest(answers, purpose))
+        return report
 
 
 def write_model_file(body: bytes, folder: str | None = None) -> SharedFile:

@@ -11,7 +11,7 @@ import numpy as np
 from distributed import secede
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
-from fitwithin._core.records import Margins, Mask, Rows
+from fitwithin._core.records import Margins, Mask, Purpose, Rows
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.tables import concatenate, take_rows
 from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
@@ -21,7 +21,7 @@ from fitwithin.backends._dask.worker_runner import PickledLearner, SessionSetup
 from fitwithin.backends._dask.worker_session import RunnerParts, open_session
 from fitwithin.backends._process.backend import predict_load_seconds
 from fitwithin.backends._process.protocol import PortableWarning
-from fitwithin.backends._scoring import ExamPredictions, Scoring
+from fitwithin.backends._scoring import ExamPredictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ def fit_lesson(runner: RunnerParts, rows: Rows, parts: list[LabeledRows], option
     parts : list of LabeledRows
         Those rows that have not been here before, in ascending order.
     options : dict
-        The other arguments of `Runner.fit`; `pickled_learner` in the place of `learner`.
+        The arguments `batch` and `limits` of `Runner.fit`, and `pickled_learner` in the place of `learner`.
     """
     # The learner's own process does the work; this worker's threads are for others meanwhile.
     secede()
@@ -141,7 +141,7 @@ def fit_lesson(runner: RunnerParts, rows: Rows, parts: list[LabeledRows], option
         received.append(missing, join_rows(parts, np.argsort(np.argsort(missing))))
     body = options["pickled_learner"]
     learner = None if body is None else PickledLearner(body)
-    return runner.learner.fit(rows, options["batch"], options["within"], learner=learner, at_most=options["at_most"])
+    return runner.learner.fit(rows, batch=options["batch"], limits=options["limits"], learner=learner)
 
 
 @_runner_task
@@ -168,7 +168,12 @@ def _adopt(runner: RunnerParts, model: ModelBytes) -> None:
 
 @_runner_task
 def examine_partition(
-    runner: RunnerParts, model: Outcome, partition: LabeledRows, positions: Rows, margins: bool
+    runner: RunnerParts,
+    model: Outcome,
+    partition: LabeledRows,
+    positions: Rows,
+    margins: bool,
+    kill_after: float | None,
 ) -> ExamPart:
     """Predict rows of a partition where it is.
 
@@ -184,12 +189,14 @@ def examine_partition(
         Positions in it, packed.
     margins : bool
         Whether to report margins.
+    kill_after : float or None
+        Seconds after which the process that predicts is killed.
     """
     body: ModelBytes = model.unwrap()
     with runner.lock:
         try:
             _adopt(runner, body)
-            answers = runner.examiner.answer(take_partition_rows(partition, positions), margins)
+            answers = runner.examiner.answer(take_partition_rows(partition, positions), margins, kill_after)
         except LearnerDied:
             runner.model = None
             raise
@@ -197,38 +204,39 @@ def examine_partition(
 
 
 @_runner_task
-def merge_exam(runner: RunnerParts, scoring: Scoring, outcomes: list[Outcome], order: Rows | None) -> ExamReport:
+def await_parts(runner: RunnerParts, outcomes: list[Outcome]) -> None:  # noqa: ARG001  # every task has a runner
+    """Wait for the answers of a piece of an exam."""
+    for outcome in outcomes:
+        outcome.unwrap()
+
+
+@_runner_task
+def merge_exam(runner: RunnerParts, pieces: list[list[Outcome]], order: Rows | None, purpose: Purpose) -> ExamReport:
     """Join the answers of all workers on the one that scores the model; `wrong` in the report is packed as bits.
 
     Parameters
     ----------
     runner : RunnerParts
         The runner on this worker.
-    scoring : Scoring
-        Says which rows are wrong.
-    outcomes : list of Outcome
-        The results of `examine_partition`, in ascending order of the rows.
+    pieces : list of list of Outcome
+        The results of `examine_partition` for each piece of the exam, in ascending order of its rows.
     order : array of int or None
         Position of each row of the exam among the parts; None if they are in order.
+    purpose : str
+        What the exam is for; see `Exam`.
     """
-    parts: list[ExamPart] = [outcome.unwrap() for outcome in outcomes]
-    answers = _join_answers([part.answers for part in parts], order)
-    runner.learner.add_answers(answers)
+    found: list[list[ExamPart]] = [[outcome.unwrap() for outcome in piece] for piece in pieces]
+    parts = [part for piece in found for part in piece]
+    report = runner.learner.add_answers(_join_answers([part.answers for part in parts], order), purpose)
+    wrong: Any = np.packbits(report.wrong)
     peaks = [part.peak_memory for part in parts] + [runner.learner.peak_memory]
-    wrong: Any = np.packbits(_find_mistakes(scoring, answers))
-    return ExamReport(
-        wrong,
-        0.0,
-        max(part.seconds for part in parts),
-        _join([part.margins for part in parts], order),
-        max((peak for peak in peaks if peak is not None), default=None),
+    return replace(
+        report,
+        wrong=wrong,
+        margins=_join([part.margins for part in parts], order),
+        exam_seconds=report.exam_seconds + sum(max(part.seconds for part in piece) for piece in found),
+        peak_memory=max((peak for peak in peaks if peak is not None), default=None),
     )
-
-
-def _find_mistakes(scoring: Scoring, answers: ExamPredictions) -> Mask:
-    if answers.y is None:
-        return ~answers.correct
-    return scoring.mistakes(answers.y, answers.by_method["predict"].ravel())
 
 
 def _join_answers(parts: list[ExamPredictions], order: Rows | None) -> ExamPredictions:
@@ -256,9 +264,9 @@ def _join(columns: list[Any], order: Rows | None) -> Any:
 
 
 @_runner_task
-def score_model(runner: RunnerParts, selected_bits: Any, n_rows: int, paired: bool) -> ScoreReport:
+def score_model(runner: RunnerParts, selected_bits: Any, n_rows: int) -> ScoreReport:
     """Score the newest model over the answers of all exams."""
-    return runner.learner.score(unpack_mask(selected_bits, n_rows), paired)
+    return runner.learner.score(unpack_mask(selected_bits, n_rows))
 
 
 def unpack_mask(bits: Any, n_rows: int) -> Mask:

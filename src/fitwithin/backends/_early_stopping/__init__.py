@@ -4,8 +4,16 @@ from fitwithin.backends._early_stopping.base import (
     EarlyStoppingFit,
     StopSignal,
     find_early_stopping,
+    knows_steps,
     make_stop_signal,
     register_early_stopping,
 )
 
-__all__ = ["EarlyStoppingFit", "StopSignal", "find_early_stopping", "make_stop_signal", "register_early_stopping"]
+__all__ = [
+    "EarlyStoppingFit",
+    "StopSignal",
+    "find_early_stopping",
+    "knows_steps",
+    "make_stop_signal",
+    "register_early_stopping",
+]

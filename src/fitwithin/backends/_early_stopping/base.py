@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
+from fitwithin._core.records import FitLimits
+
 # Longest time of a stop signal in seconds, about thirty years; keeps differences of `seconds_left` finite.
 _MAX_SECONDS = 1e9
 
 
-# Steps and seconds of a fit that only measures: the first step is special, and short ones may be slow by chance.
+# Steps and their seconds before a fit is projected: the first step is special, and short ones may be slow by chance.
 _MEASURED_STEPS = 4
-_MEASURING_SECONDS = 0.05
+_MEASURED_SECONDS = 0.05
 
 
 class StopSignal:
@@ -30,14 +32,18 @@ class StopSignal:
         Time for the fit, counted from now.
     clock : callable, default=time.monotonic
         Returns the current time in seconds. Pass a fake clock in tests.
-    min_steps : int, default=1
-        Steps to take even if the time is up.
+    give_up_over : float or None, default=None
+        See `FitLimits`; only a fit that uses `steps` knows whether to give up.
 
     Attributes
     ----------
     skipped_seconds : float
         Estimated time of the steps that the fit skipped; 0 for a complete fit. `steps` sets it. A fit that does not use
         `steps` sets it itself. It is used to predict the time of a complete fit.
+    n_steps, planned_steps : int or None
+        Steps that were taken, and those of a complete fit, at most; None if they are unknown. `steps` sets them.
+    gave_up : bool
+        Whether the fit was projected to take longer than `give_up_over`, and ended.
     setup_seconds : float or None
         Seconds from the start of the fit until its first step: the part that nothing can stop, such as binning. `steps`
         sets it. A fit that does not use `steps` calls `finish_setup`, or sets it itself; None if it does neither.
@@ -59,18 +65,18 @@ class StopSignal:
     True
     """
 
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic, *, min_steps: int = 1) -> None:
+    def __init__(
+        self, seconds: float, clock: Callable[[], float] = time.monotonic, *, give_up_over: float | None = None
+    ) -> None:
         self.skipped_seconds = 0.0
-        self.min_steps = min_steps
+        self.n_steps: int | None = None
+        self.planned_steps: int | None = None
+        self.gave_up = False
+        self.give_up_over = give_up_over
         self.setup_seconds: float | None = None
         self._clock = clock
         self._start = clock()
         self._end = self._start + min(float(seconds), _MAX_SECONDS)
-
-    @property
-    def is_measurement(self) -> bool:
-        """Whether the fit only takes some steps, to tell what all of them would take."""
-        return self.min_steps > 1
 
     def seconds_left(self) -> float:
         """Return the seconds until the fit should stop; negative if it is late."""
@@ -79,6 +85,11 @@ class StopSignal:
     def is_set(self) -> bool:
         """Return whether the fit should stop now; cheap enough to be called after every step."""
         return self.seconds_left() <= 0.0
+
+    @property
+    def elapsed_seconds(self) -> float:
+        """Seconds since the start of the fit."""
+        return self._clock() - self._start
 
     def begin_fit(self) -> None:
         """Count `setup_seconds` from now on, because the rows are read; without this call, from the beginning."""
@@ -118,7 +129,7 @@ class StopSignal:
         Yields
         ------
         int
-            Number of the next step, starting at 0. The first `min_steps` are yielded even if the time is up.
+            Number of the next step, starting at 0. The first is yielded even if the time is up.
 
         Examples
         --------
@@ -133,27 +144,51 @@ class StopSignal:
         start = self.seconds_left()
         self.finish_setup(start)
         for number in range(max_steps):
-            if number >= self.min_steps and self.is_set():
-                self.skipped_seconds = (max_steps - number) * (start - self.seconds_left()) / number
+            if number and self.ends_after(number, max_steps, (start - self.seconds_left()) / number, self.is_set()):
                 return
+            self.count_steps(number + 1)
             yield number
 
+    def ends_after(self, n_steps: int, max_steps: int, step_seconds: float, is_late: bool) -> bool:
+        """Count the steps, and return whether the fit ends before the others: it is late, or gives up.
 
-def make_stop_signal(within: float | None, clock: Callable[[], float] = time.monotonic) -> StopSignal | None:
-    """Return the signal for a fit; None without a time.
+        Parameters
+        ----------
+        n_steps, max_steps : int
+            Steps that were taken, and those of a complete fit.
+        step_seconds : float
+            Seconds of each of the others.
+        is_late : bool
+            Whether there is no time for another step.
+        """
+        self.count_steps(n_steps)
+        skipped_seconds = max(0, max_steps - n_steps) * step_seconds
+        is_measured = n_steps >= _MEASURED_STEPS and n_steps * step_seconds >= _MEASURED_SECONDS
+        if self.give_up_over is not None and is_measured:
+            self.gave_up = self.elapsed_seconds + skipped_seconds > self.give_up_over
+            self.give_up_over = None
+        if not (is_late or self.gave_up):
+            return False
+        self.planned_steps, self.skipped_seconds = max(n_steps, max_steps), skipped_seconds
+        return True
 
-    A fit without any time is a measurement: its few steps tell what all of them would take.
+    def count_steps(self, n_steps: int) -> None:
+        """Set the number of steps of a fit that is complete with them, as far as is known."""
+        self.n_steps = self.planned_steps = n_steps
+
+
+def make_stop_signal(limits: FitLimits, clock: Callable[[], float] = time.monotonic) -> StopSignal | None:
+    """Return the signal for a fit; None if nothing but the deadline ends it.
 
     Examples
     --------
-    >>> make_stop_signal(None) is None, make_stop_signal(10).min_steps, make_stop_signal(0).min_steps
-    (True, 1, 4)
+    >>> make_stop_signal(FitLimits(kill_after=5)) is None, make_stop_signal(FitLimits(stop_after=10)) is None
+    (True, False)
     """
-    if within is None:
+    if limits.stop_after is None and limits.give_up_over is None:
         return None
-    if within == 0:
-        return StopSignal(_MEASURING_SECONDS, clock, min_steps=_MEASURED_STEPS)
-    return StopSignal(within, clock)
+    seconds = _MAX_SECONDS if limits.stop_after is None else limits.stop_after
+    return StopSignal(seconds, clock, give_up_over=limits.give_up_over)
 
 
 class EarlyStoppingFit(Protocol):
@@ -168,10 +203,10 @@ class EarlyStoppingFit(Protocol):
         ...
 
 
-_REGISTERED: dict[type, EarlyStoppingFit] = {}
+_REGISTERED: dict[type, tuple[EarlyStoppingFit, bool]] = {}
 
 
-def register_early_stopping(learner_class: type, early_stopping: EarlyStoppingFit) -> None:
+def register_early_stopping(learner_class: type, early_stopping: EarlyStoppingFit, *, knows_steps: bool = True) -> None:
     """Let fitwithin stop learners of this class early.
 
     Parameters
@@ -182,6 +217,8 @@ def register_early_stopping(learner_class: type, early_stopping: EarlyStoppingFi
     early_stopping : callable(learner, X, y, stop_signal, params)
         Fits the learner in place and stops when the time is up; see `StopSignal`. `params` holds the other arguments of
         the learner's `fit`, such as `sample_weight`. The process backend pickles this function with cloudpickle.
+    knows_steps : bool, default=True
+        Whether it uses `StopSignal.steps`. Otherwise the time of a complete fit cannot be projected from a few steps.
 
     Raises
     ------
@@ -207,7 +244,20 @@ def register_early_stopping(learner_class: type, early_stopping: EarlyStoppingFi
         raise TypeError(
             f"Got {learner_class!r} and {early_stopping!r}; register_early_stopping takes a class and a callable."
         )
-    _REGISTERED[learner_class] = early_stopping
+    _REGISTERED[learner_class] = early_stopping, knows_steps
+
+
+def knows_steps(learner: Any) -> bool:
+    """Return whether the learner can stop early, and knows the number of its steps before it begins.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> knows_steps(RandomForestClassifier()), knows_steps(SGDClassifier())
+    (True, False)
+    """
+    return _find(learner)[1]
 
 
 def find_early_stopping(learner: Any) -> EarlyStoppingFit | None:
@@ -222,16 +272,21 @@ def find_early_stopping(learner: Any) -> EarlyStoppingFit | None:
     >>> find_early_stopping(DecisionTreeClassifier()) is None
     True
     """
+    return _find(learner)[0]
+
+
+def _find(learner: Any) -> tuple[EarlyStoppingFit | None, bool]:
+    """Return the function that fits this learner and can stop early, or None, and whether it knows its steps."""
     classes = [cls for cls in type(learner).__mro__ if _uses_fit_of(learner, cls)]
     for cls in classes:
         if cls in _REGISTERED:
             return _REGISTERED[cls]
     for cls in classes:
         known = _KNOWN_BY_CLASS.get(f"{cls.__module__.partition('.')[0]}.{cls.__qualname__}")
-        early_stopping = None if known is None else known.find_fit(learner)
-        if early_stopping is not None:
-            return early_stopping
-    return None
+        found = (None, False) if known is None else known.find(learner)
+        if found[0] is not None:
+            return found
+    return None, False
 
 
 def _uses_fit_of(learner: Any, cls: type) -> bool:
@@ -257,21 +312,26 @@ class _KnownLearner:
     inner : str or None
         "module.function" in this package that returns the learner inside a wrapper, which is the one to stop. Its fit
         travels with the wrapper's, since another process does not know the learners that were registered in this one.
+    knows_steps : bool
+        False for solvers that converge: their largest number of steps says little.
     """
 
     classes: tuple[str, ...]
     fit: str
     condition: str | None = None
     inner: str | None = None
+    knows_steps: bool = True
 
-    def find_fit(self, learner: Any) -> EarlyStoppingFit | None:
+    def find(self, learner: Any) -> tuple[EarlyStoppingFit | None, bool]:
         if self.condition is not None and not _import_function(self.condition)(learner):
-            return None
+            return None, False
         fit = _import_function(self.fit)
         if self.inner is None:
-            return fit
-        inner_fit = find_early_stopping(_import_function(self.inner)(learner))
-        return None if inner_fit is None else functools.partial(fit, inner_fit=inner_fit)
+            return fit, self.knows_steps
+        inner_fit, inner_knows_steps = _find(_import_function(self.inner)(learner))
+        if inner_fit is None:
+            return None, False
+        return functools.partial(fit, inner_fit=inner_fit), inner_knows_steps
 
 
 def _import_function(name: str) -> Callable[..., Any]:
@@ -326,6 +386,7 @@ _KNOWN_LEARNERS = (
         ("sklearn.LogisticRegression",),
         fit="linear_models.fit_logistic_regression",
         condition="linear_models.can_stop_logistic_regression",
+        knows_steps=False,
     ),
     _KnownLearner(
         (
@@ -336,11 +397,13 @@ _KNOWN_LEARNERS = (
             "sklearn.PassiveAggressiveRegressor",
         ),
         fit="linear_models.fit_sgd",
+        knows_steps=False,
     ),
     _KnownLearner(
         ("sklearn.MLPClassifier", "sklearn.MLPRegressor"),
         fit="neural_networks.fit_neural_network",
         condition="neural_networks.can_stop_neural_network",
+        knows_steps=False,
     ),
     _KnownLearner(
         ("sklearn.Pipeline",),

@@ -101,6 +101,7 @@ def fit_xgboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: M
     with preserve_attributes(learner, "callbacks"):
         learner.callbacks = [*(learner.callbacks or []), StopXGBoost()]
         learner.fit(X, y, **params)
+    timer.finish_fit()
 
 
 def fit_catboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:

@@ -143,7 +143,8 @@ def fit_in_several_calls(
         stop_signal.finish_setup()
         return
     iterative_fit = _IterativeFit(learner, fit, continue_fit)
-    start = stop_signal.seconds_left()
+    # Nobody knows how many iterations a solver needs until it converges.
+    stop_signal.give_up_over = None
     with preserve_attributes(learner, "max_iter", "warm_start", "random_state"):
         if restarts:
             iteration_seconds = iterative_fit.restart(stop_signal)
@@ -151,10 +152,31 @@ def fit_in_several_calls(
             iteration_seconds = advance_until(
                 stop_signal, learner.max_iter, iterative_fit.advance_to, max_growth=max_growth
             )
-    # `advance_until` takes a fit that cannot be continued for a complete one. Nobody knows how many iterations a solver
-    # that converges would still need: as many as it took so far is a guess, and a few steps tell nothing.
-    n_skipped, seconds = iterative_fit.finish(), start - stop_signal.seconds_left()
-    stop_signal.skipped_seconds = 0.0 if stop_signal.is_measurement else min(n_skipped * iteration_seconds, seconds)
+    # `advance_until` takes a fit that cannot be continued for a complete one.
+    report_iterations(stop_signal, *iterative_fit.finish(), iteration_seconds)
+
+
+def report_iterations(
+    stop_signal: StopSignal, n_iterations: int, max_iterations: int, iteration_seconds: float | None = None
+) -> None:
+    """Report the iterations of a solver that converges, and the seconds of those that it skipped.
+
+    Nobody knows how many iterations it would still need: as many as it took so far is a guess.
+
+    Parameters
+    ----------
+    stop_signal : StopSignal
+        Told of the iterations.
+    n_iterations, max_iterations : int
+        Iterations that were taken, and the most that it would have taken; the same if it was not stopped.
+    iteration_seconds : float, optional
+        Seconds of an iteration; by default those of the fit so far, divided by its iterations.
+    """
+    seconds, n_skipped = stop_signal.elapsed_seconds, max_iterations - n_iterations
+    if iteration_seconds is None:
+        iteration_seconds = seconds / max(1, n_iterations)
+    stop_signal.n_steps, stop_signal.planned_steps = n_iterations, max_iterations
+    stop_signal.skipped_seconds = min(n_skipped * iteration_seconds, seconds)
 
 
 class _IterativeFit:
@@ -205,8 +227,8 @@ class _IterativeFit:
         self._recorder.record(lambda: continue_fit(n_iterations))
         self._n_iterations += min(n_iterations, _count_iterations(self._learner))
 
-    def finish(self) -> int:
-        """Set `n_iter_`, show the warnings, and return the number of skipped iterations.
+    def finish(self) -> tuple[int, int]:
+        """Set `n_iter_`, show the warnings, and return the number of iterations, and of those of a complete fit.
 
         A fit that we stopped does not warn that it has not converged.
         """
@@ -214,7 +236,7 @@ class _IterativeFit:
         learner.n_iter_ = np.full_like(learner.n_iter_, done) if np.ndim(learner.n_iter_) else done
         was_stopped = not self._has_converged and done < self._max_iterations
         self._recorder.show(unless=lambda warning: was_stopped and issubclass(warning.category, ConvergenceWarning))
-        return self._max_iterations - done if was_stopped else 0
+        return done, self._max_iterations if was_stopped else done
 
 
 def _count_iterations(learner: Any) -> int:
@@ -226,8 +248,8 @@ class _StopLbfgs:
     """A scikit-learn callback that ends L-BFGS between two iterations."""
 
     def __init__(self, stop_signal: StopSignal, max_iterations: int) -> None:
-        self._timer = StepTimer(stop_signal, 0 if stop_signal.is_measurement else max_iterations)
-        self.was_stopped = False
+        stop_signal.give_up_over = None
+        self.timer = StepTimer(stop_signal, max_iterations)
 
     def setup(self, estimator: Any, context: Any) -> None:
         """Do nothing; the protocol asks for this method."""
@@ -239,9 +261,8 @@ class _StopLbfgs:
         """Stop before any iteration but the first; scikit-learn 1.9 passes `StopIteration` on to scipy."""
         is_iteration = context.max_subtasks == 0
         if is_iteration and context.task_id == 0:
-            self._timer.begin_steps()
-        if is_iteration and context.task_id > 0 and not self._timer.finish_step():
-            self.was_stopped = True
+            self.timer.begin_steps()
+        if is_iteration and context.task_id > 0 and not self.timer.finish_step():
             raise StopIteration
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
@@ -258,4 +279,5 @@ def _fit_with_callback(learner: Any, fit: FitCall, stop_signal: StopSignal) -> N
         recorder.record(fit)
     finally:
         learner.set_callbacks(*user_callbacks)
-    recorder.show(unless=lambda warning: stop.was_stopped and issubclass(warning.category, ConvergenceWarning))
+    stop.timer.finish_fit()
+    recorder.show(unless=lambda warning: stop.timer.is_stopped and issubclass(warning.category, ConvergenceWarning))

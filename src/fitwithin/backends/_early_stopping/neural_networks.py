@@ -7,7 +7,12 @@ from contextlib import suppress
 from typing import Any
 
 from fitwithin.backends._early_stopping.base import StopSignal
-from fitwithin.backends._early_stopping.linear_models import FitCall, continue_with_warm_start, fit_in_several_calls
+from fitwithin.backends._early_stopping.linear_models import (
+    FitCall,
+    continue_with_warm_start,
+    fit_in_several_calls,
+    report_iterations,
+)
 from fitwithin.backends._early_stopping.steps import StepTimer, WarningRecorder, override_method
 
 
@@ -37,17 +42,16 @@ def can_stop_neural_network(learner: Any) -> bool:
 
 
 def _fit_by_batches(learner: Any, fit: FitCall, stop_signal: StopSignal) -> None:
+    # A network stops when its loss no longer falls, so its epochs are not known.
+    stop_signal.give_up_over = None
     timer = StepTimer(stop_signal)
     # Networks have no callbacks; this private method is called once for every batch.
     backprop = learner._backprop
-    was_stopped = False
 
     def check_time_and_backprop(*batch: Any, **others: Any) -> Any:
-        nonlocal was_stopped
         if stop_signal.setup_seconds is None:
             stop_signal.finish_setup()
         if learner.n_iter_ >= 1 and not timer.finish_step():
-            was_stopped = True
             raise _StopTraining
         return backprop(*batch, **others)
 
@@ -55,4 +59,5 @@ def _fit_by_batches(learner: Any, fit: FitCall, stop_signal: StopSignal) -> None
     with override_method(learner, "_backprop", check_time_and_backprop), suppress(_StopTraining):
         recorder.record(fit)
     # scikit-learn has no category of its own for this warning, so its text must tell.
-    recorder.show(unless=lambda warning: was_stopped and "interrupted by user" in str(warning.message))
+    recorder.show(unless=lambda warning: timer.is_stopped and "interrupted by user" in str(warning.message))
+    report_iterations(stop_signal, learner.n_iter_, learner.max_iter if timer.is_stopped else learner.n_iter_)

@@ -36,7 +36,8 @@ class StepTimer:
     Parameters
     ----------
     stop_signal : StopSignal
-        Time left. Its `setup_seconds` are set at each step, its `skipped_seconds` when there is no time for another.
+        Time left. Its `setup_seconds` and steps are set at each step, its `skipped_seconds` when there is no time for
+        another.
     max_steps : int, default=0
         Steps of a complete fit; 0 if the number is unknown.
 
@@ -59,6 +60,7 @@ class StepTimer:
         self._n_steps = 0
         self._n_timed_steps = 0
         self._estimates_setup = False
+        self.is_stopped = False
         self._left_at_start: float | None = None
         self._left_before = 0.0
 
@@ -80,10 +82,15 @@ class StepTimer:
         mean_step_seconds = (self._left_at_start - left) / max(1, self._n_timed_steps)
         if self._estimates_setup:
             self._stop_signal.finish_setup(self._left_at_start + mean_step_seconds)
-        has_time = left > last_step_seconds or self._n_steps < self._stop_signal.min_steps
-        if not has_time:
-            self._stop_signal.skipped_seconds = max(0, self._max_steps - self._n_steps) * mean_step_seconds
-        return has_time
+        self.is_stopped = self._stop_signal.ends_after(
+            self._n_steps, self._max_steps, mean_step_seconds, left <= last_step_seconds
+        )
+        return not self.is_stopped
+
+    def finish_fit(self) -> None:
+        """Count the last step of a fit that asks before each step but the first."""
+        if not self.is_stopped:
+            self._stop_signal.count_steps(self._n_steps + 1)
 
 
 class _CallCost:
@@ -136,8 +143,8 @@ def advance_until(
     Parameters
     ----------
     stop_signal : StopSignal
-        Time left. Its `setup_seconds` become those of the first call. Its `skipped_seconds` are set if the time ends
-        before the steps do.
+        Time left. Its `setup_seconds` become those of the first call. Its steps are counted, and its `skipped_seconds`
+        are set if the time ends before the steps do.
     max_steps : int
         Steps of a complete fit.
     advance_to : callable
@@ -183,13 +190,14 @@ def advance_until(
             cost.update(n_steps, before - left)
         stop_signal.finish_setup(start - cost.setup_seconds)
         done += n_steps
+        stop_signal.count_steps(done)
         if not is_improving or done >= max_steps:
             return cost.step_seconds
-        missing = max(0, stop_signal.min_steps - done)
-        affordable = max(missing, cost.affordable_steps(left, time_share, first_steps))
-        n_steps = min(affordable, max(first_steps, max_growth * done), max_steps - done)
-        if n_steps == 0:
-            stop_signal.skipped_seconds = (max_steps - done) * cost.marginal_seconds
+        # Until it is known whether the fit gives up, calls are short.
+        growth = max_growth if stop_signal.give_up_over is None else 1
+        affordable = cost.affordable_steps(left, time_share, first_steps)
+        n_steps = min(affordable, max(first_steps, growth * done), max_steps - done)
+        if stop_signal.ends_after(done, max_steps, cost.marginal_seconds, n_steps == 0):
             return cost.step_seconds
 
 
@@ -239,9 +247,7 @@ def restart_until(stop_signal: StopSignal, max_steps: int, start_anew: AdvanceTo
             cost.update(n_steps, before - left)
         stop_signal.finish_setup(start - cost.setup_seconds)
         affordable = cost.affordable_steps(left, time_share, 1)
-        if n_steps < stop_signal.min_steps:
-            affordable = max(affordable, stop_signal.min_steps)
-        elif n_steps == affordable == 1:
+        if n_steps == affordable == 1:
             # If there is time for one more step, a fit that cannot continue takes it anew.
             affordable = 2
         done, n_steps = n_steps, min(affordable, max_steps)

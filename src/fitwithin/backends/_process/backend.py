@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
 import cloudpickle
-import numpy as np
 
 from fitwithin._core.budget import Budget, Clock, StoppableBudget
 from fitwithin._core.cores import share_cores
 from fitwithin._core.exceptions import FitwithinError, LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime
-from fitwithin._core.records import Mask, Rows
+from fitwithin._core.records import NO_LIMITS, Exam, FitLimits, Mask, Rows
 from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.pool import Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
@@ -70,6 +69,10 @@ class WorkerConnection(Protocol):
 
         Raises TimeoutError at the deadline, OutOfMemory if the watch sees too much, or LearnerDied.
         """
+        ...
+
+    def receive(self, watch: MemoryWatch | None = None) -> Reply | ErrorReply:
+        """Return the next reply of a request that has several; raise as `request` does."""
         ...
 
     def post(self, request: Request, files: Sequence[SharedFile] = ()) -> Channel:
@@ -266,41 +269,41 @@ class ProcessRunner:
     def fit(
         self,
         rows: Rows,
-        batch: int | None = None,
-        within: float | None = None,
         *,
+        batch: int | None = None,
+        exams: Sequence[Exam] = (),
+        limits: FitLimits = NO_LIMITS,
         learner: Any = None,
-        at_most: float | None = None,
     ) -> FitReport:
-        """Train a fresh copy of the learner, or continue with the newest model."""
+        """Train a fresh copy of the learner, or continue with the newest model; then examine it."""
         start, start_seconds = self._budget.elapsed(), 0.0
         shared = self._prepared.rows
         pickled_learner = None if learner is None else pickle_learner(learner)
         with self._until_deadline("its process was still starting, which takes a few seconds for the first fit"):
             selection = shared.share_training_rows(rows) if batch is None else shared.share_exam_rows(rows)
+            exam_requests = tuple(map(self._share_exam, exams))
             if batch is None and self._has_grown:
                 self._end_learner()
             if self._learner is None:
                 start_seconds = self._start_learner()
-        if within:
-            # Without any time a fit is a measurement, and stays one.
-            within -= self._budget.elapsed() - start
+        if limits.stop_after is not None:
+            limits = replace(limits, stop_after=limits.stop_after - (self._budget.elapsed() - start))
         if self._watch is not None:
-            self._watch.begin(at_most)
-        reply = self._request(FitRequest(selection, batch, within, pickled_learner))
-        self._warnings, skipped_seconds, setup_seconds, resting_bytes = reply.value
+            self._watch.begin(limits.kill_after)
+        request = FitRequest(selection, batch, exam_requests, limits, pickled_learner)
+        report: FitReport
+        report, self._warnings, resting_bytes = self._request(request)
         self._resting_bytes.append(resting_bytes)
-        handover_seconds = self._budget.elapsed() - start - reply.seconds
+        handover_seconds = self._budget.elapsed() - start - report.fit_seconds
         if self._first is not None:
             # The session knows that the first fit of all waits for a process, and expects this of no other.
             handover_seconds = max(0.0, handover_seconds - start_seconds)
-        return FitReport(
+        return replace(
+            report,
             handover_seconds=handover_seconds,
-            fit_seconds=reply.seconds,
-            skipped_seconds=skipped_seconds,
             peak_memory=None if self._watch is None else self._watch.peak,
             memory_before=None if self._watch is None else self._watch.before,
-            setup_seconds=setup_seconds,
+            exams=() if report.gave_up else tuple(self._finish_exam(None, self._budget.elapsed()) for _ in exams),
         )
 
     def _start_learner(self) -> float:
@@ -324,27 +327,30 @@ class ProcessRunner:
         if learner is not None:
             learner.end()
 
-    def examine(self, rows: Rows, margins: bool = False) -> ExamReport:
+    def examine(self, exam: Exam) -> ExamReport:
         """Predict rows in the process that trained the model."""
         start = self._budget.elapsed()
         with self._until_deadline():
-            selection = self._prepared.rows.share_exam_rows(rows)
-        reply = self._request(ExamRequest(selection, margins))
-        wrong_bits, found_margins = reply.value
-        wrong = np.unpackbits(np.frombuffer(wrong_bits, np.uint8), count=len(rows)).astype(np.bool_)
-        return ExamReport(
-            wrong=wrong,
-            handover_seconds=self._budget.elapsed() - start - reply.seconds,
-            exam_seconds=reply.seconds,
-            margins=found_margins,
+            request = self._share_exam(exam)
+        return self._finish_exam(request, start)
+
+    def _share_exam(self, exam: Exam) -> ExamRequest:
+        selection = self._prepared.rows.share_exam_rows(exam.rows)
+        return ExamRequest(selection, exam.purpose, exam.margins, exam.seconds)
+
+    def _finish_exam(self, request: ExamRequest | None, start: float) -> ExamReport:
+        """Return the report of an exam that began at `start`; without a request, of the next one of the last fit."""
+        report: ExamReport = self._request(request)
+        return replace(
+            report,
+            handover_seconds=max(0.0, self._budget.elapsed() - start - report.exam_seconds),
             peak_memory=None if self._watch is None else self._watch.peak,
         )
 
-    def score(self, selected: Mask, paired: bool = False) -> ScoreReport:
+    def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model in the process that examined it."""
-        reply = self._request(ScoreRequest(len(selected), np.packbits(selected).tobytes(), paired))
-        overall, over_selected, influence = reply.value
-        return ScoreReport(overall, over_selected, reply.seconds, influence)
+        report: ScoreReport = self._request(ScoreRequest(selected))
+        return report
 
     def save(self) -> ProcessModel:
         """Save the newest model, and load it once in a clean process that can be killed, to be sure that it can be."""
@@ -369,18 +375,18 @@ class ProcessRunner:
             if self._loader is None:
                 self._loader = self._host.start_worker(self._prepared.setup, self._budget)
         try:
-            reply = self._ask(self._loader, LoadRequest(file.path), [file])
+            seconds, modules = self._ask(self._loader, LoadRequest(file.path), [file])
         except LearnerDied as death:
             with self._workers_lock:
                 loader, self._loader = self._loader, None
             if loader is not None:
                 loader.end()
             raise LearnerDied(f"its model cannot be loaded in a clean process: {death}") from None
-        if reply.seconds > self._import_seconds and not reply.value <= sys.modules.keys():
+        if seconds > self._import_seconds and not modules <= sys.modules.keys():
             # The loader has imported these modules by now; this process will do so when it loads a model at last.
-            self._import_seconds = reply.seconds
-            return predict_load_seconds(reply.seconds)
-        return predict_load_seconds(self._import_seconds + reply.seconds)
+            self._import_seconds = seconds
+            return predict_load_seconds(seconds)
+        return predict_load_seconds(self._import_seconds + seconds)
 
     def begin_dump(self, file: SharedFile, path: Path) -> ProcessDump:
         """Have a process that never trained write a saved model to a skops file, while the learner goes on."""
@@ -395,8 +401,8 @@ class ProcessRunner:
             raise RuntimeError("prepare() must be called before fit().")
         return self._prepared_process
 
-    def _request(self, request: Request, files: Sequence[SharedFile] = ()) -> Reply:
-        """Ask the learner's process."""
+    def _request(self, request: Request | None, files: Sequence[SharedFile] = ()) -> Any:
+        """Ask the learner's process; without a request, for the next reply to the last one."""
         if self._learner is None:
             raise RuntimeError("fit() must be called before examine(), score() and save().")
         if self._watch is not None:
@@ -410,16 +416,16 @@ class ProcessRunner:
     def _ask(
         self,
         worker: WorkerConnection,
-        request: Request,
+        request: Request | None,
         files: Sequence[SharedFile],
         watch: MemoryWatch | None = None,
-    ) -> Reply:
+    ) -> Any:
         with self._until_deadline():
-            reply = worker.request(request, files, watch)
+            reply = worker.receive(watch) if request is None else worker.request(request, files, watch)
         if isinstance(reply, ErrorReply):
             # Unpickling it may import a library, so that waits until somebody wants it.
             raise LearnerRaised(partial(_unpickle_error, reply), reply.traceback, reply.text)
-        return reply
+        return reply.value
 
     @contextlib.contextmanager
     def _until_deadline(self, doing: str = "") -> Iterator[None]:

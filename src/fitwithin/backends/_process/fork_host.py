@@ -142,10 +142,12 @@ class ForkedWorker:
         self, request: Request, files: Sequence[SharedFile] = (), watch: MemoryWatch | None = None
     ) -> Reply | ErrorReply:
         """Send a request and return the reply; raise TimeoutError, OutOfMemory, or LearnerDied."""
+        self.post(request, files)
+        return self.receive(watch)
+
+    def receive(self, watch: MemoryWatch | None = None) -> Reply | ErrorReply:
+        """Return the next reply; raise TimeoutError, OutOfMemory, or LearnerDied."""
         channel, budget = self._channel, self._budget
-        # If the process is gone already, waiting for its reply tells how it ended.
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            channel.send(request, budget.remaining(), [file.fd for file in files])
         while not channel.has_message:
             timeout = min(budget.remaining(), _LOOK_SECONDS if watch is None else watch.look_seconds)
             ready = wait_readable([channel.fileno(), self._server.control.fileno()], timeout)
@@ -165,6 +167,7 @@ class ForkedWorker:
 
     def post(self, request: Request, files: Sequence[SharedFile] = ()) -> Channel:
         """Send a request, and return the channel that the reply comes from."""
+        # If the process is gone already, waiting for its reply tells how it ended.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self._channel.send(request, self._budget.remaining(), [file.fd for file in files])
         return self._channel

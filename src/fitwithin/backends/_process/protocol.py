@@ -17,6 +17,7 @@ from warnings import WarningMessage
 import cloudpickle
 
 from fitwithin._core.cores import CoreShare
+from fitwithin._core.records import NO_LIMITS, FitLimits, Mask, Purpose
 from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._process.shared_rows import RowLayout
 from fitwithin.backends._process.spooled_rows import AnySelection, SpoolLayout
@@ -70,36 +71,34 @@ class WorkerSetup:
 
 @dataclass(frozen=True)
 class FitRequest:
-    """Train a fresh copy of the learner, or another one that comes pickled, or continue by batches.
+    """Train a fresh copy of the learner, or another one that comes pickled, or continue by batches; then examine.
 
-    Reply: a list of `PortableWarning`, the skipped seconds, and the bytes that the process held before.
+    Reply: the `FitReport`, a list of `PortableWarning`, and the bytes that the process held before. Unless the learner
+    gave up, the reply of each exam follows.
     """
 
     selection: AnySelection
     batch: int | None = None
-    within: float | None = None
+    exams: tuple[ExamRequest, ...] = ()
+    limits: FitLimits = NO_LIMITS
     pickled_learner: bytes | None = None
 
 
 @dataclass(frozen=True)
 class ExamRequest:
-    """Predict rows and compare. Reply: the mistakes as packed bits, and the margins or None."""
+    """Predict rows, compare and score; see `Exam`. Reply: the `ExamReport`."""
 
     selection: AnySelection
+    purpose: Purpose = "mistakes"
     margins: bool = False
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreRequest:
-    """Score the examined rows.
+    """Score the examined rows. Reply: the `ScoreReport`."""
 
-    Reply: two estimates, over all rows and over the selected ones (packed bits), and the influence or None. For a
-    paired comparison, the first is None.
-    """
-
-    n_rows: int
-    selected_bits: bytes
-    paired: bool = False
+    selected: Mask
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ class SaveRequest:
 
 @dataclass(frozen=True)
 class LoadRequest:
-    """Load a saved model, and forget it, to see that it can be loaded. Reply: the modules that this imported.
+    """Load a saved model, and forget it, to see that it can be loaded. Reply: its seconds, and the modules imported.
 
     Without a path, the file's descriptor comes with the message.
     """
@@ -135,7 +134,7 @@ class DumpRequest:
 
 @dataclass(frozen=True)
 class AdoptRequest:
-    """Take over a saved model, as if this process had trained it. Reply: None, after the seconds of loading it.
+    """Take over a saved model, as if this process had trained it. Reply: the seconds of loading it.
 
     Without a path, the file's descriptor comes with the message.
     """
@@ -145,7 +144,10 @@ class AdoptRequest:
 
 @dataclass(frozen=True)
 class AnswerRequest:
-    """Predict rows with the newest model. Reply: its answers, for a process that scores it, and the margins or None."""
+    """Predict rows with the newest model.
+
+    Reply: its answers, for a process that scores it, the margins or None, and the seconds.
+    """
 
     selection: AnySelection
     margins: bool = False
@@ -153,9 +155,10 @@ class AnswerRequest:
 
 @dataclass(frozen=True, eq=False)
 class AddAnswersRequest:
-    """Count answers of the newest model that other processes got, in the next score. Reply: None."""
+    """Count answers of the newest model that other processes got. Reply: the `ExamReport`."""
 
     answers: ExamPredictions
+    purpose: Purpose = "mistakes"
 
 
 Request = (
@@ -174,10 +177,9 @@ Request = (
 
 @dataclass(frozen=True, eq=False)
 class Reply:
-    """Result of a request, and the seconds that it took in the learner's process."""
+    """Result of a request."""
 
     value: Any
-    seconds: float
 
 
 @dataclass(frozen=True)

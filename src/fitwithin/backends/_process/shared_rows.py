@@ -26,7 +26,7 @@ from fitwithin._core.target import Array, Target
 from fitwithin._pools.pool import LabeledRows, Pool
 from fitwithin._pools.table_pool import StackedTable, TablePool, has_fixed_row_size
 from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
-from fitwithin.backends._model_runner import rows_per_piece
+from fitwithin.backends._model_runner import rows_per_piece, split_exam
 from fitwithin.backends._process.mapped_file import MappedFile
 from fitwithin.backends._process.row_positions import RowPositions
 from fitwithin.backends._process.shared_memory import (
@@ -65,6 +65,13 @@ class RowRange:
     stop: int
     blocks: tuple[RowBlock, ...] = ()
 
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def take(self, piece: slice) -> RowRange:
+        """Return some of these rows."""
+        return RowRange(self.start + piece.start, self.start + piece.stop, self.blocks)
+
     @property
     def index(self) -> slice:
         """Index into a shared column."""
@@ -82,6 +89,13 @@ class RowIndices:
 
     positions: Rows
     blocks: tuple[RowBlock, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def take(self, piece: slice) -> RowIndices:
+        """Return some of these rows."""
+        return RowIndices(self.positions[piece], self.blocks)
 
     @property
     def index(self) -> Rows:
@@ -462,14 +476,13 @@ class RowReader:
         row_params = dict(zip(self._layout.row_params, others, strict=False))
         return LabeledRows(self._features(selection, columns, blocks), self._layout.target.decode(target), row_params)
 
-    def read_in_pieces(self, selection: RowSelection) -> Iterator[LabeledRows]:
-        """Yield the selected rows: a range at once, because that copies nothing, other rows piece by piece."""
-        if isinstance(selection, RowRange):
-            yield self.read(selection)
-            return
-        size, blocks = rows_per_piece(self._row_bytes()), _LoadedBlocks(self._files)
-        for start in range(0, len(selection.positions), size):
-            yield self._read(RowIndices(selection.positions[start : start + size], selection.blocks), blocks)
+    def read_in_pieces(self, selection: RowSelection, seconds: float | None = None) -> Iterator[LabeledRows]:
+        """Yield the selected rows piece by piece; a range at once if there is time, because that copies nothing."""
+        n_rows = len(selection)
+        size = n_rows if isinstance(selection, RowRange) else rows_per_piece(self._row_bytes())
+        blocks = _LoadedBlocks(self._files)
+        for piece in split_exam(n_rows, size, seconds):
+            yield self._read(selection.take(piece), blocks)
 
     def _open_mapped(self) -> Any:
         """Map the features that have a file of their own; None if they have none."""

@@ -250,11 +250,14 @@ class SpawnedConnection:
         self, request: Request, files: Sequence[SharedFile] = (), watch: MemoryWatch | None = None
     ) -> Reply | ErrorReply:
         """Send a request and return the reply; raise TimeoutError, OutOfMemory, or LearnerDied."""
-        budget = self._budget
+        self.post(request, files)
+        return self.receive(watch)
+
+    def receive(self, watch: MemoryWatch | None = None) -> Reply | ErrorReply:
+        """Return the next reply; raise TimeoutError, OutOfMemory, or LearnerDied."""
         with self._describing_end():
-            channel = self._handle.connect(budget)
-            channel.send(request, budget.remaining())
-            reply: Reply | ErrorReply = self._handle.receive(channel, budget, watch)
+            channel = self._handle.connect(self._budget)
+            reply: Reply | ErrorReply = self._handle.receive(channel, self._budget, watch)
             return reply
 
     def post(self, request: Request, files: Sequence[SharedFile] = ()) -> Channel:

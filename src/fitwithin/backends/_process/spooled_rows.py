@@ -14,7 +14,7 @@ from fitwithin._pools.block_parts import BlockIndex
 from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.spool_format import Segment, SpoolFormat, SpoolReader
-from fitwithin.backends._model_runner import rows_per_piece
+from fitwithin.backends._model_runner import rows_per_piece, split_exam
 from fitwithin.backends._process.shared_memory import SharedColumn, SharedFile
 from fitwithin.backends._process.shared_rows import RowLayout, RowReader, RowSelection
 
@@ -122,8 +122,8 @@ class AnyRowReader(Protocol):
         """Return the selected rows."""
         ...
 
-    def read_in_pieces(self, selection: Any) -> Iterator[LabeledRows]:
-        """Yield the selected rows piece by piece."""
+    def read_in_pieces(self, selection: Any, seconds: float | None = None) -> Iterator[LabeledRows]:
+        """Yield the selected rows piece by piece; see `split_exam`."""
         ...
 
 
@@ -151,11 +151,11 @@ class SpooledRowReader:
         """Return a copy of the selected rows."""
         return self._read(selection.rows, selection.segments)
 
-    def read_in_pieces(self, selection: SpooledSelection) -> Iterator[LabeledRows]:
+    def read_in_pieces(self, selection: SpooledSelection, seconds: float | None = None) -> Iterator[LabeledRows]:
         """Yield the selected rows piece by piece."""
         size = rows_per_piece(self._layout.features.row_bytes)
-        for start in range(0, len(selection.rows), size):
-            yield self._read(selection.rows[start : start + size], selection.segments)
+        for piece in split_exam(len(selection.rows), size, seconds):
+            yield self._read(selection.rows[piece], selection.segments)
 
     def _read(self, rows: Rows, segments: tuple[Segment, ...]) -> LabeledRows:
         layout, stop = self._layout, int(rows.max(initial=-1)) + 1

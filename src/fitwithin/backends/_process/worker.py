@@ -24,7 +24,8 @@ import cloudpickle
 import numpy as np
 import psutil
 
-from fitwithin.backends._base import FitSettings
+from fitwithin._core.records import Margins
+from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._early_stopping import find_early_stopping, make_stop_signal
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
@@ -53,6 +54,7 @@ from fitwithin.backends._process.protocol import (
 from fitwithin.backends._process.shared_memory import dump_pickle, load_pickle
 from fitwithin.backends._process.spooled_rows import AnyRowReader, open_rows
 from fitwithin.backends._process.subprocesses import become_first_oom_choice, close_standard_input, kill_descendants
+from fitwithin.backends._scoring import ExamPredictions
 
 _MODEL_NOT_PICKLED = (
     "The fitted learner cannot be pickled, so it cannot be returned from the process that trained it: {error}. "
@@ -81,9 +83,9 @@ def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
         Descriptors of the shared rows.
     """
     worker = Worker(channel, setup, files)
-    actions: dict[type, Callable[[Any], Reply]] = {
+    actions: dict[type, Callable[[Any], Any]] = {
         FitRequest: worker.fit,
-        ExamRequest: worker.predict,
+        ExamRequest: worker.examine,
         ScoreRequest: worker.score,
         SaveRequest: worker.save,
         LoadRequest: worker.load,
@@ -95,15 +97,20 @@ def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
     # What is there now stays for ever: collecting the garbage of later lessons need not look at it.
     gc.freeze()
     while True:
-        request = channel.receive()
-        try:
-            reply: Reply | ErrorReply = actions[type(request)](request)
-        except Exception as error:
-            text = traceback.format_exc()
-            reply = ErrorReply(_pickle_error(error), _describe(error), text)
-        # The process may be killed at any time after its reply.
-        _flush_output()
-        channel.send(reply)
+        requests = [channel.receive()]
+        while requests:
+            request = requests.pop(0)
+            try:
+                value = actions[type(request)](request)
+                reply: Reply | ErrorReply = Reply(value)
+                if isinstance(request, FitRequest) and not value[0].gave_up:
+                    requests += request.exams
+            except Exception as error:
+                text = traceback.format_exc()
+                reply, requests = ErrorReply(_pickle_error(error), _describe(error), text), []
+            # The process may be killed at any time after its reply.
+            _flush_output()
+            channel.send(reply)
 
 
 class Worker:
@@ -135,7 +142,7 @@ class Worker:
     def _rows(self) -> AnyRowReader:
         return open_rows(self._setup.layout, self._files)
 
-    def fit(self, request: FitRequest) -> Reply:
+    def fit(self, request: FitRequest) -> tuple[FitReport, list[PortableWarning], int]:
         """Train a fresh copy of the learner, or continue with the newest model."""
         if request.batch is None:
             self._forget_model()
@@ -154,21 +161,14 @@ class Worker:
             self._n_limited_modules = len(sys.modules)
         if self._newest is None:
             self._newest = ModelRunner(learner, settings.scoring)
-        stop_signal = make_stop_signal(request.within)
+        stop_signal = make_stop_signal(request.limits)
         rows = self._rows.read(request.selection)
         if request.batch is None:
-            self._newest.fit(rows, settings.fit_params, stop_signal, early_stopping)
+            report = self._newest.fit(rows, settings.fit_params, stop_signal, early_stopping)
         else:
-            self._newest.partial_fit(rows, request.batch, settings.classes)
+            report = self._newest.partial_fit(rows, request.batch, settings.classes)
         caught = [PortableWarning.from_message(warning) for warning in self._newest.warnings]
-        return self._reply(
-            (
-                caught,
-                0.0 if stop_signal is None else stop_signal.skipped_seconds,
-                None if stop_signal is None else stop_signal.setup_seconds,
-                0 if memory is None else memory.now,
-            )
-        )
+        return report, caught, 0 if memory is None else memory.now
 
     def _forget_model(self) -> None:
         """Release the memory of the model before, and of the garbage that it leaves."""
@@ -176,21 +176,17 @@ class Worker:
         gc.collect()
         _return_free_memory()
 
-    def predict(self, request: ExamRequest) -> Reply:
-        """Predict rows with the newest model, and compare."""
-        wrong, margins = self._fitted.examine(self._rows.read_in_pieces(request.selection), request.margins)
-        return self._reply((np.packbits(wrong).tobytes(), margins))
+    def examine(self, request: ExamRequest) -> ExamReport:
+        """Predict rows with the newest model, compare and score."""
+        pieces = self._rows.read_in_pieces(request.selection, request.seconds)
+        return self._fitted.examine(pieces, request.purpose, request.margins)
 
-    def score(self, request: ScoreRequest) -> Reply:
+    def score(self, request: ScoreRequest) -> ScoreReport:
         """Score the newest model on the rows that it was examined on."""
-        start = time.monotonic()
-        bits = np.frombuffer(request.selected_bits, np.uint8)
-        selected = np.unpackbits(bits, count=request.n_rows).astype(np.bool_)
-        return Reply(self._fitted.score(selected, request.paired), time.monotonic() - start)
+        return self._fitted.score(request.selected)
 
-    def save(self, request: SaveRequest) -> Reply:
+    def save(self, request: SaveRequest) -> None:
         """Write the newest model to a file."""
-        start = time.monotonic()
         file = self._open_model_file(request.path)
         try:
             dump_pickle(self._fitted.model, file)
@@ -198,9 +194,8 @@ class Worker:
             raise TypeError(_MODEL_NOT_PICKLED.format(error=error)) from error
         finally:
             os.close(file)
-        return Reply(None, time.monotonic() - start)
 
-    def load(self, request: LoadRequest) -> Reply:
+    def load(self, request: LoadRequest) -> tuple[float, set[str]]:
         """Load a saved model, forget it, and tell which modules that imported."""
         self._keep_file(self._open_model_file(request.path))
         # The parent has the learner's modules, so they are no part of the time.
@@ -211,10 +206,9 @@ class Worker:
             load_pickle(self._loaded_files[-1])
         except Exception as error:
             raise TypeError(_MODEL_NOT_LOADED.format(kind=type(error).__name__, error=error)) from error
-        seconds = time.monotonic() - start
-        return Reply(sys.modules.keys() - known, seconds)
+        return time.monotonic() - start, sys.modules.keys() - known
 
-    def adopt(self, request: AdoptRequest) -> Reply:
+    def adopt(self, request: AdoptRequest) -> float:
         """Take over a saved model."""
         self._forget_model()
         file = self._open_model_file(request.path)
@@ -226,25 +220,22 @@ class Worker:
             raise TypeError(_MODEL_NOT_LOADED.format(kind=type(error).__name__, error=error)) from error
         finally:
             os.close(file)
-        return Reply(None, time.monotonic() - start)
+        return time.monotonic() - start
 
-    def answer(self, request: AnswerRequest) -> Reply:
+    def answer(self, request: AnswerRequest) -> tuple[ExamPredictions, Margins | None, float]:
         """Predict rows with the newest model."""
-        return self._reply(self._fitted.answer(self._rows.read_in_pieces(request.selection), request.margins))
+        return self._fitted.answer(self._rows.read_in_pieces(request.selection), request.margins)
 
-    def add_answers(self, request: AddAnswersRequest) -> Reply:
+    def add_answers(self, request: AddAnswersRequest) -> ExamReport:
         """Count answers that other processes got."""
-        self._fitted.add_answers(request.answers)
-        return self._reply(None)
+        return self._fitted.add_answers(request.answers, request.purpose)
 
-    def dump(self, request: DumpRequest) -> Reply:
+    def dump(self, request: DumpRequest) -> tuple[str, ...]:
         """Write a saved model to a skops file."""
         from fitwithin._core.model_file import dump_model
 
-        start = time.monotonic()
         self._keep_file(self._open_model_file(request.path))
-        types = dump_model(load_pickle(self._loaded_files[-1]), Path(request.skops_path))
-        return Reply(types, time.monotonic() - start)
+        return dump_model(load_pickle(self._loaded_files[-1]), Path(request.skops_path))
 
     def _keep_file(self, file: int) -> None:
         """Hold the newest model files open, so that the parent is not the last owner, for whom freeing takes long."""
@@ -266,10 +257,6 @@ class Worker:
         if self._newest is None:
             raise RuntimeError("A FitRequest must come before every other request.")
         return self._newest
-
-    def _reply(self, value: Any) -> Reply:
-        seconds, self._fitted.seconds = self._fitted.seconds, 0.0
-        return Reply(value, seconds)
 
 
 def _flush_output() -> None:

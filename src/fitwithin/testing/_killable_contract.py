@@ -1,0 +1,211 @@
+"""Tests for backends that can stop a running learner, and run several at the same time."""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from fitwithin._core.budget import Budget
+from fitwithin._pools.table_pool import TablePool
+from fitwithin.backends import FitSettings, LearnerDied, LearnerRaised, OutOfMemory, OutOfTime, Runner, SavedModel
+from fitwithin.teachers import Exam
+from fitwithin.testing._backend_contract import BackendContract
+from fitwithin.testing._backends import (
+    FEW_ROWS,
+    LONG_SECONDS,
+    MANY_ROWS,
+    TROUBLE_ABOVE,
+    MeetingClassifier,
+    RecordingClassifier,
+    make_pool,
+    open_runner,
+    raises,
+)
+from fitwithin.testing._clock import FakeClock
+from fitwithin.testing._learners import AwkwardClassifier, HungryClassifier
+
+MEGABYTE = 1_000_000
+
+
+class KillableBackendContract(BackendContract):
+    """Further tests for a backend that can stop a running learner, and run several at the same time."""
+
+    def test_siblings_are_at_work_at_the_same_time(self) -> None:
+        """Each in a process of its own: their fits only end because both have begun."""
+        pool = make_pool()
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            open_runner(self.make(), MeetingClassifier(folder), pool, n_jobs=2) as runner,
+            runner.open_sibling() as sibling,
+            ThreadPoolExecutor(2) as threads,
+        ):
+            fits = [threads.submit(each.fit, np.arange(5)) for each in (runner, sibling)]
+            assert all(fit.result().fit_seconds >= 0 for fit in fits)
+
+    def test_siblings_train_on_exactly_their_rows(self) -> None:
+        """Whatever the others train on and examine at the same time."""
+        pool = make_pool(20_000)
+        with (
+            open_runner(self.make(), RecordingClassifier(), pool, n_jobs=3) as runner,
+            runner.open_sibling() as second,
+            runner.open_sibling() as third,
+            ThreadPoolExecutor(3) as threads,
+        ):
+            work = [
+                threads.submit(self.check_runner, each, pool, seed) for seed, each in enumerate((runner, second, third))
+            ]
+            for done in work:
+                done.result()
+
+    def check_runner(self, runner: Runner, pool: TablePool, seed: int) -> None:
+        """Fit and examine rows at random, and check that they are the right ones."""
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(pool))
+        for count in (100, 2000, 9000, len(pool)):
+            self.check_fit(runner, pool, order[:count])
+            for rows in (rng.permutation(len(pool))[:3000], np.sort(order[:count])):
+                np.testing.assert_array_equal(runner.examine(Exam(rows)).wrong, pool.read(rows).y != "a")
+
+    def test_a_model_of_a_sibling_outlives_it(self) -> None:
+        """And can be written to a skops file while the first runner lasts. skops is optional."""
+        pool = make_pool()
+        with open_runner(self.make(), RecordingClassifier(), pool, n_jobs=2) as runner:
+            with runner.open_sibling() as sibling:
+                sibling.fit(FEW_ROWS)
+                saved = sibling.save()
+            if importlib.util.find_spec("skops") is not None:
+                with tempfile.TemporaryDirectory() as folder:
+                    assert saved.dump(Path(folder) / "model.skops").wait(LONG_SECONDS)
+            runner.fit(np.arange(20))
+        assert len(saved.load().X_) == 10
+        saved.discard()
+
+    def test_a_fit_can_be_stopped_from_another_thread(self) -> None:
+        """At once; a sibling goes on."""
+        pool = make_pool()
+        with (
+            open_runner(
+                self.make(), AwkwardClassifier("ignores signals", above=TROUBLE_ABOVE), pool, n_jobs=2
+            ) as runner,
+            runner.open_sibling() as sibling,
+        ):
+            sibling.fit(FEW_ROWS)
+            runner.fit(FEW_ROWS)
+            timer = threading.Timer(0.3, runner.stop)
+            timer.start()
+            start = time.monotonic()
+            with raises(OutOfTime):
+                runner.fit(MANY_ROWS)
+            assert 0.2 < time.monotonic() - start < LONG_SECONDS / 10
+            assert sibling.examine(Exam(FEW_ROWS)).wrong.shape == (10,)
+            sibling.fit(np.arange(100, 115))
+            assert sibling.examine(Exam(np.arange(120, 130))).wrong.shape == (10,)
+
+    def test_the_end_of_one_learners_process_leaves_its_sibling_alone(self) -> None:
+        """The runner whose process ended can be used again."""
+        pool = make_pool()
+        with (
+            open_runner(self.make(), AwkwardClassifier("is killed", above=TROUBLE_ABOVE), pool, n_jobs=2) as runner,
+            runner.open_sibling() as sibling,
+        ):
+            for each, other in ((runner, sibling), (sibling, runner)):
+                other.fit(FEW_ROWS)
+                with raises(LearnerDied) as caught:
+                    each.fit(MANY_ROWS)
+                assert "SIGKILL" in str(caught.exception)
+                assert other.examine(Exam(FEW_ROWS)).wrong.shape == (10,)
+                each.fit(FEW_ROWS)
+
+    def describe_death(self, trouble: str) -> str:
+        """Fit a learner that ends its process, and return the description of its end."""
+        learner = AwkwardClassifier(trouble)
+        with open_runner(self.make(), learner, make_pool()) as runner, raises(LearnerDied) as caught:
+            runner.fit(MANY_ROWS)
+        return str(caught.exception)
+
+    def test_a_saved_model_survives_the_end_of_the_learners_process(self) -> None:
+        """It can be loaded after a crash in a later fit."""
+        with open_runner(self.make(), AwkwardClassifier("segfaults", above=TROUBLE_ABOVE), make_pool()) as runner:
+            runner.fit(FEW_ROWS)
+            saved = runner.save()
+            with raises(LearnerDied):
+                runner.fit(MANY_ROWS)
+        assert saved.load().predict(make_pool().X[:1]).shape == (1,)
+        saved.discard()
+
+    def test_a_saved_model_survives_continued_training_that_fails(self) -> None:
+        """Whether the learner's process crashes or is stopped at the deadline."""
+        troubles = (("segfaults", 0.0, LearnerDied), ("hangs in Python", LONG_SECONDS - 0.5, OutOfTime))
+        for trouble, elapsed_seconds, expected in troubles:
+            saved = self.save_before(trouble, elapsed_seconds, expected)
+            assert saved.load().model_.class_count_.sum() == 2 * len(FEW_ROWS)
+            saved.discard()
+
+    def save_before(self, trouble: str, elapsed_seconds: float, expected: type[Exception]) -> SavedModel:
+        """Save a model, let time pass, and continue training into trouble."""
+        skipped = FakeClock()
+        classes = np.array(["a", "b", "c"])
+        with self.make().open(Budget(LONG_SECONDS, clock=lambda: time.monotonic() + skipped())) as runner:
+            runner.prepare(AwkwardClassifier(trouble, above=TROUBLE_ABOVE), make_pool(), FitSettings(classes=classes))
+            runner.fit(FEW_ROWS, batch=5)
+            runner.save().discard()
+            runner.fit(FEW_ROWS, batch=5)
+            saved = runner.save()
+            skipped.advance(elapsed_seconds)
+            with raises(expected):
+                runner.fit(MANY_ROWS, batch=5)
+        return saved
+
+    def test_a_fit_reports_the_memory_that_the_learner_took(self) -> None:
+        """With the memory before it, whether there is a limit or not, and each fit its own."""
+        pool = make_pool()
+        for memory_limit in (None, 100_000 * MEGABYTE):
+            with open_runner(self.make(), HungryClassifier(100_000), pool, memory_limit=memory_limit) as runner:
+                # A row has 12 bytes.
+                small, large, again = (runner.fit(np.arange(rows)) for rows in (10, 200, 10))
+                examined = runner.examine(Exam(FEW_ROWS))
+            growth = [(report.peak_memory or 0) - (report.memory_before or 0) for report in (small, large, again)]
+            # The first fit may import the learner's library.
+            assert 8 * MEGABYTE <= growth[0] < 500 * MEGABYTE
+            assert 200 * MEGABYTE <= growth[1] < 340 * MEGABYTE
+            assert growth[2] < 100 * MEGABYTE
+            assert (examined.peak_memory or 0) >= (again.memory_before or 0) > 0
+
+    def test_a_learner_that_takes_more_than_the_memory_limit_is_stopped(self) -> None:
+        """Soon enough that little more is taken. The model before can be loaded, and the runner used again."""
+        pool, learner = make_pool(), HungryClassifier(1_000_000)
+        with open_runner(self.make(), learner, pool) as runner:
+            memory_limit = (runner.fit(FEW_ROWS).peak_memory or 0) + 200 * MEGABYTE
+        with open_runner(self.make(), learner, pool, memory_limit=memory_limit) as runner:
+            runner.fit(FEW_ROWS)
+            saved = runner.save()
+            with raises(OutOfMemory) as caught:
+                runner.fit(np.arange(len(pool)))
+            stopped = caught.exception
+            assert stopped.limit == memory_limit < stopped.n_bytes < memory_limit + 200 * MEGABYTE
+            runner.fit(FEW_ROWS)
+            assert runner.examine(Exam(FEW_ROWS)).wrong.shape == (10,)
+        assert saved.load().predict(pool.X[:1]).shape == (1,)
+        saved.discard()
+
+    def test_the_end_of_the_learners_process_is_described_by_its_cause(self) -> None:
+        """A signal by its name, an exit by its code."""
+        assert "SIGSEGV" in self.describe_death("segfaults")
+        assert "SIGKILL" in self.describe_death("is killed")
+        assert "exit code 3" in self.describe_death("exits")
+
+    def test_a_model_that_cannot_be_pickled_is_reported(self) -> None:
+        """As an exception of the learner, which says what to do."""
+        with open_runner(self.make(), AwkwardClassifier("cannot be pickled"), make_pool()) as runner:
+            runner.fit(MANY_ROWS)
+            with raises(LearnerRaised) as caught:
+                runner.save()
+        error = caught.exception.error
+        assert type(error) is TypeError
+        assert "cannot be pickled" in str(error)
