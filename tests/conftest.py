@@ -49,7 +49,6 @@ CLOCKLESS_FILES = {
     "test_core_binding.py",
     "test_dask_collections.py",
     "test_dask_contract.py",
-    "test_distributed_learners.py",
     "test_docs.py",
     "test_early_stopping_sessions.py",
     "test_examples.py",
@@ -79,7 +78,6 @@ CLOCKLESS_FILES = {
 LONG_FILES = {
     "test_accuracy_benchmark.py",
     "test_cli_search.py",
-    "test_distributed_learners.py",
     "test_examples.py",
     "test_interval_coverage_benchmark.py",
     "test_regression_benchmark.py",

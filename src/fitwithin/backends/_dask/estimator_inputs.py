@@ -62,6 +62,16 @@ def _is_path(X: Any) -> bool:
     return all(isinstance(entry, str | Path) for entry in entries)
 
 
+def check_columns(X: Any, *columns: Any) -> list[str]:
+    """Return those of the columns that are given by name; raise UserInputError if a collection has no such column."""
+    names = [name for name in columns if isinstance(name, str)]
+    known = list(getattr(X, "columns", ()))
+    for name in names:
+        if name not in known:
+            raise no_such_column(name, map(str, known), "X")
+    return names
+
+
 @dataclass(frozen=True, eq=False)
 class ScoredCollection:
     """Features on a cluster whose predictions are brought here at once, because a score needs them all."""
@@ -92,11 +102,7 @@ def read_collection_scores(X: Any, y: Any, sample_weight: Any, names: Any) -> tu
     """
     import dask
 
-    columns = list(getattr(X, "columns", ()))
-    named = [name for name in (y, sample_weight) if isinstance(name, str)]
-    for name in named:
-        if name not in columns:
-            raise no_such_column(name, columns, "X")
+    named = check_columns(X, y, sample_weight)
     target, weights = (X[value] if isinstance(value, str) else value for value in (y, sample_weight))
     features = X.drop(columns=named) if named and names is None else X
     target, weights = dask.compute(target, weights)

@@ -24,7 +24,7 @@ import cloudpickle
 import numpy as np
 import psutil
 
-from fitwithin._core.records import Estimate, Influence, Margins
+from fitwithin._core.records import Margins
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._early_stopping import find_early_stopping, make_stop_signal
 from fitwithin.backends._memory_use import read_memory_use
@@ -226,7 +226,7 @@ class Worker:
         """Predict rows with the newest model."""
         return self._fitted.answer(self._rows.read_in_pieces(request.selection), request.margins)
 
-    def add_answers(self, request: AddAnswersRequest) -> tuple[Estimate | None, Influence | None]:
+    def add_answers(self, request: AddAnswersRequest) -> ExamReport:
         """Count answers that other processes got."""
         return self._fitted.add_answers(request.answers, request.purpose)
 
