@@ -131,7 +131,7 @@ def open_session(key: str, seconds: float) -> WorkerSession:
         session = _sessions[key]
     if session is None:
         raise TimeoutError
-    session.budget.seconds = session.budget.elapsed() + seconds
+    session.budget.reserves.load = max(0.0, session.budget.until_deadline() - seconds)
     return session
 
 

@@ -157,6 +157,8 @@ class Process:
         """Return a runner for one session; its process starts while `fit` is still checking its input."""
         if self.start not in ("auto", "fork", "spawn"):
             raise ValueError(f'Got start={self.start!r}; expected "auto", "fork" or "spawn".')
+        if os.name != "posix":
+            raise ValueError("Got backend='process' on this system; it runs on Linux and macOS. Use backend='inline'.")
         fork = self.start == "fork" or (self.start == "auto" and sys.platform == "linux")
         with _naming_refusals():
             return ProcessRunner(ForkHost() if fork else SpawnHost(), budget)
