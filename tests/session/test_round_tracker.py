@@ -492,10 +492,11 @@ def test_a_round_is_open_from_its_lesson_to_its_end():
 
 @pytest.mark.parametrize("rows", [np.array([2, 0]), np.array([1], dtype=np.uint8), [3, 4], (5,), range(3)])
 def test_any_row_numbers_become_an_array_of_them(rows):
-    checked = a_tracker().check_request(Lesson(rows))
+    lesson = a_tracker().check_request(Lesson(rows, exams=(Exam(rows),)))
 
-    assert checked.tolist() == list(rows)
-    assert checked.dtype == np.intp
+    for checked in (lesson.rows, lesson.exams[0].rows):
+        assert checked.tolist() == list(rows)
+        assert checked.dtype == np.intp
 
 
 @pytest.mark.parametrize("request_", [None, 5, np.arange(3), [0, 1], "lesson", Lesson], ids=repr)
@@ -560,7 +561,7 @@ def test_a_batch_that_is_no_number_of_rows_is_refused(batch):
 
 @pytest.mark.parametrize("batch", [None, 1, 64, np.int64(8)])
 def test_any_positive_number_of_rows_is_a_batch(batch):
-    assert len(a_tracker().check_request(Lesson(np.arange(3), batch=batch))) == 3
+    assert a_tracker().check_request(Lesson(np.arange(3), batch=batch)).batch == batch
 
 
 def test_the_rows_behind_a_model_are_counted_by_class():
