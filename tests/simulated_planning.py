@@ -12,15 +12,13 @@ import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates, CostModel
-from fitwithin._core.rounds import Round
-from fitwithin.teachers import Auto, Deck, Lesson
+from fitwithin.teachers import Auto, Deck, Lesson, LessonReport
 from fitwithin.testing import FakeClock
-from sample_fits import A_ROUND
-from teacher_driver import answers_to
+from teacher_driver import Selection, answers_to, rows_in_time
 
 ROUND_SECONDS = 0.02  # that a round takes besides its fit and its exams
 EXAM_SECONDS = 0.004  # that an exam takes besides its rows
-MEASURED_SHARE = 0.02  # of the steps, in a fit without any time
+FIRST_STEPS = 0.02  # of all steps, after which a fit knows what the others take
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,8 @@ class SimulatedSession:
         )
         self.deck = Deck(pool_size, np.random.default_rng(seed), costs=self.costs)
         self.outcome = Outcome()
-        self.error, self.n_rows, self.number, self.began_at = 1.0, 0, 0, 0.0
+        self.error, self.n_rows, self.began_at = 1.0, 0, 0.0
+        self.selection = Selection()
         self.is_lost = False
 
     def run(self, teacher=None):
@@ -132,26 +131,34 @@ class SimulatedSession:
         self.n_rows, self.began_at, self.is_lost = len(lesson.rows), self.clock(), True
         factors = np.exp(self.learner.noise * self.rng.normal(size=2))
         setup, steps = self.learner.setup(self.n_rows) * factors[0], self.learner.steps(self.n_rows) * factors[1]
-        took = setup + steps
-        if self.learner.can_stop_early and lesson.within is not None:
-            took = min(took, max(setup + MEASURED_SHARE * steps, lesson.within))
+        took, gave_up = self.find_seconds(lesson, setup, steps)
         self.outcome.lessons.append(lesson)
         self.spend(ROUND_SECONDS + took)
         self.cost.observe_fit(self.n_rows, setup + steps, setup if self.learner.can_stop_early else None)
-        self.error = min(1.0, self.learner.error(self.n_rows) * (setup + steps) / took)
-        self.number += 1
-        self.cost.observe_round(self.describe_round(took))
-        if lesson.is_measurement:
+        self.cost.observe_handover(self.n_rows, ROUND_SECONDS)
+        if gave_up:
             self.is_lost = False
+            return LessonReport(took, gave_up=True)
+        self.error = min(1.0, self.learner.error(self.n_rows) * (setup + steps) / took)
+        answers = {exam.purpose: self.examine(exam) for exam in lesson.exams}
+        validation = answers.get("validation")
+        is_best = None if validation is None else lesson.refit or self.selection.choose(lesson, validation)
+        return LessonReport(took, was_cut_short=took < setup + steps, answers=answers, is_best=is_best)
 
-    def describe_round(self, took) -> Round:
-        times = {"seconds_handover": ROUND_SECONDS, "seconds_fit": took, "seconds_exam": 0.0, "seconds_model": 0.0}
-        return Round(**(vars(A_ROUND) | {"number": self.number, "rows": self.n_rows} | times))
+    def find_seconds(self, lesson, setup, steps):
+        """Return the seconds of a fit, and whether it gives up after its first steps."""
+        first, whole = setup + FIRST_STEPS * steps, setup + steps
+        if not self.learner.can_stop_early:
+            return whole, False
+        if lesson.give_up_over is not None and whole > lesson.give_up_over:
+            return first, True
+        return (whole if lesson.stop_after is None else min(whole, max(first, lesson.stop_after))), False
 
     def examine(self, exam):
-        seconds = EXAM_SECONDS + self.learner.exam(self.n_rows) * len(exam.rows)
-        self.spend(seconds)
-        self.cost.observe_exam(len(exam.rows), seconds, self.n_rows)
+        start, per_row = self.clock(), self.learner.exam(self.n_rows)
+        self.spend(EXAM_SECONDS)
+        exam = rows_in_time(exam, lambda n_rows: self.spend(per_row * n_rows), self.clock)
+        self.cost.observe_exam(len(exam.rows), self.clock() - start, self.n_rows)
         self.outcome.has_estimate |= exam.purpose == "holdout"
         # Hard rows are mostly wrong; which of them depends a little on the model.
         noise = 0.05 * self.rng.normal(size=len(exam.rows))

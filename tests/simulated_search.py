@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -10,13 +9,11 @@ from sklearn.base import BaseEstimator
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates, CostModel
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised
-from fitwithin._session.fit_state import ModelRecord
-from fitwithin._session.selection import KeptModel, ModelSelector, ValidationExam
-from fitwithin.teachers import Deck, Lesson
+from fitwithin.teachers import Deck, Lesson, LessonReport
 from fitwithin.teachers._search.entrant import Entrant
 from fitwithin.teachers._search.teacher import Search
 from fitwithin.testing import FakeClock
-from teacher_driver import answers_to
+from teacher_driver import Selection, answers_to, rows_in_time
 
 ROUND_SECONDS = 0.02  # that a fit takes besides its own seconds
 
@@ -86,18 +83,18 @@ def run_search(learners, *, pool_size=200_000, limit=20.0, seed=0, starts=None):
 
 
 class _Session:
-    def __init__(self, requests, clock, budget, result, seed):
+    def __init__(self, requests, clock, budget, result, seed, selection=None):
         self.requests = requests
         self.clock = clock
         self.budget = budget
         self.result = result
         self.luck = np.random.default_rng(seed).random(2_000_000)
         self.lesson = None
-        self.selector = ModelSelector("best")
+        self.selection = Selection() if selection is None else selection
 
     @property
     def best_candidate(self):
-        return None if self.selector.best is None else self.selector.best.candidate
+        return self.selection.candidate
 
     def run(self):
         answers, failure = None, None
@@ -120,8 +117,8 @@ class _Session:
         self.lesson, learner = lesson, lesson.candidate.estimator
         self.result.lessons.append(lesson)
         seconds = learner.seconds(len(lesson.rows))
-        if learner.trouble == "hangs" or (lesson.at_most is not None and seconds > lesson.at_most):
-            self._spend(lesson.at_most)
+        if learner.trouble == "hangs" or (lesson.kill_after is not None and seconds > lesson.kill_after):
+            self._spend(lesson.kill_after)
             raise LearnerDied("it was stopped")
         self._spend(seconds + ROUND_SECONDS)
         if learner.trouble == "raises":
@@ -129,31 +126,32 @@ class _Session:
         if learner.trouble == "dies":
             raise LearnerDied("it was killed by SIGKILL")
         lesson.candidate.costs.cost.observe_fit(len(lesson.rows), seconds)
+        answers = {exam.purpose: self._examine(exam) for exam in lesson.exams}
+        validation = answers.get("validation")
+        is_best = None if validation is None else self._choose(lesson, validation)
+        return LessonReport(seconds, answers=answers, is_best=is_best)
 
     def _examine(self, exam):
         lesson, candidate = self.lesson, self.lesson.candidate
         error = candidate.estimator.error(len(lesson.rows))
+        spent = FakeClock()
+        exam = rows_in_time(exam, lambda n_rows: spent.advance(1e-6 * n_rows), spent)
+        self._spend(spent())
         # Models agree on most rows: what one gets wrong, a worse one mostly gets wrong too.
         own = np.random.default_rng(candidate.number).random(len(exam.rows))
         wrong = 0.9 * self.luck[exam.rows] + 0.1 * own < error
-        self._spend(1e-6 * len(exam.rows))
-        candidate.costs.cost.observe_exam(len(exam.rows), 1e-6 * len(exam.rows), len(lesson.rows))
+        candidate.costs.cost.observe_exam(len(exam.rows), spent(), len(lesson.rows))
         answers = answers_to(exam, wrong)
         if exam.purpose == "validation":
             self.result.exams.append(exam)
-            self._select(lesson, candidate, answers)
             if answers.score.value > self.result.best_score and not self.budget.is_spent:
                 self.result.best, self.result.best_score = candidate.estimator, answers.score.value
                 self.result.best_rows = len(lesson.rows)
         return answers
 
-    def _select(self, lesson, candidate, answers):
-        if lesson.refit or self.budget.is_spent:
-            return
-        exam, n_rows = ValidationExam(answers.rows, answers.influence), len(lesson.rows)
-        if self.selector.prefers(answers.score, validated=True, exam=exam, n_rows=n_rows, candidate=candidate):
-            record = ModelRecord(1, n_rows, estimate=answers.score)
-            self.selector.replace_best(KeptModel(SimpleNamespace(discard=lambda: None), record, exam, candidate))
+    def _choose(self, lesson, validation):
+        """Return whether the model becomes the best one; at the deadline it is too late for that."""
+        return not self.budget.is_spent and (lesson.refit or self.selection.choose(lesson, validation))
 
     def _spend(self, seconds):
         number = self.lesson.candidate.number

@@ -7,7 +7,9 @@ import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates, CostModel
-from fitwithin._core.preference import ScoredModel
+from fitwithin._session.fit_state import ModelRecord
+from fitwithin._session.selection import KeptModel, ModelSelector
+from fitwithin.backends._model_runner import MAX_PIECE_ROWS, split_exam
 from fitwithin.backends._scoring import accuracy_interval
 from fitwithin.teachers import Answers, Deck, Exam, Lesson, LessonReport
 from fitwithin.teachers._auto.state import TeachingState
@@ -28,50 +30,66 @@ def answers_to(exam, wrong):
     return Answers(exam.rows, wrong, None, score, influence)
 
 
+def rows_in_time(exam, spend, clock):
+    """Return the first rows of an exam that its seconds are enough for; `spend` takes the seconds of so many rows."""
+    n_rows = 0
+    for piece in split_exam(len(exam.rows), MAX_PIECE_ROWS, exam.seconds, clock):
+        spend(piece.stop - piece.start)
+        n_rows = piece.stop
+    return replace(exam, rows=exam.rows[:n_rows])
+
+
+class Selection:
+    """The best model, by the rule of the session."""
+
+    def __init__(self):
+        self.selector = ModelSelector("best")
+
+    @property
+    def candidate(self):
+        return None if self.selector.best is None else self.selector.best.candidate
+
+    def choose(self, lesson, answers):
+        """Return whether the model of a lesson becomes the best one."""
+        n_rows = len(lesson.rows)
+        current = SimpleNamespace(lesson=lesson, validation=answers, n_rows_trained=n_rows, trained_rows=lesson.rows)
+        if not self.selector.prefers(current):
+            return False
+        record = ModelRecord(1, n_rows, lesson.rows, estimate=answers.score)
+        model = SimpleNamespace(discard=lambda: None)
+        self.selector.replace_best(KeptModel(model, record, answers, lesson.candidate, oversampled=lesson.oversampled))
+        return True
+
+
 class Driver:
     """Answers the requests of a generator as a session would."""
 
     def __init__(self, answer, cost, lesson, exam, clock):
-        self.answer, self.cost, self.lesson, self.exam, self.clock = answer, cost, lesson, exam, clock
-        self.best = None
+        self.answer, self.cost, self.lesson, self.exam = answer, cost, lesson, exam
+        self.clock = FakeClock() if clock is None else clock
+        self.selection = Selection()
 
     def carry_out(self, request):
         return self.take_exam(request) if isinstance(request, Exam) else self.teach(request)
-
-    def spend(self, seconds):
-        if self.clock is not None:
-            self.clock.advance(seconds)
 
     def teach(self, lesson):
         seconds = self.lesson(len(lesson.rows)) if self.lesson else 0.0
         if self.cost is not None:
             self.cost.observe_fit(len(lesson.rows), seconds)
-        gave_up = lesson.give_up_over is not None and seconds > lesson.give_up_over
-        was_cut_short = lesson.stop_after is not None and seconds > lesson.stop_after
-        if gave_up:
+        if lesson.give_up_over is not None and seconds > lesson.give_up_over:
             return LessonReport(0.0, gave_up=True)
-        self.spend(min(seconds, lesson.stop_after) if was_cut_short else seconds)
+        took = seconds if lesson.stop_after is None else min(seconds, lesson.stop_after)
+        self.clock.advance(took)
         answers = {exam.purpose: self.take_exam(exam) for exam in lesson.exams}
-        is_best = self.choose(lesson, answers["validation"]) if "validation" in answers else None
-        return LessonReport(seconds, was_cut_short=was_cut_short, answers=answers, is_best=is_best)
+        validation = answers.get("validation")
+        is_best = None if validation is None else lesson.refit or self.selection.choose(lesson, validation)
+        return LessonReport(took, was_cut_short=took < seconds, answers=answers, is_best=is_best)
 
     def take_exam(self, exam):
-        rows = exam.rows
-        if exam.seconds is not None and self.exam:
-            rows = rows[: max(1, int(exam.seconds / self.exam))]
+        exam = rows_in_time(exam, lambda n_rows: self.clock.advance(self.exam * n_rows), self.clock)
         if self.cost is not None:
-            self.cost.observe_exam(len(rows), self.exam * len(rows))
-        self.spend(self.exam * len(rows))
-        return answers_to(replace(exam, rows=rows), np.asarray(self.answer(rows)))
-
-    def choose(self, lesson, answers):
-        best = self.best
-        extends = best is not None and len(lesson.rows) > best.n_rows and not lesson.oversampled
-        new = ScoredModel(answers, len(lesson.rows), extends=extends)
-        if best is None or new.is_preferred_to(best):
-            self.best = new
-            return True
-        return False
+            self.cost.observe_exam(len(exam.rows), self.exam * len(exam.rows))
+        return answers_to(exam, np.asarray(self.answer(exam.rows)))
 
 
 def driven(steps, answer=every_fifth, *, cost=None, lesson=None, exam=0.0, clock=None):
@@ -103,7 +121,7 @@ def exams_of(asked):
 
 
 def cost_estimates(limit=100.0, *, lessons=(), exam=0.0, can_stop_early=False, clock=None):
-    """An costs after lessons of so many rows and seconds, and with exams of so many seconds a row."""
+    """Cost estimates after lessons of so many rows and seconds, and with exams of so many seconds a row."""
     cost = CostModel(1.0 if can_stop_early else 1.1)
     for rows, seconds in lessons:
         cost.observe_fit(rows, seconds)

@@ -15,6 +15,7 @@ from fitwithin.teachers._search.space import Space
 from fitwithin.teachers._search.teacher import Search
 from fitwithin.testing import FakeClock
 from simulated_search import Simulated, SimulatedResult, _Session
+from teacher_driver import Selection
 
 SKILLS = Space({"skill": FloatRange(0.1, 0.9)}, {"skill": 0.1})
 
@@ -52,8 +53,9 @@ def run_lanes(learner, n_learners, *, limit=20.0, pool_size=200_000, seed=0):
     budget = Budget(limit, clock=clock)
     deck = Deck(pool_size, np.random.default_rng(seed), costs=CostEstimates(budget, CostModel()))
     search = Search([Entrant(0, learner, SKILLS, [], seed)], lambda estimator: False)
+    selection = Selection()
     loops = [
-        SimulatedLane(requests, clock, budget, SimulatedResult(search), seed)
+        SimulatedLane(requests, clock, budget, SimulatedResult(search), seed, selection)
         for requests in search.teach_parallel(deck, n_learners)
     ]
     for loop in loops:
