@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.target import Array, Labels, Values
+from fitwithin._core.target import Array, Labels, Values, count_codes
 from fitwithin._pools.sources.blocks import LabeledBlocks
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ _MAX_KEPT_CLASSES = 32
 _MAX_CELLS = 1 << 17
 """Numbers of classes and blocks up to which the same is done: every deal looks at each of them."""
 
-_MAX_COUNTED_RANGE = 16
-"""Range of integers up to which each is counted by a pass of its own, which is faster than any other way."""
+_MAX_DIFFERENCE_RANGE = 16
+"""Range of integers up to which codes are differences, which takes a seventh of the time of a dictionary."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +193,7 @@ def _encode_narrow_integers(values: Array) -> tuple[Array, Array] | None:
     if not len(values):
         return values, values.astype(np.uint8)
     low = values.min()
-    if int(values.max()) - int(low) >= _MAX_COUNTED_RANGE:
+    if int(values.max()) - int(low) >= _MAX_DIFFERENCE_RANGE:
         return None
     # Integers that wrap around wrap to the right code.
     codes = (values - low).astype(np.uint8)
@@ -232,9 +232,7 @@ def _count_codes(block: _PartTarget) -> tuple[Array, npt.NDArray[np.int64]]:
     """Return the labels of a block and the rows of each."""
     assert block.classes is not None
     assert block.codes is not None
-    if len(block.classes) <= _MAX_COUNTED_RANGE:
-        return block.classes, np.array([np.count_nonzero(block.codes == code) for code in range(len(block.classes))])
-    return block.classes, np.bincount(block.codes, minlength=len(block.classes))
+    return block.classes, count_codes(block.codes, len(block.classes))
 
 
 def _unique_labels(parts: list[Array]) -> Array:
