@@ -133,6 +133,12 @@ def test_in_the_first_round_the_error_has_the_figures(teacher):
     assert "the learner took 301 MB and was stopped. Allow more memory. Or begin with fewer rows" in str(refused.value)
 
 
+@pytest.mark.parametrize("teacher", [Auto(), TCT(first=1000)])
+def test_a_first_model_whose_predictions_take_too_much_is_no_model(teacher):
+    with pytest.raises(NoModelInMemory, match="in round 1, predicting"):
+        a_fit(Watched(lambda rows: 0, lambda rows: 10_000 * MB), teacher)
+
+
 def test_auto_uses_lessons_up_to_the_limit_and_never_begins_one_above_it():
     backend = Watched(proportional)
 
