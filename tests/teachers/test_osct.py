@@ -467,7 +467,7 @@ def test_an_exam_reads_the_pool_once_and_in_chunks():
         runner.fit(np.arange(10))
         pool.reads = []
 
-        runner.examine(np.arange(len(pool)))
+        runner.examine(Exam(np.arange(len(pool))))
 
     pieces = [count for count in pool.reads if count > 1]
     assert sum(pieces) == len(pool)
@@ -482,7 +482,7 @@ def test_the_process_backend_shares_each_row_once_however_many_rounds_there_are(
         for _ in range(8):
             request = requests.send(answers)
             if isinstance(request, Exam):
-                answers = Answers(request.rows, runner.examine(request.rows).wrong)
+                answers = Answers(request.rows, runner.examine(request).wrong)
             else:
                 runner.fit(request.rows)
                 answers = None

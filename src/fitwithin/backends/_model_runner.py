@@ -80,7 +80,7 @@ def split_exam(
         yield slice(done, stop)
         done = stop
         if seconds is not None:
-            spent = max(clock() - start, np.finfo(float).tiny)
+            spent = max(clock() - start, float(np.finfo(float).tiny))
             affordable = done * (seconds - spent) / spent
             if affordable < min(FIRST_PIECE_ROWS, n_rows - done):
                 return
