@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from fitwithin.teachers._auto.oversampling import compare_oversampling
 
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
+from fitwithin.teachers._auto.oversampling import compare_oversampling
 from teacher_driver import a_state, cost_estimates, driven, every_fifth
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Exam, Lesson, LessonReport, Purpose, Rows
 from fitwithin.teachers._base import ParallelTeacher, Requests, Teacher
 from fitwithin.teachers._deck import Deck
+from fitwithin.teachers._shared_steps import make_limit
 
 # Fraction of the time left for each exam of the first model.
 _EXAM_TIME = 0.015
@@ -80,8 +80,7 @@ class _HeldOutExams:
 
     def list_exams(self) -> tuple[Exam, ...]:
         """Return the exams of the next model; those of the first one end when their time is over."""
-        seconds = None if self._n_rows else _EXAM_TIME * self._costs.seconds_left
-        limit = None if seconds is None or math.isinf(seconds) else seconds
+        limit = None if self._n_rows else make_limit(_EXAM_TIME * self._costs.seconds_left)
         exams = (Exam(rows[: self._n_rows or None], purpose, seconds=limit) for purpose, rows in self._rows.items())
         return tuple(exam for exam in exams if len(exam.rows))
 

@@ -90,7 +90,9 @@ def test_a_setting_that_hangs_costs_its_share_of_the_time_only():
 
     found = run_search([(Simulated(), space)])
 
-    assert max(lesson.kill_after for lesson in found.lessons if lesson.candidate.estimator.trouble == "hangs") <= 0.16 * 20
+    assert (
+        max(lesson.kill_after for lesson in found.lessons if lesson.candidate.estimator.trouble == "hangs") <= 0.16 * 20
+    )
 
 
 def test_a_learner_whose_own_settings_fail_is_searched_all_the_same():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +14,7 @@ from fitwithin.teachers._base import Subgenerator
 from fitwithin.teachers._search.contender import Contender, InHand, Trial, find_best
 from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
 from fitwithin.teachers._search.time_shares import MIN_SHARE_SECONDS, TimeShares
+from fitwithin.teachers._shared_steps import make_limit
 
 Failure = LearnerRaised | LearnerDied | OutOfMemory
 """What may come of a trial instead of a model."""
@@ -161,7 +161,13 @@ class Race:
             self.newest = None
             try:
                 limit = self.shares.limit_seconds(contender)
-                yield Lesson(self.rows, give_up_over=0.0, candidate=contender.candidate, kill_after=limit)
+                yield Lesson(
+                    self.rows,
+                    stop_after=_STOP_FACTOR * limit,
+                    kill_after=limit,
+                    give_up_over=0.0,
+                    candidate=contender.candidate,
+                )
             except (LearnerRaised, LearnerDied, OutOfMemory):
                 # It stays in the race with what is known from fewer rows.
                 return
@@ -345,8 +351,7 @@ class Race:
         """Return the exams of a trial; the first model is the best one at once, and has its estimate then."""
         if not is_first:
             return (Exam(self._exam_rows, "validation"),) if len(self._exam_rows) else ()
-        seconds = _EXAM_TIME * self.state.time_limit
-        limit = seconds if math.isfinite(seconds) else None
+        limit = make_limit(_EXAM_TIME * self.state.time_limit)
         exams = Exam(self._holdout_rows, "holdout", seconds=limit), Exam(self._exam_rows, "validation", seconds=limit)
         return tuple(exam for exam in exams if len(exam.rows))
 
