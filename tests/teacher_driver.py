@@ -146,14 +146,14 @@ def exams_of(asked):
     return [exam for request in asked for exam in (request.exams if isinstance(request, Lesson) else [request])]
 
 
-def cost_estimates(limit=100.0, *, lessons=(), exam=0.0, can_stop_early=False, clock=None):
+def cost_estimates(limit=100.0, *, lessons=(), exam=0.0, can_stop_early=False, clock=None, **settings):
     """Cost estimates after lessons of so many rows and seconds, and with exams of so many seconds a row."""
     cost = CostModel(1.0 if can_stop_early else 1.1)
     for rows, seconds in lessons:
         cost.observe_fit(rows, seconds)
     if exam:
         cost.observe_exam(1, exam)
-    return CostEstimates(Budget(limit, clock=clock or FakeClock()), cost, can_stop_early=can_stop_early)
+    return CostEstimates(Budget(limit, clock=clock or FakeClock()), cost, can_stop_early=can_stop_early, **settings)
 
 
 def a_state(size=6000, first=250, *, seed=0, costs=None):

@@ -23,10 +23,11 @@ SECONDS_PER_ROW = 1e-3
 class ParallelLoops:
     """Drives the loops of Auto by hand, on a clock that lessons move."""
 
-    def __init__(self, n_learners, *, limit=100.0, size=20_000, seed=0, can_stop_early=False):
+    def __init__(self, n_learners, *, limit=100.0, size=20_000, seed=0, can_stop_early=False, knows_steps=True):
         self.clock = FakeClock()
         cost = CostModel.for_learner(can_stop_early=can_stop_early)
-        costs = CostEstimates(Budget(limit, clock=self.clock), cost, can_stop_early=can_stop_early)
+        budget = Budget(limit, clock=self.clock)
+        costs = CostEstimates(budget, cost, can_stop_early=can_stop_early, knows_steps=knows_steps)
         self.deck = Deck(size, np.random.default_rng(seed), costs=costs)
         self.loops = Auto(emphasis=False).teach_parallel(self.deck, n_learners)
 
@@ -99,10 +100,19 @@ def test_a_learner_that_can_stop_early_is_measured_first_and_then_taught_every_r
     hedge = loops.step(1, measurement)
 
     assert measurement.give_up_over == 0.0
-    assert measurement.stop_after == pytest.approx(0.05 * 25.0), "for learners whose number of steps is unknown"
+    assert measurement.stop_after == pytest.approx(0.05 * 25.0), "for a learner that does not tell its steps"
     assert len(measurement.rows) == len(hedge.rows) == 20_000 - 2 * 800
     # It is told to stop in time for the exams.
     assert 0.85 * 25.0 < hedge.stop_after < 25.0
+
+
+def test_a_learner_that_converges_is_not_measured_by_a_few_steps():
+    # The seconds of a few iterations say little about those of all.
+    loops = ParallelLoops(2, can_stop_early=True, knows_steps=False)
+    first, beside = next(loops.loops[0]), next(loops.loops[1])
+
+    assert beside.give_up_over is None
+    assert len(beside.rows) == 4 * len(first.rows)
 
 
 def test_a_learner_that_can_stop_early_may_be_stopped_before_its_last_steps():

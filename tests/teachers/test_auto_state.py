@@ -269,6 +269,13 @@ def test_a_learner_that_does_not_tell_its_steps_has_no_look():
     assert not looked(a_state(100_000, costs=cost_estimates(100, lessons=[(250, 0.1)], can_stop_early=True)))
 
 
+def test_a_learner_that_does_not_know_its_steps_has_no_look():
+    state = a_state(100_000, costs=cost_estimates(100, can_stop_early=True, knows_steps=False))
+    state.costs.cost.observe_fit(250, 1.0, 0.1)
+
+    assert not looked(state)
+
+
 def test_a_look_that_takes_too_much_memory_is_the_last_of_its_size_and_loses_no_rows():
     state = stepwise_state()
     n_left, steps = state.deck.left, state.look_at_many_rows(go_on=False)

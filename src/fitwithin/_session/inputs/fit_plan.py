@@ -20,7 +20,7 @@ from fitwithin._session.inputs.seeds import FitSeeds
 from fitwithin._session.session import Session
 from fitwithin._session.session_parts import Listener
 from fitwithin.backends import Backend, FitSettings, Inline, Process, Runner
-from fitwithin.backends._early_stopping import find_early_stopping
+from fitwithin.backends._early_stopping import find_early_stopping, knows_steps
 from fitwithin.backends._scoring import Scoring
 from fitwithin.teachers import ParallelTeacher, Teacher
 from fitwithin.teachers._registry import TEACHERS
@@ -96,7 +96,7 @@ class FitParameters:
         checkpoint : Checkpoint or None
             Where to store the session while it runs.
         """
-        costs = self._make_costs(inputs.settings, killable=runner.killable)
+        costs = self._make_costs(inputs, killable=runner.killable)
         return Session(
             self.teacher,
             runner,
@@ -111,11 +111,16 @@ class FitParameters:
             n_jobs=self.n_learners,
         )
 
-    def _make_costs(self, settings: FitSettings, *, killable: bool) -> CostEstimates:
-        can_stop_early = settings.early_stopping is not None
-        cost = CostModel.for_learner(can_stop_early=can_stop_early)
-        memory = MemoryModel(settings.memory_limit)
-        return CostEstimates(self.budget, cost, can_stop_early=can_stop_early, killable=killable, memory=memory)
+    def _make_costs(self, inputs: FitInputs, *, killable: bool) -> CostEstimates:
+        can_stop_early = inputs.settings.early_stopping is not None
+        return CostEstimates(
+            self.budget,
+            CostModel.for_learner(can_stop_early=can_stop_early),
+            can_stop_early=can_stop_early,
+            knows_steps=knows_steps(inputs.learner),
+            killable=killable,
+            memory=MemoryModel(inputs.settings.memory_limit),
+        )
 
 
 def find_backend(backend: str | Backend) -> Backend:

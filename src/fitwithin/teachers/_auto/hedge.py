@@ -18,8 +18,8 @@ _CHOOSING_TIME = 0.02  # of the time left, that the choice of rows may take
 _CHOOSING_SECONDS_PER_ROW = 1e-7  # of the pool
 
 # The first fit, which shows the cost of more rows while the first lesson shows the cost of few
-_MEASURED_ROWS = 20_000  # for a few steps of a learner that can stop early; they take some tenths of a second
-_MEASURED_TIME = 0.05  # of the time left for it; then a learner whose number of steps is unknown is told to stop
+_MEASURED_ROWS = 20_000  # for a few steps of a learner that knows them; they take some tenths of a second
+_MEASURED_TIME = 0.05  # of the time left for it; then a learner that did not tell its steps is told to stop
 _SECOND_SIZE = 4  # times the rows of the first lesson, for any other learner
 
 # A learner that can stop early leaves a model whatever happens, and the lessons beside it are cautious enough. The
@@ -91,7 +91,7 @@ def _measure(state: TeachingState, rows: Rows) -> Subgenerator[None]:
     fits, n_first = state.costs.cost.fits, len(state.lesson)
     if state.deck.resume_point is None and state.costs.memory.limit is None:
         # With a memory limit, the first lesson shows what a row takes.
-        if state.costs.can_stop_early:
+        if state.costs.knows_steps:
             stop_after = make_limit(_MEASURED_TIME * state.costs.seconds_left)
             yield Lesson(rows[:_MEASURED_ROWS], stop_after=stop_after, give_up_over=0.0)
         n_rows = min(_SECOND_SIZE * n_first, len(rows))

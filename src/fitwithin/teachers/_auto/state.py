@@ -257,13 +257,13 @@ class TeachingState:
             Whether a fit that is projected to end in time goes on to its end; otherwise the last model is lost for the
             price of a set-up and few steps.
         """
-        while self.costs.can_stop_early and self.costs.knows_steps:
+        while self.costs.knows_steps:
             n_rows = self._choose_look_size()
             if n_rows <= _MIN_LOOK_GROWTH * self.costs.largest_known_rows:
                 return
             new = self.deck.deal(n_rows - len(self.lesson))
             rows = np.concatenate([self.lesson, new])
-            # A learner with an unknown number of steps does not give up, and must stop all the same.
+            # A fit that takes longer than its first steps promised leaves a model all the same.
             stop_after = self._seconds_within(n_rows, 1.0 if go_on else _LOOK_TIME)
             look = Lesson(
                 rows,
