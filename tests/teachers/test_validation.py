@@ -118,6 +118,29 @@ def test_slow_predictions_mean_fewer_rows_and_the_same_for_every_model():
     assert {exam.seconds for exam in exams[1:]} == {None}
 
 
+def test_exams_that_a_teacher_asks_for_in_its_lessons_stay():
+    class Asking:
+        returns = "best"
+
+        def teach(self, deck):
+            report = yield Lesson(deck.deal(100), (Exam(deck.deal(700)),))
+            answers.append(report.answers["mistakes"])
+            yield Lesson(deck.deal(100))
+            return "all rows"
+
+    answers = []
+    made, _ = run(Asking(), make_deck())
+
+    assert [(exam.purpose, len(exam.rows)) for exam in exams_of(made)] == [
+        ("mistakes", 700),
+        ("holdout", 500),
+        ("validation", 500),
+        ("holdout", 500),
+        ("validation", 500),
+    ]
+    np.testing.assert_array_equal(answers[0].wrong, answers[0].rows % 7 == 0)
+
+
 def test_a_fit_that_goes_on_examines_the_rows_of_the_earlier_fit_at_once():
     deck = make_deck()
     deck.resume_point = ResumePoint(np.arange(100), VALIDATION[:350], HOLDOUT[200:350])
