@@ -16,10 +16,10 @@ import pandas as pd
 from scipy import sparse
 from sklearn.model_selection import train_test_split
 
-from fitwithin._research.study.dataset_sources import DatasetLoader
-from fitwithin._research.study.preprocessing import PreparedDataset, prepare_dataset
-from fitwithin._research.study.raw_dataset import RawDataset
-from fitwithin._research.study.study_run import TrainTestRows
+from fitwithin_paper.study.dataset_sources import DatasetLoader
+from fitwithin_paper.study.preprocessing import PreparedDataset, prepare_dataset
+from fitwithin_paper.study.raw_dataset import RawDataset
+from fitwithin_paper.study.study_run import TrainTestRows
 
 DENSE, NOMINAL, FRAME = "-dense", "-nominal", "-frame"
 """Endings of a data set's name that ask for another encoding: the one-hot columns as a dense array; every column

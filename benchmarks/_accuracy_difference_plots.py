@@ -13,7 +13,8 @@ from matplotlib.lines import Line2D
 
 from _accuracy_summary import AUTO, Contest, Duel, Findings, PairKey
 from fitwithin.viz._palette import BLUE, EDGE, GREY, ORANGE
-from fitwithin.viz._style import figure_to_svg_and_png, picture_style
+from fitwithin.viz._style import picture_style
+from fitwithin_paper.figure_files import figure_to_svg_and_png
 
 # Widths of the names and of a panel, and height of a pair, in inches.
 _NAMES_INCHES = 2.6

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from fitwithin._presets import LabelEncodedClassifier, make_preset
-from fitwithin._research.study.paper_learners import make_paper_learner
+from fitwithin_paper.study.paper_learners import make_paper_learner
 
 # Trees of CatBoost: 1,000, its default, would make T a minute where the others take seconds.
 _CATBOOST_TREES = 30

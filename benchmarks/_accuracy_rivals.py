@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 from _accuracy_learners import LEARNERS
 from fitwithin import NoModelInTime, TimeConstrainedClassifier, teachers
-from fitwithin._research.study.plan import RunSpec, can_teach
-from fitwithin._research.study.study_run import TrainTestRows, describe_error
 from fitwithin.teachers import Answers, Deck, Lesson, Requests, TBatch, Teacher
+from fitwithin_paper.study.plan import RunSpec, can_teach
+from fitwithin_paper.study.study_run import TrainTestRows, describe_error
 
 # Seconds that stand for no limit: ten days.
 _NO_LIMIT_SECONDS = 10 * 24 * 3600.0

@@ -15,9 +15,9 @@ from _accuracy_datasets import BenchmarkDataset, open_dataset
 from _accuracy_plan import Pair, Plan
 from _accuracy_rivals import Outcome, Rival, RivalTask
 from _report import Environment
-from fitwithin._research.study.dataset_sources import DatasetLoader, DatasetUnavailable
-from fitwithin._research.study.result_log import ResultLine, ResultLog
-from fitwithin._research.study.study_run import TrainTestRows, describe_error
+from fitwithin_paper.study.dataset_sources import DatasetLoader, DatasetUnavailable
+from fitwithin_paper.study.result_log import ResultLine, ResultLog
+from fitwithin_paper.study.study_run import TrainTestRows, describe_error
 
 
 @dataclass(frozen=True, eq=False)

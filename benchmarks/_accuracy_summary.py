@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean, median
 
-from fitwithin._research.study.result_log import ResultLine
-from fitwithin._research.study.significance import Direction, Tally, compare_accuracies, mean_of_known
+from fitwithin_paper.study.result_log import ResultLine
+from fitwithin_paper.study.significance import Direction, Tally, compare_accuracies, mean_of_known
 
 AUTO = "auto"
 FULL = "full"

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._session.checkpoint_content import CheckpointReader
+from fitwithin._session.checkpoint_folder import read_checkpoint
 from fitwithin._session.fit_state import FitState
 
 _FIT = """
@@ -76,9 +76,9 @@ def kill_and_resume(folder: Path, n_kills: int, time_limit: float, seed: int = 0
     Parameters
     ----------
     folder : Path
-        For the checkpoint and the diary.
+        For the checkpoints and the diaries.
     n_kills : int
-        Kills. When the time limit is spent earlier, the fit begins again with another file.
+        Kills. When the time limit is spent earlier, the fit begins again with another checkpoint.
     time_limit : float
         Seconds of the fit, all calls together.
     seed : int, default=0
@@ -131,7 +131,7 @@ def _compare(path: Path, diary: Path, outcome: KillOutcome) -> None:
     if not rounds:
         return
     try:
-        state = CheckpointReader(path).read().state
+        state = read_checkpoint(path).state
     except UserInputError as error:
         outcome.losses.append(f"the checkpoint cannot be read: {error}")
         return

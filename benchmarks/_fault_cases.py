@@ -6,7 +6,6 @@ import contextlib
 import os
 import resource
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -30,7 +29,6 @@ from _synthetic_data import make_pool
 from fitwithin import FitwithinError, NoModelInTime, TimeConstrainedClassifier
 from fitwithin.backends import Process
 from fitwithin.backends._process.fork_host import fork_servers
-from fitwithin.backends._process.local_port import LocalPort, Secret
 from fitwithin.backends._process.spawn_host import WorkerHandle
 from fitwithin.teachers import TCT
 
@@ -252,25 +250,6 @@ def _isolated(folder: Path) -> FaultOutcome:
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, env=environment)
     ran = (folder / "hostile").exists()
     return FaultOutcome(done.returncode == 0 and not ran, f"{done.stdout.strip()}; {'run' if ran else 'not run'}")
-
-
-@door.add("100 strangers at the worker's local port (the way of Windows)", "none gets in, the time-out holds")
-def _strangers(folder: Path) -> FaultOutcome:
-    port = LocalPort(Secret.generate())
-    strangers = [socket.create_connection(("127.0.0.1", port.number)) for _ in range(100)]
-    for number, stranger in enumerate(strangers):
-        stranger.sendall(os.urandom(number))
-    start = time.perf_counter()
-    try:
-        port.accept(1.0)
-        entered = True
-    except TimeoutError:
-        entered = False
-    seconds = time.perf_counter() - start
-    port.close()
-    for stranger in strangers:
-        stranger.close()
-    return FaultOutcome(not entered and seconds < 1 + MAX_LATE_SECONDS, f"time-out of 1 s after {seconds:.2f} s")
 
 
 @door.add("the spawned worker, seen by another user", "no port, nothing secret in its arguments")

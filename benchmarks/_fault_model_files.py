@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
 
 from _fault import FaultCases, FaultOutcome
 from _synthetic_data import make_pool
@@ -40,12 +39,6 @@ def _forge(path: Path, change: Callable[[dict[str, Any], dict[str, bytes]], None
             archive.writestr(name, content)
 
 
-def _pack(array: Any) -> bytes:
-    file = io.BytesIO()
-    np.save(file, array)
-    return file.getvalue()
-
-
 def _open(path: Path, X: Any) -> FaultOutcome:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     try:
@@ -55,19 +48,6 @@ def _open(path: Path, X: Any) -> FaultOutcome:
         size = path.stat().st_size / 1000
         return FaultOutcome(taken < _MAX_MB, f"{type(error).__name__}; file of {size:.0f} KB, {taken:.0f} MB taken")
     return FaultOutcome(False, "opened, and predicted")
-
-
-@model_files.add("a nearest-neighbours file with an index of 10^10", "refused with a sentence, no crash")
-def _neighbours(folder: Path) -> FaultOutcome:
-    X, y = make_pool(300, 4)
-    path = folder / "model.skops"
-    dump_model(KNeighborsClassifier(algorithm="brute").fit(X, y), path)
-
-    def change(attributes: dict[str, Any], entries: dict[str, bytes]) -> None:
-        entries[attributes["_y"]["file"]] = _pack(np.full(len(y), 10**10))
-
-    _forge(path, change)
-    return _open(path, X)
 
 
 @model_files.add("a file of 1 MB that unpacks to 1 GB", f"refused with a sentence, less than {_MAX_MB} MB taken")

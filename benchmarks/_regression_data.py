@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.datasets import make_friedman1
 from sklearn.model_selection import train_test_split
 
-from fitwithin._research.study.dataset_sources import load_dataset
+from fitwithin_paper.study.dataset_sources import load_dataset
 
 # Share of the rows that are test rows, and their largest number: predicting more would take longer than some fits.
 _TEST_SHARE = 0.3

@@ -11,7 +11,7 @@ from _accuracy_summary import Spread
 from _regression_data import DATASETS
 from _regression_runs import DOUBLING, FITWITHIN, PLAIN, SHARES, RegressionRun
 from _report import Goal, MarkdownTable
-from fitwithin._research.study.significance import Direction, Tally
+from fitwithin_paper.study.significance import Direction, Tally
 
 DIFFERENCE = 0.005
 """Least difference in R2 that is a win or a loss: half a per cent of the target's variance. It was set before the first

@@ -21,8 +21,8 @@ from _search_format import format_percent, mean_accuracy
 from _search_log import RunKey, SearchRun
 from _search_methods import SEARCH, OwnMethod, make_search, warm_up
 from _search_part import Bench
-from fitwithin._research.study.study_run import TrainTestRows
 from fitwithin.testing import AwkwardClassifier
+from fitwithin_paper.study.study_run import TrainTestRows
 
 # Runs, their time limit in seconds, and their rows.
 _RUNS = 30

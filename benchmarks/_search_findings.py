@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from _accuracy_summary import Contest, Findings
 from _search_log import SearchRun
-from fitwithin._research.study.result_log import ResultLine
+from fitwithin_paper.study.result_log import ResultLine
 
 
 def select_runs(runs: Iterable[SearchRun], part: str, *methods: str) -> list[SearchRun]:

@@ -16,8 +16,8 @@ from _search_log import RunKey, SearchRun
 from _search_methods import SEARCH, OwnMethod, make_classifier, make_search
 from _search_part import Bench
 from fitwithin._presets import make_preset
-from fitwithin._research.study.study_run import TrainTestRows
 from fitwithin.teachers import TBatch
+from fitwithin_paper.study.study_run import TrainTestRows
 
 # Rows and columns of 32-bit numbers: 200 MB, so that interpreters and libraries count for little.
 _ROWS = 1_000_000

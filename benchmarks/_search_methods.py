@@ -15,8 +15,8 @@ from _accuracy_rivals import Outcome, Rival, RivalTask
 from _peak_memory import measure_peak_memory
 from _search_learners import LEARNERS, make_learners
 from fitwithin import NoModelInTime, TimeConstrainedClassifier
-from fitwithin._research.study.study_run import describe_error
 from fitwithin.teachers import Full, TBatch
+from fitwithin_paper.study.study_run import describe_error
 
 SEARCH, AUTO, FULL, FLAML = "search", "auto", "full", "flaml"
 """Names of the methods of the race."""

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from _accuracy_datasets import BenchmarkDataset, open_dataset
 from _accuracy_plan import Pair
-from fitwithin._research.study.dataset_sources import DatasetLoader
-from fitwithin._research.study.study_run import TrainTestRows
+from fitwithin_paper.study.dataset_sources import DatasetLoader
+from fitwithin_paper.study.study_run import TrainTestRows
 
 PAIRS = Path(__file__).with_name("search_pairs.csv")
 """File with the pairs. Those of the final list were written down before the search was tuned on any other."""

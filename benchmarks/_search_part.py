@@ -14,7 +14,7 @@ from _search_log import RunKey, SearchRun
 from _search_methods import FULL
 from _search_pairs import SearchData
 from _search_recorder import Measured, Recorder
-from fitwithin._research.study.study_run import TrainTestRows
+from fitwithin_paper.study.study_run import TrainTestRows
 
 RACE = "race"
 """Part whose runs on every row measure T for the other parts too."""

@@ -40,8 +40,8 @@ from _accuracy_tables import (
 )
 from _options import add_data_option, require_data, use_one_thread
 from _report import RESULTS, Environment, write_report
-from fitwithin._research.study.dataset_sources import load_dataset
-from fitwithin._research.study.result_log import ResultLog
+from fitwithin_paper.study.dataset_sources import load_dataset
+from fitwithin_paper.study.result_log import ResultLog
 
 
 def _parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:

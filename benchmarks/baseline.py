@@ -19,10 +19,8 @@ from _options import add_data_option, require_data
 from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 from covtype import CovtypeSplit, read_covtype
 from fitwithin import TimeConstrainedClassifier
-from fitwithin._core.target import Labels
-from fitwithin._pools.table_pool import TablePool
-from fitwithin._research.study.evaluation_backend import EvaluationBackend, PausableClock
 from fitwithin.backends import Process
+from fitwithin_paper.study.evaluation_backend import EvaluationBackend, PausableClock
 
 # Seconds that a fit may be late.
 _LATE_SECONDS = 0.1
@@ -68,8 +66,7 @@ class BaselineResult:
 def fit_within_limit(way: str, learner: Any, split: CovtypeSplit, limit: float, seed: int) -> BaselineResult:
     """Fit under the limit; every model predicts the test rows while the clock is paused."""
     clock = PausableClock()
-    rows = TablePool(np.concatenate([split.X, split.X_test]), Labels.encode(np.concatenate([split.y, split.y_test])))
-    backend = EvaluationBackend(Process(clock=clock), clock, rows, len(split.y))
+    backend = EvaluationBackend(Process(clock=clock), clock, split.X_test, split.y_test)
     model = TimeConstrainedClassifier(
         learner, time_limit=limit, teacher=_TEACHERS[way], backend=backend, progress=False, random_state=seed
     ).fit(split.X, split.y)

@@ -30,7 +30,7 @@ from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
 from fitwithin._pools.table_pool import TablePool
 from fitwithin.backends import Dask, FitSettings, Runner
-from fitwithin.teachers import TCT
+from fitwithin.teachers import TCT, Exam
 from fitwithin.testing import AwkwardClassifier
 
 # Least rows examined a second with two workers of one thread, against one.
@@ -122,7 +122,7 @@ def measure_exams(workers: int, n_rows: int, n_exams: int) -> ExamRate:
         seconds = []
         for number in range(n_exams + 1):
             start = time.perf_counter()
-            runner.examine(order[number * n_rows : (number + 1) * n_rows])
+            runner.examine(Exam(order[number * n_rows : (number + 1) * n_rows]))
             seconds.append(time.perf_counter() - start)
     return ExamRate(workers, n_rows, seconds[1:])
 
@@ -139,8 +139,7 @@ def measure_overhead(n_rounds: int) -> list[float]:
         for number in range(n_rounds + 1):
             start = time.perf_counter()
             report = runner.fit(order[: 10_000 + 1000 * number])
-            examined = runner.examine(order[500_000 + 10_000 * number : 510_000 + 10_000 * number])
-            runner.score(np.ones(10_000, dtype=np.bool_), paired=True)
+            examined = runner.examine(Exam(order[500_000 + 10_000 * number : 510_000 + 10_000 * number]))
             runner.save().discard()
             overheads.append(time.perf_counter() - start - report.fit_seconds - examined.exam_seconds)
     return overheads[1:]

@@ -15,9 +15,9 @@ import numpy as np
 from _accuracy_learners import LEARNERS
 from _options import add_data_option, require_data, use_one_thread
 from _report import RESULTS, Environment, MarkdownTable, write_report
-from fitwithin._research.study.dataset_sources import load_dataset
-from fitwithin._research.study.preprocessing import prepare_dataset
-from fitwithin._research.study.study_run import TrainTestRows
+from fitwithin_paper.study.dataset_sources import load_dataset
+from fitwithin_paper.study.preprocessing import prepare_dataset
+from fitwithin_paper.study.study_run import TrainTestRows
 
 PAIRS = (
     ("covtype", "lightgbm", 40_000),

@@ -25,10 +25,10 @@ from _options import add_data_option
 from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 from fitwithin import NoModelInTime, TimeConstrainedClassifier
 from fitwithin._pools.tables import take_rows
-from fitwithin._research.study.dataset_sources import load_dataset
-from fitwithin._research.study.paper_learners import make_paper_learner
-from fitwithin._research.study.study_run import TrainTestRows
 from fitwithin.teachers import TBatch
+from fitwithin_paper.study.dataset_sources import load_dataset
+from fitwithin_paper.study.paper_learners import make_paper_learner
+from fitwithin_paper.study.study_run import TrainTestRows
 
 # Least and largest share of the intervals that hold the accuracy.
 COVERAGE_GOAL = (0.93, 0.98)

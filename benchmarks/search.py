@@ -26,7 +26,7 @@ from _search_part import RACE, Bench, Part
 from _search_race import RacePart
 from _search_recorder import DryRecorder, LogRecorder, Recorder
 from _search_sklearn import HALVING, RANDOMIZED, SklearnMethod, SklearnPart, make_same_space_search
-from fitwithin._research.study.dataset_sources import load_dataset
+from fitwithin_paper.study.dataset_sources import load_dataset
 
 LISTS = ("tuning", "final")
 """Lists of pairs. Settings may be chosen by the tuning list; the final list is run once, at the end."""

@@ -18,14 +18,14 @@ import numpy as np
 
 from _options import add_data_option, require_data
 from _report import RESULTS, Environment, MarkdownTable, write_report
-from fitwithin._research.study.dataset_sources import load_dataset
-from fitwithin._research.study.preprocessing import prepare_dataset
 from fitwithin.teachers._search.frugal_suggester import FrugalSuggester
 from fitwithin.teachers._search.parameters import Choice, IntRange
 from fitwithin.teachers._search.random_suggester import RandomSuggester
 from fitwithin.teachers._search.ready_spaces import find_ready_space
 from fitwithin.teachers._search.space import Settings, Space
 from fitwithin.teachers._search.suggest import Suggester
+from fitwithin_paper.study.dataset_sources import load_dataset
+from fitwithin_paper.study.preprocessing import prepare_dataset
 
 DATASETS = ("covtype", "unsw_nb15_82k", "weatheraus")
 """Data sets of the tuning pairs."""

@@ -4,6 +4,8 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier
+from fitwithin._core.cost import CostModel
+from fitwithin._session.fit_state import FitState
 from simulated_sessions import KillableInline
 
 CLOCKS = []
@@ -61,3 +63,20 @@ def make_fit(learner=None, **settings):
     CLOCKS[:] = [backend.clock]
     settings = {"time_limit": 10, "progress": False, "random_state": 0, "backend": backend, **settings}
     return TimeConstrainedClassifier(TimedTree(random_state=0) if learner is None else learner, **settings)
+
+
+def make_fit_state(record, history=(), n_rows=100):
+    """Return the state of a fit whose best model has this record."""
+    rows = np.arange(n_rows)
+    return FitState(
+        seconds=float(len(history)),
+        stop_reason=None,
+        history=tuple(history),
+        cost=CostModel().observations(),
+        marks=(rows < 10 * len(history)).astype(np.uint8),
+        was_cut_short=False,
+        best=record,
+        validation_rows=rows[-5:],
+        holdout_rows=rows[-10:-5],
+        model_record=record,
+    )

@@ -13,7 +13,7 @@ from pyarrow.fs import FSSpecHandler, PyFileSystem
 
 from fitwithin._core.budget import Budget
 from fitwithin._pools.disk_pool import DiskPool
-from fitwithin._pools.sources import open_source
+from fitwithin._pools.sources.opening import open_source
 
 
 def make_numbers(n_rows, seed=0, n_columns=4):

@@ -9,7 +9,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
-from fitwithin import TimeConstrainedClassifier, viz
+from fitwithin import TimeConstrainedClassifier
 
 X, y = make_classification(100_000, n_features=20, n_informative=10, class_sep=1.2, random_state=0)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=20_000, random_state=0)
@@ -32,6 +32,6 @@ print(f"accuracy on the test set: {clf.score(X_test, y_test):.3f}")
 clf.best_estimator_
 
 # %%
-# The training rows of each round. A round is one fit and the predictions of its model.
+# The rounds. A round is one fit and the predictions of its model.
 
-viz.rows_taught(clf)
+clf.history_

@@ -23,10 +23,10 @@ print(f"{reg.n_rows_trained_:,} rows in {reg.time_used_:.2f} s; stopped by: {reg
 print(f"R2 with its interval {reg.score_estimate_}, on test rows {reg.score(X_test, y_test):.3f}")
 
 # %%
-# Left: training rows of each round. Right: predictions for test rows; the noise has a standard deviation of 1.
+# Left: the score over time. Right: predictions for test rows; the noise has a standard deviation of 1.
 
 _, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
-viz.rows_taught(reg, left)
+viz.learning_curve(reg, left)
 right.hexbin(y_test, reg.predict(X_test), gridsize=50, cmap="Blues", mincnt=1)
 right.axline((15, 15), slope=1, color="0.3", linestyle="--")
 right.set(xlabel="true value", ylabel="predicted value")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from fitwithin._core.target import Array, Labels, expand_to_classes
+from fitwithin._core.target import Array, expand_to_classes
 
 
 def _learner_has(method: str) -> Callable[[ClassScoresMixin], bool]:
@@ -24,15 +24,8 @@ class ClassScoresMixin:
 
     best_estimator_: Any
     classes_: Array
-    _keep_classes: Callable[[Labels], None]
     _call_best: Callable[[str, Any], Array]
     _learner_or_default: Callable[[], Any]
-
-    def _encode_labels(self, y: Any) -> Labels:
-        """Return the labels as codes, and keep the classes."""
-        labels = Labels.encode(y)
-        self._keep_classes(labels)
-        return labels
 
     @available_if(_learner_has("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def predict_proba(self, X: Any) -> Array:

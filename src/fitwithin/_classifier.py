@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sklearn.base import ClassifierMixin, is_regressor
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.utils import Tags, get_tags
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
 
 from fitwithin._class_scores import ClassScoresMixin
-from fitwithin._core.target import Labels
-from fitwithin._estimator import TimeConstrainedEstimator
+from fitwithin._estimator import TimeConstrainedEstimator, inherit_tags
 
 
 class TimeConstrainedClassifier(ClassScoresMixin, ClassifierMixin, TimeConstrainedEstimator):  # type: ignore[misc]  # no types in scikit-learn
@@ -49,9 +45,9 @@ class TimeConstrainedClassifier(ClassScoresMixin, ClassifierMixin, TimeConstrain
         learner that takes more is stopped, and the best model so far is kept. The limit is for what the learner's
         process and its children allocate, without the rows that they share with this process.
     checkpoint : str, path-like or None, default=None
-        A file for the best model and the state of the fit, written while it runs. After a kill, a reboot or a
-        deadline, the same call goes on from it. `time_limit` then counts all calls together. Needs skops, which is in
-        the extra ``models``.
+        A folder for the best model and the state of the fit, written while it runs. After a kill, a reboot or a
+        deadline, the same call continues from it. `time_limit` then counts all calls together. Needs the extra
+        ``models``.
     warm_start : bool, default=False
         Whether the next `fit` on the same rows goes on where this one ended, with a new `time_limit`. Its model never
         has a lower score on the validation rows than the one before. With other rows or another learner, `fit` starts
@@ -110,30 +106,11 @@ class TimeConstrainedClassifier(ClassScoresMixin, ClassifierMixin, TimeConstrain
     """
 
     _regression = False
-
-    def _default_learner(self) -> Any:
-        return HistGradientBoostingClassifier()
-
-    def _check_kind(self, learner: Any) -> None:
-        if is_regressor(learner):
-            raise TypeError(f"estimator must be a classifier; got the regressor {learner!r}.")
-
-    def _check_target(self, y: Any) -> Labels:
-        return self._encode_labels(y)
+    _kind = "classifier"
 
     # ClassifierMixin's own takes no names of columns.
     score = TimeConstrainedEstimator.score
 
-    def _score_rows(self, X: Any, y: Any, sample_weight: Any) -> float:
-        """Return the accuracy."""
-        return float(super().score(X, y, sample_weight))
-
     def __sklearn_tags__(self) -> Tags:
         """Return the learner's own tags, as far as they apply."""
-        tags = super().__sklearn_tags__()
-        if hasattr(self._learner_or_default(), "__sklearn_tags__"):
-            learner = get_tags(self._learner_or_default()).classifier_tags
-            if learner is not None:
-                tags.classifier_tags.multi_class = learner.multi_class
-                tags.classifier_tags.poor_score = learner.poor_score
-        return tags
+        return inherit_tags(super().__sklearn_tags__(), self._learner_or_default())

@@ -11,43 +11,41 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.exceptions import CheckpointWarning, DataSetWarning, LearnerFailedWarning
 from fitwithin._core.memory_limit import MemoryLimit, parse_memory_limit
 from fitwithin._core.rounds import OnRound
-from fitwithin._core.target import Array, Labels, Target
-from fitwithin._pools.disk_pool import DiskPool
-from fitwithin._pools.fit_params import refuse_row_params, split_fit_params
-from fitwithin._pools.sources import is_data_set, open_source, predict_blocks, read_score_arguments
-from fitwithin._pools.table_pool import TablePool
-from fitwithin._pools.tables import convert_arrow
+from fitwithin._core.target import Array, Labels
+from fitwithin._pools.input_kind import find_input_kind
+from fitwithin._pools.tables import convert_arrow, split_scored_frame
 from fitwithin._presets import make_preset
 from fitwithin._session.checkpoint import Checkpoint, open_checkpoint, read_stored_seconds
 from fitwithin._session.fingerprint import Fingerprint, learner_types
 from fitwithin._session.fit_state import FitState
-from fitwithin._session.held_out_rows import Validation, ValidationArguments
 from fitwithin._session.inputs.descriptions import describe_fit, describe_training
-from fitwithin._session.inputs.features import check_features, check_validation_rows
-from fitwithin._session.inputs.fit_arguments import FitArguments
-from fitwithin._session.inputs.fit_inputs import FitInputs
-from fitwithin._session.inputs.fit_plan import FitParameters, count_learners, find_backend, find_teacher
-from fitwithin._session.inputs.learner import clone_learner, prevent_log_files, validate_fit_params, validate_teacher
-from fitwithin._session.inputs.routing import route_fit_params
-from fitwithin._session.inputs.seeds import MAX_SEED, FitSeeds
+from fitwithin._session.inputs.features import check_features, check_validation_rows, open_data_set, open_table
+from fitwithin._session.inputs.fit_arguments import FitArguments, Validation, route_fit_params
+from fitwithin._session.inputs.fit_inputs import FitInputs, count_learners, find_backend, find_teacher
+from fitwithin._session.inputs.learner import (
+    MAX_SEED,
+    LearnerKind,
+    clone_learner,
+    draw_seeds,
+    prevent_log_files,
+    validate_fit_params,
+    validate_teacher,
+)
 from fitwithin._session.log import start_log
 from fitwithin._session.progress import ShowProgress, show_progress
 from fitwithin._session.result import SessionResult
-from fitwithin.backends import Backend
-from fitwithin.backends._dask.estimator_inputs import (
-    ScoredCollection,
-    is_dask_collection,
-    predict_collection,
-    read_collection_scores,
-)
+from fitwithin.backends import Backend, FitSettings
+from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.backends._scoring import Scorer, make_scoring
 from fitwithin.teachers import Teacher
 from fitwithin.viz._history import History
@@ -65,6 +63,8 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
     # Weights are for the learner, which asks for them or does not.
     __metadata_request__fit: ClassVar[Mapping[str, Any]] = {"sample_weight": False}
     _regression: bool
+    # The kind of learner that is expected; None for any.
+    _kind: ClassVar[LearnerKind | None] = None
 
     def __init__(
         self,
@@ -151,9 +151,10 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         """
         backend = find_backend(self.backend)
         budget = self._start_budget(backend)
-        plan = self._make_plan(backend, budget, weighted=sample_weight is not None)
-        validation = ValidationArguments(self.validation, groups, X_val, y_val)
-        given = FitArguments(X, y, sample_weight, params, validation).split_frames()
+        teacher = self._make_teacher()
+        memory_limit = None if self.memory_limit is None else parse_memory_limit(self.memory_limit)
+        settings = self._make_settings(teacher, memory_limit, weighted=sample_weight is not None)
+        given = FitArguments(X, y, sample_weight, params, self.validation, groups, X_val, y_val).split_frames()
         with (
             open_checkpoint(self.checkpoint, budget) as checkpoint,
             backend.open(budget) as runner,
@@ -161,24 +162,27 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             ExitStack() as cleanup,
         ):
             given = given.read_on_cluster(runner, regression=self._regression)
-            inputs = self._prepare_teacher(plan.teacher, self._check_inputs(given, plan))
-            cleanup.callback(inputs.close)
-            if plan.memory_limit is not None and not runner.killable:
+            spool = getattr(backend, "spool", None)
+            inputs = self._prepare_teacher(self._check_inputs(given, teacher, settings, budget, spool))
+            cleanup.callback(inputs.pool.close)
+            if memory_limit is not None and not runner.killable:
                 warnings.warn(_UNWATCHED_MEMORY, RuntimeWarning, stacklevel=2)
             past, budget = self._find_past(inputs, checkpoint, budget)
             if past is None or not past.is_over(budget):
-                inputs.start_reading()
+                inputs.pool.start()
                 runner.prepare(inputs.learner, inputs.pool, inputs.settings)
             log = start_log(budget, self._describe_candidate, inputs, self.n_rows_in_)
             listeners = [listener for listener in (display, log) if listener is not None]
-            session = replace(plan, budget=budget).open_session(inputs, runner, listeners, past, checkpoint)
+            session = inputs.open_session(
+                runner, budget, listeners=listeners, on_round=self.on_round, past=past, checkpoint=checkpoint
+            )
             result = session.run()
             if log is not None:
                 log.on_end(result)
         self._set_fitted(result)
         self._keep_state(session.state(result.stop_reason), result, inputs)
         self.time_limit_, self.time_used_ = budget.seconds, budget.elapsed()
-        self.memory_limit_ = plan.memory_limit
+        self.memory_limit_ = memory_limit
         for message, category in _list_warnings(result, inputs, checkpoint):
             warnings.warn(message, category, stacklevel=2)
         return self
@@ -190,19 +194,18 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         spent = 0.0 if is_new else read_stored_seconds(self.checkpoint)
         return Budget(limit, backend.clock, spent=spent, start=start)
 
-    def _make_plan(self, backend: Backend, budget: Budget, *, weighted: bool) -> FitParameters:
-        """Check the parameters that do not depend on the rows."""
-        memory_limit = None if self.memory_limit is None else parse_memory_limit(self.memory_limit)
-        teacher = self._make_teacher()
+    def _make_settings(self, teacher: Teacher, memory_limit: int | None, *, weighted: bool) -> FitSettings:
+        """Return the settings of every fit, as far as the learner and the rows do not matter."""
         n_learners = count_learners(teacher, self.n_jobs)
         scoring = make_scoring(self.scoring, regression=self._regression, weighted=weighted)
-        spool = getattr(backend, "spool", None)
-        return FitParameters(teacher, budget, scoring, memory_limit, n_learners, self.on_round, spool)
+        # Each of several learners may take the same share.
+        share = None if memory_limit is None else max(1, memory_limit // n_learners)
+        return FitSettings(scoring, memory_limit=share, n_jobs=n_learners)
 
     def _make_teacher(self) -> Teacher:
         return find_teacher(self.teacher)
 
-    def _prepare_teacher(self, teacher: Teacher, inputs: FitInputs) -> FitInputs:
+    def _prepare_teacher(self, inputs: FitInputs) -> FitInputs:
         """Tell the teacher what is known once the input is checked."""
         return inputs
 
@@ -210,49 +213,42 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         """Return the learner and the settings of a candidate of a search, for the display and the log."""
         return str(number)
 
-    def _check_inputs(self, given: FitArguments, plan: FitParameters) -> FitInputs:
+    def _check_inputs(
+        self, given: FitArguments, teacher: Teacher, settings: FitSettings, budget: Budget, spool: Any
+    ) -> FitInputs:
         """Check the learner and the rows, and keep the number of rows, their features and classes."""
         own_learner = self._make_learner()
         routed = route_fit_params(self, own_learner, given)
-        learner = clone_learner(own_learner, self._check_kind)
-        validate_teacher(plan.teacher, learner, regression=self._regression)
-        training, fit_params = self._open_pool(given, routed, plan)
-        validate_fit_params(plan.teacher, fit_params)
-        seeds = FitSeeds.draw(self.random_state, learner)
+        learner = clone_learner(own_learner, self._kind)
+        validate_teacher(teacher, learner, regression=self._regression)
+        if find_input_kind(given.X) == "data set":
+            # A fit that goes on must give the same rows the same numbers, whatever its random state.
+            order_seed = 0 if self._can_go_on else int(check_random_state(self.random_state).randint(MAX_SEED))
+            training, fit_params = open_data_set(self, given, routed, budget, order_seed, spool)
+        else:
+            training, fit_params = open_table(self, given, routed)
+        labels = training.y if isinstance(training.y, Labels) else None
+        if labels is not None:
+            self.classes_, self.class_count_ = labels.classes, labels.counts
+        validate_fit_params(teacher, fit_params)
+        seed, scoring_seed, rng = draw_seeds(self.random_state, learner)
         prevent_log_files(learner)
         self.n_rows_in_ = len(training)
-        validation = check_validation_rows(self, given.validation, training)
-        pool = validation.add_to(training)
-        labels = pool.y if isinstance(pool.y, Labels) else None
+        validation = check_validation_rows(self, given, training)
         # A fit that goes on must hold out the same rows, whatever its random state.
-        held_out = validation.hold_out(training, np.random.default_rng(0) if self._can_go_on else seeds.rng)
+        held_out = validation.hold_out(training, np.random.default_rng(0) if self._can_go_on else rng)
         fingerprint = None
         if self._can_go_on:
             fingerprint = {**describe_training(self, own_learner, training, fit_params), **validation.describe()}
-        settings = plan.make_settings(learner, fit_params, seeds, labels)
-        return FitInputs(learner, pool, settings, labels, seeds.rng, fingerprint, held_out)
-
-    def _open_pool(
-        self, given: FitArguments, params: Mapping[str, Any], plan: FitParameters
-    ) -> tuple[TablePool | DiskPool, dict[str, Any]]:
-        """Return the training rows, and the arguments of the learner's `fit` without one entry for each row."""
-        budget, weight = plan.budget, params.get("sample_weight")
-        source = open_source(given.X, given.y, weight, spool=plan.spool, is_over=lambda: budget.is_spent)
-        if source is None:
-            features = check_features(self, given.X, given.y)
-            target = self._check_target(given.y)
-            row_params, fit_params = split_fit_params(params, len(target.column))
-            return TablePool(features, target, row_params), fit_params
-        # A fit that goes on must give the same rows the same numbers, whatever its random state.
-        seed = 0 if self._can_go_on else int(check_random_state(self.random_state).randint(MAX_SEED))
-        folder = None if plan.spool is None else os.fspath(plan.spool)
-        pool = DiskPool.open(source, regression=self._regression, seed=seed, budget=budget, folder=folder)
-        if isinstance(pool.y, Labels):
-            self._keep_classes(pool.y)
-        validate_data(self, pool.X, reset=True, skip_check_array=True)
-        others = {name: value for name, value in params.items() if name != "sample_weight"}
-        refuse_row_params(others, len(pool))
-        return pool, others
+        settings = replace(
+            settings,
+            scoring=replace(settings.scoring, seed=scoring_seed),
+            fit_params=fit_params,
+            seed=seed,
+            classes=None if labels is None else labels.classes,
+            early_stopping=find_early_stopping(learner),
+        )
+        return FitInputs(teacher, learner, validation.add_to(training), settings, rng, fingerprint, held_out)
 
     @property
     def _can_go_on(self) -> bool:
@@ -290,20 +286,8 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             self.class_count_trained_ = result.class_counts
         self.score_estimate_ = None if estimate is None else (estimate.value, estimate.low, estimate.high)
 
-    def _check_target(self, y: Any) -> Target:
-        raise NotImplementedError
-
-    def _keep_classes(self, labels: Labels) -> None:
-        """Keep the classes that were found, and the rows of each."""
-        self.classes_ = labels.classes
-        self.class_count_ = labels.counts
-
     def _default_learner(self) -> Any:
-        raise NotImplementedError
-
-    def _check_kind(self, learner: Any) -> None:
-        """Refuse a regressor in a classifier, and the other way round."""
-        raise NotImplementedError
+        return HistGradientBoostingRegressor() if self._regression else HistGradientBoostingClassifier()
 
     def _make_learner(self) -> Any:
         """Return the user's learner, or the one of that name."""
@@ -331,13 +315,15 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
 
     def _call_best(self, method: str, X: Any) -> Array:
         check_is_fitted(self)
-        if isinstance(X, ScoredCollection):
-            answers: Array = predict_collection(self, method, X.features).compute()
-            return answers
-        if is_dask_collection(X):
+        kind = find_input_kind(X)
+        if kind == "collection":
+            from fitwithin.backends._dask.estimator_inputs import predict_collection
+
             on_cluster: Array = predict_collection(self, method, X)
             return on_cluster
-        if is_data_set(X):
+        if kind == "data set":
+            from fitwithin._pools.sources.reading import predict_blocks
+
             names = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None
             # A model that was fitted on an array takes all columns, without their names.
             convert = np.asarray if names is None else (lambda frame: frame)
@@ -359,13 +345,23 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             Their weights, or the name of their column in X.
         """
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        read = read_collection_scores if is_dask_collection(X) else read_score_arguments
-        return float(self._score_rows(*read(X, y, sample_weight, names)))
+        kind, names = find_input_kind(X), getattr(self, "feature_names_in_", None)
+        if kind == "collection":
+            from fitwithin.backends._dask.estimator_inputs import read_collection_scores
+
+            X, y, sample_weight = read_collection_scores(X, y, sample_weight, names)
+        elif kind == "data set":
+            from fitwithin._pools.sources.reading import read_score_arguments
+
+            y, sample_weight = read_score_arguments(X, y, sample_weight)
+        else:
+            X, y, sample_weight = split_scored_frame(X, y, sample_weight, names)
+        return float(self._score_rows(X, y, sample_weight))
 
     def _score_rows(self, X: Any, y: Any, sample_weight: Any) -> float:
         """Return the score on rows without names of columns."""
-        raise NotImplementedError
+        metric = r2_score if self._regression else accuracy_score
+        return float(metric(y, self.predict(X), sample_weight=sample_weight))
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return how scikit-learn routes the arguments of `fit`: `groups`, `X_val` and `y_val` stay here."""
@@ -379,14 +375,21 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         """Whether there is a best model."""
         return hasattr(self, "best_estimator_")
 
-    def __sklearn_tags__(self) -> Tags:
-        """Return the learner's own tags, as far as they apply."""
-        tags = super().__sklearn_tags__()
-        if hasattr(self._learner_or_default(), "__sklearn_tags__"):
-            learner = get_tags(self._learner_or_default())
-            for name in ("allow_nan", "sparse", "string", "categorical"):
-                setattr(tags.input_tags, name, getattr(learner.input_tags, name))
-        return tags
+
+def inherit_tags(tags: Tags, learner: Any) -> Tags:
+    """Return an estimator's tags with the learner's own, as far as they apply."""
+    if hasattr(learner, "__sklearn_tags__"):
+        own = get_tags(learner)
+        kept = {
+            "input_tags": ("allow_nan", "sparse", "string", "categorical"),
+            "classifier_tags": ("multi_class", "poor_score"),
+            "regressor_tags": ("poor_score",),
+        }
+        for group, names in kept.items():
+            mine, theirs = getattr(tags, group), getattr(own, group)
+            for name in () if mine is None or theirs is None else names:
+                setattr(mine, name, getattr(theirs, name))
+    return tags
 
 
 def _list_warnings(
@@ -395,7 +398,7 @@ def _list_warnings(
     """Yield what the user should know of a fit that has a model."""
     if result.failure is not None:
         yield result.failure, LearnerFailedWarning
-    unread = inputs.describe_unread_rows()
+    unread = inputs.pool.describe_unread_rows()
     if unread is not None:
         yield unread, DataSetWarning
     for message in () if checkpoint is None else checkpoint.messages:

@@ -144,10 +144,6 @@ class LabelEncodedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         probabilities: Array = self.estimator_.predict_proba(X)
         return probabilities
 
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return whether `fit` has stored the labels."""
-        return hasattr(self, "classes_")
-
     def __sklearn_tags__(self) -> Tags:
         """Accept missing values and sparse rows if the estimator does."""
         tags = super().__sklearn_tags__()

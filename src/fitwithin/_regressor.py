@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
 
-from sklearn.base import RegressorMixin, is_classifier
-from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.utils import Tags, get_tags
-
-from fitwithin._core.target import Values
-from fitwithin._estimator import TimeConstrainedEstimator
+from fitwithin._estimator import TimeConstrainedEstimator, inherit_tags
 
 
 class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # type: ignore[misc]  # no types in scikit-learn
@@ -51,9 +47,9 @@ class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # typ
         learner that takes more is stopped, and the best model so far is kept. The limit is for what the learner's
         process and its children allocate, without the rows that they share with this process.
     checkpoint : str, path-like or None, default=None
-        A file for the best model and the state of the fit, written while it runs. After a kill, a reboot or a
-        deadline, the same call goes on from it. `time_limit` then counts all calls together. Needs skops, which is in
-        the extra ``models``.
+        A folder for the best model and the state of the fit, written while it runs. After a kill, a reboot or a
+        deadline, the same call continues from it. `time_limit` then counts all calls together. Needs the extra
+        ``models``.
     warm_start : bool, default=False
         Whether the next `fit` on the same rows goes on where this one ended, with a new `time_limit`. Its model never
         has a lower score on the validation rows than the one before. With other rows or another learner, `fit` starts
@@ -76,29 +72,11 @@ class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # typ
     """
 
     _regression = True
-
-    def _default_learner(self) -> Any:
-        return HistGradientBoostingRegressor()
-
-    def _check_kind(self, learner: Any) -> None:
-        if is_classifier(learner):
-            raise TypeError(f"estimator must be a regressor; got the classifier {learner!r}.")
-
-    def _check_target(self, y: Any) -> Values:
-        return Values.read(y)
+    _kind = "regressor"
 
     # RegressorMixin's own takes no names of columns.
     score = TimeConstrainedEstimator.score
 
-    def _score_rows(self, X: Any, y: Any, sample_weight: Any) -> float:
-        """Return the R2."""
-        return float(super().score(X, y, sample_weight))
-
     def __sklearn_tags__(self) -> Tags:
         """Return the learner's own tags, as far as they apply."""
-        tags = super().__sklearn_tags__()
-        if hasattr(self._learner_or_default(), "__sklearn_tags__"):
-            learner = get_tags(self._learner_or_default()).regressor_tags
-            if learner is not None:
-                tags.regressor_tags.poor_score = learner.poor_score
-        return tags
+        return inherit_tags(super().__sklearn_tags__(), self._learner_or_default())

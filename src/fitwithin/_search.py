@@ -17,14 +17,13 @@ from fitwithin._core.budget import Budget, TimeLimit
 from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.memory_limit import MemoryLimit
 from fitwithin._core.rounds import OnRound, Round
-from fitwithin._core.target import Target, Values
-from fitwithin._estimator import TimeConstrainedEstimator
+from fitwithin._estimator import TimeConstrainedEstimator, inherit_tags
 from fitwithin._search_learners import SearchLearner, is_regression, list_learners, list_starts
 from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.fit_state import FitState
-from fitwithin._session.held_out_rows import Validation
+from fitwithin._session.inputs.fit_arguments import Validation
 from fitwithin._session.inputs.fit_inputs import FitInputs
-from fitwithin._session.inputs.seeds import MAX_SEED, fill_random_states
+from fitwithin._session.inputs.learner import MAX_SEED, fill_random_states
 from fitwithin._session.progress import ShowProgress
 from fitwithin._session.result import SessionResult
 from fitwithin.backends import Backend
@@ -77,9 +76,8 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         Bytes, or text such as ``"8GB"``, or ``"50%"`` of the memory of the machine or container. Settings that need
         more are dropped.
     checkpoint : str, path-like or None, default=None
-        A file for the best model so far, written while the search runs. After a kill, the same call searches anew in
-        the rest of the time, and keeps this model unless it finds a better one. Needs skops, which is in the extra
-        ``models``.
+        A folder for the best model so far, written while the search runs. After a kill, the same call searches anew
+        in the rest of the time, and keeps this model unless it finds a better one. Needs the extra ``models``.
     validation : {"random", "last"}, default="random"
         Which rows of X are held out to choose the model and to estimate its score: random ones, or the last ones, for
         data in time order. For groups of rows or your own validation set, see `groups` and `X_val` of `fit`.
@@ -170,8 +168,9 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         list_starts(self.initial_params, self._list_learners())
         return Search([], _find_early_stopping)
 
-    def _prepare_teacher(self, teacher: Teacher, inputs: FitInputs) -> FitInputs:
+    def _prepare_teacher(self, inputs: FitInputs) -> FitInputs:
         """Give the search its learners, now that the number of rows is known."""
+        teacher = inputs.teacher
         assert isinstance(teacher, Search)
         seeded = self.random_state is not None
         random = check_random_state(inputs.settings.seed if seeded else None)
@@ -221,18 +220,12 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         last = next((finished for finished in reversed(history) if finished.best), None)
         return SearchEntry(names[number], settings, last, 0.0, "returned, from the checkpoint", is_returned=True)
 
-    def _check_target(self, y: Any) -> Target:
-        return Values.read(y) if self._regression else self._encode_labels(y)
-
     def _make_learner(self) -> Any:
         """Return the first learner."""
         return self._list_learners()[0].estimator
 
     def _default_learner(self) -> Any:
         return list_learners(None, None, "regression" if self._regression else None)[0].estimator
-
-    def _check_kind(self, learner: Any) -> None:
-        """Do nothing: the learners' kind says what the search is for."""
 
     def _learner_or_default(self) -> Any:
         try:
@@ -247,10 +240,10 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         """Return the first learner's tags, as far as they apply."""
-        tags = super().__sklearn_tags__()
+        learner = self._learner_or_default()
+        tags = inherit_tags(super().__sklearn_tags__(), learner)
         tags.target_tags.required = True
         tags.estimator_type = "regressor" if self._regression else "classifier"
-        learner = self._learner_or_default()
         if hasattr(learner, "__sklearn_tags__"):
             own = get_tags(learner)
             if own.classifier_tags is not None:

@@ -144,8 +144,6 @@ def test_an_idle_process_ends_by_itself_and_is_reaped(handle):
     idle = handle(idle_seconds=0.1)
     pid = idle._process.pid
 
-    if handle is WorkerHandle:
-        idle.connect(Budget(60))
     gone = eventually(lambda: not psutil.pid_exists(pid), seconds=30)
     idle.close()
 

@@ -16,9 +16,9 @@ from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin._core.environment import Environment
-from fitwithin._research.study.raw_dataset import RawDataset
-from fitwithin._research.study.result_log import ResultLog
-from fitwithin._research.study.study_run import TrainTestRows
+from fitwithin_paper.study.raw_dataset import RawDataset
+from fitwithin_paper.study.result_log import ResultLog
+from fitwithin_paper.study.study_run import TrainTestRows
 
 # The benchmarks are scripts, not a package: each imports from its own folder.
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from fitwithin._research.study.study_run import TrainTestRows
+from fitwithin_paper.study.study_run import TrainTestRows
 
 # The benchmarks are scripts, not a package: each imports from its own folder.
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))

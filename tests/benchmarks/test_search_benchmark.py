@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 
-from fitwithin._research.study.raw_dataset import RawDataset
-from fitwithin._research.study.study_run import TrainTestRows
 from fitwithin.teachers._search.ready_spaces import find_ready_space
+from fitwithin_paper.study.raw_dataset import RawDataset
+from fitwithin_paper.study.study_run import TrainTestRows
 
 # The benchmarks are scripts, not a package: each imports from its own folder.
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))

@@ -27,7 +27,7 @@ def test_the_demo_runs_and_prints_its_table(run):
 @pytest.mark.parametrize(("text", "shown"), [("60", "60 s"), ("60s", "60 s"), ("1m", "60 s"), ("60.5", "60.5 s")])
 def test_a_time_limit_may_be_written_in_many_ways(run, monkeypatch, text, shown):
     limits = []
-    monkeypatch.setattr("fitwithin._research.demo.run_demo", lambda seconds, **_: limits.append(f"{seconds:g} s"))
+    monkeypatch.setattr("fitwithin._demo.run_demo", lambda seconds, **_: limits.append(f"{seconds:g} s"))
     assert run("demo", "--time-limit", text).exit_code == 0
     assert limits == [shown]
 

@@ -78,18 +78,24 @@ def test_another_file_of_rows_is_refused_with_what_differs():
 
     assert result.exit_code == 2
     assert "rows of X: 3000 then, 2999 now" in result.stderr
-    assert "Name another file, or delete this one" in result.stderr
+    assert "Name another folder, or delete this one" in result.stderr
 
 
-def test_the_checkpoint_must_be_a_file_of_its_own():
+def test_the_checkpoint_must_be_a_folder_of_its_own():
     result = invoke("train", "rows.parquet", *OPTIONS, "--checkpoint", "model.skops")
     assert result.exit_code == 2
     assert "model.skops is named twice" in result.stderr
 
     result = invoke("train", "rows.parquet", *OPTIONS, "--checkpoint", "new.parquet")
     assert result.exit_code == 2
-    assert "new.parquet is not a checkpoint of fitwithin" in " ".join(result.stderr.split())
+    assert "new.parquet is a file; expected a folder" in " ".join(result.stderr.split())
     assert len(pd.read_parquet("new.parquet")) == 200
+
+    Path("thesis").mkdir()
+    Path("thesis", "thesis.tex").touch()
+    result = invoke("train", "rows.parquet", *OPTIONS, "--checkpoint", "thesis")
+    assert result.exit_code == 2
+    assert "holds other files and no checkpoint" in " ".join(result.stderr.split())
 
 
 def test_a_checkpoint_from_python_predicts_for_a_frame_of_numbers():
@@ -133,13 +139,24 @@ def test_a_checkpoint_without_a_model_is_inspected_and_predict_says_so():
     assert "holds no model yet" in result.stderr
 
 
-@pytest.mark.parametrize("n_bytes", [30, 200, 5000])
+@pytest.mark.parametrize("n_bytes", [0, 30, 2000])
 def test_a_damaged_checkpoint_is_one_sentence(n_bytes):
     train()
-    path = Path("fit.ckpt")
+    path = Path("fit.ckpt", "state.json")
     path.write_bytes(path.read_bytes()[:n_bytes])
 
     for command in (["inspect", "fit.ckpt"], ["predict", "fit.ckpt", "new.parquet"]):
         result = invoke(*command)
         assert result.exit_code == 2
         assert "is damaged" in " ".join(result.stderr.split())
+
+
+def test_a_folder_or_an_older_checkpoint_is_no_model():
+    Path("empty").mkdir()
+    Path("old.ckpt").write_bytes(b"fitwithin checkpoint 1\n" + bytes(99))
+
+    for name, sentence in (("empty", "is not a checkpoint of fitwithin"), ("old.ckpt", "is not a model file")):
+        for command in (["inspect", name], ["predict", name, "new.parquet"]):
+            result = invoke(*command)
+            assert result.exit_code == 2
+            assert sentence in " ".join(result.stderr.split())

@@ -9,16 +9,18 @@ import warnings
 import pytest
 
 from fitwithin._cli.app import configure_output
-from fitwithin._cli.console import stdout_to_stderr, unique_first_lines
+from fitwithin._cli.console import print_warnings, stdout_to_stderr
 
 
-def test_a_warning_is_printed_once_and_in_one_line():
+def test_a_warning_is_printed_once_and_in_one_line(capsys):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for text in ("one\nand its details", "two", "one\nand other details"):
             warnings.warn(text, UserWarning, stacklevel=1)
 
-    assert unique_first_lines(caught) == ["one", "two"]
+    print_warnings(caught)
+
+    assert capsys.readouterr().err == "Note: one\nNote: two\n"
 
 
 def test_standard_output_is_redirected_for_libraries_and_restored(capfd):

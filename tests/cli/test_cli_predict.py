@@ -212,18 +212,6 @@ def test_characters_of_other_scripts_are_printed():
     assert sanitize_line(text) == text
 
 
-def test_inspect_refuses_a_card_without_its_training(model):
-    with zipfile.ZipFile(model) as old, zipfile.ZipFile("poor.skops", "w") as new:
-        for name in old.namelist():
-            text = old.read(name)
-            new.writestr(name, json.dumps({**json.loads(text), "training": {}}) if name == "fitwithin.json" else text)
-
-    result = invoke("inspect", "poor.skops")
-
-    assert result.exit_code == 2
-    assert "can't be read" in result.stderr
-
-
 def test_a_regression_on_whole_numbers_predicts_fractions():
     frame = pd.DataFrame({"a": np.arange(1000)})
     frame.assign(y=frame["a"] // 2 * 3).to_parquet("values.parquet")

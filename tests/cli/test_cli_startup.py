@@ -24,10 +24,10 @@ app(prog_name="fitwithin")
 """
 
 
-def run(*words, folder=None, **environment):
+def run(*words, folder=None, program=PROGRAM, **environment):
     """Run the command in a new process; return its exit code, its output and the large packages that it imported."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *words],
+        [sys.executable, "-c", program, *words],
         capture_output=True,
         text=True,
         cwd=folder,
@@ -93,6 +93,14 @@ def test_a_wrong_word_is_reported_before_anything_large_is_imported(words, compl
     assert code == 2
     assert complaint in text
     assert imported == set()
+
+
+def test_without_the_paper_its_commands_are_missing_and_the_others_work():
+    code, text, _ = run("--help", program="import sys; sys.modules['fitwithin_paper'] = None" + PROGRAM)
+
+    assert code == 0
+    assert "train" in text
+    assert "theory" not in text
 
 
 def test_the_names_that_are_checked_early_are_those_that_exist():

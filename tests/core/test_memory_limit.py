@@ -71,15 +71,10 @@ def test_a_written_size_is_close_to_the_size_and_can_be_read_again(n_bytes):
     assert parse_memory_limit(format_bytes(n_bytes)) == pytest.approx(n_bytes, rel=0.06)
 
 
-def make_groups(root, *, cgroup, mounts, limits):
+def make_groups(root, *, cgroup, limits):
     """Write the files of the kernel below `root`."""
     (root / "proc/self").mkdir(parents=True)
     (root / "proc/self/cgroup").write_text(cgroup)
-    lines = [
-        f"35 31 0:32 {group} {place} rw,relatime shared:9 - {kind} x rw,{kind}{more}"
-        for group, place, kind, more in mounts
-    ]
-    (root / "proc/self/mountinfo").write_text("\n".join(["21 1 8:1 / / rw - ext4 /dev/sda1 rw", *lines]) + "\n")
     for path, limit in limits.items():
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -87,14 +82,10 @@ def make_groups(root, *, cgroup, mounts, limits):
     return root
 
 
-V2 = [("/", "/sys/fs/cgroup", "cgroup2", "")]
-
-
 def test_the_smallest_limit_on_the_way_up_counts(tmp_path):
     root = make_groups(
         tmp_path,
         cgroup="0::/a/b/c\n",
-        mounts=V2,
         limits={
             "sys/fs/cgroup/a/b/c/memory.max": "max",
             "sys/fs/cgroup/a/b/memory.max": 5_000_000,
@@ -106,19 +97,14 @@ def test_the_smallest_limit_on_the_way_up_counts(tmp_path):
     assert available_memory(root) == 3_000_000
 
 
-def test_a_group_of_the_first_version_counts_too_wherever_it_is_mounted(tmp_path):
+def test_a_group_of_the_first_version_counts_too(tmp_path):
     root = make_groups(
         tmp_path,
         cgroup="5:cpu:/x\n4:memory:/jobs/7\n0::/\n",
-        mounts=[
-            ("/", "/cg/mem", "cgroup", ",memory"),
-            ("/", "/cg/cpu", "cgroup", ",cpu"),
-            ("/", "/cg/u", "cgroup2", ""),
-        ],
         limits={
-            "cg/mem/jobs/7/memory.limit_in_bytes": 9_223_372_036_854_771_712,
-            "cg/mem/jobs/memory.limit_in_bytes": 4_000_000,
-            "cg/cpu/x/memory.limit_in_bytes": 1_000,
+            "sys/fs/cgroup/memory/jobs/7/memory.limit_in_bytes": 9_223_372_036_854_771_712,
+            "sys/fs/cgroup/memory/jobs/memory.limit_in_bytes": 4_000_000,
+            "sys/fs/cgroup/cpu/x/memory.limit_in_bytes": 1_000,
         },
     )
 
@@ -130,7 +116,6 @@ def test_in_a_container_its_own_group_is_found(tmp_path, path):
     root = make_groups(
         tmp_path,
         cgroup=f"4:memory:{path}\n",
-        mounts=[("/docker/abc", "/sys/fs/cgroup/memory", "cgroup", ",memory")],
         limits={"sys/fs/cgroup/memory/memory.limit_in_bytes": 2_000_000},
     )
 
@@ -141,4 +126,4 @@ def test_without_groups_the_machine_counts(tmp_path):
     total = psutil.virtual_memory().total
 
     assert available_memory(tmp_path) == total
-    assert available_memory(make_groups(tmp_path, cgroup="0::/\n", mounts=V2, limits={})) == total
+    assert available_memory(make_groups(tmp_path, cgroup="0::/\n", limits={})) == total

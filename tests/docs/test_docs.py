@@ -23,7 +23,7 @@ BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Blocks that are not run: installation, commands that take an hour, output, and files.
 NOT_RUN = {"", "bash", "text", "ini", "yaml", "html"}
 # Commands of pages that another test runs.
-RUN_ELSEWHERE = {"fitwithin theory --out docs/theory --seed 0": "see tests/research/theory/test_simulations.py"}
+RUN_ELSEWHERE = {"fitwithin theory --out docs/theory --seed 0": "see tests/paper/theory/test_simulations.py"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

@@ -294,13 +294,13 @@ def test_a_ready_space_improves_on_the_learners_own_settings():
     y = (np.sin(20 * X[:, 0]) + np.sin(20 * X[:, 1]) > 0).astype(int)
     own = HistGradientBoostingClassifier(max_iter=2, max_leaf_nodes=3)
 
-    search = search_of(own, backend="process", time_limit=10).fit(X, y)
+    search = search_of(own, backend="process", time_limit=5).fit(X, y)
 
     assert search.best_params_
     assert search.score_estimate_[0] > own.fit(X[:15_000], y[:15_000]).score(X[15_000:], y[15_000:]) + 0.1
 
 
 def test_logistic_regression_has_a_ready_space(classes):
-    search = search_of(make_pipeline(StandardScaler(), LogisticRegression()), time_limit=4).fit(*classes)
+    search = search_of(make_pipeline(StandardScaler(), LogisticRegression()), time_limit=2).fit(*classes)
 
     assert any("logisticregression__C" in params for params in search.cv_results_["params"])

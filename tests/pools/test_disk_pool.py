@@ -135,7 +135,7 @@ def test_a_file_that_vanishes_is_named_and_the_rows_before_it_stay(tmp_path):
 
     assert victim.name in pool.supply.failure
     assert pool.supply.n_rows_read < 3000
-    assert f"{pool.supply.n_rows_read:,} of 3,000 rows" in pool.describe_failure()
+    assert f"{pool.supply.n_rows_read:,} of 3,000 rows" in pool.describe_unread_rows()
     if pool.supply.n_rows_read:
         assert len(pool.read(np.arange(pool.supply.n_rows_read)).y) == pool.supply.n_rows_read
     with pytest.raises(UserInputError, match=victim.name):

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitwithin._core.exceptions import NoModelInTime, UserInputError
-from fitwithin._pools.block_source import BlockSource
-from fitwithin._pools.sources import is_data_set, open_blocks, open_source
+from fitwithin._pools.input_kind import find_input_kind
+from fitwithin._pools.sources.opening import open_blocks, open_source
 
 N_ROWS, BLOCK_ROWS = 1000, 100
 
@@ -69,7 +69,6 @@ def read_all(source):
 def test_a_file_is_read_in_its_row_groups_and_record_batches(file, table, small_batches):
     source = open_source(file, "label", "w")
 
-    assert isinstance(source, BlockSource)
     assert source.n_blocks == N_ROWS // BLOCK_ROWS
     assert source.schema.names == ["number", "count", "whole", "on", "city", "text", "day", "when"]
     assert source.read_block(3).column_names == [*source.schema.names, "label", "w"]
@@ -293,9 +292,9 @@ def test_blocks_can_be_read_by_several_threads(file, small_batches):
 
 
 def test_what_is_in_memory_is_no_data_set():
-    assert open_source(np.zeros((2, 2)), [0, 1]) is None
-    assert not is_data_set(pd.DataFrame({"a": [1]}))
-    assert not is_data_set([])
+    assert find_input_kind(np.zeros((2, 2))) == "table"
+    assert find_input_kind(pd.DataFrame({"a": [1]})) == "table"
+    assert find_input_kind([]) == "table"
 
 
 def test_a_data_set_in_memory_is_read_too(table):
@@ -397,7 +396,7 @@ class TestErrors:
 def test_no_library_is_imported_to_look_at_an_array():
     import subprocess
 
-    code = "import sys, fitwithin, numpy as np\nfrom fitwithin._pools.sources import is_data_set, open_source\n"
-    code += "assert open_source(np.zeros((2, 2)), [0, 1]) is None\n"
+    code = "import sys, fitwithin, numpy as np\nfrom fitwithin._pools.input_kind import find_input_kind\n"
+    code += "assert find_input_kind(np.zeros((2, 2))) == 'table'\n"
     code += "assert not {'polars', 'pyarrow.dataset'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

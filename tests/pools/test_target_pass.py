@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Labels
-from fitwithin._pools.sources import open_source
+from fitwithin._pools.sources.opening import open_source
 from fitwithin._pools.target_pass import encode_labels, read_target
 
 label_columns = st.one_of(

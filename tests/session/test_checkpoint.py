@@ -1,8 +1,8 @@
 """A fit that is stored while it runs, and goes on after it was killed."""
 
+import errno
 import json
 import os
-import pickle
 import resource
 import shutil
 import subprocess
@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 import warnings
+import zipfile
 from dataclasses import asdict
 
 import numpy as np
@@ -21,10 +22,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from checkpoint_fits import KilledHere, TimedTree, UnstorableTree, kill_after, make_fit, make_rows
 from fitwithin import CheckpointWarning, NoModelInTime, TimeConstrainedClassifier
+from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.record_file import Record, RecordFile
-from fitwithin._session.checkpoint_content import CheckpointReader
-from fitwithin._session.fit_state import round_from_values
+from fitwithin._session.checkpoint import Checkpoint, open_checkpoint, read_stored_seconds
+from fitwithin._session.checkpoint_folder import STATE_FILE, read_checkpoint
 from fitwithin.teachers import Auto, Exam, Lesson
 from sample_fits import a_round
 
@@ -41,7 +42,21 @@ def kill(path, n_rounds, **settings):
 
 
 def read_state(path):
-    return CheckpointReader(path).read().state
+    return read_checkpoint(path).state
+
+
+def read_files(path):
+    return {file.name: file.read_bytes() for file in path.iterdir()}
+
+
+def store_first_model_only(monkeypatch):
+    """Let the first model and the last one be written."""
+    monkeypatch.setattr(Checkpoint, "_is_due", lambda self, model, *, is_last: is_last or self._stored is None)
+
+
+def list_named_files(path):
+    """Return the names of the files that a checkpoint should have."""
+    return {"fitwithin.lock", STATE_FILE, *json.loads((path / STATE_FILE).read_text())["files"].values()}
 
 
 @pytest.mark.parametrize("n_rounds", [1, 2, 3])
@@ -97,7 +112,7 @@ def test_all_calls_together_count_towards_the_limit(path):
 def test_with_nothing_left_the_stored_model_comes_back_at_once(path):
     X, y = make_rows()
     first = make_fit(checkpoint=path, time_limit=6).fit(X, y)
-    size = path.stat().st_size
+    files = read_files(path)
 
     second = make_fit(checkpoint=path, time_limit=first.time_used_).fit(X, y)
 
@@ -106,7 +121,7 @@ def test_with_nothing_left_the_stored_model_comes_back_at_once(path):
     assert second.stop_reason_ == "time"
     assert second.score_estimate_ == first.score_estimate_
     assert second.class_count_trained_.tolist() == first.class_count_trained_.tolist()
-    assert path.stat().st_size == size
+    assert read_files(path) == files
 
 
 def test_the_same_call_after_all_rows_returns_the_stored_model(path):
@@ -167,15 +182,15 @@ OTHER_FITS = {
 def test_other_rows_are_refused_with_what_differs(path, difference):
     X, y = make_rows()
     kill(path, 2)
-    content = path.read_bytes()
+    files = read_files(path)
     X, y, params = OTHER_FITS[difference](X, y)
 
     with pytest.raises(UserInputError, match="is of another fit") as caught:
         make_fit(checkpoint=path).fit(X, y, **params)
 
     assert difference in str(caught.value)
-    assert "Name another file, or delete this one" in str(caught.value)
-    assert path.read_bytes() == content
+    assert "Name another folder, or delete this one" in str(caught.value)
+    assert read_files(path) == files
 
 
 @pytest.mark.parametrize(
@@ -211,18 +226,28 @@ def test_a_checkpoint_without_a_model_does_not_stand_in_the_way_of_another_fit(p
     X, y = make_rows()
     with pytest.raises(NoModelInTime):
         make_fit(checkpoint=path, time_limit=0.1).fit(X, y)
-    assert path.exists()
+    assert read_state(path).best is None
 
     assert make_fit(checkpoint=path).fit(X[1:], y[1:]).time_used_ <= 10
+    assert set(os.listdir(path)) == list_named_files(path)
 
 
-def test_a_call_that_found_no_model_does_not_take_time_from_the_next_one(path):
+def test_time_that_earlier_calls_spent_without_a_model_does_not_count(path):
     X, y = make_rows()
     with pytest.raises(NoModelInTime):
         make_fit(checkpoint=path, time_limit=0.1).fit(X, y)
+    assert read_state(path).seconds >= 0.1
 
-    with pytest.raises(NoModelInTime, match=r"after 0\.1"):
+    with pytest.raises(NoModelInTime) as caught:
         make_fit(checkpoint=path, time_limit=0.1).fit(X, y)
+
+    assert "in earlier calls" not in str(caught.value)
+
+
+def test_the_seconds_of_earlier_calls_are_known_before_the_rows(path):
+    first = make_fit(checkpoint=path, time_limit=6).fit(*make_rows())
+
+    assert read_stored_seconds(path) == pytest.approx(first.time_used_, abs=0.1)
 
 
 def test_a_model_that_skops_cannot_store_is_fitted_again_on_its_rows(path):
@@ -245,7 +270,7 @@ def test_a_model_that_skops_cannot_store_is_fitted_again_on_its_rows(path):
 
 def test_a_best_model_that_was_not_written_yet_is_fitted_again(path, monkeypatch):
     X, y = make_rows()
-    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
+    store_first_model_only(monkeypatch)
     kill(path, 3)
     before = read_state(path)
     assert before.model_record.number == 1 < before.best.number
@@ -258,21 +283,20 @@ def test_a_best_model_that_was_not_written_yet_is_fitted_again(path, monkeypatch
     assert resumed.n_rows_trained_ >= before.best.n_rows
 
 
-def test_a_lost_folder_is_one_warning_and_not_the_end(path, tmp_path):
+@pytest.mark.parametrize("lost", ["here", "here/fit.ckpt"])
+def test_a_lost_folder_is_one_warning_and_not_the_end(lost, tmp_path):
     X, y = make_rows()
-    folder = tmp_path / "here"
-    folder.mkdir()
-
-    def lose_folder(finished):
-        if folder.exists():
-            shutil.rmtree(folder)
+    path = tmp_path / "here" / "fit.ckpt"
+    path.parent.mkdir()
 
     with pytest.warns(CheckpointWarning, match="could not be written: No such file or directory") as caught:
-        fitted = make_fit(checkpoint=folder / "fit.ckpt", on_round=lose_folder).fit(X, y)
+        fitted = make_fit(
+            checkpoint=path, on_round=lambda finished: shutil.rmtree(tmp_path / lost, ignore_errors=True)
+        ).fit(X, y)
 
     assert len(caught) == 1
     assert len(fitted.history_) > 2
-    assert not folder.exists()
+    assert not path.exists()
 
 
 def test_a_full_disk_is_one_warning_and_what_was_stored_stays(path):
@@ -291,103 +315,92 @@ def test_a_full_disk_is_one_warning_and_what_was_stored_stays(path):
     assert len(caught) == 1
     assert len(fitted.history_) > 2
     assert read_state(path).history == before.history
-    assert os.listdir(path.parent) == ["fit.ckpt"]
+    assert set(os.listdir(path)) == list_named_files(path)
 
 
-def test_a_checkpoint_that_is_deleted_meanwhile_is_written_anew(path):
-    X, y = make_rows()
-    fitted = make_fit(checkpoint=path, on_round=lambda finished: path.unlink(missing_ok=True)).fit(X, y)
-
-    state = read_state(path)
-
-    assert state.history == tuple(fitted.history_)
-    assert state.model_record.n_rows == fitted.n_rows_trained_
-
-
-def test_the_folder_must_be_there_at_the_start(tmp_path):
+def test_the_folder_must_be_there_at_the_start_and_hold_nothing_else(tmp_path):
     X, y = make_rows()
     with pytest.raises(UserInputError, match="There is no folder"):
         make_fit(checkpoint=tmp_path / "missing" / "fit.ckpt").fit(X, y)
-    with pytest.raises(UserInputError, match="is a folder"):
-        make_fit(checkpoint=tmp_path).fit(X, y)
     with pytest.raises(UserInputError, match="checkpoint must be a path or None; got 5"):
         make_fit(checkpoint=5).fit(X, y)
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(UserInputError, match="holds other files and no checkpoint"):
+        make_fit(checkpoint=tmp_path).fit(X, y)
+    assert os.listdir(tmp_path) == ["thesis.tex"]
 
 
-def test_without_skops_the_error_says_what_to_install(path, monkeypatch):
+def test_a_folder_that_cannot_be_written_to_is_said(path, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.mkdir", refuse)
+    with pytest.raises(UserInputError, match="can't be written to: Permission denied"):
+        make_fit(checkpoint=path).fit(*make_rows())
+
+
+@pytest.mark.parametrize("missing", ["filelock", "skops"])
+def test_without_a_library_the_error_says_what_to_install(path, monkeypatch, missing):
     X, y = make_rows()
-    monkeypatch.setattr("fitwithin._session.checkpoint.find_spec", lambda name: None)
+    monkeypatch.setattr("fitwithin._session.checkpoint.find_spec", lambda name: None if name == missing else name)
 
-    with pytest.raises(ImportError, match=r"pip install 'fitwithin\[models\]'"):
+    with pytest.raises(ImportError, match=rf"checkpoint needs {missing}.* pip install 'fitwithin\[models\]'"):
         make_fit(checkpoint=path).fit(X, y)
 
 
-@pytest.mark.parametrize("content", [b"", b"label,a\n1,2\n", pickle.dumps([1]), b"fitwithin checkpoints\n" + bytes(99)])
-def test_a_file_of_another_kind_is_refused_and_left_alone(path, content):
+@pytest.mark.parametrize("content", [b"", b"label,a\n1,2\n", b"fitwithin checkpoint 1\n" + bytes(99)])
+def test_a_file_is_refused_and_left_alone(path, content):
     X, y = make_rows()
     path.write_bytes(content)
 
-    with pytest.raises(UserInputError, match=r"is not a checkpoint of fitwithin\. Name another file\.$"):
+    with pytest.raises(UserInputError, match=r"is a file; expected a folder\. Name another path, or delete it\.$"):
         make_fit(checkpoint=path).fit(X, y)
 
     assert path.read_bytes() == content
 
 
-def test_a_checkpoint_of_a_newer_version_is_refused(path):
-    X, y = make_rows()
-    kill(path, 2)
-    path.write_bytes(path.read_bytes().replace(b"fitwithin checkpoint 1\n", b"fitwithin checkpoint 2\n", 1))
-
-    with pytest.raises(UserInputError, match="written by a newer version"):
-        make_fit(checkpoint=path).fit(X, y)
-
-
-@pytest.mark.parametrize("cut", [1, 10, 100, 1000])
-def test_a_write_that_was_torn_costs_the_last_round_at_most(path, cut, monkeypatch):
-    X, y = make_rows()
-    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
-    kill(path, 3)
-    path.write_bytes(path.read_bytes()[:-cut])
-
-    assert len(read_state(path).history) == 2
-    assert len(make_fit(checkpoint=path).fit(X, y).history_) > 3
-
-
 def test_a_damaged_model_is_refused(path):
     X, y = make_rows()
     kill(path, 2)
-    content = bytearray(path.read_bytes())
-    reader = CheckpointReader(path)
-    content[reader.read().model_position.start + 3000] ^= 255
-    path.write_bytes(content)
+    file = path / read_checkpoint(path).model.file
+    content = bytearray(file.read_bytes())
+    content[3000] ^= 255
+    file.write_bytes(content)
 
     with pytest.raises(UserInputError, match="damaged"):
         make_fit(checkpoint=path).fit(X, y)
 
 
-def forge(path, change):
-    """Rewrite the last state of a checkpoint."""
-    file = RecordFile(path, "fitwithin checkpoint", 1)
-    *_, last = file.positions()
-    values, parts = file.read(last)
-    contents = {name: file.read_part(part) for name, part in parts.items()}
-    change(values, contents)
-    file.append(Record(b"STAT", values, contents))
+def forge(path, **changes):
+    """Rewrite a checkpoint: entries of ``state.json``, or arrays that it names."""
+    state_file = path / STATE_FILE
+    values = json.loads(state_file.read_text())
+    for name, value in changes.items():
+        if isinstance(value, np.ndarray):
+            np.save(path / values["files"][name], value, allow_pickle=True)
+        else:
+            values[name] = value
+    state_file.write_text(json.dumps(values))
 
 
 FORGERIES = {
-    "rows that do not exist": lambda values, parts: parts.update(rows=np.int32([10**6]).tobytes()),
-    "negative rows": lambda values, parts: parts.update(validation_rows=np.int32([-5]).tobytes()),
-    "half a row": lambda values, parts: parts.update(rows=b"abc"),
-    "marks of other rows": lambda values, parts: parts.update(marks=b"abc"),
-    "no best": lambda values, parts: values.pop("best"),
-    "history of text": lambda values, parts: values.update(history=[{"number": "x"}]),
-    "many rows": lambda values, parts: values.update(n_rows=10**15),
-    "a stop reason": lambda values, parts: values.update(stop_reason="because"),
-    "costs": lambda values, parts: values.update(cost=[1]),
-    "other costs": lambda values, parts: values.update(cost={"fit_seconds": 1}),
-    "a model of no rows": lambda values, parts: parts.update(rows=b""),
-    "infinite seconds": lambda values, parts: values.update(seconds="x"),
+    "rows that do not exist": {"best_rows": np.array([10**6])},
+    "negative rows": {"validation_rows": np.array([-5])},
+    "rows that are no whole numbers": {"best_rows": np.array([0.5])},
+    "a table of rows": {"best_rows": np.zeros((2, 2), dtype=int)},
+    "rows in a pickle": {"holdout_rows": np.array([{}], dtype=object)},
+    "marks of other rows": {"marks": np.zeros(3, dtype=np.uint8)},
+    "no best": {"best": {}},
+    "history of text": {"history": [{"number": "x"}]},
+    "marks of a table": {"marks": np.zeros((20_000, 1), dtype=np.uint8)},
+    "marks that are no bytes": {"marks": np.zeros(20_000)},
+    "a stop reason": {"stop_reason": "because"},
+    "costs": {"cost": [1]},
+    "other costs": {"cost": {"fit_seconds": 1}},
+    "a model of no rows": {"best_rows": np.zeros(0, dtype=int)},
+    "infinite seconds": {"seconds": "x"},
+    "files elsewhere": {"files": {"marks": "../marks-1.npy"}},
+    "no files": {"files": []},
 }
 
 
@@ -395,7 +408,7 @@ FORGERIES = {
 def test_a_forged_state_is_refused_before_anything_is_done_with_it(path, forgery):
     X, y = make_rows()
     kill(path, 2)
-    forge(path, FORGERIES[forgery])
+    forge(path, **FORGERIES[forgery])
 
     with pytest.raises(UserInputError, match="damaged"):
         make_fit(checkpoint=path).fit(X, y)
@@ -410,23 +423,41 @@ class Stranger(BaseEstimator):
         Stranger.opened = True
 
 
+def test_a_checkpoint_of_a_newer_version_is_refused(path):
+    X, y = make_rows()
+    kill(path, 2)
+    forge(path, version=3)
+
+    with pytest.raises(UserInputError, match="written by a newer version"):
+        make_fit(checkpoint=path).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["model", "marks", "best_rows"])
+def test_a_file_that_is_missing_is_named(path, name):
+    kill(path, 2)
+    file = json.loads((path / STATE_FILE).read_text())["files"][name]
+    (path / file).unlink()
+
+    with pytest.raises(UserInputError, match=f"is damaged: it has no file {file}"):
+        make_fit(checkpoint=path).fit(*make_rows())
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}"])
+def test_a_damaged_state_is_refused(path, content):
+    kill(path, 2)
+    (path / STATE_FILE).write_bytes(content)
+
+    with pytest.raises(UserInputError, match="is damaged"):
+        make_fit(checkpoint=path).fit(*make_rows())
+
+
 def test_a_strangers_model_of_other_types_is_not_opened(path):
     from fitwithin._core.model_file import dump_model
 
     X, y = make_rows()
     kill(path, 2)
-    strange = path.with_name("strange.skops")
-    dump_model(Stranger(), strange)
+    dump_model(Stranger(), path / read_checkpoint(path).model.file)
     Stranger.opened = False
-    file = RecordFile(path, "fitwithin checkpoint", 1)
-    records = []
-    for position in file.positions():
-        values, parts = file.read(position)
-        contents = {name: file.read_part(part) for name, part in parts.items()}
-        if position.kind == b"MODL":
-            contents["model"] = strange.read_bytes()
-        records.append(Record(position.kind, values, contents))
-    file.replace(records, 0.0)
 
     with pytest.raises(UserInputError, match=r"asks for .*Stranger.* Nothing in it was run"):
         make_fit(checkpoint=path).fit(X, y)
@@ -437,9 +468,12 @@ def test_a_strangers_model_of_other_types_is_not_opened(path):
 def test_nothing_in_a_checkpoint_is_a_pickle(path):
     kill(path, 3)
 
-    assert pickle.dumps(TimedTree(), protocol=2)[:2] == b"\x80\x02"
-    kinds = {position.kind for position in RecordFile(path, "fitwithin checkpoint", 1).positions()}
-    assert kinds == {b"ATTA", b"MODL", b"STAT"}
+    assert {file.suffix for file in path.iterdir()} == {".json", ".lock", ".npy", ".skops"}
+    for file in path.glob("*.npy"):
+        np.load(file, allow_pickle=False)
+    for file in path.glob("*.skops"):
+        assert zipfile.is_zipfile(file)
+    json.loads((path / STATE_FILE).read_text())
 
 
 def test_two_fits_on_one_checkpoint_are_refused(path):
@@ -455,20 +489,19 @@ def test_two_fits_on_one_checkpoint_are_refused(path):
     make_fit(checkpoint=path, on_round=fit_again).fit(X, y)
 
     assert "Another fit is using the checkpoint" in messages[0]
-    assert os.listdir(path.parent) == ["fit.ckpt"]
+    assert set(os.listdir(path)) == list_named_files(path)
 
 
-def test_what_a_kill_left_beside_the_file_is_deleted(path):
+def test_what_a_kill_left_in_the_folder_is_deleted_and_files_of_others_are_not(path):
     X, y = make_rows()
     kill(path, 2)
-    (path.parent / ".fit.ckpt.0123abcd.part").write_bytes(b"half a file")
-    folder = path.parent / ".fit.ckpt.xyz.part"
-    folder.mkdir()
-    (folder / "model.skops").touch()
+    for name in (".state.json.0123abcd.part", "model-99.skops", "rows-98.npy"):
+        (path / name).write_bytes(b"half a file")
+    (path / "notes.txt").touch()
 
     make_fit(checkpoint=path).fit(X, y)
 
-    assert os.listdir(path.parent) == ["fit.ckpt"]
+    assert set(os.listdir(path)) == {*list_named_files(path), "notes.txt"}
 
 
 def test_the_working_folder_may_change_meanwhile(path, monkeypatch, tmp_path):
@@ -479,61 +512,59 @@ def test_the_working_folder_may_change_meanwhile(path, monkeypatch, tmp_path):
 
     make_fit(checkpoint="fit.ckpt", on_round=lambda finished: os.chdir(other)).fit(X, y)
 
-    assert path.exists()
+    assert (path / STATE_FILE).exists()
     assert not os.listdir(other)
 
 
-def test_the_file_does_not_grow_without_end(path, monkeypatch):
+def test_the_folder_does_not_grow_without_end(path):
     X, y = make_rows()
-    monkeypatch.setattr("fitwithin._session.checkpoint._MAX_TAIL_BYTES", 1 << 10)
-    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
     fitted = make_fit(checkpoint=path, teacher="osct", time_limit=3).fit(X, y)
 
-    positions = list(RecordFile(path, "fitwithin checkpoint", 1).positions())
-
     assert len(fitted.history_) > 5
-    assert sum(position.kind == b"STAT" for position in positions) < len(fitted.history_)
+    assert set(os.listdir(path)) == list_named_files(path)
     assert read_state(path).history == tuple(fitted.history_)
 
 
-def test_the_state_is_plain_json(path):
-    kill(path, 2)
-
-    file = RecordFile(path, "fitwithin checkpoint", 1)
-    values = [file.read(position)[0] for position in file.positions()]
-
-    assert json.loads(json.dumps(values)) == values
-
-
-SLOW_FIT = """
-    import sys, time
-    import numpy as np
+SLOW_TREE = """
+    import time
     from sklearn.tree import DecisionTreeClassifier
-    from fitwithin import TimeConstrainedClassifier
 
     class SlowTree(DecisionTreeClassifier):
         def fit(self, X, y):
-            time.sleep(60)
+            time.sleep(0 if len(X) < 3000 else 60)
+            return super().fit(X, y)
+"""
+
+SLOW_FIT = """
+    import sys
+    import numpy as np
+    from fitwithin import TimeConstrainedClassifier
+    from slow_tree import SlowTree
 
     X = np.random.default_rng(0).random((5000, 3))
-    clf = TimeConstrainedClassifier(SlowTree(), time_limit=50, checkpoint=sys.argv[1], progress=False)
+    clf = TimeConstrainedClassifier(SlowTree(), time_limit=50, checkpoint=sys.argv[1], teacher="double", progress=False)
     clf.fit(X, (X[:, 0] > 0.5).astype(int))
 """
 
 
 @pytest.mark.slow
-def test_time_in_a_fit_that_was_killed_counts(path):
+def test_time_and_the_model_before_a_fit_that_was_killed_count(path):
+    (path.parent / "slow_tree.py").write_text(textwrap.dedent(SLOW_TREE))
     start = time.monotonic()
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(SLOW_FIT), str(path)])
-    while not os.path.exists(path):
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(SLOW_FIT), str(path)], cwd=path.parent)
+    while not (path / STATE_FILE).exists():
         assert time.monotonic() < start + 60
         time.sleep(0.02)  # Another process begins its fit.
     with pytest.raises(subprocess.TimeoutExpired):
-        process.wait(timeout=4)
+        process.wait(timeout=6)
     process.kill()
     process.wait()
 
-    assert 2 < read_state(path).seconds < time.monotonic() - start
+    state = read_state(path)
+    assert 2 < state.seconds < time.monotonic() - start
+    assert state.model_record.number == state.best.number == len(state.history)
+    with open_checkpoint(path, Budget(10)):
+        assert read_stored_seconds(path) == state.seconds
 
 
 @pytest.mark.slow
@@ -579,8 +610,7 @@ def test_a_plain_tree_is_the_same_with_and_without_a_checkpoint(path):
 
 def test_a_model_that_there_was_no_time_to_store_is_said_at_once_and_by_the_next_call(path, monkeypatch):
     X, y = make_rows()
-    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
-    monkeypatch.setattr("fitwithin._session.write_plan._DELAY_SECONDS", 1e9)
+    monkeypatch.setattr(Checkpoint, "_predict_seconds", lambda self, model: 1e9 if self._stored else 0.0)
     with pytest.warns(CheckpointWarning, match="there was no time to store the best one"):
         first = make_fit(checkpoint=path, time_limit=6).fit(X, y)
     assert read_state(path).model_record.n_rows < first.n_rows_trained_
@@ -607,7 +637,7 @@ def test_auto_goes_on_with_emphasis_although_it_has_no_model_to_examine_at_first
 
 def test_a_best_model_that_was_not_written_survives_a_kill_before_it_is_fitted_again(path, monkeypatch):
     X, y = make_rows()
-    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
+    store_first_model_only(monkeypatch)
     kill(path, 3)
     before = read_state(path)
 
@@ -646,31 +676,9 @@ def test_a_model_that_learns_in_batches_gives_way_to_one_that_had_as_many_rows(p
     assert any(one.best for one in again.history_ if one.elapsed > 0.5)
 
 
-def test_a_best_model_is_written_before_a_fit_that_takes_much_longer(path, monkeypatch):
-    X, y = make_rows()
-    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
-    monkeypatch.setattr("fitwithin._session.continuation._WRITE_SHARE_OF_NEXT_FIT", 0.5)
-    stored, fit = [], TimedTree.fit
-
-    def note_and_fit(self, X, y, sample_weight=None):
-        record = read_state(path).model_record
-        stored.append(None if record is None else record.number)
-        return fit(self, X, y, sample_weight)
-
-    monkeypatch.setattr(TimedTree, "fit", note_and_fit)
-    fitted = make_fit(checkpoint=path).fit(X, y)
-
-    best = [None]
-    for finished in fitted.history_[:-1]:
-        best.append(finished.number if finished.best else best[-1])
-    assert stored == best
-    assert len(set(best)) >= 3
-
-
 def test_a_state_is_written_at_the_deadline_in_the_time_that_is_reserved_for_the_model(path, monkeypatch):
     X, y = make_rows()
-    monkeypatch.setattr("fitwithin._session.write_plan._LAST_WRITE_FACTOR", 1e9)
-    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
+    monkeypatch.setattr(Checkpoint, "_predict_seconds", lambda self, model: 1e9 if self._stored else 0.0)
     with pytest.warns(CheckpointWarning, match="no time"):
         fitted = make_fit(checkpoint=path, time_limit=6).fit(X, y)
 
@@ -684,10 +692,10 @@ def test_a_state_is_written_at_the_deadline_in_the_time_that_is_reserved_for_the
 
 def test_a_model_that_is_not_the_best_of_all_calls_is_stored_until_the_best_is_fitted_again(path, monkeypatch):
     X, y = make_rows()
-    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 1e9)
-    kill(path, 3)
+    with monkeypatch.context() as patch:
+        store_first_model_only(patch)
+        kill(path, 3)
     lost = read_state(path).best
-    monkeypatch.setattr("fitwithin._session.write_plan._MIN_SECONDS_BETWEEN_MODELS", 0)
     monkeypatch.setattr("fitwithin._core.cost.CostEstimates.may_finish", lambda self, rows: rows < lost.n_rows)
 
     with pytest.warns(CheckpointWarning, match="With a longer time_limit"):
@@ -715,7 +723,7 @@ class Planning:
     returns = "best"
 
     def teach(self, deck):
-        yield Lesson(np.arange(100), within=1000.0, expected_score=0.75)
+        yield Lesson(np.arange(100), stop_after=1000.0, expected_score=0.75)
         yield Exam(np.arange(100, 200))
         return "all rows"
 
@@ -729,9 +737,11 @@ def test_plans_and_setups_are_stored(path):
     assert read_state(path).history == (finished,)
 
 
-def test_a_round_of_an_older_version_is_read():
+def test_a_round_of_another_version_is_read(path):
+    kill(path, 2)
     values = asdict(a_round(1, peak_memory=7))
     for name in ("seconds_setup", "predicted_setup", "predicted_estimate"):
         assert values.pop(name) is None
+    forge(path, history=[{**values, "a_number_of_later": 3.0}])
 
-    assert round_from_values(values) == a_round(1, peak_memory=7)
+    assert read_state(path).history == (a_round(1, peak_memory=7),)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import TablePool
 from fitwithin._session.held_out_rows import (
-    ValidationArguments,
     ValidationRows,
     count_held_out_rows,
     encode_groups,
@@ -18,6 +17,7 @@ from fitwithin._session.held_out_rows import (
     hold_out_last_rows,
     hold_out_second_table,
 )
+from fitwithin._session.inputs.fit_arguments import FitArguments
 
 sizes_of_groups = st.lists(st.integers(1, 60), min_size=3, max_size=200)
 
@@ -159,7 +159,7 @@ def test_too_few_rows_are_refused():
 )
 def test_arguments_that_do_not_go_together_are_refused(arguments, complaint):
     with pytest.raises(ValueError, match=complaint):
-        ValidationArguments(*arguments)
+        FitArguments(None, None, None, {}, *arguments)
 
 
 @pytest.mark.parametrize(

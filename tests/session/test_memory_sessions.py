@@ -29,15 +29,15 @@ class WatchedRunner(InlineRunner):
         super().__init__(budget)
         self.backend = backend
 
-    def fit(self, rows, batch=None, within=None, **others):
+    def fit(self, rows, **options):
         self.backend.fits.append(len(rows))
         self._budget.clock.advance(1)
         peak = self._stop_above(BASE + self.backend.fit_bytes(len(rows)))
-        return replace(super().fit(rows, batch, within), peak_memory=peak, memory_before=BASE)
+        return replace(super().fit(rows, **options), peak_memory=peak, memory_before=BASE)
 
-    def examine(self, rows, margins=False):
-        peak = self._stop_above(BASE + self.backend.exam_bytes(len(rows)))
-        return replace(super().examine(rows, margins), peak_memory=peak)
+    def examine(self, exam):
+        peak = self._stop_above(BASE + self.backend.exam_bytes(len(exam.rows)))
+        return replace(super().examine(exam), peak_memory=peak)
 
     def save(self):
         self._stop_above(BASE + self.backend.save_bytes(self.backend.fits[-1]))

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin._core.target import Labels
-from fitwithin._session.round_tracker import RoundForecast, RoundTracker
-from fitwithin.backends import ExamReport, FitReport, ScoreReport
+from fitwithin._session.round_tracker import RoundTracker
+from fitwithin.backends import ExamReport, FitReport
 from fitwithin.backends._scoring import accuracy_interval
 from fitwithin.teachers import Exam, Lesson
 from fitwithin.testing import FakeClock
@@ -19,9 +19,11 @@ def a_tracker(size=20, clock=None):
     return RoundTracker(size, clock or FakeClock())
 
 
-def teach(tracker, rows, predicted_fit=None, continues=False):
-    current = tracker.begin(np.array(rows), RoundForecast(predicted_fit), continues=continues)
-    current.add_fit(FitReport(handover_seconds=0.0, fit_seconds=1.0))
+def teach(tracker, rows, continues=False, gave_up=False):
+    rows = np.array(rows)
+    lesson = Lesson(rows, batch=len(rows) if continues else None, give_up_over=10.0 if gave_up else None)
+    tracker.begin(rows, lesson)
+    tracker.add_fit(FitReport(handover_seconds=0.0, fit_seconds=1.0, gave_up=gave_up))
 
 
 def examine(tracker, rows, wrong=(), **kind):
@@ -331,6 +333,58 @@ def test_mistakes_of_the_model_before_are_new_in_a_lesson_that_continues():
     assert (finished.new_rows, finished.new_mistakes) == (4, 2)
 
 
+def test_a_fit_that_gave_up_leaves_no_trace_on_its_rows():
+    tracker = a_tracker(size=6)
+    teach(tracker, [0, 1])
+    close(tracker)
+    teach(tracker, [0, 2, 3], gave_up=True)
+    gave_up = close(tracker)
+    teach(tracker, [0, 2, 3])
+    examine(tracker, [1, 4])
+
+    finished = close(tracker)
+
+    assert (gave_up.number, gave_up.rows, gave_up.new_rows, gave_up.new_mistakes) == (2, 3, 0, 0)
+    assert (finished.number, finished.rows, finished.new_rows, finished.fresh) == (3, 3, 2, 1)
+
+
+def test_rows_of_a_fit_that_gave_up_are_fresh():
+    tracker = a_tracker()
+    teach(tracker, [0])
+    close(tracker)
+    teach(tracker, [1, 2, 3], gave_up=True)
+    close(tracker)
+    teach(tracker, [0, 1])
+    examine(tracker, [1, 2, 3])
+
+    assert tracker.current.fresh.tolist() == [False, True, True]
+
+
+def test_mistakes_of_the_model_before_a_fit_that_gave_up_are_new_in_the_next_one():
+    tracker = a_tracker()
+    teach(tracker, [0])
+    examine(tracker, [1, 2, 3], wrong=[1, 2])
+    close(tracker)
+    teach(tracker, [0, 1], gave_up=True)
+    close(tracker)
+    teach(tracker, [0, 1, 2, 3])
+
+    finished = close(tracker)
+
+    assert (finished.new_rows, finished.new_mistakes) == (3, 2)
+
+
+def test_a_model_continues_with_the_one_before_a_fit_that_gave_up():
+    tracker = a_tracker()
+    teach(tracker, [0, 1, 2])
+    close(tracker)
+    teach(tracker, [3, 4], gave_up=True)
+    close(tracker)
+    teach(tracker, [4, 5], continues=True)
+
+    assert tracker.current.n_rows_trained == 5
+
+
 @given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=6), max_size=12))
 def test_counts_of_lessons_that_continue_agree_with_plain_sets(lessons):
     tracker = a_tracker(10)
@@ -371,21 +425,20 @@ def test_seconds_are_added_up():
     tracker = a_tracker(clock=clock)
     with tracker.timing_choice():
         clock.advance(0.5)
-    current = tracker.begin(np.arange(2), RoundForecast(7.0, 3.0, 0.9))
-    current.add_fit(FitReport(handover_seconds=1.0, fit_seconds=2.0, setup_seconds=1.5))
+    current = tracker.begin(np.arange(2), Lesson(np.arange(2), expected_score=0.9), 7.0, 3.0)
+    tracker.add_fit(FitReport(handover_seconds=1.0, fit_seconds=2.0, setup_seconds=1.5))
     for _ in range(2):
         with tracker.timing_choice():
             clock.advance(0.25)
         report = ExamReport(np.zeros(2, dtype=bool), handover_seconds=0.5, exam_seconds=3.0)
         tracker.add_exam(np.arange(2, 4), report)
-    current.add_score(ScoreReport(None, None, seconds=2.0))
     current.saved, current.saved_at = SimpleNamespace(save_seconds=3.0), 99.0
 
     finished = tracker.close(current, None, elapsed=100.0)
 
     assert finished.seconds_handover == 2.0
     assert finished.seconds_fit == 2.0
-    assert finished.seconds_exam == 8.0
+    assert finished.seconds_exam == 6.0
     assert finished.seconds_model == 3.0
     assert finished.seconds_choose == 1.0
     assert finished.seconds_setup == 1.5
@@ -439,10 +492,11 @@ def test_a_round_is_open_from_its_lesson_to_its_end():
 
 @pytest.mark.parametrize("rows", [np.array([2, 0]), np.array([1], dtype=np.uint8), [3, 4], (5,), range(3)])
 def test_any_row_numbers_become_an_array_of_them(rows):
-    checked = a_tracker().check_request(Lesson(rows))
+    lesson = a_tracker().check_request(Lesson(rows, exams=(Exam(rows),)))
 
-    assert checked.tolist() == list(rows)
-    assert checked.dtype == np.intp
+    for checked in (lesson.rows, lesson.exams[0].rows):
+        assert checked.tolist() == list(rows)
+        assert checked.dtype == np.intp
 
 
 @pytest.mark.parametrize("request_", [None, 5, np.arange(3), [0, 1], "lesson", Lesson], ids=repr)
@@ -475,6 +529,16 @@ def test_rows_outside_the_pool_are_refused(kind, rows):
         tracker.check_request(kind(np.array(rows)))
 
 
+@pytest.mark.parametrize(
+    ("exam", "error"),
+    [(Exam([]), ValueError), (Exam([20]), IndexError), (Exam(np.arange(3), "validate"), ValueError)],
+    ids=["no rows", "outside the pool", "unknown purpose"],
+)
+def test_the_exams_of_a_lesson_are_checked_before_it_begins(exam, error):
+    with pytest.raises(error, match="Exam"):
+        a_tracker(20).check_request(Lesson([0], exams=(Exam([1]), exam)))
+
+
 @pytest.mark.parametrize("purpose", ["validate", True, None])
 def test_an_exam_with_an_unknown_purpose_is_refused(purpose):
     tracker = a_tracker()
@@ -492,12 +556,12 @@ def test_an_exam_before_the_first_lesson_is_refused():
 @pytest.mark.parametrize("batch", [0, -1, 2.5, "64"])
 def test_a_batch_that_is_no_number_of_rows_is_refused(batch):
     with pytest.raises(ValueError, match=f"batch={batch!r}; expected None or a positive number"):
-        a_tracker().check_request(Lesson(np.arange(3), batch))
+        a_tracker().check_request(Lesson(np.arange(3), batch=batch))
 
 
 @pytest.mark.parametrize("batch", [None, 1, 64, np.int64(8)])
 def test_any_positive_number_of_rows_is_a_batch(batch):
-    assert len(a_tracker().check_request(Lesson(np.arange(3), batch))) == 3
+    assert a_tracker().check_request(Lesson(np.arange(3), batch=batch)).batch == batch
 
 
 def test_the_rows_behind_a_model_are_counted_by_class():

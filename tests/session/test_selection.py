@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitwithin._core.preference import is_worse
-from fitwithin._core.records import Estimate
+from fitwithin._core.preference import is_worse, paired_error
+from fitwithin._core.records import Answers, Estimate, Lesson
 from fitwithin._session.fit_state import ModelRecord
-from fitwithin._session.selection import KeptModel, ModelSelector, ValidationExam
+from fitwithin._session.open_round import OpenRound
+from fitwithin._session.selection import KeptModel, ModelSelector
 from fitwithin.backends._scoring import accuracy_interval
 
 
@@ -81,10 +82,21 @@ class Model:
         self.discarded += 1
 
 
-def a_selector(best=None, returns="best", exam=None):
+N_BEST_ROWS = 10
+
+
+def a_round(n_rows=N_BEST_ROWS + 1, validation=None, *, has_every_row=False, rows=None, oversampled=False):
+    """The round of a model on the first rows of the pool, by default on those of the best one and one more."""
+    rows = np.arange(n_rows) if rows is None else np.array(rows)
+    lesson = Lesson(rows, oversampled=oversampled)
+    return OpenRound(2, lesson, rows, 0, 0, len(rows), None, has_every_row, None, None, 0.0, validation=validation)
+
+
+def a_selector(best=None, returns="best", validation=None, *, oversampled=False):
     selector = ModelSelector(returns)
     if best is not None:
-        selector.replace_best(KeptModel(Model(), ModelRecord(1, 10, estimate=best), exam))
+        record = ModelRecord(1, N_BEST_ROWS, rows=np.arange(N_BEST_ROWS), estimate=best)
+        selector.replace_best(KeptModel(Model(), record, validation, oversampled=oversampled))
     return selector
 
 
@@ -99,34 +111,58 @@ def a_selector(best=None, returns="best", exam=None):
     ],
 )
 def test_the_best_is_replaced_on_a_strictly_better_bound_only(candidate, best, wins):
-    assert a_selector(best).prefers(candidate) is wins
+    assert a_selector(best).prefers(a_round(), candidate) is wins
 
 
 @pytest.mark.parametrize("best", [None, an_estimate(0.0), an_estimate(0.9)])
 def test_a_model_that_sat_no_exam_is_never_the_best(best):
-    assert a_selector(best).prefers(None) is False
+    assert a_selector(best).prefers(a_round()) is False
 
 
 @pytest.mark.parametrize("candidate", [None, an_estimate(0.1)])
 @pytest.mark.parametrize("best", [None, an_estimate(0.9)])
 def test_a_model_taught_every_row_is_accepted_without_an_exam(candidate, best):
-    assert a_selector(best).prefers(candidate, has_every_row=True) is True
+    assert a_selector(best).prefers(a_round(has_every_row=True), candidate) is True
 
 
 @pytest.mark.parametrize("candidate", [None, an_estimate(0.1)])
 @pytest.mark.parametrize("best", [None, an_estimate(0.9)])
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_teacher_that_returns_its_last_model_takes_every_model(candidate, best, whole):
-    assert a_selector(best, "last").prefers(candidate, has_every_row=whole) is True
+    assert a_selector(best, "last").prefers(a_round(has_every_row=whole), candidate) is True
+
+
+def answers(score, influence, rows=range(4)):
+    rows = np.array(rows)
+    influence = None if influence is None else np.array(influence, np.float32)
+    return Answers(rows, np.zeros(len(rows), dtype=bool), None, score, influence)
+
+
+def around(value):
+    return Estimate(value, value - 0.02, value + 0.02)
+
+
+BEST = Estimate(0.80, 0.78, 0.82)
+BEST_INFLUENCE = [0.006, -0.006, 0.006, -0.006]
+# The scores of two such models differ with a standard error of 0.004.
+CLOSE_INFLUENCE = [0.004, -0.004, 0.004, -0.004]
+BEST_ANSWERS = answers(BEST, BEST_INFLUENCE)
+
+
+def close_answers(value):
+    return answers(around(value), CLOSE_INFLUENCE)
 
 
 @pytest.mark.parametrize(("value", "worse"), [(0.77, True), (0.80, False), (0.81, False), (math.nan, True)])
 def test_without_a_paired_error_a_model_is_worse_by_the_errors_of_both_scores(value, worse):
     # Each has a standard error of 0.0102, their difference one of 0.0144.
-    assert is_worse(Estimate(value, value - 0.02, value + 0.02), Estimate(0.80, 0.78, 0.82)) is worse
+    error = paired_error(answers(around(0.8), None), answers(BEST, None))
+
+    assert error == pytest.approx(0.0144, abs=1e-4)
+    assert is_worse(around(value), BEST, error) is worse
 
 
-@given(st.floats(0, 1), st.floats(0, 0.5), st.none() | st.floats(0, 0.5))
+@given(st.floats(0, 1), st.floats(0, 0.5), st.floats(0, 0.5))
 def test_a_model_is_never_worse_than_one_that_is_just_as_good(value, reach, error):
     estimate = Estimate(value, value - reach, value + reach)
 
@@ -134,42 +170,65 @@ def test_a_model_is_never_worse_than_one_that_is_just_as_good(value, reach, erro
 
 
 def test_a_score_with_an_unknown_error_is_not_clearly_worse():
-    assert not is_worse(Estimate(0.1, -math.inf, math.inf), Estimate(0.8, 0.78, 0.82))
+    unknown = Estimate(0.1, -math.inf, math.inf)
 
-
-def an_exam(influence, rows=range(4)):
-    return ValidationExam(np.array(rows), None if influence is None else np.array(influence, np.float32))
-
-
-BEST, BEST_EXAM = Estimate(0.80, 0.78, 0.82), an_exam([0.006, -0.006, 0.006, -0.006])
-# The scores of two such models differ with a standard error of 0.004.
-CLOSE_EXAM = an_exam([0.004, -0.004, 0.004, -0.004])
+    assert not is_worse(unknown, BEST, paired_error(answers(unknown, None), BEST_ANSWERS))
 
 
 @pytest.mark.parametrize(("value", "wins"), [(0.80, True), (0.793, True), (0.791, False), (0.78, False), (0.90, True)])
 def test_a_model_with_more_rows_wins_unless_its_paired_score_is_clearly_lower(value, wins):
-    selector = a_selector(BEST, exam=BEST_EXAM)
-    estimate = Estimate(value, value - 0.02, value + 0.02)
+    selector = a_selector(BEST, validation=BEST_ANSWERS)
 
-    assert selector.prefers(estimate, validated=True, exam=CLOSE_EXAM, n_rows=11) is wins
+    assert selector.prefers(a_round(11, close_answers(value))) is wins
 
 
 @pytest.mark.parametrize("n_rows", [5, 10])
 @pytest.mark.parametrize(("value", "wins"), [(0.80, False), (0.799, False), (0.801, True)])
 def test_a_model_with_no_more_rows_wins_only_if_its_score_is_higher(n_rows, value, wins):
-    selector = a_selector(BEST, exam=BEST_EXAM)
-    estimate = Estimate(value, value - 0.02, value + 0.02)
+    selector = a_selector(BEST, validation=BEST_ANSWERS)
 
-    assert selector.prefers(estimate, validated=True, exam=CLOSE_EXAM, n_rows=n_rows) is wins
+    assert selector.prefers(a_round(n_rows, close_answers(value))) is wins
 
 
-@pytest.mark.parametrize("exam", [None, an_exam(None), an_exam(CLOSE_EXAM.influence, range(4, 8)), an_exam([0.1], [0])])
+@pytest.mark.parametrize(
+    ("rows", "ties"),
+    [
+        (range(11), True),
+        ([11, *reversed(range(10))], True),
+        (range(1, 12), False),
+        (range(10, 40), False),
+        ([*range(9), 20, 21], False),
+    ],
+    ids=["begins with them", "in another order", "one is missing", "others only", "the last is missing"],
+)
+@pytest.mark.parametrize("value", [0.799, 0.80, 0.801])
+def test_only_a_model_with_all_rows_of_the_best_one_wins_a_tie(rows, ties, value):
+    selector = a_selector(BEST, validation=BEST_ANSWERS)
+
+    assert selector.prefers(a_round(validation=close_answers(value), rows=rows)) is (ties or value > BEST.value)
+
+
+@pytest.mark.parametrize(("new", "best"), [(True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("value", [0.799, 0.80, 0.801])
+def test_an_oversampled_lesson_is_compared_by_its_score_alone(new, best, value):
+    selector = a_selector(BEST, validation=BEST_ANSWERS, oversampled=best)
+
+    assert selector.prefers(a_round(11, close_answers(value), oversampled=new)) is (value > BEST.value)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda score: answers(score, None),
+        lambda score: answers(score, CLOSE_INFLUENCE, range(4, 8)),
+        lambda score: answers(score, [0.1], [0]),
+    ],
+    ids=["no influence", "other rows", "one row"],
+)
 @pytest.mark.parametrize(("value", "wins"), [(0.79, True), (0.77, False)])
-def test_without_an_exam_on_the_same_rows_the_errors_of_both_scores_count(exam, value, wins):
-    estimate = Estimate(value, value - 0.02, value + 0.02)
-
-    for new, old in ((exam, BEST_EXAM), (CLOSE_EXAM, exam)):
-        assert a_selector(BEST, exam=old).prefers(estimate, validated=True, exam=new, n_rows=11) is wins
+def test_without_an_exam_on_the_same_rows_the_errors_of_both_scores_count(other, value, wins):
+    for new, old in ((other(around(value)), BEST_ANSWERS), (close_answers(value), other(BEST))):
+        assert a_selector(BEST, validation=old).prefers(a_round(11, new)) is wins
 
 
 @pytest.mark.parametrize(("only_best_is_right", "wins"), [(3, True), (5, False)])
@@ -177,29 +236,36 @@ def test_without_an_exam_on_the_same_rows_the_errors_of_both_scores_count(exam, 
 def test_a_few_rows_do_not_decide_against_a_model_with_more_rows(n_rows, only_best_is_right, wins):
     def validated(n_correct):
         by_row = (np.arange(n_rows) < n_correct) - n_correct / n_rows
-        return accuracy_interval(n_correct, n_rows), an_exam(by_row / n_rows, range(n_rows))
+        return answers(accuracy_interval(n_correct, n_rows), by_row / n_rows, range(n_rows))
 
-    (best, best_exam), (estimate, exam) = validated(n_rows - 2), validated(n_rows - 2 - only_best_is_right)
+    best, new = validated(n_rows - 2), validated(n_rows - 2 - only_best_is_right)
 
-    assert a_selector(best, exam=best_exam).prefers(estimate, validated=True, exam=exam, n_rows=11) is wins
+    assert a_selector(best.score, validation=best).prefers(a_round(11, new)) is wins
 
 
-def test_the_last_validation_exam_of_the_best_model_counts():
-    selector = a_selector(BEST, exam=an_exam([0.1, 0.1]))
-    selector.update_best(BEST, None, BEST_EXAM)
+def test_the_last_answers_of_the_best_model_on_validation_rows_count():
+    selector = a_selector(BEST, validation=answers(BEST, [0.1, 0.1], range(2)))
+    selector.update_best(BEST, None, BEST_ANSWERS)
 
-    assert not selector.prefers(Estimate(0.79, 0.77, 0.81), validated=True, exam=CLOSE_EXAM, n_rows=11)
+    assert not selector.prefers(a_round(11, close_answers(0.79)))
 
 
 def test_a_model_without_an_estimate_is_replaced_by_any_that_has_one():
     selector = a_selector()
     selector.replace_best(KeptModel(Model(), ModelRecord(1, 10)))
 
-    assert selector.prefers(an_estimate(0.1))
-    assert selector.prefers(an_estimate(0.1), validated=True)
+    assert selector.prefers(a_round(), an_estimate(0.1))
+    assert selector.prefers(a_round(validation=answers(an_estimate(0.1), None)))
 
 
 UNDEFINED = Estimate(math.nan, -math.inf, math.inf)
+
+
+def prefers(selector, score, *, validated, **kind):
+    """Whether a model with this score is preferred; the score is by validation rows, or by other exams."""
+    if validated:
+        return selector.prefers(a_round(validation=answers(score, None), **kind))
+    return selector.prefers(a_round(**kind), score)
 
 
 @pytest.mark.parametrize("validated", [False, True])
@@ -207,17 +273,17 @@ UNDEFINED = Estimate(math.nan, -math.inf, math.inf)
 def test_a_model_whose_score_is_not_finite_never_replaces_another(validated, has_every_row):
     selector = a_selector(an_estimate(0.1))
 
-    assert not selector.prefers(UNDEFINED, validated=validated, has_every_row=has_every_row)
+    assert not prefers(selector, UNDEFINED, validated=validated, has_every_row=has_every_row)
 
 
 @pytest.mark.parametrize("validated", [False, True])
 def test_a_model_whose_score_is_not_finite_is_better_than_none_and_worse_than_any_other(validated):
     selector = a_selector()
-    assert selector.prefers(UNDEFINED, validated=validated)
+    assert prefers(selector, UNDEFINED, validated=validated)
 
     selector.replace_best(KeptModel(Model(), ModelRecord(1, 10, estimate=UNDEFINED)))
 
-    assert selector.prefers(an_estimate(0.1), validated=validated)
+    assert prefers(selector, an_estimate(0.1), validated=validated)
 
 
 def test_the_best_model_and_the_one_before_are_kept_until_the_selector_closes():

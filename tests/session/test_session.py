@@ -11,14 +11,15 @@ from fitwithin import LearnerFailed, LearnerFailedWarning, NoModelInTime, Round,
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, OutOfTime
+from fitwithin._core.records import NO_LIMITS
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import TablePool
 from fitwithin._session import learner_loop
 from fitwithin._session.session import Session
-from fitwithin.backends import FitSettings, Inline
+from fitwithin.backends import FitReport, FitSettings, Inline
 from fitwithin.backends._inline import InlineModel, InlineRunner
 from fitwithin.backends._scoring import accuracy_interval
-from fitwithin.teachers import TCT, Deck, Double, Exam, Full, Lesson
+from fitwithin.teachers import TCT, Deck, Double, Exam, Full, Lesson, LessonReport
 from fitwithin.testing import FakeClock
 
 
@@ -215,11 +216,45 @@ def test_without_a_model_in_time_the_error_says_what_was_tried_and_what_limit_wo
     assert "first=" in message
 
 
-def test_a_first_model_that_was_not_examined_in_time_is_no_model():
+def test_a_first_model_that_was_not_examined_in_time_is_returned_without_a_score():
     clock = FakeClock()
 
-    with pytest.raises(NoModelInTime, match="predicting 50 rows"):
-        fitted(Oracle(predicting=lambda rows: clock.advance(100)), TCT(first=50), clock=clock, time_limit=60)
+    classifier = fitted(Oracle(predicting=lambda rows: clock.advance(100)), TCT(first=50), clock=clock, time_limit=60)
+
+    assert classifier.stop_reason_ == "time"
+    assert classifier.n_rows_trained_ == classifier.best_estimator_.taught_ == 50
+    assert classifier.score_estimate_ is None
+    (finished,) = classifier.history_
+    assert (finished.best, finished.estimate, finished.examined) == (True, None, 0)
+    assert classifier.lost_seconds_ == 0
+
+
+def test_a_first_model_is_saved_before_its_exams_and_a_later_one_after_them():
+    seen = []
+
+    class Watched(InlineRunner):
+        def fit(self, rows, *, exams=(), **others):
+            seen.append(("fit", len(rows), [exam.purpose for exam in exams]))
+            return super().fit(rows, exams=exams, **others)
+
+        def examine(self, exam):
+            seen.append(("examine", exam.purpose))
+            return super().examine(exam)
+
+        def save(self):
+            seen.append(("save",))
+            return super().save()
+
+    fitted(Oracle(), Examining(range(10), range(20), validation=JUDGES), backend=Runners(Watched))
+
+    assert seen == [
+        ("fit", 10, []),
+        ("save",),
+        ("examine", "validation"),
+        ("fit", 20, ["validation"]),
+        ("examine", "validation"),
+        ("save",),
+    ]
 
 
 @pytest.mark.parametrize("seconds", [0.001, 0.06, 1, 59.9, 12_345])
@@ -239,7 +274,9 @@ def test_the_history_tells_the_seconds_of_every_part():
 
     first, second = fitted(learner, Scripted(*rounds), clock=clock).history_
 
-    assert (first.seconds_fit, first.seconds_exam, first.elapsed, first.predicted_fit) == (1, 1, 2, None)
+    assert (first.seconds_fit, first.seconds_exam, first.predicted_fit) == (1, 1, None)
+    # The first model is the best one from the end of its fit on.
+    assert first.elapsed == 1
     assert (second.seconds_fit, second.seconds_exam, second.elapsed) == (2, 2, 6)
     assert 2 < second.predicted_fit < 2.5
 
@@ -408,36 +445,66 @@ def test_a_learner_that_raises_in_round_3_is_a_warning_and_the_best_model_is_ret
 
 
 def test_a_learner_that_raises_before_any_model_won_comes_out_as_itself():
-    rounds = [(range(10),), (range(20), EXAM)]
+    class Measuring(Scripted):
+        def teach(self, deck):
+            yield Lesson(np.arange(10), give_up_over=1.0)
+            return (yield from super().teach(deck))
 
     with pytest.raises(Tantrum) as caught:
-        fitted(Oracle(trouble_above(10, Tantrum())), Scripted(*rounds))
+        fitted(Oracle(trouble_above(10, Tantrum())), Measuring((range(20), EXAM)), backend=Runners(GivingUp))
 
     assert "round 2" in caught.value.__notes__[0]
 
 
-class Mortal(Inline):
-    """A backend whose learner dies of a lesson of more than 20 rows."""
+def test_a_learner_that_raises_after_a_first_model_without_an_exam_is_a_warning():
+    rounds = [(range(10),), (range(20), EXAM)]
+
+    with pytest.warns(LearnerFailedWarning, match="in round 2, training on 20 rows"):
+        classifier = fitted(Oracle(trouble_above(10, Tantrum())), Scripted(*rounds))
+
+    assert classifier.stop_reason_ == "learner failed"
+    assert classifier.n_rows_trained_ == 10
+
+
+class Runners(Inline):
+    """A backend with runners of another class; call it with a clock."""
+
+    def __init__(self, kind, clock=None):
+        self.kind, self.clock = kind, clock
+
+    def __call__(self, clock):
+        return Runners(self.kind, clock)
 
     def open(self, budget):
-        return MortalSeat(budget)
+        return self.kind(budget)
 
 
-class MortalSeat(InlineRunner):
-    def fit(self, rows, batch=None, within=None, **others):
+class GivingUp(InlineRunner):
+    """A runner that gives up every fit that may give up."""
+
+    def fit(self, rows, *, limits=NO_LIMITS, **others):
+        if limits.give_up_over is not None:
+            return FitReport(0.0, 0.5, skipped_seconds=9.5, setup_seconds=0.25, steps=2, planned_steps=40, gave_up=True)
+        return super().fit(rows, limits=limits, **others)
+
+
+class Mortal(InlineRunner):
+    """A runner whose learner dies of a lesson of more than 20 rows."""
+
+    def fit(self, rows, **others):
         if len(rows) > 20:
             raise LearnerDied("it was killed by SIGSEGV")
-        return super().fit(rows, batch, within)
+        return super().fit(rows, **others)
 
 
 def test_a_learner_that_dies_in_round_1_is_an_error_that_says_how():
     with pytest.raises(LearnerFailed, match=r"round 1.*SIGSEGV"):
-        fitted(Oracle(), TCT(first=50), backend=Mortal)
+        fitted(Oracle(), TCT(first=50), backend=Runners(Mortal))
 
 
 def test_a_learner_that_dies_later_is_a_warning_and_the_best_model_is_returned():
     with pytest.warns(RuntimeWarning, match=r"(?s)in round 3.*SIGSEGV"):
-        classifier = fitted(Oracle(), Double(first=10), backend=Mortal)
+        classifier = fitted(Oracle(), Double(first=10), backend=Runners(Mortal))
 
     assert classifier.stop_reason_ == "learner failed"
     assert classifier.n_rows_trained_ == 20
@@ -454,10 +521,17 @@ def test_an_interrupt_with_a_model_in_hand_means_deadline_now(part):
     assert classifier.n_rows_trained_ == 10
 
 
-@pytest.mark.parametrize("part", ["fitting", "predicting"])
-def test_an_interrupt_without_a_model_is_an_interrupt(part):
+def test_an_interrupt_without_a_model_is_an_interrupt():
     with pytest.raises(KeyboardInterrupt):
-        fitted(Oracle(**{part: trouble_above(0, KeyboardInterrupt)}), TCT(first=10))
+        fitted(Oracle(fitting=trouble_above(0, KeyboardInterrupt)), TCT(first=10))
+
+
+def test_an_interrupt_in_the_first_exam_returns_the_first_model():
+    classifier = fitted(Oracle(predicting=trouble_above(0, KeyboardInterrupt)), TCT(first=10))
+
+    assert classifier.stop_reason_ == "interrupted"
+    assert classifier.n_rows_trained_ == 10
+    assert classifier.score_estimate_ is None
 
 
 class Ledger:
@@ -771,6 +845,152 @@ def test_scored_exams_tell_what_each_row_adds_to_the_error_and_audits_do_not():
         np.testing.assert_allclose(answers.influence, (share - answers.wrong) / len(answers.rows), rtol=1e-5)
 
 
+class Examining(Panel):
+    """Names the exams in its lessons; remembers the reports."""
+
+    def __init__(self, *lessons, oversampled=(), **exams):
+        super().__init__(*lessons, **exams)
+        self.oversampled = oversampled
+
+    def teach(self, deck):
+        exams = tuple(Exam(np.array(rows), purpose) for purpose, rows in self.exams.items())
+        for number, lesson in enumerate(self.lessons):
+            lesson = Lesson(np.array(lesson), exams=exams, oversampled=number in self.oversampled)
+            self.answers.append((yield lesson))
+        return "all rows"
+
+
+def test_a_lesson_is_answered_with_a_report():
+    clock = FakeClock()
+    learner = Oracle(lambda rows: clock.advance(rows / 10), lambda rows: clock.advance(1), {10: 0.8, 20: 0.5}.get)
+    teacher = Examining(range(10), range(20), validation=JUDGES, holdout=AUDITORS, mistakes=range(50, 90))
+
+    fitted(learner, teacher, clock=clock)
+
+    for report, n_rows, is_best in zip(teacher.answers, (10, 20), (True, False), strict=True):
+        assert isinstance(report, LessonReport)
+        assert (report.seconds, report.is_best) == (pytest.approx(n_rows / 10), is_best)
+        assert (report.setup_seconds, report.steps, report.planned_steps) == (None, None, None)
+        assert not report.was_cut_short
+        assert not report.gave_up
+        assert {purpose: list(answers.rows) for purpose, answers in report.answers.items()} == {
+            "validation": list(JUDGES),
+            "holdout": list(AUDITORS),
+            "mistakes": list(range(50, 90)),
+        }
+        judged, audit, examined = (report.answers[purpose] for purpose in ("validation", "holdout", "mistakes"))
+        assert judged.score == accuracy_interval(400 - judged.mistakes, 400)
+        assert (audit.mistakes, audit.score, examined.score) == (0, None, None)
+        assert examined.mistakes > 0
+
+
+def test_a_lesson_without_an_exam_on_validation_rows_does_not_know_whether_it_is_best():
+    teacher = Examining(range(10), range(20), mistakes=JUDGES)
+
+    fitted(Oracle(), teacher)
+
+    assert [report.is_best for report in teacher.answers] == [None, None]
+
+
+def test_a_lesson_that_gave_up_has_no_model_and_no_answers():
+    class Measuring(Examining):
+        def teach(self, deck):
+            exams = (Exam(np.array(JUDGES), "validation"),)
+            yield Lesson(np.arange(10), exams=exams)
+            self.report = yield Lesson(np.arange(5, 30), exams=exams, give_up_over=1.0)
+            self.costs = [deck.costs.fit_seconds(25), deck.costs.knows_steps]
+            yield Lesson(np.arange(20), exams=exams)
+            return "all rows"
+
+    teacher = Measuring()
+    classifier = fitted(Oracle(), teacher, backend=Runners(GivingUp))
+
+    report = teacher.report
+    assert (report.gave_up, report.seconds, report.setup_seconds) == (True, 0.5, 0.25)
+    assert (report.steps, report.planned_steps, report.was_cut_short) == (2, 40, True)
+    assert (dict(report.answers), report.is_best) == ({}, None)
+    # The first steps tell what all would take.
+    assert teacher.costs == [10.0, True]
+    first, gave_up, last = classifier.history_
+    assert (gave_up.rows, gave_up.new_rows, gave_up.examined, gave_up.estimate) == (25, 0, 0, None)
+    assert not gave_up.best
+    assert (last.number, last.new_rows) == (3, 10)
+    assert classifier.n_rows_trained_ == 20
+    assert classifier.lost_seconds_ == 0
+
+
+def test_fit_and_exams_of_a_lesson_are_one_call_of_the_runner():
+    calls = []
+
+    class Counting(InlineRunner):
+        is_fitting = False
+
+        def fit(self, rows, **others):
+            calls.append("fit")
+            self.is_fitting = True
+            report = super().fit(rows, **others)
+            self.is_fitting = False
+            return report
+
+        def examine(self, exam):
+            if not self.is_fitting:
+                calls.append("examine")
+            return super().examine(exam)
+
+        def score(self, selected):
+            calls.append("score")
+            return super().score(selected)
+
+        def save(self):
+            calls.append("save")
+            return super().save()
+
+    skill = {10: 0.8, 20: 0.5, 30: 0.9}.__getitem__
+    lessons = map(range, (10, 20, 30))
+    fitted(Oracle(skill=skill), Examining(*lessons, validation=JUDGES, holdout=AUDITORS), backend=Runners(Counting))
+
+    assert calls == ["fit", "save", "examine", "examine", "fit", "fit", "save"]
+
+
+def test_the_costs_of_a_lesson_are_known_before_the_teacher_plans_on():
+    clock, known = FakeClock(), []
+
+    class Planner(Examining):
+        def teach(self, deck):
+            for exam in (Exam(np.arange(500, 600), "validation"), Exam(np.arange(500, 550), "validation")):
+                for n_rows in (10, 20):
+                    yield Lesson(np.arange(n_rows), exams=(exam,))
+                    known.append((deck.costs.fit_seconds(n_rows), deck.costs.exam_seconds(100)))
+            return "all rows"
+
+    learner = Oracle(lambda rows: clock.advance(rows / 2), lambda rows: clock.advance(rows / 100))
+    classifier = fitted(learner, Planner(), clock=clock)
+
+    assert known == [(pytest.approx(n_rows / 2), pytest.approx(1.0)) for n_rows in (10, 20, 10, 20)]
+    assert [finished.predicted_fit is None for finished in classifier.history_] == [True, False, False, False]
+    assert classifier.history_[-1].predicted_fit == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize(
+    ("second", "oversampled", "kept"),
+    [
+        (range(20), (), 20),
+        ([*range(19, -1, -1)], (), 20),
+        (range(5, 25), (), 10),
+        (range(20), (1,), 10),
+        (range(20), (0,), 10),
+    ],
+    ids=["more rows", "in another order", "other rows", "oversampled", "after an oversampled one"],
+)
+def test_only_a_plain_lesson_with_all_rows_of_the_best_one_wins_a_tie(second, oversampled, kept):
+    teacher = Examining(range(10), second, oversampled=oversampled, validation=JUDGES)
+
+    classifier = fitted(Oracle(), teacher)
+
+    assert classifier.n_rows_trained_ == kept
+    assert [report.is_best for report in teacher.answers] == [True, kept == 20]
+
+
 @pytest.mark.parametrize(("lessons", "kept"), [((10, 20), 20), ((20, 10), 20)], ids=["more rows", "fewer rows"])
 def test_of_two_models_that_judges_cannot_tell_apart_the_one_with_more_rows_is_returned(lessons, kept):
     classifier = fitted(Oracle(), Panel(*map(range, lessons), validation=JUDGES))
@@ -817,11 +1037,11 @@ class SlowToScore(Inline):
         runner = super().open(budget)
         score = runner.score
 
-        def slow_score(selected, paired=False):
+        def slow_score(selected):
             SlowToScore.calls -= 1
             if SlowToScore.calls == 0:
                 self.clock.advance(1000)
-            return score(selected, paired)
+            return score(selected)
 
         runner.score = slow_score
         return runner
@@ -829,7 +1049,7 @@ class SlowToScore(Inline):
 
 @pytest.mark.parametrize("later", [{"mistakes": range(50, 90)}, {"score": range(50, 90)}], ids=str)
 def test_the_score_of_a_saved_model_is_not_lost_when_the_deadline_comes_in_the_score_of_a_later_exam(later):
-    SlowToScore.calls = 3
+    SlowToScore.calls = 2
 
     classifier = fitted(Oracle(), Panel(range(10), range(20), **AUDIT_FIRST, **later), backend=SlowToScore)
 
@@ -890,14 +1110,17 @@ def test_a_model_that_was_only_audited_is_judged_although_choosing_takes_long():
     class Slow(Panel):
         def teach(self, deck):
             yield Lesson(np.arange(10))
+            yield Exam(np.array(JUDGES), "validation")
+            yield Lesson(np.arange(20))
             clock.advance(30)
             yield Exam(np.array(AUDITORS), "holdout")
             yield Exam(np.array(JUDGES), "validation")
             return "all rows"
 
-    (finished,) = fitted(Oracle(), Slow(), clock=clock, time_limit=100).history_
+    classifier = fitted(Oracle(), Slow(), clock=clock, time_limit=100)
 
-    assert finished.validation_rows == 400
+    assert [finished.validation_rows for finished in classifier.history_] == [400, 400]
+    assert classifier.n_rows_trained_ == 20
 
 
 def test_auditors_alone_do_not_choose_between_models():
@@ -980,12 +1203,14 @@ def test_an_error_without_a_model_says_what_the_learner_was_doing():
         returns = "best"
 
         def teach(self, deck):
-            yield Lesson(np.arange(50))
+            yield Lesson(np.arange(50), give_up_over=1.0)
             clock.advance(1000)
             return "all rows"
 
     with pytest.raises(NoModelInTime, match=r"after 1000\.00 s the learner was still training on 50 rows"):
-        fitted(Oracle(), Hesitant(), clock=clock)
+        fitted(Oracle(), Hesitant(), clock=clock, backend=Runners(GivingUp))
+    # The same lesson without a limit leaves a model.
+    assert fitted(Oracle(), Hesitant()).n_rows_trained_ == 50
 
 
 class Diary:
@@ -1018,9 +1243,9 @@ def test_listeners_are_told_what_goes_on():
         activities = [(re.sub(r"^(train|predict|sav)\w*.*", r"\1", what), rows) for what, rows in diary.entries]
         assert activities == [
             ("train", 10),
+            ("sav", 10),
             ("predict", 100),
             ("predict", 50),
-            ("sav", 10),
             ("round over", 1),
             ("train", 20),
             ("predict", 100),

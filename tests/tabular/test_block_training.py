@@ -7,10 +7,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._pools.block_source import BlockSource
-from fitwithin._pools.sources import open_source
-from fitwithin._tabular import encode_blocks, encode_features, read_sampled_table, read_target_column
+from fitwithin._pools.sources.opening import open_source
+from fitwithin._tabular.block_training import encode_blocks, read_sampled_table
+from fitwithin._tabular.features import encode_features
 from fitwithin._tabular.files import DataSetFiles, open_data_file
+from fitwithin._tabular.target_column import read_target_column
 from fitwithin._tabular.target_survey import TargetSurvey, survey_target
 from fitwithin._tabular.training_table import make_training_table
 
@@ -44,7 +45,6 @@ def test_blocks_are_encoded_as_the_whole_file_is(file, encoding):
     features = encode_blocks(table, encoding)
     source = open_source(features.X, "target")
 
-    assert isinstance(source, BlockSource)
     blocks = [source.read_block(number) for number in range(source.n_blocks)]
     X = np.concatenate([source.to_frame(block.drop_columns(["target"])) for block in blocks])
     # The sample of so few rows is all of them.

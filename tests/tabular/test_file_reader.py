@@ -4,7 +4,6 @@ import bz2
 import gzip
 import lzma
 import os
-import shutil
 import zipfile
 
 import numpy as np
@@ -18,13 +17,10 @@ from sklearn.datasets import dump_svmlight_file
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._pools.tables import concatenate
-from fitwithin._tabular.files import arff as arff_module
 from fitwithin._tabular.files import csv as csv_module
-from fitwithin._tabular.files import npz as npz_module
 from fitwithin._tabular.files import open_data_file
 from fitwithin._tabular.files import svmlight as svmlight_module
 from fitwithin._tabular.files import table_chunk as chunk_module
-from fitwithin._tabular.files.reader import DataFile
 
 TABLE = pa.table({"age": [20, None, 40, 60], "city": ["Oslo", "Lima, Peru", None, 'a "b"'], "label": [1, 0, 1, 1]})
 
@@ -59,17 +55,6 @@ def write_semicolons(table, path):
     csv.write_csv(table, path, csv.WriteOptions(delimiter=";"))
 
 
-def write_arff(table, path):
-    lines = [
-        "@relation r",
-        "@attribute age numeric",
-        "@attribute city {Oslo,Lima,Pune}",
-        "@attribute label {0,1}",
-        "@data",
-    ]
-    path.write_text("\n".join([*lines, "20,Oslo,1", "?,Lima,0", "40,?,1", "60,Pune,1"]))
-
-
 WRITERS = {
     "a.parquet": pq.write_table,
     "a.feather": feather.write_feather,
@@ -79,7 +64,6 @@ WRITERS = {
     "a.csv.bz2": compressed(bz2.open),
     "a.csv.xz": compressed(lzma.open),
     "a.csv.zst": write_zst,
-    "a.arff": write_arff,
 }
 
 
@@ -154,7 +138,6 @@ def test_an_npz_file_is_read_in_chunks(tmp_path, monkeypatch, save, order):
     X = np.asarray(np.random.default_rng(0).random((500, 3)), order=order)
     labels = np.where(X[:, 0] > 0.5, "yes", "no")
     save(tmp_path / "a.npz", y=labels, X=X, about=np.array("not a column"))
-    monkeypatch.setattr(npz_module, "CHUNK_ROWS", 120)
     monkeypatch.setattr(chunk_module.TableChunk.split, "__defaults__", (120,))
 
     chunks = list(open_data_file(tmp_path / "a.npz").read_chunks())
@@ -164,32 +147,11 @@ def test_an_npz_file_is_read_in_chunks(tmp_path, monkeypatch, save, order):
     assert join(chunks).table["y"].to_pylist() == labels.tolist()
 
 
-def test_an_arff_file_is_read_in_chunks(tmp_path, monkeypatch):
-    rows = [f"{number},{'even' if number % 2 == 0 else 'odd'}" for number in range(500)]
-    header = ["% about", "@RELATION r", "@attribute n numeric", "@attribute kind {even,odd}", "@DATA"]
-    (tmp_path / "a.arff").write_text("\n".join([*header, *rows, "% the end"]))
-    monkeypatch.setattr(arff_module, "CHUNK_ROWS", 120)
-
-    chunks = list(open_data_file(tmp_path / "a.arff").read_chunks())
-
-    assert [len(chunk) for chunk in chunks] == [120, 120, 120, 120, 20]
-    assert join(chunks).table["n"].to_pylist() == list(range(500))
-    assert join(chunks).table["kind"].to_pylist() == ["even", "odd"] * 250
-
-
 def test_column_names_are_read_without_the_rows(tmp_path, monkeypatch):
     np.savez(tmp_path / "a.npz", X=np.zeros((3, 2)), y=np.zeros(3))
-    (tmp_path / "a.arff").write_text("@relation r\n@attribute n numeric\n@data\nthis is no number\n")
     monkeypatch.setattr(np, "load", None)
 
     assert open_data_file(tmp_path / "a.npz").column_names() == ["y"]
-    assert open_data_file(tmp_path / "a.arff").column_names() == ["n"]
-
-
-def test_an_arff_file_without_data_is_refused(tmp_path):
-    (tmp_path / "a.arff").write_text("@relation r\n@attribute n numeric\n")
-
-    assert "no line @data" in refused(tmp_path / "a.arff")
 
 
 def test_an_array_shorter_than_its_header_says_is_refused(tmp_path):
@@ -200,7 +162,7 @@ def test_an_array_shorter_than_its_header_says_is_refused(tmp_path):
         for name, stored in arrays.items():
             file.writestr(name, stored.replace(b"(3, 2)", b"(9, 2)").replace(b"(3,)", b"(9,)"))
 
-    assert "shorter than its header says" in refused(tmp_path / "b.npz", whole=False)
+    assert "expected 72 bytes got 24" in refused(tmp_path / "b.npz", whole=False)
     refused(tmp_path / "b.npz")
 
 
@@ -253,12 +215,8 @@ def refused(path, *, whole=True):
     return str(caught.value)
 
 
-def test_a_missing_file_is_reported_with_the_closest_name(tmp_path):
-    write_csv(TABLE, tmp_path / "customers.csv")
-
-    assert "Did you mean" in refused(tmp_path / "custmers.csv")
-    assert "customers.csv?" in refused(tmp_path / "custmers.csv")
-    assert "no folder" in refused(tmp_path / "elsewhere" / "a.csv")
+def test_a_missing_file_is_reported(tmp_path):
+    assert "There is no file" in refused(tmp_path / "a.csv")
     assert "has no files that end in .parquet" in refused(tmp_path)
 
 
@@ -277,11 +235,14 @@ def test_the_header_may_be_very_long(tmp_path):
     assert data.column_names() == data.read().table.column_names == next(data.read_chunks()).table.column_names == names
 
 
-def test_text_may_be_very_long(tmp_path):
+def test_text_may_be_very_long(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("a,b\n" + "1,x\n" * 400_000 + "2," + "long " * 600_000 + "\n")
 
     assert len(open_data_file(tmp_path / "a.csv").read()) == 400_001
-    assert "too long to be read in chunks" in refused(tmp_path / "a.csv", whole=False)
+    assert sum(len(chunk) for chunk in open_data_file(tmp_path / "a.csv").read_chunks()) == 400_001
+    monkeypatch.setattr(csv_module, "_CHUNK_BYTES", 1 << 20)
+    for whole in (True, False):
+        assert "has a row of more than 1,048,576 bytes" in refused(tmp_path / "a.csv", whole=whole)
 
 
 @pytest.mark.parametrize(
@@ -358,7 +319,7 @@ def test_a_truncated_file_is_refused(tmp_path, name, whole):
     assert "can't be read" in refused(path, whole=whole)
 
 
-@pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.csv", "a.csv.gz", "a.npz", "a.svmlight", "a.arff"])
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.csv", "a.csv.gz", "a.npz", "a.svmlight"])
 def test_a_file_of_another_format_is_refused(tmp_path, name):
     (tmp_path / name).write_bytes(bytes(range(256)) * 10)
 
@@ -399,19 +360,6 @@ def test_an_unknown_suffix_is_refused(tmp_path):
     assert ".parquet" in refused(tmp_path / "a.xlsx")
 
 
-def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
-    path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"a": np.arange(200_000)}), path)
-    chunks = DataFile(path).read_chunks()
-    next(chunks)
-
-    shutil.copy(path, tmp_path / "b")
-    (tmp_path / "b").replace(path)
-
-    with pytest.raises(UserInputError, match="changed while it was being read"):
-        list(chunks)
-
-
 def test_arrays_that_need_pickle_are_refused(tmp_path):
     np.savez(tmp_path / "a.npz", X=np.zeros((2, 1)), y=np.array(["a", None], object))
 
@@ -434,15 +382,3 @@ def test_arrays_that_do_not_form_a_table_are_refused(tmp_path, arrays, why):
     np.savez(tmp_path / "a.npz", **arrays)
 
     assert why in refused(tmp_path / "a.npz")
-
-
-def test_an_arff_file_with_text_is_refused_with_a_hint(tmp_path):
-    (tmp_path / "a.arff").write_text("@relation r\n@attribute t string\n@data\nx\n")
-
-    assert "Save it as CSV" in refused(tmp_path / "a.arff")
-
-
-def test_a_feather_file_of_the_first_version_is_refused(tmp_path):
-    (tmp_path / "a.feather").write_bytes(b"FEA1" + bytes(100))
-
-    assert "version 1" in refused(tmp_path / "a.feather")

@@ -17,16 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._pools.sources import open_source
+from fitwithin._pools.sources.opening import open_source
 from fitwithin._pools.sources.shuffled_marker import MARKER_NAME, STATE_NAME
 from fitwithin._tabular.shuffling import shuffle, shuffle_data_set
 
 
 @pytest.fixture
-def small_buckets(monkeypatch):
-    monkeypatch.setattr(shuffle, "_BUCKET_BYTES", 5_000)
+def small_parts(monkeypatch):
     monkeypatch.setattr(shuffle, "_PART_BYTES", 15_000)
-    monkeypatch.setattr(shuffle, "_SAVE_SECONDS", 0.0)
 
 
 def make_table(n_rows):
@@ -59,7 +57,7 @@ def read_folder(folder):
     return pa.concat_tables(parts).unify_dictionaries()
 
 
-def test_the_copy_is_a_permutation_and_every_type_survives(source, tmp_path, small_buckets):
+def test_the_copy_is_a_permutation_and_every_type_survives(source, tmp_path, small_parts):
     result = shuffle_data_set(source, tmp_path / "pool", seed=0)
 
     found = read_folder(tmp_path / "pool")
@@ -86,16 +84,16 @@ def test_any_rows_are_permuted(data, tmp_path_factory):
     )
     pq.write_table(stored, folder / "rows.parquet", row_group_size=data.draw(st.integers(1, 100)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shuffle, "_BUCKET_BYTES", data.draw(st.integers(10, 5000)))
-        patch.setattr(shuffle, "_PART_BYTES", data.draw(st.integers(10, 20_000)))
+        patch.setattr(shuffle, "_PART_BYTES", data.draw(st.integers(100, 5000)))
         shuffle_data_set(folder / "rows.parquet", folder / "pool", seed=data.draw(st.integers(0, 100)))
     assert read_folder(folder / "pool").sort_by("id").equals(stored)
 
 
-def test_every_place_is_equally_likely(tmp_path, small_buckets):
+def test_every_place_is_equally_likely(tmp_path, small_parts):
     pq.write_table(pa.table({"id": range(20), "x": range(20)}), tmp_path / "rows.parquet", row_group_size=5)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shuffle, "_BUCKET_BYTES", 100)
+        patch.setattr(shuffle, "_PART_BYTES", 100)
+        patch.setattr(os, "fsync", lambda _: None)  # 300 shuffles, and none is kept
         places = []
         for seed in range(300):
             shuffle_data_set(tmp_path / "rows.parquet", tmp_path / "pool", seed=seed, force=True)
@@ -105,14 +103,14 @@ def test_every_place_is_equally_likely(tmp_path, small_buckets):
     assert ((counts - 15) ** 2 / 15).sum() < 51
 
 
-def test_the_same_seed_gives_the_same_order(source, tmp_path, small_buckets):
+def test_the_same_seed_gives_the_same_order(source, tmp_path, small_parts):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         shuffle_data_set(source, tmp_path / name, seed=seed)
     orders = [read_folder(tmp_path / name)["id"].to_pylist() for name in "abc"]
     assert orders[0] == orders[1] != orders[2]
 
 
-def test_the_copy_is_known_to_be_shuffled_and_has_the_types_of_the_source(source, tmp_path, small_buckets):
+def test_the_copy_is_known_to_be_shuffled_and_has_the_types_of_the_source(source, tmp_path, small_parts):
     shuffle_data_set(source, tmp_path / "pool", seed=0)
     plain, shuffled = open_source(source, "label"), open_source(tmp_path / "pool", "label")
     assert not plain.is_shuffled
@@ -148,7 +146,7 @@ def test_only_rows_that_get_smaller_are_compressed(tmp_path, values, is_compress
 
 
 @pytest.mark.parametrize("share", [0.1, 0.4, 0.49, 0.6, 0.9])
-def test_a_shuffle_that_was_stopped_goes_on(source, tmp_path, small_buckets, share):
+def test_a_shuffle_that_was_stopped_is_resumed(source, tmp_path, small_parts, share):
     class Stop(Exception):
         pass
 
@@ -174,20 +172,20 @@ KILLED = """
 import sys
 from pathlib import Path
 from fitwithin._tabular.shuffling import shuffle, shuffle_data_set
-shuffle._BUCKET_BYTES, shuffle._PART_BYTES, shuffle._SAVE_SECONDS = 200_000, 600_000, 0.0
+shuffle._PART_BYTES = 600_000
 shuffle_data_set(sys.argv[1], Path(sys.argv[2]), seed=5)
 """
 
 
-def test_a_shuffle_that_was_killed_goes_on(tmp_path):
+def test_a_shuffle_that_was_killed_is_resumed(tmp_path):
     source, pool = tmp_path / "rows.parquet", tmp_path / "pool"
     n_rows = 400_000
     stored = pa.table({"id": range(n_rows), "x": np.random.default_rng(0).random(n_rows), "label": [0, 1] * 200_000})
     pq.write_table(stored, source, row_group_size=2_000)
     n_killed = 0
-    for blocks in (20, 100, 190):
+    for blocks in (30, 170):
         process = subprocess.Popen([sys.executable, "-c", KILLED, str(source), str(pool)])
-        while process.poll() is None and _blocks_done(pool) < blocks:
+        while process.poll() is None and len(list(pool.glob("_block-*"))) < blocks:
             time.sleep(0.002)  # Another process is at work, and sends no event.
         if process.poll() is None:
             os.kill(process.pid, signal.SIGKILL)
@@ -198,13 +196,6 @@ def test_a_shuffle_that_was_killed_goes_on(tmp_path):
     found = read_folder(pool)
     assert not list(pool.glob(".*"))
     assert found.sort_by("id").equals(stored)
-
-
-def _blocks_done(pool):
-    try:
-        return json.loads((pool / STATE_NAME).read_text())["n_blocks_done"]
-    except (OSError, ValueError):
-        return 0
 
 
 class TestErrors:
@@ -224,7 +215,7 @@ class TestErrors:
                 shuffle_data_set(source, tmp_path / "pool", force=force)
         assert (tmp_path / "pool" / "part-00000.arrow").read_text() == "mine"
 
-    def test_a_source_that_changed_does_not_go_on(self, source, tmp_path, small_buckets):
+    def test_a_source_that_changed_does_not_go_on(self, source, tmp_path, small_parts):
         def stop(done, total):
             raise KeyboardInterrupt
 

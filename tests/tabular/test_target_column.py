@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._tabular.target_column import convert_target, predictions_to_arrow, read_target_column
+from fitwithin._tabular.target_column import predictions_to_arrow, read_target_column
 
 DAYS = [datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)]
 
@@ -93,8 +93,11 @@ def test_many_classes_can_be_allowed():
 
 
 def test_labels_of_another_file_are_converted_to_the_type_in_training():
-    assert convert_target("y", column(["1", "2"]), "int64", regression=False).tolist() == [1, 2]
-    assert convert_target("y", column(["true"]), "bool", regression=False).tolist() == [True]
-    assert convert_target("y", column([1, 2]), "double", regression=True).tolist() == [1.0, 2.0]
+    numbers, booleans = read_target_column("y", column([1, 2])), read_target_column("y", column([True, False]))
+    values = read_target_column("y", column([1.5, 2.5]))
+
+    assert numbers.convert(column(["1", "2"])).tolist() == [1, 2]
+    assert booleans.convert(column(["true"])).tolist() == [True]
+    assert values.convert(column([1, 2])).tolist() == [1.0, 2.0]
     with pytest.raises(UserInputError, match="trained with int64"):
-        convert_target("y", column(["a"]), "int64", regression=False)
+        numbers.convert(column(["a"]))

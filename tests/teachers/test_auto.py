@@ -10,10 +10,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import NoModelInTime, TimeConstrainedClassifier
+from fitwithin._pools.decks.deck import SMALL_POOL_ROWS
 from fitwithin.backends import Inline, register_early_stopping
 from fitwithin.teachers import Auto, Deck, Exam, Lesson
 from fitwithin.teachers._auto.teacher import _MIN_SPLIT_ROWS
-from fitwithin.teachers._deck import SMALL_POOL_ROWS
 from fitwithin.testing import FakeClock
 from simulated_sessions import a_session
 from teacher_driver import driven, every_fifth

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier
-from fitwithin._research.theory.bad_example import make_bad_example
-from fitwithin._research.theory.finite_problem import simulate_tct_base
-from fitwithin._research.theory.round_schedule import RoundSchedule
 from fitwithin.backends import Inline
 from fitwithin.teachers import Answers, Deck, Exam, Lesson, TCTBase
 from fitwithin.testing import FakeClock
+from fitwithin_paper.theory.bad_example import make_bad_example
+from fitwithin_paper.theory.finite_problem import simulate_tct_base
+from fitwithin_paper.theory.round_schedule import RoundSchedule
 
 
 def a_deck(size, seed=0):

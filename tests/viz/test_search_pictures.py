@@ -71,7 +71,7 @@ def test_a_point_is_larger_with_more_training_rows():
     assert len(sizes) == 3
 
 
-def test_scores_far_below_the_others_are_triangles_at_the_bottom():
+def test_scores_far_below_the_others_are_below_the_picture():
     rounds = [a_candidate(number, number + 1, 100, 0.9 + 0.01 * number) for number in range(5)]
     search = a_search(6, n_failed=0, rounds=[*rounds, a_candidate(5, 6, 100, -4.0)])
 

@@ -129,21 +129,6 @@ def test_a_real_fit_can_be_drawn(picture):
     assert picture(fit.fit(X, y), axes()).has_data()
 
 
-def test_memory_is_drawn_by_training_rows_with_a_limit_that_is_near():
-    rounds = [a_round(number, rows=100 * number, peak_memory=10**8 * number) for number in (1, 2)]
-
-    near = viz.memory_used(a_fit(rounds, memory_limit=300_000_000), axes())
-    far = viz.memory_used(a_fit(rounds, memory_limit=10**10), axes())
-
-    assert points(near) == [(100, 1e8), (200, 2e8)]
-    assert legend_of(near) == ["memory limit", "a round"]
-    assert legend_of(far) == ["a round"]
-
-
-def test_without_known_memory_the_picture_says_so():
-    assert texts_in(viz.memory_used(a_fit(), axes())) == ["The memory of the learner is not known."]
-
-
 def test_the_point_of_a_model_that_became_the_best_is_filled():
     ax = viz.learning_curve(a_fit(estimate=None), axes())
 
@@ -327,15 +312,6 @@ def test_a_fit_time_of_zero_makes_the_scale_linear():
 
 def test_the_first_round_has_no_prediction():
     assert texts_in(viz.fit_times(a_fit([a_round(1)]), axes()))[0].startswith("No fit time was predicted")
-
-
-def test_training_rows_are_stacked_from_used_rows_mistakes_and_random_ones():
-    rounds = [a_round(1, rows=10, new_rows=10, new_mistakes=0), a_round(2, rows=30, new_rows=20, new_mistakes=8)]
-
-    ax = viz.rows_taught(a_fit(rounds), axes())
-
-    tops = {patch.get_label(): patch.get_data().values[::2].tolist() for patch in ax.patches}
-    assert tops == {"used before": [0, 10], "new, mistakes of the previous model": [0, 18], "new, random": [10, 30]}
 
 
 def test_classes_are_drawn_with_their_shares_of_all_rows_and_of_the_training_rows():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import sys
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution
 
 import typer
 
@@ -11,32 +13,31 @@ from fitwithin._cli.demo import demo
 from fitwithin._cli.inspect import inspect
 from fitwithin._cli.predict import predict
 from fitwithin._cli.shuffle import shuffle
-from fitwithin._cli.study import study
-from fitwithin._cli.theory import theory
 from fitwithin._cli.train import train
 
+_ENTRY_POINT_GROUP = "fitwithin.commands"
+
 app = typer.Typer(no_args_is_help=True)
+for command in (train, predict, inspect, shuffle, demo):
+    app.command()(command)
 
 
-app.command()(train)
+def _find_entry_points() -> list[EntryPoint]:
+    """Return the commands of other packages in this distribution; to search all distributions would take long."""
+    try:
+        return list(distribution("fitwithin").entry_points.select(group=_ENTRY_POINT_GROUP))
+    except PackageNotFoundError:
+        return []
 
 
-app.command()(predict)
-
-
-app.command()(inspect)
-
-
-app.command()(shuffle)
-
-
-app.command()(demo)
-
-
-app.command()(theory)
-
-
-app.add_typer(study, name="study")
+for entry_point in _find_entry_points():
+    # A package that is left out of an installation has no commands.
+    with contextlib.suppress(ModuleNotFoundError):
+        loaded = entry_point.load()
+        if isinstance(loaded, typer.Typer):
+            app.add_typer(loaded, name=entry_point.name)
+        else:
+            app.command(entry_point.name)(loaded)
 
 
 @app.callback()

@@ -42,13 +42,8 @@ def print_note(text: str) -> None:
 
 def print_warnings(caught: Sequence[warnings.WarningMessage]) -> None:
     """Print the first line of each warning once, on standard error."""
-    for line in unique_first_lines(caught):
+    for line in dict.fromkeys(str(warning.message).partition("\n")[0] for warning in caught):
         print_note(line)
-
-
-def unique_first_lines(caught: Sequence[warnings.WarningMessage]) -> list[str]:
-    """Return the first line of each warning, without repetitions."""
-    return list(dict.fromkeys(str(warning.message).partition("\n")[0] for warning in caught))
 
 
 @contextmanager

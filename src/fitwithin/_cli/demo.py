@@ -24,6 +24,6 @@ def demo(
     """
     with report_errors(debug=debug):
         seconds = parse_time_limit_option(time_limit)
-        from fitwithin._research.demo import run_demo
+        from fitwithin._demo import run_demo
 
         run_demo(seconds, rows=rows, seed=seed)

@@ -6,7 +6,6 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from pathlib import Path
 from typing import NoReturn
 
 import typer
@@ -35,7 +34,7 @@ _MAX_MESSAGE_LENGTH = 500
 """Characters of an unexpected error that are shown."""
 
 
-_EXTRAS = {"pandas": "files", "pyarrow": "files", "skops": "models", "matplotlib": "plots"}
+_EXTRAS = {"filelock": "models", "pandas": "files", "pyarrow": "files", "skops": "models", "matplotlib": "plots"}
 """Optional libraries, with the extra that installs each."""
 
 
@@ -45,16 +44,6 @@ def fail(sentence: str, *, code: int, hint: str = "") -> NoReturn:
     if hint:
         typer.echo(f"Hint: {sanitize_line(hint)}", err=True)
     raise typer.Exit(code)
-
-
-@contextmanager
-def report_write_errors(folder: Path) -> Iterator[None]:
-    """End the command with one sentence if a folder can't be written to."""
-    try:
-        yield
-    except OSError as error:
-        path = folder if error.filename is None else error.filename
-        fail(f"Can't write to {path}: {error.strerror or error}", code=EXIT_USAGE)
 
 
 @contextmanager

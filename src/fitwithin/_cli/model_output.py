@@ -17,8 +17,8 @@ from fitwithin._cli.errors import EXIT_FAILED, fail
 from fitwithin._cli.train_options import TrainOptions
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.model_file import NotStorable
-from fitwithin._tabular import ModelCard
 from fitwithin._tabular.model_archive import write_archive
+from fitwithin._tabular.model_card import ModelCard
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -17,6 +17,9 @@ from fitwithin._core.exceptions import UserInputError, closest_match
 from fitwithin._core.install_command import format_install_command
 from fitwithin._core.memory_limit import parse_memory_limit
 from fitwithin._core.preset_table import BOOSTERS, CLASSIFIERS, REGRESSORS
+
+LimitT = TypeVar("LimitT", int, float)
+
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
@@ -42,7 +45,7 @@ UnsafePickleOption = Annotated[
 
 
 ModelArgument = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A file that fitwithin train wrote.", show_default=False)
+    Path, typer.Argument(metavar="MODEL", help="A file or a checkpoint that fitwithin train wrote.", show_default=False)
 ]
 
 
@@ -59,15 +62,8 @@ def parse_time_limit_option(text: str) -> float:
     >>> parse_time_limit_option("15m"), parse_time_limit_option("2.5")
     (900.0, 2.5)
     """
-    number: str | float = text
-    with contextlib.suppress(ValueError):
-        number = float(text)
-    try:
-        return parse_time_limit(number)
-    except ValueError as error:
-        raise UserInputError(
-            f"--time-limit must be positive, such as 20 or 2.5 (seconds), 90s, 15m or 1h30m; got {text!r}."
-        ) from error
+    examples = "20 or 2.5 (seconds), 90s, 15m or 1h30m"
+    return _parse_limit("--time-limit", text, parse_time_limit, examples)
 
 
 def parse_memory_limit_option(text: str | None) -> int | None:
@@ -83,17 +79,18 @@ def parse_memory_limit_option(text: str | None) -> int | None:
     >>> parse_memory_limit_option("8GB"), parse_memory_limit_option(None)
     (8000000000, None)
     """
-    if text is None:
-        return None
+    examples = "8GB, 512MiB, 50% or a number of bytes"
+    return None if text is None else _parse_limit("--memory-limit", text, parse_memory_limit, examples)
+
+
+def _parse_limit(option: str, text: str, parse: Callable[[Any], LimitT], examples: str) -> LimitT:
     number: str | float = text
     with contextlib.suppress(ValueError):
         number = float(text)
     try:
-        return parse_memory_limit(number)
+        return parse(number)
     except ValueError as error:
-        raise UserInputError(
-            f"--memory-limit must be positive, such as 8GB, 512MiB, 50% or a number of bytes; got {text!r}."
-        ) from error
+        raise UserInputError(f"{option} must be positive, such as {examples}; got {text!r}.") from error
 
 
 def suggest_name(word: str, known: Iterable[str], otherwise: str) -> str:

@@ -28,8 +28,8 @@ from fitwithin._core.exceptions import UserInputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from fitwithin._tabular import ModelCard
-    from fitwithin._tabular.files import AnyDataFile, TableChunk
+    from fitwithin._tabular.files import DataFile, TableChunk
+    from fitwithin._tabular.model_card import ModelCard
 
 
 def predict(
@@ -56,16 +56,14 @@ def predict(
 ) -> None:
     """Predict for the rows of a file, which may be larger than memory.
 
-    MODEL may be a checkpoint too.
-
     Example: fitwithin predict model.skops new-rows.parquet --out predictions.parquet --proba
     """
     with report_errors(debug=debug):
         require_libraries("pandas", "pyarrow", "skops")
         validate_model_exists(model)
         validate_data_exists(data)
-        from fitwithin._tabular import validate_columns
         from fitwithin._tabular.files import open_data_file, predictions_format, validate_output_path
+        from fitwithin._tabular.learner_checks import validate_columns
         from fitwithin._tabular.model_archive import read_card
 
         predictions_format(out)
@@ -95,10 +93,10 @@ def _load_pipeline(model: Path, trusted_types: list[str], *, unsafe_pickle: bool
 
 
 def _write_predictions(
-    file: AnyDataFile, out: Path, card: ModelCard, predict_chunk: Callable[[TableChunk], pa.Table], *, force: bool
+    file: DataFile, out: Path, card: ModelCard, predict_chunk: Callable[[TableChunk], pa.Table], *, force: bool
 ) -> int:
     """Write the predictions for all rows of a file, and return the number of rows."""
-    from fitwithin._tabular import column_types
+    from fitwithin._tabular.features import column_types
     from fitwithin._tabular.files import open_predictions_writer
 
     n_rows = 0
@@ -114,7 +112,9 @@ def _make_predictor(pipeline: Any, card: ModelCard, *, proba: bool) -> Callable[
     """Return a function that predicts for a chunk of rows."""
     import pyarrow as pa
 
-    from fitwithin._tabular import FEATURE_NAMES_WARNING, extract_features, predictions_to_arrow
+    from fitwithin._tabular.features import extract_features
+    from fitwithin._tabular.target_column import predictions_to_arrow
+    from fitwithin._tabular.training import FEATURE_NAMES_WARNING
 
     if proba and not (card.classes and hasattr(pipeline, "predict_proba")):
         raise UserInputError(

@@ -41,7 +41,7 @@ def shuffle(
     Example: fitwithin shuffle 'rows/*.parquet' --out shuffled
     """
     with report_errors(debug=debug):
-        require_libraries("pandas", "pyarrow")
+        require_libraries("filelock", "pandas", "pyarrow")
         from fitwithin._tabular.shuffling import shuffle_data_set
 
         try:

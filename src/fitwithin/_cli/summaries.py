@@ -7,13 +7,17 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from fitwithin._cli.console import print_line, sanitize_line
 from fitwithin._core.exceptions import join_names
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._tabular import COLUMN_KINDS, ENCODING_DESCRIPTIONS, Encoding, ModelCard, SampledTable, TrainingTable
+from fitwithin._tabular.block_training import SampledTable
+from fitwithin._tabular.columns import COLUMN_KINDS
+from fitwithin._tabular.encoding import ENCODING_DESCRIPTIONS, Encoding
+from fitwithin._tabular.model_card import ModelCard
+from fitwithin._tabular.training_table import TrainingTable
 from fitwithin.teachers._search.contender import describe_settings
 
 _KIND_NAMES = {"number": "numbers", "boolean": "booleans", "time": "dates and times", "text": "text"}
@@ -49,11 +53,7 @@ def print_training_table(
 
 
 def _columns_table(table: TrainingTable, encoding: Encoding) -> Table:
-    shown = Table()
-    shown.add_column("columns")
-    shown.add_column("count", justify="right")
-    shown.add_column("missing values", justify="right")
-    shown.add_column("encoding")
+    shown = Table("columns", Column("count", justify="right"), Column("missing values", justify="right"), "encoding")
     for kind in COLUMN_KINDS:
         names = [column.name for column in table.columns if column.kind == kind]
         if names:
@@ -66,7 +66,7 @@ def _columns_table(table: TrainingTable, encoding: Encoding) -> Table:
 
 def _describe_target(table: TrainingTable) -> str:
     target = table.target
-    if target.is_regression:
+    if table.class_counts is None:
         return (
             f"Target: {target.name}, values from {target.y.min():g} to {target.y.max():g} "
             "(--task classification treats them as classes)"

@@ -22,167 +22,109 @@ _LISTED_LEARNERS = [name for name in CLASSIFIERS if not name.startswith("sgd")]
 """Learners in the help text; those for the teacher sgd are left out to keep it short."""
 
 
-DataArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="DATA",
-        show_default=False,
-        help="Training rows: a parquet, feather, CSV (.gz, .bz2, .xz, .zst), .npz, svmlight or ARFF file, a folder of "
-        "parquet or Arrow files, or a pattern such as 'rows/*.parquet'.",
-    ),
-]
-
-
-TargetOption = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The column to predict; not needed for svmlight files.")
-]
-
-
-TimeLimitOption = Annotated[str, typer.Option(metavar="TIME", help="Seconds, or text such as 90s, 15m, 1h30m.")]
-
-
-LearnerOption = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help=f"{', '.join(_LISTED_LEARNERS)}, or package.module:factory for your own; with --search several names, "
-        "separated by commas.",
-        autocompletion=lambda incomplete: [name for name in CLASSIFIERS if name.startswith(incomplete)],
-    ),
-]
-
-
-SearchOption = Annotated[
-    bool, typer.Option("--search", help="Search for the best settings, and for the best of several learners.")
-]
-
-
-TeacherOption = Annotated[
-    str, typer.Option(help="How training rows are chosen: auto, tct, double, osct, tct_al, sgd or full.")
-]
-
-
-ScoringOption = Annotated[
-    str | None,
-    typer.Option(help="The score to maximise: a scorer of scikit-learn; by default accuracy, or r2 for regression."),
-]
-
-
-TestOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Other rows to test the model on, with the same columns.")
-]
-
-
-OutOption = Annotated[Path, typer.Option(metavar="FILE", help="The model file to write.")]
-
-
-ReportOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="An HTML report to write, such as report.html.")
-]
-
-
-SeedOption = Annotated[
-    int | None,
-    typer.Option(min=0, max=2**32 - 1, help="Seed of every random choice, including the learner's."),
-]
-
-
-TaskOption = Annotated[
-    str,
-    typer.Option(
-        help="classification, regression or auto. With auto, text, booleans, dates and up to 100 different whole "
-        "numbers are classes.",
-    ),
-]
-
-
-MaxClassesOption = Annotated[int, typer.Option(min=2, help="Refuse a target column with more classes.")]
-
-
-JobsOption = Annotated[
-    int, typer.Option(min=-1, help="Cores for the learner; with --search, fits at the same time; -1 for all cores.")
-]
-
-
-CheckpointOption = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Store the training here while it runs; the same command goes on from it."),
-]
-
-
-MemoryLimitOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE", help="Memory that the learner may take: 8GB, 512MiB, or 50% of the machine or container."
-    ),
-]
-
-
-SpoolOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FOLDER",
-        help="Folder for a temporary copy of the rows of parquet or Arrow files that are larger than memory; by "
-        "default the system's temporary folder.",
-    ),
-]
-
-
-ValidationOption = Annotated[
-    str,
-    typer.Option(
-        metavar="ROWS",
-        help="Rows that are held out to choose and score the model: random, or last for a file in time order.",
-    ),
-]
-
-
-GroupsOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Keep rows with the same value in this column together: all for training, or all held out. The column is "
-        "not a feature then.",
-    ),
-]
-
-
-StoreByPickleOption = Annotated[
-    bool,
-    typer.Option(
-        "--unsafe-pickle",
-        help="Store the model by pickle. This happens anyway, with a note, if skops can't store the learner.",
-    ),
-]
-
-
-IncludeReadingOption = Annotated[
-    bool, typer.Option("--limit-includes-reading", help="Let the time limit cover reading and encoding the file too.")
-]
-
-
 def train(
-    data: DataArgument,
-    target: TargetOption = None,
-    time_limit: TimeLimitOption = "60s",
-    learner: LearnerOption = "hist-gradient-boosting",
-    search: SearchOption = False,
-    teacher: TeacherOption = "auto",
-    scoring: ScoringOption = None,
-    test: TestOption = None,
-    out: OutOption = Path("model.skops"),
-    report: ReportOption = None,
-    seed: SeedOption = None,
-    task: TaskOption = "auto",
-    max_classes: MaxClassesOption = 1000,
-    jobs: JobsOption = -1,
-    memory_limit: MemoryLimitOption = None,
-    spool: SpoolOption = None,
-    checkpoint: CheckpointOption = None,
-    validation: ValidationOption = "random",
-    groups: GroupsOption = None,
-    limit_includes_reading: IncludeReadingOption = False,
-    unsafe_pickle: StoreByPickleOption = False,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            show_default=False,
+            help="Training rows: a parquet, feather, CSV (.gz, .bz2, .xz, .zst), .npz or svmlight file, a folder "
+            "of parquet or Arrow files, or a pattern such as 'rows/*.parquet'.",
+        ),
+    ],
+    target: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column to predict; not needed for svmlight files.")
+    ] = None,
+    time_limit: Annotated[str, typer.Option(metavar="TIME", help="Seconds, or text such as 90s, 15m, 1h30m.")] = "60s",
+    learner: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=f"{', '.join(_LISTED_LEARNERS)}, or package.module:factory for your own; with --search several names, "
+            "separated by commas.",
+            autocompletion=lambda incomplete: [name for name in CLASSIFIERS if name.startswith(incomplete)],
+        ),
+    ] = "hist-gradient-boosting",
+    search: Annotated[
+        bool, typer.Option("--search", help="Search for the best settings, and for the best of several learners.")
+    ] = False,
+    teacher: Annotated[
+        str, typer.Option(help="How training rows are chosen: auto, tct, double, osct, tct_al, sgd or full.")
+    ] = "auto",
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            help="The score to maximise: a scorer of scikit-learn; by default accuracy, or r2 for regression."
+        ),
+    ] = None,
+    test: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Other rows to test the model on, with the same columns.")
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The model file to write.")] = Path("model.skops"),
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="An HTML report to write, such as report.html.")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**32 - 1, help="Seed of every random choice, including the learner's."),
+    ] = None,
+    task: Annotated[
+        str,
+        typer.Option(
+            help="classification, regression or auto. With auto, text, booleans, dates and up to 100 different whole "
+            "numbers are classes.",
+        ),
+    ] = "auto",
+    max_classes: Annotated[int, typer.Option(min=2, help="Refuse a target column with more classes.")] = 1000,
+    jobs: Annotated[
+        int, typer.Option(min=-1, help="Cores for the learner; with --search, fits at the same time; -1 for all cores.")
+    ] = -1,
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="Memory that the learner may take: 8GB, 512MiB, or 50% of the machine or container."
+        ),
+    ] = None,
+    spool: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder for a temporary copy of the rows of parquet or Arrow files that are larger than memory; by "
+            "default the system's temporary folder.",
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Store the training in this folder while it runs; the same command resumes it."
+        ),
+    ] = None,
+    validation: Annotated[
+        str,
+        typer.Option(
+            metavar="ROWS",
+            help="Rows that are held out to choose and score the model: random, or last for a file in time order.",
+        ),
+    ] = "random",
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Keep rows with the same value in this column together: all for training, or all held out. The column "
+            "is not a feature then.",
+        ),
+    ] = None,
+    limit_includes_reading: Annotated[
+        bool,
+        typer.Option("--limit-includes-reading", help="Let the time limit cover reading and encoding the file too."),
+    ] = False,
+    unsafe_pickle: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-pickle",
+            help="Store the model by pickle. This happens anyway, with a note, if skops can't store the learner.",
+        ),
+    ] = False,
     force: ForceOption = False,
     json: JsonOption = False,
     debug: DebugOption = False,

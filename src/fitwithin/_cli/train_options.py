@@ -8,13 +8,13 @@ from typing import Any, Literal, cast
 
 from sklearn.metrics import get_scorer_names
 
-from fitwithin._cli.early_checks import validate_names
 from fitwithin._cli.options import make_learner, suggest_name, validate_choice
 from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.exceptions import UserInputError, join_names
-from fitwithin._tabular import TaskType
-from fitwithin._tabular.files import AnyDataFile, open_data_file, validate_output_path
+from fitwithin._session.checkpoint_path import validate_checkpoint_path
+from fitwithin._tabular.files import DataFile, open_data_file, validate_output_path
 from fitwithin._tabular.files.data_set_files import is_file_set, needs_blocks
+from fitwithin._tabular.target_column import TaskType
 
 _MAX_COLUMN_NAMES = 20
 """Columns of the file that an error lists."""
@@ -26,16 +26,16 @@ class TrainInputs:
 
     Parameters
     ----------
-    data : DataFile or DataSetFiles
+    data : DataFile
         The training file, or files.
-    test : DataFile, DataSetFiles or None
+    test : DataFile or None
         The test file, or files.
     target : str
         The column to predict.
     """
 
-    data: AnyDataFile
-    test: AnyDataFile | None
+    data: DataFile
+    test: DataFile | None
     target: str
 
 
@@ -98,7 +98,6 @@ class TrainOptions:
         return inputs
 
     def _validate_names(self) -> None:
-        validate_names(task=self.task, teacher=self.teacher, validation=self.validation, learners=self.learner_names)
         if self.validation == "last" and self.groups is not None:
             raise UserInputError(
                 "--validation last and --groups both choose the validation rows.", "Leave out one of them."
@@ -153,8 +152,9 @@ class TrainOptions:
     def _validate_paths(self) -> None:
         """Check the output files, which must differ from each other and from the data, even with --force."""
         taken = {path.resolve() for path in (self.data, self.test) if path is not None}
-        outputs = [path for path in (self.out, self.report, self.checkpoint) if path is not None]
-        for path in outputs:
+        outputs = [path for path in (self.out, self.report) if path is not None]
+        checkpoints = [] if self.checkpoint is None else [self.checkpoint]
+        for path in outputs + checkpoints:
             if path.resolve() in taken:
                 raise UserInputError(
                     f"{path} is named twice; data, model, report and checkpoint must be different files.",
@@ -162,8 +162,9 @@ class TrainOptions:
                 )
             taken.add(path.resolve())
         for path in outputs:
-            # A checkpoint that is there already is gone on from; whether it is one shows when it is read.
-            validate_output_path(path, force=self.force or path is self.checkpoint)
+            validate_output_path(path, force=self.force)
+        for path in checkpoints:
+            validate_checkpoint_path(path.absolute())
 
     @property
     def learner_names(self) -> list[str]:
@@ -193,7 +194,7 @@ class TrainOptions:
         return None if self.task == "auto" else cast(Literal["classification", "regression"], self.task)
 
 
-def _validate_groups(data: AnyDataFile, groups: str, target: str) -> None:
+def _validate_groups(data: DataFile, groups: str, target: str) -> None:
     names = [name for name in data.column_names() if name != target]
     if groups == target:
         raise UserInputError(
@@ -205,7 +206,7 @@ def _validate_groups(data: AnyDataFile, groups: str, target: str) -> None:
         raise UserInputError(f"{data.path} has no column {groups!r}.", hint)
 
 
-def _find_target(data: AnyDataFile, wanted: str | None) -> str:
+def _find_target(data: DataFile, wanted: str | None) -> str:
     names = data.column_names()
     if wanted is None and len(names) == 1:
         # A matrix with one named column: that column is the target.

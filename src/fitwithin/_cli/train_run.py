@@ -21,30 +21,19 @@ from fitwithin._cli.summaries import print_training_result, print_training_table
 from fitwithin._cli.train_options import TrainInputs, TrainOptions
 from fitwithin._core.exceptions import NoModelInTime
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._session.checkpoint import CheckpointPath
-from fitwithin._tabular import (
-    EncodedFeatures,
-    Encoding,
-    ModelCard,
-    SampledTable,
-    TrainingTable,
-    attach_encoder,
-    build_pipeline,
-    choose_encoding_for_all,
-    describe_search,
-    encode_blocks,
-    encode_features,
-    fit_model,
-    make_initial_card,
-    make_model_card,
-    make_training_table,
-    read_sampled_table,
-    read_target_column,
-    read_test_rows,
-    validate_learner,
-    validate_scoring,
-)
+from fitwithin._session.checkpoint_folder import STATE_FILE
+from fitwithin._session.checkpoint_path import CheckpointPath
+from fitwithin._tabular.block_training import SampledTable, encode_blocks, read_sampled_table
+from fitwithin._tabular.checkpoint_file import attach_encoder
+from fitwithin._tabular.encoding import Encoding, choose_encoding_for_all
+from fitwithin._tabular.features import EncodedFeatures, encode_features
 from fitwithin._tabular.files import DataSetFiles, full_suffix
+from fitwithin._tabular.learner_checks import validate_learner, validate_scoring
+from fitwithin._tabular.model_card import ModelCard
+from fitwithin._tabular.search_summary import describe_search
+from fitwithin._tabular.target_column import read_target_column
+from fitwithin._tabular.training import build_pipeline, fit_model, make_initial_card, make_model_card, read_test_rows
+from fitwithin._tabular.training_table import TrainingTable, make_training_table
 from fitwithin.backends import Process
 
 
@@ -112,7 +101,7 @@ def _read_table(options: TrainOptions, inputs: TrainInputs) -> TrainingTable:
 
 def _print_prepared_data(console: Console, options: TrainOptions, prepared: _PreparedData) -> None:
     print_training_table(console, str(options.data), prepared.table, prepared.encoding, prepared.seconds)
-    if options.checkpoint is not None and options.checkpoint.exists():
+    if options.checkpoint is not None and (options.checkpoint / STATE_FILE).exists():
         print_line(console, f"Going on from {options.checkpoint}; the time limit counts all runs together.")
     memory = "" if options.memory_limit is None else f" in at most {format_bytes(options.memory_limit)}"
     names = " and of ".join(options.learner_names)

@@ -239,3 +239,24 @@ def closest_match(word: str, known: Iterable[str]) -> str | None:
     words = {name.lower(): name for name in known}
     matches = difflib.get_close_matches(word.lower(), words, n=1, cutoff=0.6)
     return words[matches[0]] if matches else None
+
+
+_MAX_COLUMN_NAMES = 20
+"""Columns that an error lists."""
+
+
+def no_such_column(name: str, names: Iterable[str], source: str) -> UserInputError:
+    """Return the error for a column that is not there, with the closest name or all names.
+
+    Examples
+    --------
+    >>> print(no_such_column("lable", ["age", "label"], "rows.parquet"))
+    rows.parquet has no column 'lable'. Did you mean 'label'? Its columns: age, label.
+    """
+    known = list(names)
+    closest = closest_match(name, known)
+    meant = "" if closest is None else f"Did you mean {closest!r}? "
+    return UserInputError(
+        f"{source} has no column {name!r}.",
+        f"{meant}Its columns: {join_names(known, _MAX_COLUMN_NAMES)}." if known else "It has no columns.",
+    )

@@ -19,7 +19,7 @@ def make_getattr(package: str, modules: Mapping[str, str]) -> Callable[[str], An
 
     Examples
     --------
-    >>> make_getattr("fitwithin", {"Round": "fitwithin._core.records"})("Round").__name__
+    >>> make_getattr("fitwithin", {"Round": "fitwithin._core.rounds"})("Round").__name__
     'Round'
     """
 

@@ -113,43 +113,17 @@ def available_memory(root: Path = Path("/")) -> int:
 
 def _group_limits(root: Path) -> Iterator[int]:
     """Yield the limits of the memory group of this process and of the groups above it, cgroup versions 1 and 2."""
-    mounts = dict(_memory_mounts(root))
     for line in _read_lines(root / "proc/self/cgroup"):
-        hierarchy, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if hierarchy == "0":
-            kind, file = "cgroup2", "memory.max"
-        elif "memory" in controllers.split(","):
-            kind, file = "cgroup", "memory.limit_in_bytes"
-        else:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
             continue
-        if kind not in mounts:
-            continue
-        mounted_group, mount_point = mounts[kind]
-        folder = mount_point / _relative_group(path, mounted_group)
-        for group in (folder, *folder.parents):
+        folder, file = ("memory", "memory.limit_in_bytes") if controllers else (".", "memory.max")
+        # A container may see its own group as the top one: then the folders of the path are not there.
+        group = PurePosixPath(path.lstrip("/"))
+        for place in (group, *group.parents):
             # Without a limit the file says "max" (version 2) or a number beyond every memory (version 1).
-            yield from (int(text) for text in _read_lines(group / file) if text.isdigit())
-            if group == mount_point:
-                break
-
-
-def _memory_mounts(root: Path) -> Iterator[tuple[str, tuple[str, Path]]]:
-    """Yield the type of each mounted hierarchy of memory groups, the group that is mounted, and where."""
-    for line in _read_lines(root / "proc/self/mountinfo"):
-        fields, _, rest = line.partition(" - ")
-        kind, *_, options = rest.split(" ")
-        if kind == "cgroup2" or (kind == "cgroup" and "memory" in options.split(",")):
-            group, mount_point = fields.split(" ")[3:5]
-            yield kind, (group, root / mount_point.lstrip("/"))
-
-
-def _relative_group(path: str, mounted_group: str) -> str:
-    """Return the path of a group below the mounted one; a container may see only its own group, mounted as the top."""
-    try:
-        return str(PurePosixPath(path).relative_to(mounted_group))
-    except ValueError:
-        return path.lstrip("/")
+            lines = _read_lines(root / "sys/fs/cgroup" / folder / place / file)
+            yield from (int(text) for text in lines if text.isdigit())
 
 
 def _read_lines(path: Path) -> list[str]:

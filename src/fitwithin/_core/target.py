@@ -271,8 +271,7 @@ def count_codes(codes: Array, n_codes: int) -> Array:
 def encode_integers(column: Array, max_range: int) -> tuple[Array, Array, Array] | None:
     """Return classes, codes and counts of integers or booleans in a narrow range; None for other labels.
 
-    It takes one pass over the column if the first rows have the least integer and no other one is more than 255 above
-    it, and no memory but that of the codes.
+    It takes little memory beside that of the codes.
 
     Examples
     --------
@@ -284,56 +283,24 @@ def encode_integers(column: Array, max_range: int) -> tuple[Array, Array, Array]
         return None if encoded is None else (encoded[0].astype(np.bool_), *encoded[1:])
     if column.dtype.kind not in "iu" or not len(column):
         return None
-    low = int(column[:_CHUNK_ROWS].min())
-    counted = _subtract_and_count(column, low, low + 255)
-    if counted is None:
-        bounds = _find_bounds(column, max_range)
-        counted = None if bounds is None else _subtract_and_count(column, *bounds)
-        low = low if bounds is None else bounds[0]
-    if counted is None:
+    low, high = column.min(), column.max()
+    n_offsets = int(high) - int(low) + 1
+    if n_offsets > max_range:
         return None
-    offsets, counts = counted
+    offsets = np.empty(len(column), dtype=np.min_scalar_type(n_offsets - 1))
+    wide = np.uint64 if column.dtype.kind == "u" else np.int64
+    np.subtract(column, low, out=offsets, dtype=wide, casting="unsafe")
+    counts = count_codes(offsets, n_offsets)
     found = np.flatnonzero(counts)
-    if found[-1] >= max_range:
-        return None
     # Narrow integer types may overflow in this sum, and wrap around to the right class.
-    classes = found.astype(column.dtype) + column.dtype.type(low)
-    return classes, offsets if found[-1] == len(found) - 1 else _close_gaps(offsets, found), counts[found]
+    classes = found.astype(column.dtype) + low
+    return classes, offsets if len(found) == n_offsets else _close_gaps(offsets, found), counts[found]
 
 
 def _list_chunks(n_rows: int, n_counts: int) -> Iterator[slice]:
     """Yield slices of rows, with at least `n_counts` rows so that adding up counts is no more work than counting."""
     size = max(_CHUNK_ROWS, n_counts)
     return (slice(start, start + size) for start in range(0, n_rows, size))
-
-
-def _find_bounds(column: Array, max_range: int) -> tuple[int, int] | None:
-    """Return the least and the largest integer; None if they are too far apart."""
-    low = high = int(column[0])
-    for chunk in _list_chunks(len(column), 0):
-        part = column[chunk]
-        low, high = min(low, int(part.min())), max(high, int(part.max()))
-        if high - low >= max_range:
-            return None
-    return low, high
-
-
-def _subtract_and_count(column: Array, low: int, high: int) -> tuple[Array, Array] | None:
-    """Return each integer minus `low`, in as few bytes as possible, and how often each difference occurs.
-
-    Return None if an integer is not within the bounds.
-    """
-    counts = np.zeros(high - low + 1, dtype=np.intp)
-    offsets = np.empty(len(column), dtype=np.min_scalar_type(high - low))
-    least = column.dtype.type(low)
-    wide = np.uint64 if column.dtype.kind == "u" else np.int64
-    for chunk in _list_chunks(len(column), len(counts)):
-        part = column[chunk]
-        if int(part.min()) < low or int(part.max()) > high:
-            return None
-        np.subtract(part, least, out=offsets[chunk], dtype=wide, casting="unsafe")
-        counts += np.bincount(offsets[chunk], minlength=len(counts))
-    return offsets, counts
 
 
 def _close_gaps(offsets: Array, found: Array) -> Array:
@@ -343,6 +310,6 @@ def _close_gaps(offsets: Array, found: Array) -> Array:
     code_of_offset[found] = np.arange(len(found))
     codes = np.empty(len(offsets), dtype=dtype)
     for chunk in _list_chunks(len(offsets), 0):
-        # The mode only avoids a buffer; every offset is in range.
-        np.take(code_of_offset, offsets[chunk], out=codes[chunk], mode="clip")
+        # It converts its input to 8 bytes a row.
+        codes[chunk] = code_of_offset[offsets[chunk]]
     return codes

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from fitwithin._core.budget import Budget
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import NoModelInTime, OutOfTime, ReadingFailed
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels, Target, Values
-from fitwithin._pools.block_parts import BlockIndex, choose_reading_order
-from fitwithin._pools.block_source import BlockSource
+from fitwithin._pools.decks.block_pile import BlockPile
+from fitwithin._pools.decks.deck import Deck
 from fitwithin._pools.pool import LabeledRows
+from fitwithin._pools.reading_order import BlockIndex, choose_reading_order
 from fitwithin._pools.row_supply import RowSupply
+from fitwithin._pools.sources.blocks import LabeledBlocks
 from fitwithin._pools.spool import Spool, SpoolSource
 from fitwithin._pools.spool_file import SpoolFile
-from fitwithin._pools.spool_format import ArrayFormat, ArrowFormat, Segment, SpoolFormat, SpoolReader
+from fitwithin._pools.spool_format import ArrayFormat, ArrowFormat, SpoolFormat, SpoolReader, StoredBlock
 from fitwithin._pools.target_pass import TargetPass, read_target
 
 
@@ -29,7 +32,7 @@ class DiskPool:
 
     Parameters
     ----------
-    source : BlockSource
+    source : LabeledBlocks
         The data set.
     found : TargetPass
         Its target.
@@ -55,7 +58,7 @@ class DiskPool:
     """
 
     def __init__(
-        self, source: BlockSource, found: TargetPass, seed: int, budget: Budget, folder: str | None = None
+        self, source: LabeledBlocks, found: TargetPass, seed: int, budget: Budget, folder: str | None = None
     ) -> None:
         self.source = source
         self._budget = budget
@@ -74,7 +77,7 @@ class DiskPool:
 
     @classmethod
     def open(
-        cls, source: BlockSource, *, regression: bool, seed: int, budget: Budget, folder: str | None = None
+        cls, source: LabeledBlocks, *, regression: bool, seed: int, budget: Budget, folder: str | None = None
     ) -> DiskPool:
         """Read the target, and return the pool; `start` begins to read the rest.
 
@@ -107,7 +110,7 @@ class DiskPool:
         return self._spool.files
 
     @property
-    def segments(self) -> tuple[Segment, ...]:
+    def segments(self) -> tuple[StoredBlock, ...]:
         """Where the blocks lie that have been read."""
         return tuple(self._spool.segments)
 
@@ -146,8 +149,26 @@ class DiskPool:
         clusters = self.index.find_clusters(rows, codes)
         return LabeledRows(self._reader.read(rows, self.segments), self.y.decode(codes), row_params, clusters)
 
-    def describe_failure(self) -> str:
-        """Return a sentence about the rows that could not be read."""
+    @property
+    def training_table(self) -> Any:
+        """A frame without rows, with the columns and types of the features."""
+        return self.X
+
+    @property
+    def spooled(self) -> Self:
+        """The pool itself: other processes map its spool."""
+        return self
+
+    def make_deck(self, rng: np.random.Generator, costs: CostEstimates, min_class_rows: int = 1) -> Deck:
+        """Return a deck that deals rows as they are read."""
+        codes, counts = (self.y.codes, self.y.counts) if isinstance(self.y, Labels) else (None, None)
+        pile = BlockPile(self.supply, rng, codes, counts, costs)
+        return Deck(len(self), rng, min_class_rows=min_class_rows, costs=costs, pile=pile)
+
+    def describe_unread_rows(self) -> str | None:
+        """Return a sentence about the rows that could not be read; None if all could."""
+        if self.supply.failure is None:
+            return None
         return (
             f"{self.supply.failure} The model was trained on rows of the {self.supply.n_rows_read:,} of "
             f"{len(self):,} rows that could be read."
@@ -163,12 +184,12 @@ class DiskPool:
         return described | {f"data set: {name}": value for name, value in self.source.describe().items()}
 
 
-def choose_format(source: BlockSource, frame: Any) -> SpoolFormat:
+def choose_format(source: LabeledBlocks, frame: Any) -> SpoolFormat:
     """Return the format of the spool: plain rows if the learner gets a pandas frame of floats of one type.
 
     Parameters
     ----------
-    source : BlockSource
+    source : LabeledBlocks
         The data set.
     frame : frame
         Its features without rows, as the learner gets them.
@@ -182,7 +203,7 @@ def choose_format(source: BlockSource, frame: Any) -> SpoolFormat:
         arrow_types = {str(field.type) for field in source.schema}
         if arrow_types == {{"float32": "float", "float64": "double"}[dtype.name]}:
             return ArrayFormat(names, dtype)
-    return ArrowFormat(names, source.frame_maker)
+    return ArrowFormat(names, source.to_frame)
 
 
 def _with_column(target: Labels | Values, column: Array) -> Target:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.records import Rows
-from fitwithin._core.target import Array
+from fitwithin._core.target import Array, Target
+from fitwithin._pools.decks.deck import Deck
 from fitwithin._pools.tables import take_rows
+
+if TYPE_CHECKING:
+    from fitwithin._pools.disk_pool import DiskPool
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +89,21 @@ class LabeledRows:
 
 
 class Pool(Protocol):
-    """Rows that are read by number, as copies."""
+    """Rows that are read by number, as copies.
+
+    Attributes
+    ----------
+    X : table
+        The features; of a data set on disk, a frame without rows.
+    y : Target
+        The target of all rows; of a data set on disk, of those that have been read.
+    row_params : dict of array
+        Other arguments of `fit` with one entry for each row, such as `sample_weight`.
+    """
+
+    X: Any
+    y: Target
+    row_params: Mapping[str, Array]
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -92,4 +111,39 @@ class Pool(Protocol):
 
     def read(self, rows: Rows) -> LabeledRows:
         """Return these rows in the form that learners accept."""
+        ...
+
+    @property
+    def training_table(self) -> Any:
+        """X, without rows that no model is trained on."""
+        ...
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Libraries that a process needs to read the rows."""
+        ...
+
+    @property
+    def spooled(self) -> DiskPool | None:
+        """The pool, if its rows lie in a spool that other processes map; None otherwise."""
+        ...
+
+    def start(self) -> None:
+        """Begin to read rows in the background, if they are not in memory."""
+        ...
+
+    def close(self) -> None:
+        """Stop reading, and let go of files."""
+        ...
+
+    def make_deck(self, rng: np.random.Generator, costs: CostEstimates, min_class_rows: int = 1) -> Deck:
+        """Return the deck of the rows; see `Deck` for the parameters."""
+        ...
+
+    def describe(self) -> Mapping[str, str]:
+        """Return what tells a data set on disk from another, by a name for users; nothing if only its rows do."""
+        ...
+
+    def describe_unread_rows(self) -> str | None:
+        """Return a sentence about rows that could not be read; None if all could."""
         ...

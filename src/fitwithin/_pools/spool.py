@@ -18,11 +18,11 @@ import numpy as np
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
-from fitwithin._pools.block_parts import BlockPart
-from fitwithin._pools.block_source import BlockSource
+from fitwithin._pools.reading_order import BlockRows
 from fitwithin._pools.row_supply import RowSupply
+from fitwithin._pools.sources.blocks import LabeledBlocks
 from fitwithin._pools.spool_file import SpoolFile, spool_error
-from fitwithin._pools.spool_format import Segment, SpoolFormat, SpoolWriter
+from fitwithin._pools.spool_format import ALIGNMENT_BYTES, SpoolFormat, StoredBlock
 from fitwithin._pools.target_pass import TargetPass, read_values
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ class SpoolSource:
 
     Parameters
     ----------
-    source : BlockSource
+    source : LabeledBlocks
         The data set.
     found : TargetPass
         Its target.
-    parts : sequence of BlockPart
+    parts : sequence of BlockRows
         All rows, in the order of reading.
     supply : RowSupply
         Told of each part that was read; its classes are those that rows are sorted by.
@@ -64,9 +64,9 @@ class SpoolSource:
         Makes the order of the rows in each block random.
     """
 
-    source: BlockSource
+    source: LabeledBlocks
     found: TargetPass
-    parts: Sequence[BlockPart]
+    parts: Sequence[BlockRows]
     supply: RowSupply
     layout: SpoolFormat
     seed: int
@@ -90,7 +90,7 @@ class Spool:
         The target of each row that has been read.
     weights : array or None
         Their weights.
-    segments : list of Segment
+    segments : list of StoredBlock
         Where the features of the blocks lie that have been read.
     """
 
@@ -106,7 +106,7 @@ class Spool:
             self.weights = _map(self.files["weight"], n_rows, np.dtype(np.float64))
         # Rows are added at its end, which takes a fifth of the time of filling a file that has its size.
         self.files["features"] = SpoolFile.create(folder)
-        self.segments: list[Segment] = []
+        self.segments: list[StoredBlock] = []
         self._must_stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -143,7 +143,6 @@ class Spool:
 
     def _read_blocks(self) -> None:
         plan = self._plan
-        features = plan.layout.create_writer(self.files["features"].write)
         pause = 0.0
         for place, part in enumerate(plan.parts):
             if place == _HURRIED_PARTS:
@@ -155,13 +154,13 @@ class Spool:
             start = time.monotonic()
             table = self._read_part(part)
             try:
-                self.segments.append(self._write_part(table, place, part, features))
+                self.segments.append(self._write_part(table, place, part))
             except OSError as error:
                 raise spool_error(self._folder, error) from error
             plan.supply.add_block()
             pause = _PAUSE * (time.monotonic() - start)
 
-    def _read_part(self, part: BlockPart) -> pa.Table:
+    def _read_part(self, part: BlockRows) -> pa.Table:
         n_rows = int(self._plan.found.block_rows[part.block])
         table = self._plan.source.read_block(part.block, part.stop if part.stop < n_rows else None)
         if table.num_rows != part.stop:
@@ -172,7 +171,7 @@ class Spool:
             )
         return table.slice(part.start)
 
-    def _write_part(self, table: pa.Table, place: int, part: BlockPart, features: SpoolWriter) -> Segment:
+    def _write_part(self, table: pa.Table, place: int, part: BlockRows) -> StoredBlock:
         """Write some rows of a block in random order, class after class."""
         plan = self._plan
         first = int(plan.supply.block_starts[place])
@@ -191,7 +190,11 @@ class Spool:
         self._write_column("target", values.astype(self.target.dtype, copy=False), first)
         if plan.source.weight is not None:
             self._write_column("weight", read_values(table, plan.source.weight)[order].astype(np.float64), first)
-        return features.write_block(table, order.astype(np.intp), first)
+        end = self.segments[-1].offset + self.segments[-1].n_bytes if self.segments else 0
+        # Rows of one size follow each other without a gap.
+        offset = end if plan.layout.row_bytes else end + -end % ALIGNMENT_BYTES
+        n_bytes = plan.layout.write(table, order.astype(np.intp), offset, self.files["features"].write)
+        return StoredBlock(first, len(order), offset, n_bytes)
 
     def _write_column(self, name: str, values: Array, first: int) -> None:
         self.files[name].write(np.ascontiguousarray(values).view(np.uint8).data, first * values.itemsize)

@@ -24,12 +24,12 @@ _CHUNK_BYTES = 1 << 20
 _TURNED_ROWS = 4096
 """Rows that are turned from columns to rows at a time, for the same reason."""
 
-_ALIGNMENT_BYTES = 64
+ALIGNMENT_BYTES = 64
 """Blocks begin at multiples of this, as Arrow wants its values to."""
 
 
 @dataclass(frozen=True)
-class Segment:
+class StoredBlock:
     """Where the rows of one block lie.
 
     Parameters
@@ -54,8 +54,8 @@ class SpoolFormat(Protocol):
         """Bytes of one row; 0 if they differ."""
         ...
 
-    def create_writer(self, write: Write) -> SpoolWriter:
-        """Return a writer of blocks."""
+    def write(self, table: pa.Table, order: Rows, offset: int, write: Write) -> int:
+        """Write the rows of a block in this order, beginning at an offset; return their bytes."""
         ...
 
     def open(self, fd: int) -> SpoolReader:
@@ -63,18 +63,10 @@ class SpoolFormat(Protocol):
         ...
 
 
-class SpoolWriter(Protocol):
-    """Writes features to the spool, block by block."""
-
-    def write_block(self, table: pa.Table, order: Rows, first: int) -> Segment:
-        """Write the rows of a block in this order; `first` is the number of the first one."""
-        ...
-
-
 class SpoolReader(Protocol):
     """Reads features from the spool."""
 
-    def read(self, rows: Rows, segments: Sequence[Segment]) -> Any:
+    def read(self, rows: Rows, segments: Sequence[StoredBlock]) -> Any:
         """Return these rows as the learner gets them; they are a copy."""
         ...
 
@@ -102,47 +94,30 @@ class ArrayFormat:
         """Bytes of one row."""
         return len(self.names) * self.dtype.itemsize
 
-    def create_writer(self, write: Write) -> ArrayWriter:
-        """Return a writer of blocks."""
-        return ArrayWriter(self, write)
-
-    def open(self, fd: int) -> ArrayReader:
-        """Return a reader of the spool with this descriptor."""
-        return ArrayReader(self, fd)
-
-
-class ArrayWriter:
-    """Writes rows of numbers to the spool, each at the place that its number says."""
-
-    def __init__(self, layout: ArrayFormat, write: Write) -> None:
-        self._layout = layout
-        self._write = write
-        # Memory that is used again costs no page faults, which take longer than all copying.
-        self._rows: Array = np.empty((0, len(layout.names)), layout.dtype)
-
-    def write_block(self, table: pa.Table, order: Rows, first: int) -> Segment:
-        """Write the rows of a block in this order."""
-        row_bytes = self._layout.row_bytes
-        rows, size = self._copy_rows(table), max(1, _CHUNK_BYTES // row_bytes)
+    def write(self, table: pa.Table, order: Rows, offset: int, write: Write) -> int:
+        """Write the rows of a block in this order, beginning at an offset; return their bytes."""
+        rows, size = self._copy_rows(table), max(1, _CHUNK_BYTES // self.row_bytes)
         chunk = np.empty((size, rows.shape[1]), rows.dtype)
         for start in range(0, len(order), size):
             places = order[start : start + size]
             # Without a mode NumPy copies the output once more.
             rows.take(places, axis=0, out=chunk[: len(places)], mode="clip")
-            self._write(chunk[: len(places)].reshape(-1).view(np.uint8).data, (first + start) * row_bytes)
-        return Segment(first, len(order), first * row_bytes, len(order) * row_bytes)
+            write(chunk[: len(places)].reshape(-1).view(np.uint8).data, offset + start * self.row_bytes)
+        return len(order) * self.row_bytes
 
     def _copy_rows(self, table: pa.Table) -> Array:
         """Return the rows of a table one after the other; its own values lie column by column."""
-        columns = [table.column(name).to_numpy() for name in self._layout.names]
-        if len(self._rows) < table.num_rows:
-            self._rows = np.empty((table.num_rows, len(columns)), self._layout.dtype)
-        rows = self._rows[: table.num_rows]
+        columns = [table.column(name).to_numpy() for name in self.names]
+        rows = np.empty((table.num_rows, len(columns)), self.dtype)
         for start in range(0, len(rows), _TURNED_ROWS):
             part = rows[start : start + _TURNED_ROWS]
             for place, column in enumerate(columns):
                 part[:, place] = column[start : start + _TURNED_ROWS]
         return rows
+
+    def open(self, fd: int) -> ArrayReader:
+        """Return a reader of the spool with this descriptor."""
+        return ArrayReader(self, fd)
 
 
 class ArrayReader:
@@ -153,7 +128,7 @@ class ArrayReader:
         self._fd = fd
         self._rows: Array = np.empty((0, len(layout.names)), layout.dtype)
 
-    def read(self, rows: Rows, segments: Sequence[Segment]) -> Any:
+    def read(self, rows: Rows, segments: Sequence[StoredBlock]) -> Any:
         """Return these rows as a pandas frame, or as an array."""
         if int(rows.max(initial=-1)) >= len(self._rows):
             n_rows, row_bytes = segments[-1].first + segments[-1].n_rows, self._layout.row_bytes
@@ -187,36 +162,21 @@ class ArrowFormat:
         """Return 0: rows differ in size."""
         return 0
 
-    def create_writer(self, write: Write) -> ArrowWriter:
-        """Return a writer of blocks."""
-        return ArrowWriter(self, write)
-
-    def open(self, fd: int) -> ArrowReader:
-        """Return a reader of the spool with this descriptor."""
-        return ArrowReader(self, fd)
-
-
-class ArrowWriter:
-    """Writes blocks of Arrow's format to the spool, one after the other."""
-
-    def __init__(self, layout: ArrowFormat, write: Write) -> None:
-        self._names = layout.names
-        self._write = write
-        self._end = 0
-
-    def write_block(self, table: pa.Table, order: Rows, first: int) -> Segment:
-        """Write the rows of a block in this order."""
+    def write(self, table: pa.Table, order: Rows, offset: int, write: Write) -> int:
+        """Write the rows of a block in this order, beginning at an offset; return their bytes."""
         import pyarrow as pa
 
-        rows = table.select(self._names).combine_chunks().take(order).combine_chunks()
+        rows = table.select(self.names).combine_chunks().take(order).combine_chunks()
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, rows.schema) as writer:
             writer.write_table(rows)
         content = sink.getvalue()
-        self._write(memoryview(content), self._end)
-        segment = Segment(first, len(order), self._end, content.size)
-        self._end += content.size + -content.size % _ALIGNMENT_BYTES
-        return segment
+        write(memoryview(content), offset)
+        return int(content.size)
+
+    def open(self, fd: int) -> ArrowReader:
+        """Return a reader of the spool with this descriptor."""
+        return ArrowReader(self, fd)
 
 
 class ArrowReader:
@@ -228,7 +188,7 @@ class ArrowReader:
         self._mapped = memoryview(b"")
         self._tables: dict[int, Any] = {}
 
-    def read(self, rows: Rows, segments: Sequence[Segment]) -> Any:
+    def read(self, rows: Rows, segments: Sequence[StoredBlock]) -> Any:
         """Return these rows as a frame."""
         import pyarrow as pa
 
@@ -241,7 +201,7 @@ class ArrowReader:
         ]
         return self._to_frame(pa.Table.from_arrays(columns, schema=found[0][0].schema))
 
-    def _open(self, segment: Segment) -> Any:
+    def _open(self, segment: StoredBlock) -> Any:
         import pyarrow as pa
 
         if segment.offset not in self._tables:
@@ -254,7 +214,7 @@ class ArrowReader:
         return self._tables[segment.offset]
 
 
-def _group(rows: Rows, segments: Sequence[Segment]) -> Iterator[tuple[Segment, Rows]]:
+def _group(rows: Rows, segments: Sequence[StoredBlock]) -> Iterator[tuple[StoredBlock, Rows]]:
     """Yield each segment with rows, and their places in `rows`, in order."""
     numbers = np.searchsorted([segment.first for segment in segments], rows, side="right") - 1
     order = np.argsort(numbers, kind="stable")

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.records import Rows
-from fitwithin._core.target import Array, Target
+from fitwithin._core.target import Array, Labels, Target
+from fitwithin._pools.decks.deck import Deck
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.tables import concatenate, copy_if_view, is_frame, take_rows
 
@@ -37,10 +39,13 @@ class TablePool:
     array([5, 6])
     """
 
+    modules: tuple[str, ...] = ()
+    spooled = None
+
     def __init__(self, X: Any, y: Target, row_params: Mapping[str, Array] | None = None) -> None:
         self.X = X
         self.y = y
-        self.row_params = dict(row_params or {})
+        self.row_params: Mapping[str, Array] = dict(row_params or {})
 
     def __len__(self) -> int:
         return len(self.y.column)
@@ -62,6 +67,28 @@ class TablePool:
         """Return a copy of these rows."""
         row_params = {name: column[rows] for name, column in self.row_params.items()}
         return LabeledRows(copy_if_view(take_rows(self.X, rows)), self.y.decode(self.y.column[rows]), row_params)
+
+    @property
+    def training_table(self) -> Any:
+        """X, without rows that no model is trained on."""
+        return self.X.first if isinstance(self.X, StackedTable) else self.X
+
+    def start(self) -> None:
+        """Do nothing: the rows are there."""
+
+    close = start
+
+    def make_deck(self, rng: np.random.Generator, costs: CostEstimates, min_class_rows: int = 1) -> Deck:
+        """Return the deck of the rows."""
+        codes, counts = (self.y.codes, self.y.counts) if isinstance(self.y, Labels) else (None, None)
+        return Deck(len(self), rng, codes, min_class_rows, costs, counts)
+
+    def describe(self) -> Mapping[str, str]:
+        """Return nothing: only its rows tell a table from another."""
+        return {}
+
+    def describe_unread_rows(self) -> None:
+        """Return None: all rows can be read."""
 
 
 class StackedTable:

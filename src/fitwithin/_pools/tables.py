@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from fitwithin._core.exceptions import UserInputError, no_such_column
 from fitwithin._core.records import Rows
 
 
@@ -167,3 +168,77 @@ def take_columns(X: Any, names: Sequence[str]) -> Any:
     ['b']
     """
     return X.select(list(names)) if _library_of(X) == "pyarrow" else X[list(names)]
+
+
+def split_frame(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Return features, target and weights, where the last two may be names of columns of a frame.
+
+    Parameters
+    ----------
+    X : frame
+        All columns.
+    y, sample_weight : str or array-like
+        A column's name, or the values.
+
+    Raises
+    ------
+    UserInputError
+        If there is no such column, or X has no names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X, y, _ = split_frame(pd.DataFrame({"age": [20, 40], "label": ["no", "yes"]}), "label", None)
+    >>> X.columns.tolist(), y.tolist()
+    (['age'], ['no', 'yes'])
+    """
+    named = {role: name for role, name in (("target", y), ("weights", sample_weight)) if isinstance(name, str)}
+    if not named:
+        return X, y, sample_weight
+    if not is_frame(X):
+        role, name = next(iter(named.items()))
+        raise UserInputError(
+            f"The {role} is {name!r}, the name of a column, but X is a {type(X).__name__}, which has no names.",
+            "Pass the values, or a frame or a data set as X.",
+        )
+    names = [name for name, _ in list_column_types(X)]
+    for name in named.values():
+        if name not in names:
+            raise no_such_column(name, names, "X")
+    target = take_column(X, y) if isinstance(y, str) else y
+    weights = take_column(X, sample_weight) if isinstance(sample_weight, str) else sample_weight
+    return drop_columns(X, list(named.values())), target, weights
+
+
+def split_validation_frame(X_val: Any, y_val: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Return features and target of validation rows, where the target may be the name of a column.
+
+    Parameters
+    ----------
+    X_val : frame
+        All columns.
+    y_val : str or array-like
+        A column's name, or the values.
+    sample_weight : str or array-like
+        If it names a column of the training rows, that column is no feature here either.
+
+    Raises
+    ------
+    UserInputError
+        If there is no such column, or X_val has no names.
+    """
+    if isinstance(y_val, str) or isinstance(sample_weight, str):
+        names = {name for name, _ in list_column_types(X_val)}
+        weight = sample_weight if isinstance(sample_weight, str) and sample_weight in names else None
+        X_val, y_val, _ = split_frame(X_val, y_val, weight)
+    return X_val, y_val
+
+
+def split_scored_frame(X: Any, y: Any, sample_weight: Any, feature_names: Sequence[str] | None) -> tuple[Any, Any, Any]:
+    """Return features, target and weights; if y is a name, without columns that are no features of the model."""
+    features, target, weights = split_frame(X, y, sample_weight)
+    if isinstance(y, str) and feature_names is not None and is_frame(features):
+        known = {name for name, _ in list_column_types(features)}
+        if known.issuperset(feature_names):
+            features = take_columns(features, feature_names)
+    return features, target, weights

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.target import Array, Labels, Values
-from fitwithin._pools.block_source import BlockSource
+from fitwithin._core.target import Array, Labels, Values, count_codes
+from fitwithin._pools.sources.blocks import LabeledBlocks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,8 +34,8 @@ _MAX_KEPT_CLASSES = 32
 _MAX_CELLS = 1 << 17
 """Numbers of classes and blocks up to which the same is done: every deal looks at each of them."""
 
-_MAX_COUNTED_RANGE = 16
-"""Range of integers up to which each is counted by a pass of its own, which is faster than any other way."""
+_MAX_DIFFERENCE_RANGE = 16
+"""Range of integers up to which codes are differences, which takes a seventh of the time of a dictionary."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +71,12 @@ class _PartTarget:
     weight: float = 0.0
 
 
-def read_target(source: BlockSource, *, regression: bool, check: Callable[[], None] = lambda: None) -> TargetPass:
+def read_target(source: LabeledBlocks, *, regression: bool, check: Callable[[], None] = lambda: None) -> TargetPass:
     """Read the target and the weights of every block.
 
     Parameters
     ----------
-    source : BlockSource
+    source : LabeledBlocks
         The data set.
     regression : bool
         Whether the target holds values instead of classes.
@@ -105,7 +105,7 @@ def read_target(source: BlockSource, *, regression: bool, check: Callable[[], No
     return _merge_classes(blocks, block_rows)
 
 
-def _read_blocks(source: BlockSource, regression: bool, check: Callable[[], None]) -> Iterator[_PartTarget]:
+def _read_blocks(source: LabeledBlocks, regression: bool, check: Callable[[], None]) -> Iterator[_PartTarget]:
     threads = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fitwithin-labels")
     read_block = partial(_read_block, source, regression=regression)
     try:
@@ -119,7 +119,7 @@ def _read_blocks(source: BlockSource, regression: bool, check: Callable[[], None
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _read_block(source: BlockSource, number: int, *, regression: bool) -> _PartTarget:
+def _read_block(source: LabeledBlocks, number: int, *, regression: bool) -> _PartTarget:
     names = [source.target] if source.weight is None else [source.target, source.weight]
     table = source.read_columns(number, names)
     weight = 0.0 if source.weight is None else _sum_weights(table, source.weight)
@@ -193,7 +193,7 @@ def _encode_narrow_integers(values: Array) -> tuple[Array, Array] | None:
     if not len(values):
         return values, values.astype(np.uint8)
     low = values.min()
-    if int(values.max()) - int(low) >= _MAX_COUNTED_RANGE:
+    if int(values.max()) - int(low) >= _MAX_DIFFERENCE_RANGE:
         return None
     # Integers that wrap around wrap to the right code.
     codes = (values - low).astype(np.uint8)
@@ -232,9 +232,7 @@ def _count_codes(block: _PartTarget) -> tuple[Array, npt.NDArray[np.int64]]:
     """Return the labels of a block and the rows of each."""
     assert block.classes is not None
     assert block.codes is not None
-    if len(block.classes) <= _MAX_COUNTED_RANGE:
-        return block.classes, np.array([np.count_nonzero(block.codes == code) for code in range(len(block.classes))])
-    return block.classes, np.bincount(block.codes, minlength=len(block.classes))
+    return block.classes, count_codes(block.codes, len(block.classes))
 
 
 def _unique_labels(parts: list[Array]) -> Array:

@@ -10,9 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from fitwithin._core.target import Array
-from fitwithin._pools.disk_pool import DiskPool
-from fitwithin._pools.pool import LabeledRows
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import LabeledRows, Pool
 from fitwithin._pools.tables import is_frame, list_column_types
 
 _SAMPLED_ROWS = 256
@@ -31,12 +29,13 @@ Fingerprint = Mapping[str, str]
 """What is compared, by a name for users."""
 
 
-def describe_rows(pool: TablePool, suffix: str = "") -> Fingerprint:
+def describe_rows(pool: Pool, suffix: str = "") -> Fingerprint:
     """Return the shape, the types and a hash of a sample of the rows; `suffix` ends the names of X and y.
 
     Examples
     --------
     >>> from fitwithin._core.target import Labels
+    >>> from fitwithin._pools.table_pool import TablePool
     >>> describe_rows(TablePool(np.zeros((4, 2)), Labels.encode([0, 1, 0, 1])))["rows of X"]
     '4'
     """
@@ -48,17 +47,17 @@ def describe_rows(pool: TablePool, suffix: str = "") -> Fingerprint:
         f"type of X{suffix}": _describe_type(X),
         f"values of X{suffix}": _hash_features(sample),
         f"type of y{suffix}": str(sample.y.dtype),
-        f"values of y{suffix}": hash_column(pool.y.decode(_thin_out(pool.y.column))),
+        f"values of y{suffix}": hash_columns(pool.y.decode(_thin_out(pool.y.column))),
     }
     if is_frame(X):
         described[f"column names of X{suffix}"] = _shorten(", ".join(name for name, _ in list_column_types(X)))
     for name, column in sorted(pool.row_params.items()):
-        described[name] = hash_column(_thin_out(column))
+        described[name] = hash_columns(_thin_out(column))
     return described
 
 
-def describe_data_set(pool: DiskPool) -> Fingerprint:
-    """Return the rows and columns of a data set on disk, and its files; long lists of them as a hash."""
+def describe_data_set(pool: Pool) -> Fingerprint:
+    """Return the rows, columns and files of a data set on disk, long lists as a hash; nothing for a table."""
     return {name: _shorten(value) for name, value in pool.describe().items()}
 
 
@@ -72,9 +71,8 @@ def describe_learner(learner: Any) -> Fingerprint:
     >>> described["learner"], described["its max_depth"]
     ('sklearn.tree._classes.DecisionTreeClassifier', '3')
     """
-    parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
-    described = {"learner": type_name(type(learner))}
-    for name, value in sorted(parameters.items()):
+    described = {"learner": _name_type(learner)}
+    for name, value in sorted(_list_parameters(learner).items()):
         if name.split("__")[-1] not in _NOT_COMPARED:
             described[f"its {name}"] = _shorten(describe_value(value))
     return described
@@ -109,18 +107,17 @@ def learner_types(learner: Any) -> list[str]:
     >>> learner_types(FunctionTransformer(np.log1p))[0]
     'sklearn.preprocessing._function_transformer.FunctionTransformer'
     """
-    parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
-    parts = [value if isinstance(value, type) or _is_function(value) else type(value) for value in parameters.values()]
-    return list(dict.fromkeys(map(type_name, [type(learner), *parts])))
+    return list(dict.fromkeys(map(_name_type, [learner, *_list_parameters(learner).values()])))
 
 
-def type_name(value: Any) -> str:
-    """Return module and name of a type or function."""
-    return f"{getattr(value, '__module__', '')}.{getattr(value, '__name__', '')}"
+def _list_parameters(learner: Any) -> dict[str, Any]:
+    return learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
 
 
-def _is_function(value: Any) -> bool:
-    return callable(value) and hasattr(value, "__name__")
+def _name_type(value: Any) -> str:
+    """Return module and name of a type or function, or of the type of any other value."""
+    named = value if callable(value) and hasattr(value, "__name__") else type(value)
+    return f"{getattr(named, '__module__', '')}.{named.__name__}"
 
 
 def describe_value(value: Any) -> str:
@@ -128,16 +125,16 @@ def describe_value(value: Any) -> str:
     if value is None or isinstance(value, str | bool | int | float | complex | bytes | np.generic):
         return repr(value)
     if isinstance(value, np.ndarray):
-        return f"array {value.shape} {hash_column(value.ravel())}"
+        return f"array {value.shape} {hash_columns(value.ravel())}"
     if isinstance(value, list | tuple | set | frozenset):
         entries = [describe_value(entry) for entry in value]
-        return (
-            f"{type(value).__name__}({', '.join(sorted(entries) if isinstance(value, set | frozenset) else entries)})"
-        )
+        if isinstance(value, set | frozenset):
+            entries.sort()
+        return f"{type(value).__name__}({', '.join(entries)})"
     if isinstance(value, dict):
-        return f"dict({', '.join(f'{describe_value(key)}: {describe_value(entry)}' for key, entry in value.items())})"
+        return f"dict of {describe_value(list(value.items()))}"
     # The parameters of an estimator are listed on their own; other objects may show their address.
-    return type_name(value if isinstance(value, type) or _is_function(value) else type(value))
+    return _name_type(value)
 
 
 def _shorten(text: str) -> str:
@@ -164,19 +161,15 @@ def _hash_features(sample: LabeledRows) -> str:
     X = sample.X
     if sparse.issparse(X):
         X = sparse.csr_matrix(X)
-        return _hash_columns([X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)])
+        return hash_columns(X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64))
     if is_frame(X):
         columns: Callable[[Any], Any] = X.to_series if hasattr(X, "to_series") else lambda i: X.iloc[:, i]
-        return _hash_columns([np.asarray(columns(i)) for i in range(X.shape[1])])
-    return _hash_columns([X])
+        return hash_columns(*(np.asarray(columns(i)) for i in range(X.shape[1])))
+    return hash_columns(X)
 
 
-def hash_column(column: Array) -> str:
-    """Return a hash of the values of a column."""
-    return _hash_columns([column])
-
-
-def _hash_columns(columns: list[Array]) -> str:
+def hash_columns(*columns: Array) -> str:
+    """Return a hash of the values of columns."""
     digest = hashlib.blake2b(digest_size=16)
     for column in columns:
         if column.dtype.hasobject:

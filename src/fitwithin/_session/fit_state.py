@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, get_args
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,35 +50,6 @@ class ModelRecord:
     fresh_estimate: Estimate | None = None
     fit_seconds: float = 0.0
     was_cut_short: bool = False
-
-    def to_values(self) -> dict[str, Any]:
-        """Return everything but the row numbers as values for JSON."""
-        return {
-            "number": self.number,
-            "n_rows": self.n_rows,
-            "class_counts": None if self.class_counts is None else [int(count) for count in self.class_counts],
-            "estimate": None if self.estimate is None else asdict(self.estimate),
-            "fresh_estimate": None if self.fresh_estimate is None else asdict(self.fresh_estimate),
-            "fit_seconds": float(self.fit_seconds),
-            "was_cut_short": bool(self.was_cut_short),
-        }
-
-    @classmethod
-    def from_values(cls, values: Mapping[str, Any], rows: Rows | None) -> ModelRecord:
-        """Return the record that `to_values` describes; raise KeyError, TypeError or ValueError if it is none."""
-        counts = values["class_counts"]
-        if rows is not None and not len(rows):
-            raise ValueError("a model has no rows")
-        return cls(
-            number=int(values["number"]),
-            n_rows=int(values["n_rows"]),
-            rows=rows,
-            class_counts=None if counts is None else np.array(counts, dtype=np.int64),
-            estimate=_read_estimate(values["estimate"]),
-            fresh_estimate=_read_estimate(values["fresh_estimate"]),
-            fit_seconds=float(values["fit_seconds"]),
-            was_cut_short=bool(values["was_cut_short"]),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,25 +130,3 @@ class FitState:
             was_cut_short=best.was_cut_short,
             notes=self.notes,
         )
-
-
-def round_from_values(values: Mapping[str, Any]) -> Round:
-    """Return a round of a stored history; raise KeyError or TypeError if it is none."""
-    known = {entry.name for entry in fields(Round)}
-    if not all(value is None or isinstance(value, int | float) for value in values.values()):
-        raise TypeError("a round holds numbers only")
-    return Round(**{name: value for name, value in values.items() if name in known})
-
-
-def stop_reason_from_value(value: Any) -> StopReason | None:
-    """Return a stored stop reason; raise ValueError if it is none."""
-    if value is not None and value not in get_args(StopReason):
-        raise ValueError(f"{value!r} is no stop reason")
-    reason: StopReason | None = value
-    return reason
-
-
-def _read_estimate(values: Mapping[str, Any] | None) -> Estimate | None:
-    if values is None:
-        return None
-    return Estimate(float(values["value"]), float(values["low"]), float(values["high"]))

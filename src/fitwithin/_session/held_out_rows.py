@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Labels, count_codes, encode_integers, is_missing
-from fitwithin._pools.disk_pool import DiskPool
+from fitwithin._pools.pool import Pool
 from fitwithin._pools.table_pool import TablePool
-from fitwithin._session.fingerprint import Fingerprint, describe_rows, hash_column
+from fitwithin._session.fingerprint import Fingerprint, describe_rows, hash_columns
+from fitwithin._session.inputs.fit_arguments import Validation
 
 Codes = npt.NDArray[np.integer[Any]]
 """The group of each row, as a number from 0 on without gaps."""
-
-Validation = Literal["random", "last"]
-"""Which rows of X are kept for validation and holdout."""
 
 # Validation rows; there are as many holdout rows. Rows that are near in time or in a group say the same, so they are
 # more than with random rows. Every model is examined on the first of them only, as many as the time allows.
@@ -37,60 +34,6 @@ MIN_GROUPS = 3
 
 # A group with more rows than this many times the validation rows is used for training if there are others.
 _LARGE_GROUP = 2
-
-
-@dataclass(frozen=True, eq=False)
-class ValidationArguments:
-    """The arguments of a fit that choose the validation and holdout rows.
-
-    Parameters
-    ----------
-    validation : {"random", "last"}
-        The estimator's parameter.
-    groups : array-like or None
-        The group of each row of X.
-    X_val, y_val : table and array-like, or None
-        Other rows to choose and estimate by.
-
-    Raises
-    ------
-    ValueError
-        If they do not go together.
-    """
-
-    validation: Validation
-    groups: Any = None
-    X_val: Any = None
-    y_val: Any = None
-
-    def __post_init__(self) -> None:
-        if self.validation not in ("random", "last"):
-            raise ValueError(f'validation must be "random" or "last"; got {self.validation!r}.')
-        if (self.X_val is None) != (self.y_val is None):
-            given, missing = ("X_val", "y_val") if self.y_val is None else ("y_val", "X_val")
-            raise ValueError(f"Got {given} without {missing}; rows for validation need both. Pass {missing} too.")
-        if self.groups is not None and self.X_val is not None:
-            raise ValueError(
-                "Got both groups and X_val. With X_val no row of X is kept for validation, so its groups are not "
-                "used. Leave out groups, and see to it that no group has rows in both X and X_val."
-            )
-        if self.validation == "last" and (self.groups is not None or self.X_val is not None):
-            other = "X_val" if self.groups is None else "groups"
-            raise ValueError(
-                f'Got both validation="last" and {other}; each of them chooses the validation rows. '
-                f'Leave out {other}, or set validation="random".'
-            )
-
-    def refuse_for_data_set(self) -> None:
-        """Raise a UserInputError if they choose rows of a data set on disk, which is read in random order."""
-        given = [name for name, value in (("groups", self.groups), ("X_val", self.X_val)) if value is not None]
-        given += ['validation="last"'] if self.validation == "last" else []
-        if given:
-            raise UserInputError(
-                f"Got {' and '.join(given)} with a data set on disk, whose rows are read in random order; validation "
-                "rows are chosen at random there.",
-                "Leave it out, or read the rows into memory.",
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,13 +71,14 @@ class ValidationRows:
     groups: Codes | None = None
     table: TablePool | None = None
 
-    def add_to(self, training: TablePool | DiskPool) -> TablePool | DiskPool:
+    def add_to(self, training: Pool) -> Pool:
         """Return the training rows with, numbered after them, those of the other table, if there is one."""
-        if self.table is None or isinstance(training, DiskPool):
+        if self.table is None:
             return training
+        assert isinstance(training, TablePool)
         return training.add_validation_rows(self.table)
 
-    def hold_out(self, training: TablePool | DiskPool, rng: np.random.Generator) -> HeldOutRows | None:
+    def hold_out(self, training: Pool, rng: np.random.Generator) -> HeldOutRows | None:
         """Return the rows; None if the teacher may choose them.
 
         Raises
@@ -160,7 +104,7 @@ class ValidationRows:
         """Return what must be equal in a fit that goes on from an earlier one."""
         described: dict[str, str] = {} if self.validation == "random" else {"validation": self.validation}
         if self.groups is not None:
-            described["groups"] = hash_column(self.groups)
+            described["groups"] = hash_columns(self.groups)
         if self.table is not None:
             described.update(describe_rows(self.table, suffix="_val"))
         return described
@@ -213,8 +157,9 @@ def hold_out_groups(groups: Codes, rng: np.random.Generator) -> HeldOutRows:
     is_large = sizes[order] > _LARGE_GROUP * aim
     order = order[np.argsort(np.where(is_large, sizes[order], 0), kind="stable")]
     ends = np.cumsum(sizes[order])
-    n_validation = _count_groups(ends, 0, aim, most=len(sizes) - 2)
-    n_both = _count_groups(ends, n_validation, aim, most=len(sizes) - 1)
+    n_validation = min(_find_nearest(ends, aim) + 1, len(sizes) - 2)
+    nearest = _find_nearest(ends, ends[n_validation - 1] + aim)
+    n_both = min(max(nearest + 1, n_validation + 1), len(sizes) - 1)
     part = np.zeros(len(sizes), dtype=np.uint8)
     part[order[:n_validation]] = 1
     part[order[n_validation:n_both]] = 2
@@ -301,21 +246,8 @@ def _check_classes(labels: Labels, held_out: HeldOutRows, advice: str) -> None:
         )
 
 
-def _count_groups(ends: npt.NDArray[np.intp], n_before: int, aim: int, *, most: int) -> int:
-    """Return how many groups hold the rows nearest to `aim` more than the first `n_before` groups; at least one more.
-
-    Parameters
-    ----------
-    ends : array of int
-        Rows of the first group, the first two groups, and so on.
-    n_before, aim, most : int
-        Groups that are taken already, rows to take, and most groups in all.
-    """
-    target = aim + (int(ends[n_before - 1]) if n_before else 0)
-    n_groups = int(np.searchsorted(ends, target)) + 1
-    if n_groups > 1 and n_groups <= len(ends) and target - ends[n_groups - 2] < ends[n_groups - 1] - target:
-        n_groups -= 1
-    return min(max(n_groups, n_before + 1), most)
+def _find_nearest(numbers: npt.NDArray[np.intp], target: int) -> int:
+    return int(np.argmin(np.abs(numbers - target)))
 
 
 def _refuse_missing_groups(n_missing: int) -> None:

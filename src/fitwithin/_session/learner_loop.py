@@ -20,7 +20,6 @@ from fitwithin._core.records import (
     Lesson,
     LessonReport,
     Purpose,
-    Rows,
     StopReason,
     Wait,
 )
@@ -95,16 +94,16 @@ class LearnerLoop:
             if isinstance(request, Wait):
                 self.lock.wait()
                 continue
-            rows = self.tracker.check_request(request)
+            request = self.tracker.check_request(request)
             try:
                 if isinstance(request, Exam):
                     answer = self._examine(request)
                     continue
                 if self._finish_round():
                     return "on_round"
-                if not _may_begin(request, len(rows), self.parts.costs_of(request)):
+                if not _may_begin(request, self.parts.costs_of(request)):
                     return "time"
-                answer = self._teach(rows, request)
+                answer = self._teach(request)
             except (OutOfMemory, LearnerRaised, LearnerDied) as error:
                 self._note_failure(error, request)
                 refusal = error
@@ -114,8 +113,7 @@ class LearnerLoop:
         current = self.tracker.current
         candidate = request.candidate if isinstance(request, Lesson) else self.tracker.open_round.lesson.candidate
         is_memory = isinstance(failure, OutOfMemory)
-        can_go_on = candidate is not None or (is_memory and self.parts.has_best_model)
-        if not can_go_on:
+        if candidate is None and not (is_memory and self.parts.has_best_model):
             raise failure
         if current is not None and is_memory:
             self.parts.costs_of(current.lesson).memory.observe_stop(len(current.rows))
@@ -124,14 +122,12 @@ class LearnerLoop:
     def abandon_round(self) -> None:
         """Forget the round under way, which cannot be finished; if its model is saved, note it."""
         current, best = self.tracker.current, self._selector.best
-        if current is not None and current.saved is not None and best is not None:
+        if current is not None and current.saved is not None:
             # The exam that was cut off adds nothing, but the scores of those before it stay.
-            is_best = best.model is current.saved
-            self._close_round(
-                current,
-                best.record.estimate if is_best else current.validation_estimate,
-                best.record.fresh_estimate if is_best else None,
-            )
+            if best is not None and self._selector.holds(current.saved):
+                self._close_round(current, best.record.estimate, best.record.fresh_estimate)
+            else:
+                self._close_round(current, current.validation_estimate, None)
         self.tracker.abandon()
 
     def _has_no_time_to_choose(self) -> bool:
@@ -143,36 +139,33 @@ class LearnerLoop:
         is_waiting_for_exam = current is not None and not (current.is_comparable or current.was_compared)
         return not is_waiting_for_exam and self.budget.remaining() < _CHOICE_FACTOR * self.tracker.slowest_choice
 
-    def _teach(self, rows: Rows, lesson: Lesson) -> LessonReport:
+    def _teach(self, lesson: Lesson) -> LessonReport:
         """Fit a model and examine it, as one request; a first model is saved before its exams."""
-        costs = self.parts.costs_of(lesson)
-        _check_memory(costs.memory, len(rows))
-        self._announce("training on", len(rows), lesson.candidate)
-        prediction = costs.cost.predict(len(rows))
+        costs, n_rows = self.parts.costs_of(lesson), len(lesson.rows)
+        _check_memory(costs.memory, n_rows)
+        self._announce("training on", n_rows, lesson.candidate)
+        prediction = costs.cost.predict(n_rows)
+        expected = (None if prediction is None else prediction.fit_seconds, costs.cost.setup_seconds(n_rows))
         with self.tracker.timing_choice():
             # Counting the rows of a large lesson takes long too.
-            current = self.tracker.begin(
-                rows,
-                lesson,
-                None if prediction is None else prediction.fit_seconds,
-                costs.cost.setup_seconds(len(rows)),
-            )
-        is_saved_first = not lesson.refit and self._selector.accepts_unseen(current.n_rows_trained)
-        report = self._fit(rows, lesson, () if is_saved_first else lesson.exams)
+            current = self.tracker.begin(lesson.rows, lesson, *expected)
+        is_first = partial(self._selector.accepts_unseen, current.n_rows_trained)
+        is_saved_first = not lesson.refit and is_first()
+        report = self._fit(lesson, () if is_saved_first else lesson.exams)
         if report.gave_up:
             return _make_report(report)
         if is_saved_first:
-            self._save(current)
+            if is_first():
+                self._save(current, is_preferred=is_first)
             answers = {exam.purpose: self._examine(exam) for exam in lesson.exams}
         else:
             reports = zip(lesson.exams, report.exams, strict=True)
-            noted = [(exam, self._note_exam(exam, exam_report)) for exam, exam_report in reports]
-            answers = {exam.purpose: answer for exam, answer in noted}
+            answers = {exam.purpose: self._note_exam(exam, exam_report) for exam, exam_report in reports}
             self._choose_by_validation(current)
         return _make_report(report, answers, is_best=None if current.validation is None else current.saved is not None)
 
-    def _fit(self, rows: Rows, lesson: Lesson, exams: Sequence[Exam]) -> FitReport:
-        learner = None if lesson.candidate is None else lesson.candidate.estimator
+    def _fit(self, lesson: Lesson, exams: Sequence[Exam]) -> FitReport:
+        learner, rows = None if lesson.candidate is None else lesson.candidate.estimator, lesson.rows
         with self.lock.released():
             report = self.runner.fit(rows, batch=lesson.batch, exams=exams, limits=lesson.limits, learner=learner)
         self.tracker.add_fit(report)
@@ -192,8 +185,9 @@ class LearnerLoop:
         except (LearnerRaised, LearnerDied, OutOfMemory):
             if not (current.saved is None or current.is_examined or self._selector.accepts_every_model):
                 # A first model that cannot predict is no model.
-                current.saved = None
-                self._selector.withdraw_best()
+                if self._selector.holds(current.saved):
+                    self._selector.withdraw_best()
+                current.withdraw()
             raise
         answers = self._note_exam(exam, report)
         if exam.purpose == "validation":
@@ -209,13 +203,12 @@ class LearnerLoop:
         costs.memory.observe_exam(len(current.rows), report.peak_memory)
         costs.cost.observe_exam(len(rows), seconds, current.n_rows_trained)
         self.tracker.add_exam(rows, report, exam.purpose)
-        is_holdout = exam.purpose == "holdout"
-        wrong = np.zeros_like(report.wrong) if is_holdout else report.wrong
-        answers = Answers(rows, wrong, report.margins, report.score, report.influence)
+        answers = Answers(rows, report.wrong, report.margins, report.score, report.influence)
         if exam.purpose == "validation" and report.score is not None:
             current.validation = answers
-        if is_holdout:
+        if exam.purpose == "holdout":
             current.holdout = answers if len(current.holdout_rows) == 1 else None
+            return Answers(rows, np.zeros_like(report.wrong), report.margins)
         return answers
 
     def _choose_by_validation(self, current: OpenRound) -> None:
@@ -225,10 +218,12 @@ class LearnerLoop:
             return
         if current.lesson.refit:
             self._compare_refit(current, validation)
-        elif current.saved is not None:
+        elif self._selector.holds(current.saved):
             # A model that is validated again stays the best one, with its last score.
             self._update_best(current)
         else:
+            # Another loop may have replaced a first model, which had no score yet.
+            current.withdraw()
             is_preferred = partial(self._selector.prefers, current)
             if is_preferred():
                 # The deadline may come right after the model is saved, and its score on holdout rows is known.
@@ -293,10 +288,9 @@ class LearnerLoop:
     def _update_best(self, current: OpenRound) -> None:
         """Set the scores of the new model as far as they are known, if it is the best one."""
         best = self._selector.best
-        if best is None or best.model is not current.saved:
-            return
-        overall, fresh_estimate = current.estimates or (None, best.record.fresh_estimate)
-        self._selector.update_best(current.validation_estimate or overall, fresh_estimate, current.validation)
+        if best is not None and self._selector.holds(current.saved):
+            overall, fresh_estimate = current.estimates or (None, best.record.fresh_estimate)
+            self._selector.update_best(current.validation_estimate or overall, fresh_estimate, current.validation)
 
     def _save(
         self,
@@ -342,8 +336,7 @@ class LearnerLoop:
 
     def _close_round(self, current: OpenRound, estimate: Estimate | None, fresh_estimate: Estimate | None) -> bool:
         """Note the round, and tell everyone; True if the user says stop."""
-        best = self._selector.best
-        if best is not None and best.model is current.saved and not current.lesson.refit:
+        if self._selector.holds(current.saved) and not current.lesson.refit:
             self._selector.update_best(estimate, fresh_estimate, current.validation)
         finished = self.tracker.close(current, estimate, self.budget.elapsed())
         self.parts.continuation.write()
@@ -363,7 +356,7 @@ class LearnerLoop:
         if lost.rows is None or (has_other_model and not self.parts.costs.may_finish(len(lost.rows))):
             return
         try:
-            self._teach(lost.rows, Lesson(lost.rows, stop_after=lost.fit_seconds if lost.was_cut_short else None))
+            self._teach(Lesson(lost.rows, stop_after=lost.fit_seconds if lost.was_cut_short else None))
         except OutOfMemory:
             if not self.parts.has_best_model:
                 raise
@@ -376,7 +369,8 @@ class LearnerLoop:
         self._close_round(current, lost.estimate, lost.fresh_estimate)
 
 
-def _may_begin(lesson: Lesson, n_rows: int, costs: CostEstimates) -> bool:
+def _may_begin(lesson: Lesson, costs: CostEstimates) -> bool:
+    n_rows = len(lesson.rows)
     if n_rows > _LARGE_LESSON and costs.seconds_left < _COUNT_SECONDS * n_rows:
         return False
     is_planned = lesson.stop_after is not None or lesson.give_up_over is not None

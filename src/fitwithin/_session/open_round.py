@@ -101,6 +101,11 @@ class OpenRound:
         if peak is not None:
             self.peak_memory = max(peak, self.peak_memory or 0)
 
+    def withdraw(self) -> None:
+        """Note that the model is not the best one after all, if it was saved as such."""
+        self.saved = self.saved_at = None
+        self.is_wanted = False
+
     @property
     def trained_rows(self) -> Rows | None:
         """The rows of its model; None if it continued with the one before."""

@@ -134,8 +134,8 @@ class RoundTracker:
             self._choose_seconds += seconds
             self.slowest_choice = max(self.slowest_choice, seconds)
 
-    def check_request(self, request: object) -> Rows:
-        """Return the rows of a teacher's request.
+    def check_request(self, request: object) -> Lesson | Exam:
+        """Return a teacher's request, with rows that are arrays.
 
         Raises
         ------
@@ -144,14 +144,15 @@ class RoundTracker:
         """
         if not isinstance(request, Lesson | Exam):
             raise TypeError(f"The teacher yielded {request!r}; expected Lesson(rows) or Exam(rows).")
-        if isinstance(request, Exam) and self.current is None:
-            raise ValueError("The teacher yielded an Exam before its first Lesson; a Lesson must come first.")
-        if isinstance(request, Lesson):
-            if not _is_batch_size(request.batch):
-                raise ValueError(f"Lesson has batch={request.batch!r}; expected None or a positive number of rows.")
-            for exam in request.exams:
-                self._check_rows(exam)
-        return self._check_rows(request)
+        rows = self._check_rows(request)
+        if isinstance(request, Exam):
+            if self.current is None:
+                raise ValueError("The teacher yielded an Exam before its first Lesson; a Lesson must come first.")
+            return replace(request, rows=rows)
+        if not _is_batch_size(request.batch):
+            raise ValueError(f"Lesson has batch={request.batch!r}; expected None or a positive number of rows.")
+        exams = tuple(replace(exam, rows=self._check_rows(exam)) for exam in request.exams)
+        return replace(request, rows=rows, exams=exams)
 
     def _check_rows(self, request: Lesson | Exam) -> Rows:
         kind = type(request).__name__

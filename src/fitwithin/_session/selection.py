@@ -126,6 +126,10 @@ class ModelSelector:
         same_rows = np.array_equal(validation.rows, self._stored_validation_rows)  # type: ignore[arg-type]  # None is unequal
         return not same_rows and n_rows > stored.n_rows and score.high >= stored.estimate.low
 
+    def holds(self, model: SavedModel | None) -> bool:
+        """Whether this is the best model."""
+        return self.best is not None and self.best.model is model
+
     def replace_best(self, model: KeptModel) -> None:
         """Make a model the best one, keep the one before, and discard the one before that."""
         discarded, self.former, self.best = self.former, self.best, model

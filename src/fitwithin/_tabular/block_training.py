@@ -11,18 +11,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks
 from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
-from fitwithin._tabular.columns import ColumnKind, decode_dictionary, to_frame
+from fitwithin._tabular.columns import decode_dictionary, to_frame
 from fitwithin._tabular.encoding import Encoding, make_column_encoder
-from fitwithin._tabular.feature_blocks import BlockEncoder, BlockTarget, FeatureBlocks
+from fitwithin._tabular.feature_blocks import FeatureBlocks
 from fitwithin._tabular.features import EncodedFeatures
 from fitwithin._tabular.files import TableChunk
 from fitwithin._tabular.files.data_set_files import DataSetFiles
 from fitwithin._tabular.target_column import TargetColumn, TaskType
-from fitwithin._tabular.target_survey import TargetSurvey, survey_target
-from fitwithin._tabular.training_table import TrainingTable, make_training_table
+from fitwithin._tabular.target_survey import survey_target
+from fitwithin._tabular.training_table import TrainingTable, select_features
 
 _SAMPLE_BLOCKS = 8
 """Blocks of the sample, evenly spaced."""
@@ -31,44 +30,17 @@ _SAMPLE_ROWS = 25_000
 """Rows of the sample from each of its blocks, at most."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SampledTable(TrainingTable):
     """The usable part of files that are read in blocks; its chunk is a sample of their rows.
 
     Parameters
     ----------
-    survey : TargetSurvey
-        What a pass over the target found.
     blocks : Blocks
         The rows with a target value.
     """
 
-    survey: TargetSurvey | None = None
-    blocks: Blocks | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """Rows with a target value."""
-        assert self.survey is not None
-        return self.survey.n_rows
-
-    @property
-    def n_unlabeled_rows(self) -> int:
-        """Rows without a target value."""
-        assert self.survey is not None
-        return self.survey.n_missing
-
-    @property
-    def missing_values(self) -> dict[ColumnKind, int]:
-        """Number of missing values for each kind of column, estimated from the sample."""
-        scale = self.n_rows / max(len(self.chunk), 1)
-        return {kind: round(count * scale) for kind, count in super().missing_values.items()}
-
-    @property
-    def class_counts(self) -> tuple[Array, Array]:
-        """The labels, and the rows of each."""
-        assert self.survey is not None
-        return self.survey.count_classes()
+    blocks: Blocks
 
 
 def read_sampled_table(files: DataSetFiles, target: str, task: TaskType | None, max_classes: int) -> SampledTable:
@@ -95,19 +67,27 @@ def read_sampled_table(files: DataSetFiles, target: str, task: TaskType | None, 
     stored = files.open()
     blocks: Blocks = LabeledRowsOnly(stored, target) if survey.n_missing else stored
     sample = _read_sample(blocks)
-    everything = TargetColumn(target, column.task, column.type, column.y, np.ones(sample.num_rows, bool))
-    table = make_training_table(TableChunk(sample).normalize(), everything)
-    return SampledTable(table.chunk, column, table.columns, table.left_out, survey=survey, blocks=blocks)
+    chunk = TableChunk(sample).normalize()
+    columns, left_out = select_features(chunk, target)
+    return SampledTable(
+        chunk=chunk,
+        target=column,
+        columns=columns,
+        left_out=left_out,
+        n_rows=survey.n_rows,
+        n_unlabeled_rows=survey.n_missing,
+        class_counts=None if column.is_regression else survey.count_classes(),
+        blocks=blocks,
+    )
 
 
 def encode_blocks(table: SampledTable, encoding: Encoding) -> EncodedFeatures:
     """Fit an encoder on the sample, and return the rows, which it encodes while they are read."""
     encoder = make_column_encoder(table.columns, encoding)
     X = encoder.fit_transform(to_frame(table.chunk.table, table.columns))
-    assert table.blocks is not None
-    target = BlockTarget(table.target.name, table.target.type, table.target.is_regression)
-    block_encoder = BlockEncoder(encoder, table.columns, X.shape[1], X.dtype)
-    return EncodedFeatures(FeatureBlocks(table.blocks, block_encoder, target, table.n_rows), encoder, table.columns)
+    shape = table.n_rows, X.shape[1]
+    blocks = FeatureBlocks(table.blocks, encoder, table.columns, shape, X.dtype, table.target)
+    return EncodedFeatures(blocks, encoder, table.columns)
 
 
 def open_test_blocks(features: EncodedFeatures, target: TargetColumn, files: DataSetFiles) -> tuple[Any, Any]:
@@ -120,13 +100,15 @@ def open_test_blocks(features: EncodedFeatures, target: TargetColumn, files: Dat
     """
     names = [*(column.name for column in features.columns), target.name]
     blocks = LabeledRowsOnly(files.open(names), target.name)
-    reader = BlockTarget(target.name, target.type, target.is_regression)
-    parts = [reader.convert(blocks.read(number, [target.name])) for number in range(blocks.n_blocks)]
+    parts = [
+        target.convert(TableChunk(blocks.read(number, [target.name])).normalize().table[target.name])
+        for number in range(blocks.n_blocks)
+    ]
     y = np.concatenate(parts) if parts else np.empty(0)
     if not len(y):
         raise UserInputError(f"{files.path} has no row with a value of {target.name!r}.", "Is it the right file?")
-    encoder = BlockEncoder(features.encoder, features.columns, features.X.shape[1], features.X.dtype)
-    return FeatureBlocks(blocks, encoder, None, len(y)), y
+    shape = len(y), features.X.shape[1]
+    return FeatureBlocks(blocks, features.encoder, features.columns, shape, features.X.dtype), y
 
 
 def _read_sample(blocks: Blocks) -> pa.Table:
@@ -161,7 +143,6 @@ class LabeledRowsOnly:
         self.is_shuffled = blocks.is_shuffled
         self.has_quick_heads = False  # How many rows of a head have a target value is not known.
         self.to_frame = blocks.to_frame
-        self.frame_maker = blocks.frame_maker
         self.describe = blocks.describe
 
     def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:

@@ -14,8 +14,8 @@ from sklearn.pipeline import Pipeline
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.model_file import NotStorable, dump_model
-from fitwithin._session.checkpoint import CheckpointPath
-from fitwithin._session.checkpoint_content import TITLE, CheckpointContent, CheckpointReader
+from fitwithin._session.checkpoint_folder import STATE_FILE, CheckpointContent, load_skops_file, read_checkpoint
+from fitwithin._session.checkpoint_path import CheckpointPath
 from fitwithin._tabular.columns import FeatureColumn, arrow_type_name, column_kind
 from fitwithin._tabular.features import EncodedFeatures
 from fitwithin._tabular.model_card import ModelCard
@@ -23,25 +23,8 @@ from fitwithin._tabular.model_card import ModelCard
 _CARD, _ENCODER = "card.json", "encoder.skops"
 """Names of the attachments."""
 
-_MAX_CARD_BYTES = 1 << 26
-"""Larger cards are refused."""
-
 _UNDER_WAY = "nothing yet"
 """Stop reason of a fit that is under way or was killed."""
-
-
-def is_checkpoint(path: Path) -> bool:
-    """Whether a file begins as checkpoints do.
-
-    Examples
-    --------
-    >>> is_checkpoint(Path("no-such-file"))
-    False
-    """
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(TITLE)) == TITLE.encode("ascii")
 
 
 def attach_encoder(path: Path, features: EncodedFeatures, card: ModelCard) -> CheckpointPath:
@@ -76,17 +59,18 @@ def read_checkpoint_card(path: Path) -> ModelCard:
     Raises
     ------
     UserInputError
-        If the file is damaged, or was not written by fitwithin.
+        If it is damaged, or was not written by fitwithin.
     """
-    reader = CheckpointReader(path)
-    content = reader.read()
+    content = read_checkpoint(path)
     try:
-        card = _read_attached_card(reader, content) or _make_card(content)
-        card = replace(card, training={**card.training, **_describe_training(path, content)}, trust=content.trust)
+        is_attached = _CARD in content.attachments
+        card = ModelCard.from_json((path / _CARD).read_bytes()) if is_attached else _make_card(content)
+        trust = () if content.model is None else content.model.trust
+        card = replace(card, training={**card.training, **_describe_training(path, content)}, trust=trust)
         return ModelCard.from_json(card.to_json())
     except UserInputError as error:
         raise UserInputError(f"{path} can't be used. {error.sentence}", error.hint) from error
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, OSError, TypeError, ValueError) as error:
         raise UserInputError(f"{path} is damaged: {error}.", "Copy it again, or train the model again.") from error
 
 
@@ -98,20 +82,13 @@ def read_checkpoint_pipeline(path: Path, trusted_types: list[str]) -> Pipeline:
     UserInputError
         If it holds no model or other types, or is damaged.
     """
-    reader = CheckpointReader(path)
-    content = reader.read()
-    encoder = content.attachments.get(_ENCODER)
-    model = reader.load_model(content, trusted_types)
-    return Pipeline([("encode", "passthrough" if encoder is None else reader.load_part(encoder)), ("learn", model)])
-
-
-def _read_attached_card(reader: CheckpointReader, content: CheckpointContent) -> ModelCard | None:
-    part = content.attachments.get(_CARD)
-    if part is None:
-        return None
-    if part.stop - part.start > _MAX_CARD_BYTES:
-        raise ValueError(f"its model card has more than {_MAX_CARD_BYTES:,} bytes")
-    return ModelCard.from_json(reader.file.read_part(part))
+    content = read_checkpoint(path, trusted_types)
+    if content.model is None:
+        raise UserInputError(
+            f"The checkpoint {path} holds no model yet.", "Let the fit go on until its first model is stored."
+        )
+    encoder = load_skops_file(path / _ENCODER) if _ENCODER in content.attachments else "passthrough"
+    return Pipeline([("encode", encoder), ("learn", content.state.model)])
 
 
 def _make_card(content: CheckpointContent) -> ModelCard:
@@ -152,7 +129,7 @@ def _describe_training(path: Path, content: CheckpointContent) -> dict[str, Any]
     state, record = content.state, content.state.model_record
     estimate = None if record is None else record.fresh_estimate
     return {
-        "date": datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "date": datetime.fromtimestamp((path / STATE_FILE).stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "checkpoint": True,
         "rows": len(state.marks),
         "rows_taught": 0 if record is None else record.n_rows,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,64 +10,12 @@ import pyarrow as pa
 
 from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks
-from fitwithin._tabular.columns import FeatureColumn, decode_dictionary, to_frame
+from fitwithin._tabular.columns import FeatureColumn, to_frame
 from fitwithin._tabular.files import TableChunk
-from fitwithin._tabular.target_column import convert_target
+from fitwithin._tabular.target_column import TargetColumn
 
 TARGET = "target"
 """Name of the target among the encoded columns, which have numbers for names."""
-
-
-@dataclass(frozen=True, eq=False)
-class BlockEncoder:
-    """A fitted encoder, and the columns that it takes.
-
-    Parameters
-    ----------
-    encoder : ColumnTransformer
-        Fitted on a sample.
-    columns : list of FeatureColumn
-        Its input.
-    n_features : int
-        Columns of its output.
-    dtype : dtype
-        Type of its output.
-    """
-
-    encoder: Any
-    columns: list[FeatureColumn]
-    n_features: int
-    dtype: np.dtype[Any]
-
-    def encode(self, table: pa.Table) -> Array:
-        """Return rows as the learner takes them."""
-        X = self.encoder.transform(to_frame(TableChunk(table).normalize().table, self.columns))
-        dense: Array = X.toarray() if hasattr(X, "toarray") else X
-        return dense.astype(self.dtype, copy=False)
-
-
-@dataclass(frozen=True)
-class BlockTarget:
-    """The target of the rows in blocks.
-
-    Parameters
-    ----------
-    name : str
-        Its column.
-    type : str
-        Arrow's name of its type in training.
-    is_regression : bool
-        Whether values are predicted.
-    """
-
-    name: str
-    type: str
-    is_regression: bool
-
-    def convert(self, table: pa.Table) -> Array:
-        """Return labels or values of these rows."""
-        values = decode_dictionary(TableChunk(table.select([self.name])).normalize().table[self.name])
-        return convert_target(self.name, values, self.type, regression=self.is_regression)
 
 
 class FeatureBlocks:
@@ -78,25 +25,37 @@ class FeatureBlocks:
     ----------
     blocks : Blocks
         The rows, with the types in the files; each has a target, if there is one.
-    encoder : BlockEncoder
-        Makes a matrix of them.
-    target : BlockTarget or None
+    encoder : ColumnTransformer
+        Fitted on a sample.
+    columns : list of FeatureColumn
+        Its input.
+    shape : tuple of int
+        Rows, and columns of its output.
+    dtype : dtype
+        Type of its output.
+    target : TargetColumn, optional
         The column to predict, for training.
-    n_rows : int
-        How many rows there are.
     """
 
-    def __init__(self, blocks: Blocks, encoder: BlockEncoder, target: BlockTarget | None, n_rows: int) -> None:
+    def __init__(
+        self,
+        blocks: Blocks,
+        encoder: Any,
+        columns: list[FeatureColumn],
+        shape: tuple[int, int],
+        dtype: np.dtype[Any],
+        target: TargetColumn | None = None,
+    ) -> None:
         self._blocks = blocks
         self._encoder = encoder
+        self._columns = columns
         self._target = target
-        self.shape = n_rows, encoder.n_features
-        self.dtype = encoder.dtype
-        type_ = pa.from_numpy_dtype(encoder.dtype)
-        fields = [pa.field(str(number), type_) for number in range(encoder.n_features)]
+        self.shape = shape
+        self.dtype = dtype
+        fields = [pa.field(str(number), pa.from_numpy_dtype(dtype)) for number in range(shape[1])]
         if target is not None:
             empty = blocks.schema.empty_table()
-            fields.append(pa.field(TARGET, _to_arrow(target.convert(empty)).type))
+            fields.append(pa.field(TARGET, _to_arrow(target.convert(empty[target.name])).type))
         self.schema: pa.Schema = pa.schema(fields)
 
     @property
@@ -117,32 +76,33 @@ class FeatureBlocks:
     def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
         """Read these columns of one block, in this order; only its first rows if their number is given."""
         has_features = any(name != TARGET for name in names)
-        stored = [column.name for column in self._encoder.columns] if has_features else []
+        stored = [column.name for column in self._columns] if has_features else []
         if self._target is not None and TARGET in names:
             stored.append(self._target.name)
-        table = self._blocks.read(number, stored, n_rows)
+        table = TableChunk(self._blocks.read(number, stored, n_rows)).normalize().table
         columns = {}
         if has_features:
-            X = self._encoder.encode(table)
+            X = self._encode(table)
             columns = {str(place): pa.array(np.ascontiguousarray(X[:, place])) for place in range(X.shape[1])}
         if self._target is not None and TARGET in names:
-            columns[TARGET] = _to_arrow(self._target.convert(table))
+            columns[TARGET] = _to_arrow(self._target.convert(table[self._target.name]))
         return pa.table(
             [columns[name] for name in names], schema=pa.schema([self.schema.field(name) for name in names])
         )
 
-    def to_frame(self, table: pa.Table) -> Array:
-        """Return any columns and rows as an array."""
-        return to_matrix(table)
+    def _encode(self, table: pa.Table) -> Array:
+        X = self._encoder.transform(to_frame(table, self._columns))
+        dense: Array = X.toarray() if hasattr(X, "toarray") else X
+        return dense.astype(self.dtype, copy=False)
 
     @property
-    def frame_maker(self) -> Callable[[pa.Table], Array]:
-        """Does what `to_frame` does, in any process."""
+    def to_frame(self) -> Callable[[pa.Table], Array]:
+        """Makes of any columns and rows an array."""
         return to_matrix
 
     def describe(self) -> Mapping[str, str]:
         """Return what tells this data set from another."""
-        encoded = ", ".join(column.name for column in self._encoder.columns)
+        encoded = ", ".join(column.name for column in self._columns)
         return {**self._blocks.describe(), "encoded columns": encoded}
 
 

@@ -58,18 +58,16 @@ def extract_features(chunk: TableChunk, columns: Sequence[FeatureColumn], n_feat
     UserInputError
         If they do not have the shape of the training rows.
     """
-    if chunk.matrix is None:
-        if not columns:
-            raise UserInputError(
-                "The file has named columns, but the model was trained on a matrix without names.",
-                "Use a file of the same kind as in training.",
-            )
-        return to_frame(chunk.table, columns)
-    if columns:
+    has_names = chunk.matrix is None
+    if has_names != bool(columns):
+        kinds = ("named columns", "a matrix without names")
+        found, trained = kinds if has_names else kinds[::-1]
         raise UserInputError(
-            "The file holds a matrix without names, but the model was trained on named columns.",
+            f"The file holds {found}, but the model was trained on {trained}.",
             "Use a file of the same kind as in training.",
         )
+    if has_names:
+        return to_frame(chunk.table, columns)
     X = chunk.matrix
     if hasattr(X, "tocsr"):
         # Sparse rows end with their last value, and the model has no weight for a feature that training never saw.

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from fitwithin._core.exceptions import UserInputError, closest_match, join_names
 from fitwithin._session.inputs.learner import validate_teacher
 from fitwithin._tabular.columns import FeatureColumn
-from fitwithin._tabular.files import AnyDataFile
+from fitwithin._tabular.files import DataFile
 from fitwithin._tabular.target_column import TargetColumn
 from fitwithin.teachers._registry import TEACHERS
 
@@ -35,15 +35,11 @@ def validate_learner(learner: Any, teacher: str, X: Any, target: TargetColumn) -
     UserInputError
         If it does not.
     """
-    if target.is_regression and is_classifier(learner):
+    if is_classifier(learner) if target.is_regression else is_regressor(learner):
+        kind, other_task = ("classifier", "classification") if target.is_regression else ("regressor", "regression")
         raise UserInputError(
-            f"{type(learner).__name__} is a classifier, but the task for {target.name!r} is regression.",
-            "Choose another --learner, or use --task classification.",
-        )
-    if not target.is_regression and is_regressor(learner):
-        raise UserInputError(
-            f"{type(learner).__name__} is a regressor, but the task for {target.name!r} is classification.",
-            "Choose another --learner, or use --task regression.",
+            f"{type(learner).__name__} is a {kind}, but the task for {target.name!r} is {target.task}.",
+            f"Choose another --learner, or use --task {other_task}.",
         )
     try:
         validate_teacher(TEACHERS[teacher](), learner, regression=target.is_regression)
@@ -109,7 +105,7 @@ class _DummyLikeLearner(DummyClassifier):  # type: ignore[misc]  # scikit-learn 
         return np.zeros(len(X) if n_classes == 2 else (len(X), n_classes))
 
 
-def validate_columns(columns: Sequence[FeatureColumn], file: AnyDataFile) -> None:
+def validate_columns(columns: Sequence[FeatureColumn], file: DataFile) -> None:
     """Check that a file has every column that a model needs.
 
     Raises

@@ -13,11 +13,9 @@ import cloudpickle
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.install_command import format_install_command
-from fitwithin._core.model_file import UntrustedTypes, dump_model, load_model
-from fitwithin._core.model_file.archive_sizes import read_entry
-from fitwithin._core.model_file.model_checks import validate_model
+from fitwithin._core.model_file import UntrustedTypes, dump_model, load_model, open_archive
 from fitwithin._core.preset_table import BOOSTERS
-from fitwithin._tabular.checkpoint_file import is_checkpoint, read_checkpoint_card, read_checkpoint_pipeline
+from fitwithin._tabular.checkpoint_file import read_checkpoint_card, read_checkpoint_pipeline
 from fitwithin._tabular.files import atomic_output
 from fitwithin._tabular.model_card import ModelCard
 
@@ -33,12 +31,7 @@ _PICKLE_ENTRY = "model.pickle"
 """Entry with the pipeline, if it is stored by pickle."""
 
 
-_FREE_CARD_BYTES = 1 << 23
-"""Bytes that any model card may have: 8 MiB, which take at most 200 MiB of memory."""
-
-
-_MAX_CARD_GROWTH = 20
-"""Bytes that a card may have for each byte of its file, beyond `_FREE_CARD_BYTES`: a card packs about 10 to 1."""
+_HINT = "Use a file that fitwithin train wrote."
 
 
 def write_archive(
@@ -90,14 +83,15 @@ def read_card(path: Path) -> ModelCard:
     UserInputError
         If the file is not an archive of fitwithin.
     """
-    if is_checkpoint(path):
+    if path.is_dir():
         return read_checkpoint_card(path)
     with _open_archive(path) as archive:
-        max_bytes = _FREE_CARD_BYTES + _MAX_CARD_GROWTH * path.stat().st_size
         try:
-            return ModelCard.from_json(read_entry(archive, _CARD_ENTRY, max_bytes))
+            return ModelCard.from_json(archive.read(_CARD_ENTRY))
         except UserInputError as error:
             raise UserInputError(f"{path} is not a model file. {error.sentence}", error.hint) from error
+        except Exception as error:  # zipfile raises many types.
+            raise UserInputError(f"{path} is not a model file: {error}.", _HINT) from error
 
 
 def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pickle: bool = False) -> Any:
@@ -117,7 +111,7 @@ def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pic
     UserInputError
         If the file holds other types, or can't be read.
     """
-    if is_checkpoint(path):
+    if path.is_dir():
         return read_checkpoint_pipeline(path, list(trusted_types))
     with _open_archive(path) as archive:
         is_pickle = _PICKLE_ENTRY in archive.namelist()
@@ -126,41 +120,37 @@ def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pic
                 f"{path} holds a pickle, which can run any program when it is opened.",
                 "If you trust its source, add --unsafe-pickle.",
             )
-    try:
-        return _unpickle(path) if is_pickle else load_model(path, trusted_types)
-    except UntrustedTypes as error:
-        names, options = ", ".join(error.names), " ".join(f"--trust {name}" for name in error.names)
-        raise UserInputError(
-            f"{path} was not opened: it asks for {names}, which fitwithin does not know to be harmless.",
-            f"If that is a learner of your own, add {options}",
-        ) from error
-    except UserInputError as error:
-        raise UserInputError(f"{path} was not used. {error.sentence}", error.hint) from error
-    except ModuleNotFoundError as error:
-        raise _missing_module(path, error) from error
-    except Exception as error:  # A damaged or forged file may raise anything.
-        raise UserInputError(f"{path} can't be opened: {error}.", "Copy it again, or train the model again.") from error
-
-
-def _unpickle(path: Path) -> Any:
-    with zipfile.ZipFile(path) as archive:
-        pipeline = pickle.loads(archive.read(_PICKLE_ENTRY))
-    validate_model(pipeline)
-    return pipeline
+        try:
+            return pickle.loads(archive.read(_PICKLE_ENTRY)) if is_pickle else load_model(path, trusted_types)
+        except UntrustedTypes as error:
+            names, options = ", ".join(error.names), " ".join(f"--trust {name}" for name in error.names)
+            raise UserInputError(
+                f"{path} was not opened: it asks for {names}, which fitwithin does not know to be harmless.",
+                f"If that is a learner of your own, add {options}",
+            ) from error
+        except UserInputError as error:
+            raise UserInputError(f"{path} was not used. {error.sentence}", error.hint) from error
+        except ModuleNotFoundError as error:
+            raise _missing_module(path, error) from error
+        except Exception as error:  # A pickle may raise anything.
+            raise UserInputError(
+                f"{path} can't be opened: {error}.", "Copy it again, or train the model again."
+            ) from error
 
 
 def _open_archive(path: Path) -> zipfile.ZipFile:
     if not path.is_file():
         raise UserInputError(f"There is no model file {path}.", "Create one: fitwithin train DATA --target COLUMN")
     try:
-        archive = zipfile.ZipFile(path)
+        archive = open_archive(path)
+    except UserInputError as error:
+        raise UserInputError(f"{path} was not opened. {error.sentence}", error.hint) from error
     except (OSError, zipfile.BadZipFile) as error:
-        raise UserInputError(
-            f"{path} is not a model file: {error}.", "Use a file that fitwithin train wrote."
-        ) from error
-    if _CARD_ENTRY not in archive.namelist() or not {_SKOPS_ENTRY, _PICKLE_ENTRY} & set(archive.namelist()):
+        raise UserInputError(f"{path} is not a model file: {error}.", _HINT) from error
+    names = set(archive.namelist())
+    if _CARD_ENTRY not in names or not names & {_SKOPS_ENTRY, _PICKLE_ENTRY}:
         archive.close()
-        raise UserInputError(f"{path} is not a model file of fitwithin.", "Use a file that fitwithin train wrote.")
+        raise UserInputError(f"{path} is not a model file of fitwithin.", _HINT)
     return archive
 
 

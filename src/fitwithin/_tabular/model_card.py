@@ -10,26 +10,11 @@ from typing import Any
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.install_command import UPGRADE_COMMAND
-from fitwithin._tabular.columns import COLUMN_KINDS, FeatureColumn
+from fitwithin._tabular.columns import FeatureColumn
 from fitwithin._tabular.target_column import TaskType
 
 FORMAT_VERSION = 2
 """Version of the card's layout; increase it when older versions of fitwithin can't read the card."""
-
-
-_NUMBER = (int, float)
-
-
-_TRAINING_TYPES: Mapping[str, Any] = {
-    "rows": int,
-    "rows_taught": int,
-    "rounds": list,
-    "estimate": (dict, type(None)),
-    "time_used": _NUMBER,
-    "time_limit": _NUMBER,
-    "stop_reason": str,
-}
-"""Entries that `training` must have, with their types."""
 
 
 @dataclass(frozen=True)
@@ -95,42 +80,11 @@ class ModelCard:
             content = json.loads(text)
             _check_version(content.pop("format"))
             columns = tuple(FeatureColumn(**column) for column in content.pop("columns"))
-            card = cls(columns=columns, trust=tuple(content.pop("trust")), **content)
-            _validate_card(card)
+            return cls(columns=columns, trust=tuple(content.pop("trust")), **content)
         except UserInputError:
             raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise UserInputError("Its model card can't be read.", "Was it written by fitwithin train?") from error
-        return card
-
-
-def _validate_card(card: ModelCard) -> None:
-    """Raise TypeError if an entry has another type than `to_json` writes."""
-    texts = card.target, card.target_type, card.learner, card.encoding, card.teacher, card.scoring
-    estimate = card.training["estimate"] or {"value": 0, "low": 0, "high": 0}
-    is_valid = (
-        card.task in ("classification", "regression")
-        and all(column.kind in COLUMN_KINDS for column in card.columns)
-        and all(isinstance(text, str) for text in (*texts, *card.trust, *card.versions.values()))
-        and isinstance(card.classes, list)
-        and all(isinstance(label, str | bool | int | float) for label in card.classes)
-        and isinstance(card.features, int)
-        and all(isinstance(card.training[name], type_) for name, type_ in _TRAINING_TYPES.items())
-        and isinstance(card.training.get("lost_seconds", 0.0), _NUMBER)
-        and _is_valid_search(card.training.get("search"))
-        and all(isinstance(estimate[name], _NUMBER) for name in ("value", "low", "high"))
-    )
-    if not is_valid:
-        raise TypeError("an entry has the wrong type")
-
-
-def _is_valid_search(search: Any) -> bool:
-    """Whether the entry about a search is what `describe_search` returns, or there is none."""
-    return search is None or (
-        isinstance(search["learners"], list)
-        and isinstance(search["params"], dict)
-        and all(isinstance(search[name], int) for name in ("n_settings", "n_failed"))
-    )
 
 
 def _to_json_value(value: Any) -> Any:

@@ -53,6 +53,26 @@ class TargetColumn:
         """Whether values are predicted."""
         return self.task == "regression"
 
+    def convert(self, values: pa.ChunkedArray) -> Array:
+        """Convert the target of other rows to the type in training; it must have no missing values.
+
+        Raises
+        ------
+        UserInputError
+            If it holds another type.
+        """
+        values = decode_dictionary(values)
+        try:
+            if self.is_regression:
+                return _to_target_values(self.name, values)
+            wanted = parse_arrow_type(self.type)
+            return to_labels(values if wanted is None else values.cast(wanted))
+        except pa.ArrowException as error:
+            raise UserInputError(
+                f"The target {self.name!r} holds {values.type}, but the model was trained with {self.type}.",
+                "Use the same type of values as in the training data.",
+            ) from error
+
 
 def read_target_column(
     name: str, values: pa.ChunkedArray, task: TaskType | None = None, max_classes: int = DEFAULT_MAX_CLASSES
@@ -134,26 +154,6 @@ def to_labels(values: pa.ChunkedArray) -> Array:
     if pa.types.is_floating(values.type):
         return np.asarray(values.cast(pa.float64()).to_numpy(), np.float64)
     return np.asarray(values.cast(pa.string()).to_numpy(), object)
-
-
-def convert_target(name: str, values: pa.ChunkedArray, trained_type: str, *, regression: bool) -> Array:
-    """Convert the target of another file to the type in training; it must have no missing values.
-
-    Raises
-    ------
-    UserInputError
-        If it holds another type.
-    """
-    try:
-        if regression:
-            return _to_target_values(name, decode_dictionary(values))
-        wanted = parse_arrow_type(trained_type)
-        return to_labels(decode_dictionary(values) if wanted is None else decode_dictionary(values).cast(wanted))
-    except pa.ArrowException as error:
-        raise UserInputError(
-            f"The target {name!r} holds {values.type}, but the model was trained with {trained_type}.",
-            "Use the same type of values as in the training data.",
-        ) from error
 
 
 def predictions_to_arrow(predicted: Any, trained_type: str) -> pa.Array:

@@ -71,15 +71,13 @@ class TargetSurvey:
         """
         if not self.n_rows + self.n_missing:
             raise UserInputError("The files have no rows, only column names.", "Were they written completely?")
-        distinct = pa.chunked_array([pa.array(list(self.counts), self.type)], self.type)
-        if not len(distinct):
-            distinct = pa.chunked_array([pa.nulls(1, self.type)])
-        target = read_target_column(name, distinct, task, max_classes)
+        distinct = list(self.counts) or [None]
+        target = read_target_column(name, pa.chunked_array([pa.array(distinct, self.type)]), task, max_classes)
         return replace(target, y=np.array([self.low, self.high])) if target.is_regression else target
 
     def count_classes(self) -> tuple[Any, Any]:
         """Return the labels, and the rows of each."""
-        labels = to_labels(pa.chunked_array([pa.array(list(self.counts), self.type)], self.type))
+        labels = to_labels(pa.chunked_array([pa.array(list(self.counts), self.type)]))
         return labels, np.array(list(self.counts.values()))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from fitwithin._search import TimeConstrainedSearch
 from fitwithin._tabular.block_training import open_test_blocks
 from fitwithin._tabular.feature_blocks import TARGET, FeatureBlocks
 from fitwithin._tabular.features import EncodedFeatures, column_types
-from fitwithin._tabular.files import AnyDataFile, DataSetFiles
+from fitwithin._tabular.files import DataFile, DataSetFiles
 from fitwithin._tabular.learner_checks import validate_columns
 from fitwithin._tabular.model_card import ModelCard
-from fitwithin._tabular.target_column import TargetColumn, convert_target
+from fitwithin._tabular.target_column import TargetColumn
 from fitwithin._tabular.training_table import TrainingTable, select_rows
 
 FEATURE_NAMES_WARNING = "X does not have valid feature names"
@@ -56,7 +56,7 @@ def fit_model(
     return model, caught
 
 
-def read_test_rows(features: EncodedFeatures, target: TargetColumn, file: AnyDataFile) -> tuple[Any, Any]:
+def read_test_rows(features: EncodedFeatures, target: TargetColumn, file: DataFile) -> tuple[Any, Any]:
     """Read features and target of a test file; errors in it show before the clock starts.
 
     Raises
@@ -73,8 +73,7 @@ def read_test_rows(features: EncodedFeatures, target: TargetColumn, file: AnyDat
     labeled = select_rows(chunk, chunk.table[target.name].is_valid().to_numpy().astype(bool))
     if not len(labeled):
         raise UserInputError(f"{file.path} has no row with a value of {target.name!r}.", "Is it the right file?")
-    y = convert_target(target.name, labeled.table[target.name], target.type, regression=target.is_regression)
-    return features.transform(labeled), y
+    return features.transform(labeled), target.convert(labeled.table[target.name])
 
 
 def build_pipeline(model: Any, features: EncodedFeatures) -> Pipeline:
@@ -96,10 +95,8 @@ def make_model_card(model: Any, features: EncodedFeatures, table: TrainingTable,
     **fields : dict
         Other fields of `ModelCard`; entries of `training` are added to the model's own.
     """
-    target, environment = table.target, Environment.current()
     training = {
-        "date": environment.date,
-        "rows": table.n_rows,
+        "date": Environment.current().date,
         "rows_without_label": table.n_unlabeled_rows,
         "rows_taught": model.n_rows_trained_,
         "estimate": _finite_estimate(model),
@@ -107,21 +104,11 @@ def make_model_card(model: Any, features: EncodedFeatures, table: TrainingTable,
         "lost_seconds": model.lost_seconds_,
         "peak_memory": max((round_.peak_memory or 0 for round_ in model.history_), default=0) or None,
         "stop_reason": model.stop_reason_,
-        "left_out": dict(table.left_out),
         "rounds": [asdict(round_) for round_ in model.history_],
         **fields.pop("training"),
     }
-    return ModelCard(
-        task=target.task,
-        target=target.name,
-        target_type=target.type,
-        classes=[] if target.is_regression else model.classes_.tolist(),
-        columns=tuple(features.columns),
-        features=features.X.shape[1],
-        training=training,
-        versions={"python": environment.python, **environment.libraries, **library_versions(model.best_estimator_)},
-        **fields,
-    )
+    card = make_initial_card(features, table, training=training, **fields)
+    return replace(card, versions={**card.versions, **library_versions(model.best_estimator_)})
 
 
 def make_initial_card(features: EncodedFeatures, table: TrainingTable, **fields: Any) -> ModelCard:
@@ -134,24 +121,17 @@ def make_initial_card(features: EncodedFeatures, table: TrainingTable, **fields:
     table : TrainingTable
         Their origin.
     **fields : dict
-        Other fields of `ModelCard`.
+        Other fields of `ModelCard`; rows and unused columns are added to `training`.
     """
     target, environment = table.target, Environment.current()
-    nothing_yet: dict[str, Any] = {
-        "rows_taught": 0,
-        "estimate": None,
-        "time_used": 0.0,
-        "stop_reason": "",
-        "rounds": [],
-    }
     return ModelCard(
         task=target.task,
         target=target.name,
         target_type=target.type,
-        classes=[] if target.is_regression else np.sort(table.class_counts[0]).tolist(),
+        classes=[] if table.class_counts is None else np.sort(table.class_counts[0]).tolist(),
         columns=tuple(features.columns),
         features=features.X.shape[1],
-        training={"rows": table.n_rows, "left_out": dict(table.left_out), **nothing_yet, **fields.pop("training")},
+        training={"rows": table.n_rows, "left_out": dict(table.left_out), **fields.pop("training")},
         versions={"python": environment.python, **environment.libraries},
         **fields,
     )

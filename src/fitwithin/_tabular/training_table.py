@@ -19,7 +19,7 @@ _MAX_REASONS = 5
 """Columns whose reason for being left out is shown in an error."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TrainingTable:
     """The usable part of a training file.
 
@@ -33,6 +33,10 @@ class TrainingTable:
         Columns to train on; empty if the file holds a matrix without column names.
     left_out : dict
         Names of unused columns, with the reason.
+    n_rows, n_unlabeled_rows : int
+        Rows with and without a target value.
+    class_counts : tuple of numpy.ndarray or None
+        The labels, and the rows of each; None for a regression.
     groups : numpy.ndarray of int, optional
         The group of each row, if a column names it.
     """
@@ -41,31 +45,18 @@ class TrainingTable:
     target: TargetColumn
     columns: list[FeatureColumn]
     left_out: Mapping[str, str]
+    n_rows: int
+    n_unlabeled_rows: int
+    class_counts: tuple[Array, Array] | None
     groups: Array | None = None
 
     @property
-    def n_rows(self) -> int:
-        """Rows with a target value."""
-        return len(self.chunk)
-
-    @property
-    def n_unlabeled_rows(self) -> int:
-        """Rows without a target value."""
-        return int(np.count_nonzero(~self.target.has_value))
-
-    @property
-    def class_counts(self) -> tuple[Array, Array]:
-        """The labels, and the rows of each."""
-        labels, counts = np.unique(self.target.y, return_counts=True)
-        return labels, counts
-
-    @property
     def missing_values(self) -> dict[ColumnKind, int]:
-        """Number of missing values for each kind of column in the table."""
+        """Number of missing values for each kind of column; estimated if the chunk is a sample."""
         counts: dict[ColumnKind, int] = {column.kind: 0 for column in self.columns}
         for column in self.columns:
             counts[column.kind] += self.chunk.table[column.name].null_count
-        return counts
+        return {kind: round(count * self.n_rows / max(len(self.chunk), 1)) for kind, count in counts.items()}
 
 
 def make_training_table(chunk: TableChunk, target: TargetColumn, groups: str | None = None) -> TrainingTable:
@@ -85,22 +76,44 @@ def make_training_table(chunk: TableChunk, target: TargetColumn, groups: str | N
     UserInputError
         If no column is left, or a row has no group.
     """
+    n_unlabeled = int(np.count_nonzero(~target.has_value))
     chunk = select_rows(chunk, target.has_value)
-    group_codes = None if groups is None else _read_groups(groups, chunk.table[groups])
+    columns, left_out = select_features(chunk, target.name, groups)
+    return TrainingTable(
+        chunk=chunk,
+        target=target,
+        columns=columns,
+        left_out=left_out,
+        n_rows=len(chunk),
+        n_unlabeled_rows=n_unlabeled,
+        class_counts=None if target.is_regression else np.unique(target.y, return_counts=True),
+        groups=None if groups is None else _read_groups(groups, chunk.table[groups]),
+    )
+
+
+def select_features(
+    chunk: TableChunk, target: str, groups: str | None = None
+) -> tuple[list[FeatureColumn], Mapping[str, str]]:
+    """Return the columns to train on, and the others with the reason; no columns for a matrix without names.
+
+    Raises
+    ------
+    UserInputError
+        If no column is left.
+    """
     others = {} if groups is None else {groups: "it names the groups"}
-    table = chunk.table.drop_columns([target.name, *others])
+    table = chunk.table.drop_columns([target, *others])
     if chunk.matrix is not None:
-        left_out = {**others, **dict.fromkeys(table.column_names, "not among the features")}
-        return TrainingTable(chunk, target, [], left_out, group_codes)
+        return [], {**others, **dict.fromkeys(table.column_names, "not among the features")}
     columns, unusable = select_columns(table)
     left_out = {**others, **unusable}
     if not columns:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in list(left_out.items())[:_MAX_REASONS])
         raise UserInputError(
-            f"There is no column other than {target.name!r} to train on{f' ({reasons})' if reasons else ''}.",
+            f"There is no column other than {target!r} to train on{f' ({reasons})' if reasons else ''}.",
             "Is --target the right column?",
         )
-    return TrainingTable(chunk, target, columns, left_out, group_codes)
+    return columns, left_out
 
 
 def _read_groups(name: str, values: pa.ChunkedArray) -> Array:

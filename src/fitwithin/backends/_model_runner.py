@@ -240,12 +240,15 @@ class ModelRunner:
         report = self.examine(pieces, margins=margins)
         return replace(self._exams.answers(), model=None), report.margins, report.exam_seconds
 
-    def add_answers(
-        self, answers: ExamPredictions, purpose: Purpose = "mistakes"
-    ) -> tuple[Estimate | None, Influence | None]:
-        """Count an exam that other processes held with the same model; return its score, see `score_exam`."""
+    def add_answers(self, answers: ExamPredictions, purpose: Purpose = "mistakes") -> ExamReport:
+        """Count an exam that other processes held with the same model; compare and score, see `examine`."""
+        start = time.monotonic()
         self._exams.extend(answers)
-        return self.score_exam(len(answers), purpose)
+        wrong = ~answers.correct
+        if answers.y is not None:
+            wrong = self._scoring.mistakes(answers.y, answers.by_method["predict"].ravel())
+        score, influence = self.score_exam(len(wrong), purpose)
+        return ExamReport(wrong, 0.0, time.monotonic() - start, score=score, influence=influence)
 
     def _predict(self, rows: LabeledRows, margins: bool) -> tuple[Array, Margins | None]:
         with warnings.catch_warnings():

@@ -295,6 +295,8 @@ class ExamLog:
             self._weights.append(answers.weights)
         if answers.y is not None:
             self._y.append(answers.y)
+        if answers.X is not None:
+            self._X.append(answers.X)
         for method, predictions in answers.by_method.items():
             self._by_method.setdefault(method, []).append(predictions)
 

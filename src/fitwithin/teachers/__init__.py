@@ -17,9 +17,9 @@ from fitwithin._core.records import (
     examine,
     teach,
 )
+from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._auto import Auto
 from fitwithin.teachers._base import ParallelTeacher, Requests, Teacher
-from fitwithin.teachers._deck import Deck
 from fitwithin.teachers._double import Double
 from fitwithin.teachers._full import Full
 from fitwithin.teachers._osct import OSCT

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from typing import Protocol, TypeVar, runtime_checkable
 
 from fitwithin._core.records import Answer, Exam, Lesson, Returns, StopReason, Wait
-from fitwithin.teachers._deck import Deck
+from fitwithin._pools.decks.deck import Deck
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from fitwithin._core.records import Lesson, Returns
+from fitwithin._pools.decks.deck import Deck, FirstSize
 from fitwithin.teachers._base import Requests
-from fitwithin.teachers._deck import Deck, FirstSize
 
 
 class Double(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from fitwithin._core.records import Lesson, Mask, Returns, Rows, examine
+from fitwithin._pools.decks.deck import Deck, FirstSize
+from fitwithin._pools.decks.stratified_sample import drop_repeats
 from fitwithin.teachers._base import Requests
-from fitwithin.teachers._deck import Deck, FirstSize
-from fitwithin.teachers._stratified_sample import drop_repeats
 
 Guess = int | str
 """Guessed number of the learner's hypotheses: an integer, or "half-percent"."""

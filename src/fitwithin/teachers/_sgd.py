@@ -7,8 +7,8 @@ from numbers import Integral
 from sklearn.base import BaseEstimator
 
 from fitwithin._core.records import Lesson, Returns
+from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._base import Requests
-from fitwithin.teachers._deck import Deck
 
 # Rows taught before, for each row of a lesson. The deadline discards the lesson under way, hence at most a tenth.
 _TAUGHT_PER_NEW_ROW = 10

@@ -9,8 +9,8 @@ from typing import Self
 from sklearn.base import BaseEstimator
 
 from fitwithin._core.records import Lesson, Returns
+from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._base import Requests
-from fitwithin.teachers._deck import Deck
 
 
 class TBatch(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from fitwithin._core.records import Answers, Lesson, Returns, Rows, examine
+from fitwithin._pools.decks.deck import Deck, FirstSize, check_fraction
 from fitwithin.teachers._base import Requests
-from fitwithin.teachers._deck import Deck, FirstSize, check_fraction
 
 # Mistakes to assume in a first exam without any, so that the size of the second one stays finite.
 _ASSUMED_MISTAKES = 0.5

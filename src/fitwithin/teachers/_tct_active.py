@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from fitwithin._core.records import Answers, Lesson, Returns, Rows, examine
+from fitwithin._pools.decks.deck import Deck, FirstSize, check_fraction
 from fitwithin.teachers._base import Requests
-from fitwithin.teachers._deck import Deck, FirstSize, check_fraction
 
 
 class TCTActive(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types

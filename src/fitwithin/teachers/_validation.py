@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Exam, Lesson, LessonReport, Purpose, Rows
+from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._base import ParallelTeacher, Requests, Teacher
-from fitwithin.teachers._deck import Deck
 from fitwithin.teachers._shared_steps import make_limit
 
 # Fraction of the time left for each exam of the first model.

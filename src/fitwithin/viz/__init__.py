@@ -1,4 +1,4 @@
-"""Pictures of a fit: the score over time, where time and memory went, which rows and classes were trained on.
+"""Pictures of a fit: the score over time, where the time went, which classes were trained on.
 
 `plot_race` and `plot_settings` are for searches: which settings were tried, and which of them mattered.
 
@@ -9,19 +9,15 @@ need matplotlib, which is in the extra ``plots``.
 from fitwithin.viz._class_shares import class_shares
 from fitwithin.viz._fit_times import fit_times
 from fitwithin.viz._learning_curve import learning_curve
-from fitwithin.viz._memory_used import memory_used
 from fitwithin.viz._plot_race import plot_race
 from fitwithin.viz._plot_settings import plot_settings
-from fitwithin.viz._rows_taught import rows_taught
 from fitwithin.viz._time_spent import time_spent
 
 __all__ = [
     "class_shares",
     "fit_times",
     "learning_curve",
-    "memory_used",
     "plot_race",
     "plot_settings",
-    "rows_taught",
     "time_spent",
 ]

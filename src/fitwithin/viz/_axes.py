@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted
+from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted, find_best_round, score_name
+from fitwithin.viz._palette import GREY
 from fitwithin.viz._style import require_matplotlib
 
 if TYPE_CHECKING:
@@ -50,6 +51,21 @@ def visible_time_limit(estimator: FittedEstimator) -> float | None:
     """Return the time limit in seconds, or None if it is too far away to be drawn."""
     limit = estimator.time_limit_
     return limit if limit <= _MAX_LIMIT_RATIO * estimator.time_used_ else None
+
+
+def finish_score_axes(ax: Axes, estimator: FittedEstimator, estimate_label: str, colour: str) -> None:
+    """Mark `score_estimate_` at the time of the returned model, draw the time limit, and add names and a legend."""
+    best = find_best_round(estimator)
+    if best is not None and estimator.score_estimate_ is not None:
+        score, low, high = estimator.score_estimate_
+        ax.vlines(best.elapsed, low, high, color=colour, linewidth=2, zorder=4)
+        ax.plot(best.elapsed, score, "D", color=colour, markersize=5, zorder=4, label=f"{estimate_label}: {score:.4f}")
+    limit = visible_time_limit(estimator)
+    if limit is not None:
+        ax.axvline(limit, color=GREY, linestyle="--", linewidth=1, label=f"time limit, {limit:g} s")
+    ax.set(xlabel="seconds since the start of fit", xlim=(0, None))
+    ax.set_ylabel(score_name(estimator), parse_math=False)
+    add_legend_above(ax)
 
 
 def add_legend_above(ax: Axes) -> None:

@@ -19,6 +19,7 @@ class FittedEstimator(Protocol):
     stop_reason_: str
     time_limit_: float
     time_used_: float
+    lost_seconds_: float
     memory_limit_: int | None
     n_rows_in_: int
     n_rows_trained_: int
@@ -57,11 +58,6 @@ def score_name(estimator: FittedEstimator) -> str:
     if isinstance(scoring, str):
         return scoring.replace("_", " ")
     return str(getattr(scoring, "__name__", scoring))
-
-
-def lost_seconds(estimator: FittedEstimator) -> float:
-    """Return the seconds of fits that left no model; 0 for an estimator that was pickled before they were counted."""
-    return float(getattr(estimator, "lost_seconds_", 0.0))
 
 
 def find_best_round(estimator: FittedEstimator) -> Round | None:

@@ -32,8 +32,6 @@ class ScoredFit:
         Score on the validation rows.
     seconds : float
         Seconds since the start of `fit`.
-    best : bool
-        Whether the model became the best so far.
     """
 
     candidate: int
@@ -41,7 +39,6 @@ class ScoredFit:
     rows: int
     score: float
     seconds: float
-    best: bool
 
 
 def is_search(estimator: FittedEstimator) -> TypeGuard[FittedSearch]:
@@ -68,7 +65,7 @@ def list_scored_fits(search: FittedSearch) -> list[ScoredFit]:
     """Return the fits that have a score, in their order."""
     names = search.cv_results_["estimator"]
     return [
-        ScoredFit(one.candidate, names[one.candidate], one.rows, one.estimate, one.elapsed, one.best)
+        ScoredFit(one.candidate, names[one.candidate], one.rows, one.estimate, one.elapsed)
         for one in search.history_
         if one.candidate is not None and one.estimate is not None
     ]

@@ -40,12 +40,8 @@ class History(list[Round]):
         return html_table(history_columns(self), shown, caption=caption)
 
 
-def _format_count(value: float) -> str:
-    return f"{value:,.0f}"
-
-
-def _format_score(value: float) -> str:
-    return f"{value:.4f}"
+_format_count = "{:,.0f}".format
+_format_score = "{:.4f}".format
 
 
 def _format_seconds(value: float) -> str:

@@ -29,7 +29,7 @@ class PageSection:
 
 @dataclass(frozen=True)
 class HtmlColumn(Generic[RecordT]):
-    """A column of numbers in an HTML table.
+    """A column of an HTML table; the values of a sortable one are numbers.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ class HtmlColumn(Generic[RecordT]):
     meaning : str
         Explanation of the heading, shown when the mouse points at it.
     get_value : callable
-        Return a record's number, or None if it has none.
+        Return a record's value, or None if it has none.
     format_value : callable
-        Return the number as text.
+        Return the value as text.
     """
 
     heading: str
     meaning: str
-    get_value: Callable[[RecordT], float | None]
+    get_value: Callable[[RecordT], Any]
     format_value: Callable[[Any], str]
 
 
@@ -142,9 +142,10 @@ def _heading_html(column: HtmlColumn[RecordT], sortable: bool) -> str:
 def _cell_html(column: HtmlColumn[RecordT], record: RecordT, sortable: bool) -> str:
     value = column.get_value(record)
     text = "" if value is None else escape_text(column.format_value(value))
+    if not sortable:
+        return f"<td>{text}</td>"
     # The text has commas and is rounded, so the script sorts by the value.
-    sort_key = "" if value is None else repr(float(value))
-    return f'<td data-value="{sort_key}">{text}</td>' if sortable else f"<td>{text}</td>"
+    return f'<td data-value="{"" if value is None else float(value)}">{text}</td>'
 
 
 def save_page(path: Path, page: str) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fitwithin._core.rounds import Round
-from fitwithin.viz._axes import add_legend_above, get_axes, show_message, visible_time_limit
-from fitwithin.viz._fitted_estimator import FittedEstimator, find_best_round, score_name
+from fitwithin.viz._axes import finish_score_axes, get_axes, show_message
+from fitwithin.viz._fitted_estimator import FittedEstimator, score_name
 from fitwithin.viz._palette import BLUE, GREEN, GREY, ORANGE, PINK
 
 if TYPE_CHECKING:
@@ -54,20 +54,13 @@ def learning_curve(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
     scored = [finished for finished in rounds if finished.estimate is not None]
     if not scored:
         return show_message(ax, "No model has a score,\nso there is nothing to draw.")
-    name = score_name(estimator)
     _draw_steps(ax, [one for one in scored if one.best and not one.is_biased], estimator.time_used_)
-    _draw_scores(ax, [one for one in scored if not one.is_biased], BLUE, f"{name}, 95 % interval")
+    _draw_scores(ax, [one for one in scored if not one.is_biased], BLUE, f"{score_name(estimator)}, 95 % interval")
     _draw_scores(ax, [one for one in scored if one.is_biased], ORANGE, "too high: rows seen before")
     ax.plot([], [], "o", color=GREY, label="filled: became the best")
     _mark_expected_scores(ax, [finished for finished in rounds if finished.predicted_estimate is not None])
-    _mark_returned_model(ax, estimator)
     _mark_models_without_score(ax, [finished for finished in rounds if finished.estimate is None])
-    limit = visible_time_limit(estimator)
-    if limit is not None:
-        ax.axvline(limit, color=GREY, linestyle="--", linewidth=1, label=f"time limit, {limit:g} s")
-    ax.set(xlabel="seconds since the start of fit", xlim=(0, None))
-    ax.set_ylabel(name, parse_math=False)
-    add_legend_above(ax)
+    finish_score_axes(ax, estimator, "returned", GREEN)
     return ax
 
 
@@ -98,15 +91,6 @@ def _mark_expected_scores(ax: Axes, rounds: Sequence[Round]) -> None:
     times, expected, scores = values.T
     ax.vlines(times, expected, scores, color=PINK, linestyle=":", linewidth=1)
     ax.plot(times, expected, "s", color=PINK, markerfacecolor="none", markersize=5, label="expected before the fit")
-
-
-def _mark_returned_model(ax: Axes, estimator: FittedEstimator) -> None:
-    """Draw `score_estimate_` at the time of the returned model."""
-    best = find_best_round(estimator)
-    if best is not None and estimator.score_estimate_ is not None:
-        score, low, high = estimator.score_estimate_
-        ax.vlines(best.elapsed, low, high, color=GREEN, linewidth=2)
-        ax.plot(best.elapsed, score, "D", color=GREEN, markersize=5, zorder=3, label=f"returned: {score:.4f}")
 
 
 def _mark_models_without_score(ax: Axes, rounds: Sequence[Round]) -> None:

@@ -54,12 +54,3 @@ def figure_to_svg(figure: Figure) -> bytes:
     with mpl.rc_context({"svg.hashsalt": "fitwithin"}):
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     return svg.getvalue()
-
-
-def figure_to_svg_and_png(figure: Figure, *, dpi: float) -> tuple[bytes, bytes]:
-    """Return the figure as SVG and as PNG, without dates and versions."""
-    svg, png = figure_to_svg(figure), io.BytesIO()
-    # The SVG has laid out the panels; a second layout would take as long as drawing.
-    figure.set_layout_engine("none")
-    figure.savefig(png, format="png", dpi=dpi, metadata={"Software": None})
-    return svg, png.getvalue()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fitwithin.viz._axes import add_legend_above, get_axes, visible_time_limit
-from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted, lost_seconds
+from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted
 from fitwithin.viz._palette import BLUE, BROWN, EDGE, GREEN, GREY, INK, ORANGE, PINK
 
 if TYPE_CHECKING:
@@ -115,4 +115,4 @@ def _lost_seconds_outside_rounds(estimator: FittedEstimator) -> float:
     """Return the seconds of fits without a model, except a last round without an exam: other activities count it."""
     unexamined = [finished for finished in estimator.history_[-1:] if not finished.examined and not finished.best]
     counted = sum(finished.seconds_handover + finished.seconds_fit for finished in unexamined)
-    return max(0.0, lost_seconds(estimator) - counted)
+    return max(0.0, estimator.lost_seconds_ - counted)

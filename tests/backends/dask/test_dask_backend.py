@@ -26,6 +26,14 @@ def test_anything_but_a_client_or_an_address_is_refused():
         TimeConstrainedClassifier(backend=Dask(8786)).fit([[0], [1]], [0, 1])
 
 
+def test_a_learner_that_is_distributed_itself_is_refused():
+    pytest.importorskip("distributed", reason="Dask is an extra")
+    learner = pytest.importorskip("lightgbm").DaskLGBMClassifier()
+
+    with pytest.raises(TypeError, match=r"Got DaskLGBMClassifier,.* cannot be stopped.* Use LGBMClassifier\."):
+        TimeConstrainedClassifier(learner, backend=Dask("tcp://127.0.0.1:1"), time_limit=3).fit([[0], [1]], [0, 1])
+
+
 def test_without_the_extra_the_error_says_what_to_install():
     script = """
 import sys

@@ -17,7 +17,7 @@ from distributed import Status
 from dask_clusters import find_our_processes, find_worker_pids, scheduler_process, wait_until
 from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
-from fitwithin.backends import Dask, OutOfTime
+from fitwithin.backends import Dask, FitLimits, LearnerDied, OutOfTime
 from fitwithin.backends._dask.cluster import Cluster
 from fitwithin.teachers import TCT, Exam
 from fitwithin.testing import AwkwardClassifier
@@ -154,6 +154,16 @@ def test_a_hanging_learner_is_stopped_in_time_and_leaves_nothing_on_the_workers(
     assert wait_until(lambda: not find_our_processes(pids), 5.0)
 
 
+def test_a_model_that_hangs_in_an_exam_is_killed_after_its_seconds(dask_client, tmp_path):
+    pool, exams, limits = make_pool(), [Exam(np.arange(40, 140))], FitLimits(kill_after=3.0)
+    with open_runner(Dask(dask_client), make_hanging_learner(str(tmp_path), "predict"), pool) as runner:
+        with pytest.raises(LearnerDied, match="stopped after 3 s"):
+            runner.fit(np.arange(30), exams=exams, limits=limits)
+        (examined,) = runner.fit(np.arange(30), exams=exams, limits=limits).exams
+
+    np.testing.assert_array_equal(examined.wrong, pool.read(np.arange(40, 140)).y != "a")
+
+
 def test_no_thread_is_started_between_the_deadline_and_the_return(dask_client, monkeypatch):
     """Starting a thread waits until it runs, on a busy machine for seconds."""
     start, started = threading.Thread.start, []
@@ -201,7 +211,7 @@ class SlowToSend:
 
 def test_a_result_arrives_however_long_its_transfer_takes(dask_client):
     cluster = Cluster(dask_client, "fitwithin-test", Budget(60))
-    home = cluster.choose_home()
+    home = cluster.choose_home(0)
 
     assert cluster.result(cluster.submit(SlowToSend, home=home), home) == "arrived"
 

@@ -24,11 +24,11 @@ class FitAllRows:
 
     returns = "last"
 
-    def __init__(self, within):
-        self.within = within
+    def __init__(self, stop_after):
+        self.stop_after = stop_after
 
     def teach(self, deck):
-        yield Lesson(deck.opening(deck.size), within=self.within)
+        yield Lesson(deck.opening(deck.size), stop_after=self.stop_after)
         return "all rows"
 
 
@@ -37,9 +37,9 @@ def table():
     return make_classification(2000, random_state=0)
 
 
-def fit_all_rows(learner, table, within, backend="process"):
+def fit_all_rows(learner, table, stop_after, backend="process"):
     model = TimeConstrainedClassifier(
-        learner, time_limit=60, teacher=FitAllRows(within), backend=backend, random_state=0, progress=False
+        learner, time_limit=60, teacher=FitAllRows(stop_after), backend=backend, random_state=0, progress=False
     )
     return model.fit(*table)
 

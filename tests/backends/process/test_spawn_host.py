@@ -11,22 +11,10 @@ import numpy as np
 import psutil
 import pytest
 
-from fitwithin._core.budget import Budget
 from fitwithin.backends import LearnerDied, Process
-from fitwithin.backends._process import spawn_host
 from fitwithin.backends._process.parent_watch import ParentWatch
-from fitwithin.backends._process.spawn_host import WorkerHandle, spawned_workers
 from fitwithin.teachers import Exam
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
-
-
-@pytest.fixture(params=["socket", "port"])
-def way(request, monkeypatch):
-    """The two ways to reach a worker; Windows has only the second."""
-    monkeypatch.setattr(spawn_host, "CAN_INHERIT_SOCKETS", request.param == "socket")
-    spawned_workers.clear()
-    yield request.param
-    spawned_workers.clear()
 
 
 class Reading(RecordingClassifier):
@@ -63,34 +51,17 @@ def has_ended(pid):
     return ended
 
 
-def test_a_worker_serves_rounds_over_both_ways(way):
+def test_a_worker_serves_rounds_without_a_port():
     with open_runner(Process(start="spawn"), RecordingClassifier(), make_pool()) as runner:
         runner.fit(np.arange(9))
         assert runner.examine(Exam(np.arange(9, 12))).wrong.shape == (3,)
         ours = {os.getpid(), runner._learner.pid}
         listening = [found for found in psutil.net_connections("inet") if found.pid in ours]
 
-    assert way == "port" or not listening
+    assert not listening
 
 
-def test_no_secret_stands_in_the_arguments_or_the_environment(way, monkeypatch):
-    secrets = []
-    generate = spawn_host.Secret.generate
-    monkeypatch.setattr(spawn_host.Secret, "generate", lambda: secrets.append(generate()) or secrets[-1])
-    worker = WorkerHandle()
-    worker.connect(Budget(60))
-    readable = b"".join(Path(f"/proc/{worker.pid}/{name}").read_bytes() for name in ("cmdline", "environ"))
-    worker.close()
-
-    assert len(secrets) == (way == "port")
-    for secret in secrets:
-        for part in (secret.worker, secret.parent):
-            assert part not in readable
-            assert part.hex().encode() not in readable
-            assert repr(part)[2:-1].encode() not in readable
-
-
-def test_a_learner_finds_the_end_of_standard_input(way):
+def test_a_learner_finds_the_end_of_standard_input():
     with open_runner(Process(start="spawn"), Reading(), make_pool()) as runner:
         runner.fit(np.arange(9))
         model = runner.save()
@@ -109,7 +80,7 @@ def test_a_learner_in_a_fork_finds_the_end_of_standard_input():
 
 
 @pytest.mark.slow
-def test_the_end_of_a_worker_is_seen_although_a_child_of_the_learner_holds_its_socket(way, tmp_path):
+def test_the_end_of_a_worker_is_seen_although_a_child_of_the_learner_holds_its_socket(tmp_path):
     learner = Forking(str(tmp_path / "child"))
     with (
         open_runner(Process(start="spawn"), learner, make_pool()) as runner,
@@ -124,7 +95,6 @@ KILLED_DURING_FIT = """
 import os, sys, threading, time
 import numpy as np
 from fitwithin.backends import Process
-from fitwithin.backends._process import spawn_host
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
 
 class Endless(RecordingClassifier):
@@ -132,10 +102,9 @@ class Endless(RecordingClassifier):
         open(self.warning, "w").close()
         time.sleep(60)
 
-spawn_host.CAN_INHERIT_SOCKETS = sys.argv[1] == "socket"
-with open_runner(Process(start="spawn"), Endless(sys.argv[2]), make_pool()) as runner:
+with open_runner(Process(start="spawn"), Endless(sys.argv[1]), make_pool()) as runner:
     def fork():
-        while not os.path.exists(sys.argv[2]):
+        while not os.path.exists(sys.argv[1]):
             time.sleep(0.01)
         sibling = os.fork()
         if sibling == 0:
@@ -149,9 +118,9 @@ with open_runner(Process(start="spawn"), Endless(sys.argv[2]), make_pool()) as r
 
 
 @pytest.mark.slow
-def test_a_worker_ends_with_the_program_although_a_fork_of_it_lives_on(way, tmp_path):
+def test_a_worker_ends_with_the_program_although_a_fork_of_it_lives_on(tmp_path):
     program = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", KILLED_DURING_FIT, way, str(tmp_path / "fitting")],
+        [sys.executable, "-W", "ignore", "-c", KILLED_DURING_FIT, str(tmp_path / "fitting")],
         stdout=subprocess.PIPE,
         text=True,
     )

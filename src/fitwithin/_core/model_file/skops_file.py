@@ -1,4 +1,4 @@
-"""Write a model to a skops file, and load it again after every check."""
+"""Write a model to a skops file, and load one whose types are trusted."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ import skops.io
 from skops.io.exceptions import UntrustedTypesFoundException
 
 from fitwithin._core.exceptions import NotStorable, UserInputError
-from fitwithin._core.model_file.archive_schema import read_types
-from fitwithin._core.model_file.model_checks import find_invalid_types, validate_model
-from fitwithin._core.model_file.trusted_types import TRUSTED_TYPES, TYPES_BY_LOADER
+from fitwithin._core.model_file.trusted_types import TRUSTED_TYPES
 
 _FAST_COMPRESSION = 1
 """zlib level. A model is written while the user waits."""
+
+
+_MAX_GROWTH = 100
+"""Bytes that a file may unpack to for each of its own.
+
+zlib packs up to 1,000 to 1. Forests of 1,000 trees grow by 9; a model that grows by more than this is stored unpacked.
+"""
 
 
 _MAX_REASON_LENGTH = 200
@@ -52,7 +57,7 @@ def dump_model(model: Any, path: Path) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Types in the file that must be trusted by name to load it: they are not in `TRUSTED_TYPES`, or can't be checked.
+        Types in the file that must be trusted by name to load it.
 
     Raises
     ------
@@ -60,75 +65,72 @@ def dump_model(model: Any, path: Path) -> tuple[str, ...]:
         If skops can't write or load the model.
     """
     try:
-        types = _dump_and_check(model, path)
-        untrusted = _untrusted_names(types)
-        untrusted |= find_invalid_types(_load(path, types, untrusted))
+        skops.io.dump(model, path, compression=zipfile.ZIP_DEFLATED, compresslevel=_FAST_COMPRESSION)
+        try:
+            open_archive(path).close()
+        except UserInputError:
+            skops.io.dump(model, path, compression=zipfile.ZIP_STORED)
+        untrusted = _find_untrusted(path)
+        skops.io.load(path, trusted=[*TRUSTED_TYPES, *untrusted])
     except OSError:
         raise
     except Exception as error:  # skops raises many types, and a learner's attributes may raise anything.
         raise NotStorable(" ".join(str(error).split())[:_MAX_REASON_LENGTH]) from error
-    return tuple(sorted(untrusted))
-
-
-def _dump_and_check(model: Any, path: Path) -> FileTypes:
-    """Write a model, compressed unless `load_model` would then take it for a zip bomb."""
-    skops.io.dump(model, path, compression=zipfile.ZIP_DEFLATED, compresslevel=_FAST_COMPRESSION)
-    try:
-        return read_types(path)
-    except UserInputError:
-        skops.io.dump(model, path, compression=zipfile.ZIP_STORED)
-        return read_types(path)
+    return tuple(untrusted)
 
 
 def load_model(path: Path, trusted_types: Collection[str] = ()) -> Any:
-    """Load a model from a skops file that may come from anybody.
-
-    Sizes and types are checked before anything in the file is created, and indices before the model is returned.
+    """Load a model from a skops file.
 
     Parameters
     ----------
     path : Path
         File to read.
     trusted_types : collection of str
-        Full names of types to trust in addition to `TRUSTED_TYPES`.
+        Full names of types to trust in addition to `TRUSTED_TYPES` and those that skops trusts.
 
     Raises
     ------
     UntrustedTypes
         If the file holds other types; nothing in it is run.
     UserInputError
-        If it would take more memory than its size explains, if an index in it is out of range, or if it is damaged.
+        If it would unpack to much more than its own size, or is damaged.
     ModuleNotFoundError
         If a library that it needs is not installed.
     """
-    types = read_types(path)
-    untrusted = _untrusted_names(types) - set(trusted_types)
-    if untrusted:
-        raise UntrustedTypes(sorted(untrusted))
-    model = _load(path, types, trusted_types)
-    validate_model(model, trusted_types)
-    return model
-
-
-FileTypes = frozenset[tuple[str, str]]
-"""Names of loaders, each with the full name of a type."""
-
-
-def _untrusted_names(types: FileTypes) -> set[str]:
-    return {name for loader, name in types if name not in TYPES_BY_LOADER.get(loader, ())}
-
-
-def _load(path: Path, types: FileTypes, trusted_types: Collection[str]) -> Any:
-    """Load a model whose types are trusted."""
-    names = {name for _, name in types}
     try:
-        # skops checks the types once more, by a list of its own and this one.
-        return skops.io.load(path, trusted=sorted(names & {*TRUSTED_TYPES, *trusted_types}))
-    except UntrustedTypesFoundException as error:
-        raise UntrustedTypes(sorted(set(skops.io.get_untrusted_types(file=path)) - names)) from error
-    except (ModuleNotFoundError, OSError, MemoryError):
+        open_archive(path).close()
+        return skops.io.load(path, trusted=[*TRUSTED_TYPES, *trusted_types])
+    except (UserInputError, ModuleNotFoundError, FileNotFoundError):
         raise
-    except Exception as error:  # A damaged or forged file may raise anything.
+    except UntrustedTypesFoundException as error:
+        raise UntrustedTypes(_find_untrusted(path, trusted_types)) from error
+    except Exception as error:  # A damaged file may raise anything.
         raise UserInputError(
             f"It can't be loaded ({type(error).__name__}: {error}).", "Copy it again, or train the model again."
         ) from error
+
+
+def open_archive(path: Path) -> zipfile.ZipFile:
+    """Open a zip file, unless its directory says that it unpacks to much more than its own size.
+
+    Raises
+    ------
+    UserInputError
+        If it does.
+    zipfile.BadZipFile
+        If it is not a zip file.
+    """
+    archive = zipfile.ZipFile(path)
+    n_bytes, max_bytes = sum(entry.file_size for entry in archive.infolist()), _MAX_GROWTH * path.stat().st_size
+    if n_bytes <= max_bytes:
+        return archive
+    archive.close()
+    raise UserInputError(
+        f"It would unpack to {n_bytes:,} bytes; a file of its size may have {max_bytes:,}.",
+        "Do not use it; train the model again.",
+    )
+
+
+def _find_untrusted(path: Path, trusted_types: Collection[str] = ()) -> list[str]:
+    return sorted({*skops.io.get_untrusted_types(file=path)} - {*TRUSTED_TYPES, *trusted_types})

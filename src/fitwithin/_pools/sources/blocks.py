@@ -37,13 +37,9 @@ class Blocks(Protocol):
         """Read these columns of one block, in this order; only its first rows if their number is given."""
         ...
 
-    def to_frame(self, table: pa.Table) -> Any:
-        """Return any columns and rows as the learner gets them."""
-        ...
-
     @property
-    def frame_maker(self) -> Callable[[pa.Table], Any]:
-        """Does what `to_frame` does, in any process."""
+    def to_frame(self) -> Callable[[pa.Table], Any]:
+        """Makes of any columns and rows what the learner gets; can be pickled, and holds no rows."""
         ...
 
     def describe(self) -> Mapping[str, str]:
@@ -52,7 +48,9 @@ class Blocks(Protocol):
 
 
 class LabeledBlocks:
-    """Blocks for a fit: features, a target, and weights. It is a `BlockSource`.
+    """Blocks for a fit: features, a target, and weights.
+
+    Blocks may be read by several threads at a time, in any order and more than once.
 
     Parameters
     ----------
@@ -97,14 +95,10 @@ class LabeledBlocks:
         """Read some columns of a block alone."""
         return self.blocks.read(number, names)
 
-    def to_frame(self, table: pa.Table) -> Any:
-        """Return rows as the learner gets them."""
-        return self.blocks.to_frame(table)
-
     @property
-    def frame_maker(self) -> Callable[[pa.Table], Any]:
-        """Does what `to_frame` does, in any process."""
-        return self.blocks.frame_maker
+    def to_frame(self) -> Callable[[pa.Table], Any]:
+        """Makes of any columns and rows what the learner gets."""
+        return self.blocks.to_frame
 
     def describe(self) -> Mapping[str, str]:
         """Return what tells this data set from another."""

@@ -10,10 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from fitwithin._core.exceptions import NoModelInTime
+from fitwithin._core.exceptions import NoModelInTime, no_such_column
 from fitwithin._pools.sources.column_types import ColumnSurvey, ColumnTypes, needs_null_count, pandas_index_columns
 from fitwithin._pools.sources.fragments import Block, FragmentView, split_fragment
-from fitwithin._pools.sources.read_errors import no_such_column
 
 _OPENING_THREADS = 8
 """Files that are opened at the same time; most of it is waiting, for a disk or a server."""
@@ -114,13 +113,9 @@ class DatasetBlocks:
         """Read these columns of one block with the types that they have in the file."""
         return self._blocks[number].read(names)
 
-    def to_frame(self, table: pa.Table) -> Any:
-        """Return any columns and rows as a pandas frame."""
-        return self._types.to_pandas(table)
-
     @property
-    def frame_maker(self) -> Callable[[pa.Table], Any]:
-        """Does what `to_frame` does, in any process."""
+    def to_frame(self) -> Callable[[pa.Table], Any]:
+        """Makes of any columns and rows a pandas frame."""
         return self._types.to_pandas
 
     def describe(self) -> Mapping[str, str]:

@@ -83,13 +83,9 @@ class LazyFrameBlocks:
         with translate_query_errors():
             return self._result.read(number, list(names)).slice(0, n_rows)
 
-    def to_frame(self, table: pa.Table) -> pl.DataFrame:
-        """Return any columns and rows as a polars frame."""
-        return to_polars(table, self._polars_schema)
-
     @property
-    def frame_maker(self) -> Callable[[pa.Table], pl.DataFrame]:
-        """Does what `to_frame` does, in any process."""
+    def to_frame(self) -> Callable[[pa.Table], pl.DataFrame]:
+        """Makes of any columns and rows a polars frame."""
         return partial(to_polars, schema=dict(self._polars_schema))
 
     def describe(self) -> Mapping[str, str]:

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.exceptions import UserInputError, no_such_column
+from fitwithin._pools.input_kind import is_dataset, is_lazy_frame, is_path, is_path_list
 from fitwithin._pools.sources.blocks import Blocks, LabeledBlocks
-from fitwithin._pools.sources.read_errors import no_such_column, require_library
+from fitwithin._pools.sources.read_errors import require_library
 
 if TYPE_CHECKING:
     from fitwithin._pools.sources.dataset_blocks import IsOver
-
-
-def is_data_set(X: Any) -> bool:
-    """Return whether X is a data set outside memory: a path or a list of paths, a pyarrow data set, a lazy frame.
-
-    Examples
-    --------
-    >>> is_data_set("rows.parquet"), is_data_set(["a.parquet", "b.parquet"]), is_data_set([[1, 2]])
-    (True, True, False)
-    """
-    return _is_path(X) or _is_path_list(X) or _is_lazy_frame(X) or _is_dataset(X) or isinstance(X, Blocks)
 
 
 def open_blocks(
@@ -39,7 +28,7 @@ def open_blocks(
     Parameters
     ----------
     X : str, path-like, list of them, pyarrow.dataset.Dataset or polars.LazyFrame
-        See `is_data_set`.
+        See `find_input_kind`.
     names : sequence of str or None
         The columns to read, in this order; by default all but the index of pandas.
     roles : sequence of str
@@ -57,11 +46,11 @@ def open_blocks(
         If a library is missing.
     """
     # Checked first: `isinstance` reads the attribute `schema`, and polars warns if a lazy frame has to resolve it.
-    is_lazy_frame = _is_lazy_frame(X)
-    if not is_lazy_frame and isinstance(X, Blocks):
+    is_lazy = is_lazy_frame(X)
+    if not is_lazy and isinstance(X, Blocks):
         return X
     require_library("pyarrow", "A data set outside memory")
-    if is_lazy_frame:
+    if is_lazy:
         from fitwithin._pools.sources.lazy_frame_blocks import LazyFrameBlocks
 
         known = X.collect_schema().names()
@@ -72,7 +61,7 @@ def open_blocks(
     require_library("pandas", "A data set outside memory")
     from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
 
-    if _is_dataset(X):
+    if is_dataset(X):
         return DatasetBlocks(X, names=names, roles=roles, is_over=is_over)
     from fitwithin._pools.sources.paths import open_paths
 
@@ -81,13 +70,13 @@ def open_blocks(
 
 def open_source(
     X: Any, y: Any, sample_weight: Any = None, *, spool: Any = None, is_over: IsOver | None = None
-) -> LabeledBlocks | None:
-    """Return a data set outside memory as a fit takes it; None if X is no such data set.
+) -> LabeledBlocks:
+    """Return a data set outside memory as a fit takes it.
 
     Parameters
     ----------
     X : object
-        The first argument of `fit`; see `is_data_set`.
+        The first argument of `fit`; see `find_input_kind`.
     y : str
         Name of the target column.
     sample_weight : str, optional
@@ -106,8 +95,6 @@ def open_source(
     NoModelInTime
         If the time is over before the data set is open.
     """
-    if not is_data_set(X):
-        return None
     named = {"target": y} | ({} if sample_weight is None else {"weights": sample_weight})
     for role, name in named.items():
         if not isinstance(name, str):
@@ -125,26 +112,8 @@ def open_source(
 
 
 def _describe(X: Any) -> str:
-    if _is_path(X):
+    if is_path(X):
         return str(os.fspath(X))
-    if _is_path_list(X):
+    if is_path_list(X):
         return f"{os.fspath(X[0])}{' (and others)' if len(X) > 1 else ''}"
-    return "The lazy frame" if _is_lazy_frame(X) else "The data set"
-
-
-def _is_path(X: Any) -> bool:
-    return isinstance(X, str | os.PathLike)
-
-
-def _is_path_list(X: Any) -> bool:
-    return isinstance(X, list | tuple) and bool(X) and all(_is_path(item) for item in X)
-
-
-def _is_lazy_frame(X: Any) -> bool:
-    polars = sys.modules.get("polars")
-    return polars is not None and isinstance(X, polars.LazyFrame)
-
-
-def _is_dataset(X: Any) -> bool:
-    dataset = sys.modules.get("pyarrow.dataset")
-    return dataset is not None and isinstance(X, dataset.Dataset)
+    return "The lazy frame" if is_lazy_frame(X) else "The data set"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from fitwithin._core.exceptions import FitwithinError, UserInputError, closest_match, join_names
+from fitwithin._core.exceptions import FitwithinError, UserInputError
 from fitwithin._core.install_command import format_install_command
-
-MAX_COLUMN_NAMES = 20
-"""Columns that an error lists."""
 
 _MAX_REASON_LENGTH = 200
 """Characters of a library's own error that are shown."""
@@ -28,23 +25,6 @@ def require_library(name: str, purpose: str) -> None:
         raise ImportError(
             f"{purpose} needs {name}, which is not installed. {format_install_command('files')}", name=name
         )
-
-
-def no_such_column(name: str, names: Iterable[str], source: str) -> UserInputError:
-    """Return the error for a column that is not there, with the closest name or all names.
-
-    Examples
-    --------
-    >>> print(no_such_column("lable", ["age", "label"], "rows.parquet"))
-    rows.parquet has no column 'lable'. Did you mean 'label'? Its columns: age, label.
-    """
-    known = list(names)
-    closest = closest_match(name, known)
-    meant = "" if closest is None else f"Did you mean {closest!r}? "
-    return UserInputError(
-        f"{source} has no column {name!r}.",
-        f"{meant}Its columns: {join_names(known, MAX_COLUMN_NAMES)}." if known else "It has no columns.",
-    )
 
 
 @contextmanager

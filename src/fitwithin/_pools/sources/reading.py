@@ -11,9 +11,7 @@ import numpy as np
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks
-from fitwithin._pools.sources.in_memory import split_frame
-from fitwithin._pools.sources.opening import is_data_set, open_blocks
-from fitwithin._pools.tables import is_frame, list_column_types, take_columns
+from fitwithin._pools.sources.opening import open_blocks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,7 +38,7 @@ def predict_blocks(predict: Any, X: Any, names: Sequence[str] | None) -> Array:
     predict : callable
         From a frame to an array with one entry for each of its rows.
     X : data set
-        See `is_data_set`.
+        See `find_input_kind`.
     names : sequence of str or None
         The features, in the order of the model; None for all columns of the data set.
 
@@ -57,41 +55,19 @@ def predict_blocks(predict: Any, X: Any, names: Sequence[str] | None) -> Array:
     return np.concatenate(parts)
 
 
-def read_score_arguments(
-    X: Any, y: Any, sample_weight: Any, feature_names: Sequence[str] | None
-) -> tuple[Any, Any, Any]:
-    """Return the arguments of `score` with values in the place of names of columns.
-
-    The features of a data set stay on disk; only the target and the weights are read.
-
-    Parameters
-    ----------
-    X : array-like, frame or data set
-        The rows.
-    y, sample_weight : str or array-like
-        A column's name, or the values.
-    feature_names : sequence of str or None
-        The features of the model. Other columns of a frame are left out if y is a name.
+def read_score_arguments(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Return target and weights of a data set, whose features stay on disk; each may be the name of a column.
 
     Raises
     ------
     UserInputError
         If there is no such column.
     """
-    if not is_data_set(X):
-        features, target, weights = split_frame(X, y, sample_weight)
-        if isinstance(y, str) and feature_names is not None and is_frame(features):
-            known = {name for name, _ in list_column_types(features)}
-            if known.issuperset(feature_names):
-                features = take_columns(features, feature_names)
-        return features, target, weights
     named = [name for name in (y, sample_weight) if isinstance(name, str)]
-    if not named:
-        return X, y, sample_weight
-    values = _read_columns(X, named)
+    values = _read_columns(X, named) if named else {}
     target = values[y] if isinstance(y, str) else y
     weights = values[sample_weight] if isinstance(sample_weight, str) else sample_weight
-    return X, target, weights
+    return target, weights
 
 
 def _read_columns(X: Any, names: Sequence[str]) -> dict[str, Array]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from fitwithin._pools.disk_pool import DiskPool
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import Pool
 from fitwithin._pools.tables import list_column_types
 from fitwithin._session.fingerprint import (
     Fingerprint,
@@ -30,7 +29,7 @@ class DescribedEstimator(Protocol):
 
 
 def describe_training(
-    estimator: DescribedEstimator, learner: Any, training: TablePool | DiskPool, fit_params: Mapping[str, Any]
+    estimator: DescribedEstimator, learner: Any, training: Pool, fit_params: Mapping[str, Any]
 ) -> Fingerprint:
     """Return what must be equal in a fit that goes on from an earlier one: training rows, learner and metric.
 
@@ -40,14 +39,14 @@ def describe_training(
         Knows the metric.
     learner : estimator
         The user's learner, before its random states are set.
-    training : TablePool or DiskPool
+    training : Pool
         The rows of X.
     fit_params : dict
         Arguments of the learner's `fit` without one entry for each row.
     """
     return {
         "task": _name_task(estimator),
-        **(describe_data_set(training) if isinstance(training, DiskPool) else describe_rows(training)),
+        **(describe_data_set(training) or describe_rows(training)),
         **describe_learner(learner),
         "scoring": _name_scoring(estimator) or "the default",
         "other arguments of fit": ", ".join(sorted(fit_params)) or "none",
@@ -61,7 +60,7 @@ def describe_fit(estimator: DescribedEstimator, inputs: FitInputs, time_limit: f
         "task": _name_task(estimator),
         "classes": [] if labels is None else [_to_json_label(label) for label in labels.classes.tolist()],
         "features": estimator.n_features_in_,
-        "columns": list_column_types(inputs.training_table),
+        "columns": list_column_types(inputs.pool.training_table),
         "learner": estimator.estimator if isinstance(estimator.estimator, str) else type(inputs.learner).__name__,
         "teacher": teacher if isinstance(teacher, str) else type(teacher).__name__,
         "scoring": _name_scoring(estimator) or ("r2" if estimator._regression else "accuracy"),

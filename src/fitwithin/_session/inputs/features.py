@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
-from fitwithin._pools.disk_pool import DiskPool
+from fitwithin._core.budget import Budget
+from fitwithin._core.target import Labels, Values
+from fitwithin._pools.pool import Pool
 from fitwithin._pools.remote_table import RemoteTable
 from fitwithin._pools.table_pool import TablePool
 from fitwithin._pools.tables import describe_table, is_frame
-from fitwithin._session.held_out_rows import ValidationArguments, ValidationRows, encode_groups
+from fitwithin._session.held_out_rows import ValidationRows, encode_groups
+from fitwithin._session.inputs.fit_arguments import FitArguments, refuse_row_params, split_fit_params
 
 # Missing values are left to the learner.
 _CHECKS = {"ensure_all_finite": False, "dtype": None, "accept_sparse": "csr"}
@@ -46,30 +51,49 @@ def check_features(estimator: Any, X: Any, y: Any = None) -> Any:
     return features
 
 
-def check_validation_rows(
-    estimator: Any, arguments: ValidationArguments, training: TablePool | DiskPool
-) -> ValidationRows:
+def open_table(estimator: Any, given: FitArguments, params: Mapping[str, Any]) -> tuple[TablePool, dict[str, Any]]:
+    """Return the rows of a table, and the arguments of the learner's `fit` without one entry for each row."""
+    features = check_features(estimator, given.X, given.y)
+    target = Values.read(given.y) if estimator._regression else Labels.encode(given.y)
+    row_params, fit_params = split_fit_params(params, len(target.column))
+    return TablePool(features, target, row_params), fit_params
+
+
+def open_data_set(
+    estimator: Any, given: FitArguments, params: Mapping[str, Any], budget: Budget, seed: int, spool: Any
+) -> tuple[Pool, dict[str, Any]]:
+    """Return the rows of a data set on disk, and the arguments of the learner's `fit` other than the weights."""
+    from fitwithin._pools.disk_pool import DiskPool
+    from fitwithin._pools.sources.opening import open_source
+
+    given.refuse_for_data_set()
+    others = dict(params)
+    weight = others.pop("sample_weight", None)
+    source = open_source(given.X, given.y, weight, spool=spool, is_over=lambda: budget.is_spent)
+    folder = None if spool is None else os.fspath(spool)
+    pool = DiskPool.open(source, regression=estimator._regression, seed=seed, budget=budget, folder=folder)
+    validate_data(estimator, pool.X, reset=True, skip_check_array=True)
+    refuse_row_params(others, len(pool))
+    return pool, others
+
+
+def check_validation_rows(estimator: Any, arguments: FitArguments, training: Pool) -> ValidationRows:
     """Return the checked arguments that choose validation and holdout rows.
 
     Parameters
     ----------
     estimator : TimeConstrainedEstimator
         Knows the features of the training rows.
-    arguments : ValidationArguments
+    arguments : FitArguments
         What the user passed.
-    training : TablePool or DiskPool
+    training : Pool
         The rows of X.
 
     Raises
     ------
-    UserInputError
-        If they choose rows of a data set on disk.
     ValueError, TypeError
         If they do not go with the training rows.
     """
-    if isinstance(training, DiskPool):
-        arguments.refuse_for_data_set()
-        return ValidationRows(arguments.validation)
     groups = None if arguments.groups is None else encode_groups(arguments.groups, len(training))
     table = None
     if arguments.X_val is not None:

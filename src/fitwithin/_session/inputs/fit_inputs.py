@@ -1,24 +1,31 @@
-"""The checked input of a fit, and the deck of its rows."""
+"""The checked input of a fit, and the session that it makes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fitwithin._core.cost import CostEstimates
+from fitwithin._core.budget import Budget
+from fitwithin._core.cores import count_jobs
+from fitwithin._core.cost import CostEstimates, CostModel
+from fitwithin._core.memory_cost import MemoryModel
 from fitwithin._core.target import Labels
-from fitwithin._pools.disk_pool import DiskPool
-from fitwithin._pools.table_pool import StackedTable, TablePool
+from fitwithin._pools.pool import Pool
 from fitwithin._session.fingerprint import Fingerprint
 from fitwithin._session.held_out_rows import HeldOutRows
-from fitwithin.backends import FitSettings
-from fitwithin.teachers import Deck
-from fitwithin.teachers._block_deck import BlockDeck
+from fitwithin._session.session import Session
+from fitwithin.backends import Backend, FitSettings, Inline, Process, Runner
+from fitwithin.backends._early_stopping import knows_steps
+from fitwithin.teachers import Deck, ParallelTeacher, Teacher
+from fitwithin.teachers._registry import TEACHERS
 
 # Least rows of the rarest class in a first subset, for metrics other than accuracy, which are often undefined on fewer.
 _MIN_CLASS_ROWS = 20
+
+_BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": Inline}
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,14 +34,14 @@ class FitInputs:
 
     Parameters
     ----------
+    teacher : Teacher
+        Chooses the training rows.
     learner : estimator
         A clone of the user's learner, with its random states filled.
-    pool : TablePool or DiskPool
+    pool : Pool
         The rows of X and, after them, those of X_val.
     settings : FitSettings
         How to fit and score the learner.
-    labels : Labels or None
-        The class of each row; None for regression.
     rng : numpy.random.Generator
         For every choice of rows.
     fingerprint : dict or None
@@ -43,42 +50,84 @@ class FitInputs:
         Validation and holdout rows that the user chose; None if the teacher chooses them.
     """
 
+    teacher: Teacher
     learner: Any
-    pool: TablePool | DiskPool
+    pool: Pool
     settings: FitSettings
-    labels: Labels | None
     rng: np.random.Generator
     fingerprint: Fingerprint | None = None
     held_out: HeldOutRows | None = None
 
     @property
-    def training_table(self) -> Any:
-        """X, without X_val; of a data set on disk, a frame without rows."""
-        return self.pool.X.first if isinstance(self.pool.X, StackedTable) else self.pool.X
+    def labels(self) -> Labels | None:
+        """The class of each row; None for regression."""
+        return self.pool.y if isinstance(self.pool.y, Labels) else None
 
-    def make_deck(self, costs: CostEstimates) -> Deck:
-        """Return the deck that deals the rows."""
-        codes, counts = (None, None) if self.labels is None else (self.labels.codes, self.labels.counts)
+    def open_session(self, runner: Runner, budget: Budget, **options: Any) -> Session:
+        """Return the session that fits these inputs; other arguments are those of `Session`."""
+        can_stop_early = self.settings.early_stopping is not None
+        costs = CostEstimates(
+            budget,
+            CostModel.for_learner(can_stop_early=can_stop_early),
+            can_stop_early=can_stop_early,
+            knows_steps=knows_steps(self.learner),
+            killable=runner.killable,
+            memory=MemoryModel(self.settings.memory_limit),
+        )
+        deck, n_jobs = self._make_deck(costs), self.settings.n_jobs
+        return Session(self.teacher, runner, deck, budget, costs, labels=self.labels, n_jobs=n_jobs, **options)
+
+    def _make_deck(self, costs: CostEstimates) -> Deck:
         min_class_rows = 1 if self.settings.scoring.is_accuracy else _MIN_CLASS_ROWS
-        if isinstance(self.pool, DiskPool):
-            return BlockDeck(self.pool.supply, self.rng, codes, counts, min_class_rows, costs)
-        deck = Deck(len(self.pool), self.rng, codes, min_class_rows, costs, counts)
+        deck = self.pool.make_deck(self.rng, costs, min_class_rows)
         if self.held_out is not None:
             deck.hold_out(self.held_out.validation, self.held_out.holdout, can_refit=self.held_out.can_refit)
         return deck
 
-    def start_reading(self) -> None:
-        """Begin to read a data set on disk in the background."""
-        if isinstance(self.pool, DiskPool):
-            self.pool.start()
 
-    def close(self) -> None:
-        """Stop reading a data set on disk, and let go of its spool."""
-        if isinstance(self.pool, DiskPool):
-            self.pool.close()
+def find_backend(backend: str | Backend) -> Backend:
+    """Return the backend that a parameter names, or is.
 
-    def describe_unread_rows(self) -> str | None:
-        """Return a sentence about rows of a data set on disk that could not be read; None if all could."""
-        if not isinstance(self.pool, DiskPool) or self.pool.supply.failure is None:
-            return None
-        return self.pool.describe_failure()
+    Examples
+    --------
+    >>> find_backend("inline").clock.__name__
+    'monotonic'
+    """
+    found: Backend = _resolve("backend", backend, _BACKENDS, "open")
+    return found
+
+
+def find_teacher(teacher: str | Teacher) -> Teacher:
+    """Return the teacher that a parameter names, or is.
+
+    Examples
+    --------
+    >>> find_teacher("tct")
+    TCT()
+    """
+    found: Teacher = _resolve("teacher", teacher, TEACHERS, "teach")
+    return found
+
+
+def count_learners(teacher: Teacher, n_jobs: int | None) -> int:
+    """Return the learners that are at work at the same time: at most as many as the teacher has work for.
+
+    Raises
+    ------
+    ValueError
+        If `n_jobs` is 0 or no integer.
+    """
+    n_learners = count_jobs(n_jobs)
+    if not isinstance(teacher, ParallelTeacher):
+        return 1
+    return n_learners if teacher.max_learners is None else min(n_learners, teacher.max_learners)
+
+
+def _resolve(parameter: str, value: Any, known: Mapping[str, Callable[[], Any]], method: str) -> Any:
+    """Return the object that a parameter names, or is."""
+    if isinstance(value, str) and value in known:
+        return known[value]()
+    if not isinstance(value, str) and callable(getattr(value, method, None)) and not isinstance(value, type):
+        return value
+    names = ", ".join(f'"{name}"' for name in known)
+    raise ValueError(f"{parameter} must be one of {names}, or an object with a method {method!r}; got {value!r}.")

@@ -1,24 +1,36 @@
-"""The learner of a fit: what it must have, and what the teacher needs of it."""
+"""The learner of a fit: what it must have, what the teacher needs of it, and its seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
-from sklearn.base import clone
+import numpy as np
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils import check_random_state
 
 from fitwithin.teachers import Teacher
 
+MAX_SEED = 2**31 - 1
+"""Largest seed that every random generator takes."""
 
-def clone_learner(learner: Any, check_kind: Callable[[Any], None]) -> Any:
+RandomState = int | np.random.RandomState | None
+"""The estimator's parameter `random_state`."""
+
+
+LearnerKind = Literal["classifier", "regressor"]
+"""What an estimator expects of its learner."""
+
+
+def clone_learner(learner: Any, kind: LearnerKind | None = None) -> Any:
     """Return a clone of a learner that can fit and predict.
 
     Parameters
     ----------
     learner : estimator
         The user's learner.
-    check_kind : callable
-        Refuses a regressor in a classifier, and the other way round.
+    kind : {"classifier", "regressor"}, optional
+        Refuse a learner of the other kind.
 
     Raises
     ------
@@ -31,8 +43,10 @@ def clone_learner(learner: Any, check_kind: Callable[[Any], None]) -> Any:
             f"estimator must be an object with fit and predict, such as DecisionTreeClassifier(); got {learner!r}"
             + (f", which has no {' and no '.join(missing)}." if missing else ", a class: add parentheses.")
         )
-    if hasattr(learner, "__sklearn_tags__"):
-        check_kind(learner)
+    if kind is not None and hasattr(learner, "__sklearn_tags__"):
+        found = "regressor" if is_regressor(learner) else "classifier" if is_classifier(learner) else kind
+        if found != kind:
+            raise TypeError(f"estimator must be a {kind}; got the {found} {learner!r}.")
     return clone(learner, safe=False)
 
 
@@ -68,3 +82,33 @@ def validate_fit_params(teacher: Teacher, fit_params: Mapping[str, Any]) -> None
             f"{', '.join(fit_params)}: got arguments of fit without one entry for each row, which partial_fit "
             "cannot take. Leave them out, or choose another teacher."
         )
+
+
+def draw_seeds(random_state: RandomState, learner: Any) -> tuple[int | None, int, np.random.Generator]:
+    """Draw the seeds of a fit; with a random state, also for every `random_state` of the learner that is None.
+
+    Returns
+    -------
+    int or None
+        For learners that use the global random state; None if the user set no random state.
+    int
+        For scoring: one for all models of a fit, so that intervals from resamples do not differ by chance.
+    numpy.random.Generator
+        For every choice of rows.
+    """
+    random = check_random_state(random_state)
+    seed = None if random_state is None else int(random.randint(MAX_SEED))
+    if seed is not None:
+        fill_random_states(learner, random)
+    scoring = int(random.randint(MAX_SEED)) if seed is None else seed
+    return seed, scoring, np.random.default_rng(random.randint(MAX_SEED))
+
+
+def fill_random_states(learner: Any, random: np.random.RandomState) -> None:
+    """Set every `random_state` of the learner and its parts that is None."""
+    if not hasattr(learner, "get_params"):
+        return
+    parameters = learner.get_params(deep=True)
+    unset = [name for name in sorted(parameters) if name.split("__")[-1] == "random_state" and parameters[name] is None]
+    if unset:
+        learner.set_params(**{name: int(random.randint(MAX_SEED)) for name in unset})

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fitwithin._core.exceptions import UserInputError
+from fitwithin._tabular.files.data_file import DataFile
 from fitwithin._tabular.files.table_chunk import CHUNK_ROWS, ColumnTypes, TableChunk
 
 
-class ParquetFile:
+class ParquetFile(DataFile):
     """A parquet file.
 
     Parameters
@@ -21,19 +20,16 @@ class ParquetFile:
         The file.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def column_names(self) -> list[str]:
+    def _read_names(self) -> list[str]:
         """Return the names of the columns."""
         return list(pq.read_schema(self.path).names)
 
-    def read(self, types: ColumnTypes | None = None) -> TableChunk:
+    def _read_rows(self, types: ColumnTypes | None, label: str | None) -> TableChunk:
         """Read all rows."""
         with pq.ParquetFile(self.path) as file:
             return TableChunk(file.read(columns=None if types is None else list(types)))
 
-    def read_chunks(self, types: ColumnTypes | None = None) -> Iterator[TableChunk]:
+    def _read_chunks(self, types: ColumnTypes | None) -> Iterator[TableChunk]:
         """Read all rows in chunks."""
         # Buffers that are read ahead would be kept until the end of the file.
         with pq.ParquetFile(self.path, pre_buffer=False) as file:
@@ -41,7 +37,7 @@ class ParquetFile:
                 yield TableChunk(pa.Table.from_batches([batch]))
 
 
-class FeatherFile:
+class FeatherFile(DataFile):
     """A feather file of version 2, which is arrow's own format.
 
     Parameters
@@ -50,21 +46,18 @@ class FeatherFile:
         The file.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def column_names(self) -> list[str]:
+    def _read_names(self) -> list[str]:
         """Return the names of the columns."""
         with self._open_reader() as reader:
             return list(reader.schema.names)
 
-    def read(self, types: ColumnTypes | None = None) -> TableChunk:
+    def _read_rows(self, types: ColumnTypes | None, label: str | None) -> TableChunk:
         """Read all rows."""
         with self._open_reader() as reader:
             table = reader.read_all()
         return TableChunk(table if types is None else table.select(list(types)))
 
-    def read_chunks(self, types: ColumnTypes | None = None) -> Iterator[TableChunk]:
+    def _read_chunks(self, types: ColumnTypes | None) -> Iterator[TableChunk]:
         """Read all rows in chunks."""
         with self._open_reader() as reader:
             for number in range(reader.num_record_batches):
@@ -72,8 +65,4 @@ class FeatherFile:
                 yield from TableChunk(table if types is None else table.select(list(types))).split()
 
     def _open_reader(self) -> pa.ipc.RecordBatchFileReader:
-        with self.path.open("rb") as file:
-            is_version_1 = file.read(4) == b"FEA1"
-        if is_version_1:
-            raise UserInputError(f"{self.path} is a feather file of version 1.", "Write it again with a newer library.")
         return pa.ipc.open_file(pa.OSFile(str(self.path)))

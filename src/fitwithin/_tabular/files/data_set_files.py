@@ -13,6 +13,7 @@ from fitwithin._core.memory_limit import parse_memory_limit
 from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
 from fitwithin._pools.sources.paths import FORMATS, find_files, make_dataset, open_paths
 from fitwithin._pools.sources.shuffled_marker import read_marker
+from fitwithin._tabular.files.data_file import DataFile
 from fitwithin._tabular.files.table_chunk import ColumnTypes, TableChunk
 
 _MEMORY_SHARE = "25%"
@@ -22,7 +23,7 @@ _ARROW_GROWTH = 2
 """Bytes in memory for each byte of an Arrow file, which may be compressed."""
 
 
-class DataSetFiles:
+class DataSetFiles(DataFile):
     """Parquet or Arrow files that are read in blocks.
 
     Parameters
@@ -31,10 +32,7 @@ class DataSetFiles:
         A file, a folder, or a pattern such as ``rows/*.parquet``.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def column_names(self) -> list[str]:
+    def _read_names(self) -> list[str]:
         """Return the names of the columns, which all files must have."""
         if self.path.is_dir() and (marker := read_marker(self.path)) is not None:
             return list(make_dataset([self.path / name for name in marker.files]).schema.names)
@@ -45,17 +43,15 @@ class DataSetFiles:
         """Return the rows in blocks, with the types in the files."""
         return open_paths(str(self.path), names=names, as_stored=True)
 
-    def read(self, types: ColumnTypes | None = None, label: str | None = None) -> TableChunk:
+    def _read_rows(self, types: ColumnTypes | None, label: str | None) -> TableChunk:
         """Read all rows."""
-        chunks = [chunk.table for chunk in self.read_chunks(types)]
-        return TableChunk(pa.concat_tables(chunks) if chunks else self.open().schema.empty_table())
+        return TableChunk(pa.concat_tables([chunk.table for chunk in self._read_chunks(types)]))
 
-    def read_chunks(self, types: ColumnTypes | None = None) -> Iterator[TableChunk]:
+    def _read_chunks(self, types: ColumnTypes | None) -> Iterator[TableChunk]:
         """Read all rows in chunks."""
         blocks = self.open(None if types is None else list(types))
         for number in range(blocks.n_blocks):
-            table = blocks.read(number, blocks.schema.names)
-            yield from (chunk.normalize() for chunk in TableChunk(table).split())
+            yield from TableChunk(blocks.read(number, blocks.schema.names)).split()
 
 
 def is_file_set(path: Path) -> bool:

@@ -20,7 +20,8 @@ def validate_output_path(path: Path, *, force: bool) -> None:
     """
     if path.is_dir():
         raise UserInputError(f"{path} is a folder.", f"Name a file, such as {path / 'model.skops'}.")
-    _refuse_special_file(path)
+    if path.exists() and not path.is_file():
+        raise UserInputError(f"{path} is not a regular file.", "Choose another name.")
     if not force:
         _refuse_existing_file(path)
     if path.parent.exists() and not path.parent.is_dir():
@@ -39,12 +40,6 @@ def validate_output_path(path: Path, *, force: bool) -> None:
             f"The folder {path.parent.resolve()} can't be written to: {error.strerror or error}.",
             "Choose another path.",
         ) from error
-
-
-def _refuse_special_file(path: Path) -> None:
-    """Refuse a pipe or a device: renaming a file onto it would replace it."""
-    if path.exists() and not path.is_file():
-        raise UserInputError(f"{path} is not a regular file.", "Choose another name.")
 
 
 def _refuse_existing_file(path: Path) -> None:
@@ -68,7 +63,6 @@ def atomic_output(path: Path, *, force: bool) -> Iterator[Path]:
     UserInputError
         If it can't be written, or another program created it meanwhile.
     """
-    _refuse_special_file(path)
     temporary = path
     try:
         with atomic_write(path) as temporary:

@@ -14,14 +14,9 @@ from pyarrow import csv as arrow_csv
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._tabular.files.output_file import atomic_output
 
-
-def _make_feather_writer(path: str, schema: pa.Schema) -> Any:
-    return pa.ipc.new_file(path, schema)
-
-
 _WRITERS: Mapping[str, Callable[[str, pa.Schema], Any]] = {
     ".parquet": pq.ParquetWriter,
-    ".feather": _make_feather_writer,
+    ".feather": pa.ipc.new_file,
     ".csv": arrow_csv.CSVWriter,
 }
 

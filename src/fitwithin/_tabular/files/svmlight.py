@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from sklearn.datasets import load_svmlight_file
 
+from fitwithin._tabular.files.data_file import DataFile
 from fitwithin._tabular.files.table_chunk import ColumnTypes, TableChunk
 
 LABEL = "label"
@@ -24,7 +24,7 @@ _MAX_FEATURES = np.iinfo(np.int32).max
 """Features of a chunk: scikit-learn asks for a bound before it has read them."""
 
 
-class SvmlightFile:
+class SvmlightFile(DataFile):
     """Lines with a label and pairs of feature and value.
 
     Features are numbered from 0 or from 1, and the file does not say which: feature 0 always exists and may be empty.
@@ -35,18 +35,15 @@ class SvmlightFile:
         The file.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def column_names(self) -> list[str]:
+    def _read_names(self) -> list[str]:
         """Return the one named column, the label."""
         return [LABEL]
 
-    def read(self, types: ColumnTypes | None = None) -> TableChunk:
+    def _read_rows(self, types: ColumnTypes | None, label: str | None) -> TableChunk:
         """Read all rows; the file defines the types."""
         return self._load_rows()
 
-    def read_chunks(self, types: ColumnTypes | None = None) -> Iterator[TableChunk]:
+    def _read_chunks(self, types: ColumnTypes | None) -> Iterator[TableChunk]:
         """Read all rows in chunks, each as wide as its own rows need."""
         size = self.path.stat().st_size
         for start in range(0, size, _CHUNK_BYTES):

@@ -1,23 +1,23 @@
 """A copy of a data set with its rows in random order, in two passes and bounded memory.
 
-First each row goes to a random bucket, then the rows of each bucket are permuted and written out, one bucket after the
-other. Every order of all rows is equally likely.
+First the rows of each block go to random parts, then the rows of each part are permuted and written out. Every order of
+all rows is equally likely. Each step writes one file, so that a shuffle resumes with the files that are missing.
 """
 
 from __future__ import annotations
 
 import secrets
+import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from filelock import FileLock, Timeout
 
 from fitwithin._core.atomic_write import atomic_write
 from fitwithin._core.exceptions import UserInputError
@@ -26,37 +26,29 @@ from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
 from fitwithin._pools.sources.paths import open_paths
 from fitwithin._pools.sources.read_errors import translate_write_errors
 from fitwithin._pools.sources.shuffled_marker import MARKER_NAME, STATE_NAME, ShuffledMarker
-from fitwithin._session.file_lock import FileLock
-from fitwithin._tabular.shuffling.bucket_files import append_rows, read_shuffled, split_rows
-from fitwithin._tabular.shuffling.compression import choose_compression
+from fitwithin._tabular.shuffling.block_files import open_block, read_note, shuffle_rows, write_block
 from fitwithin._tabular.shuffling.shuffle_state import ShuffleState, load_state
 
-_BUCKET_BYTES = 1 << 25
-"""Bytes of a bucket in memory: its columns should fit into a cache, where a random order costs little."""
+_PART_BYTES = 1 << 26
+"""Bytes of a part in memory: a random order costs less in a cache."""
 
-_MAX_BUCKETS = 4096
-"""Most buckets; each takes a small write for every block."""
-
-_PART_BYTES = 1 << 28
-"""Bytes of an output file, about."""
+_MAX_PARTS = 4096
+"""Most parts; each is a small read from every block file."""
 
 _BATCH_ROWS = 1 << 17
 """Rows of a record batch in the output."""
 
-_SAVE_SECONDS = 1.0
-"""Seconds of work that a kill may cost, in the first pass."""
-
 _THREADS = 2
-"""Blocks at work at the same time; each takes about three times its own memory."""
+"""Files at work at the same time; each takes about three times the memory of its rows."""
 
-_PART_THREADS = 3
-"""Output files at work at the same time; while one waits for the disk, others go on."""
+_SAMPLE_ROWS = 1 << 14
+"""Rows that are compressed on trial."""
+
+_MAX_COMPRESSED_SHARE = 0.9
+"""Compressed size, relative to the plain one, up to which compression is worth its time."""
 
 OnProgress = Callable[[int, int], None]
 """Called with the steps done and all steps."""
-
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -84,7 +76,7 @@ def shuffle_data_set(
     *,
     seed: int | None = None,
     force: bool = False,
-    on_progress: OnProgress | None = None,
+    on_progress: OnProgress = lambda *_: None,
 ) -> ShuffleResult:
     """Write the rows of a data set to a folder, in random order.
 
@@ -93,7 +85,7 @@ def shuffle_data_set(
     source : str, Path or list of str
         Parquet or Arrow files, a folder of them, or a pattern.
     out : Path
-        The folder to write. An unfinished shuffle in it goes on, if the source is the same.
+        The folder to write. An unfinished shuffle in it is resumed, if the source is the same.
     seed : int, optional
         Makes the order random; by default another one each time.
     force : bool, default=False
@@ -111,24 +103,30 @@ def shuffle_data_set(
     blocks = open_paths(source, as_stored=True)
     with translate_write_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(out)
-        if not lock.acquire():
-            raise UserInputError(f"Another program writes to {out}.", "Wait for it, or choose another folder.")
-        try:
+        with _locking(out):
             state = _open_state(blocks, out, seed, force=force)
-            return _Shuffle(blocks, out, state, on_progress or _ignore).run(start)
-        finally:
-            lock.release()
+            return _Shuffle(blocks, out, state, on_progress).run(start)
+
+
+@contextmanager
+def _locking(out: Path) -> Iterator[None]:
+    """Keep a second shuffle out of a folder."""
+    lock = FileLock(out / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise UserInputError(f"Another program writes to {out}.", "Wait for it, or choose another folder.") from error
+    try:
+        yield
+    finally:
+        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
 
 
 def _refuse_folder_in_source(source: str | Path | list[str], out: Path) -> None:
     is_folder = isinstance(source, str | Path) and Path(source).is_dir()
     if is_folder and out.resolve().is_relative_to(Path(str(source)).resolve()):
         raise UserInputError(f"The folder {out} is part of the source.", "Choose one outside of it.")
-
-
-def _ignore(done: int, total: int) -> None:
-    pass
 
 
 def _open_state(blocks: DatasetBlocks, out: Path, seed: int | None, *, force: bool) -> ShuffleState:
@@ -144,18 +142,16 @@ def _open_state(blocks: DatasetBlocks, out: Path, seed: int | None, *, force: bo
                 "Choose another folder, or begin again with --force.",
             )
     _empty_folder(out, force=force)
-    state = ShuffleState(described, secrets.randbits(32) if seed is None else seed, 1, blocks.n_blocks)
-    state.n_buckets = _choose_bucket_count(blocks)
-    state.sizes = [0] * state.n_buckets
+    state = ShuffleState(described, secrets.randbits(32) if seed is None else seed, _choose_part_count(blocks))
     state.save(out)
     return state
 
 
-def _choose_bucket_count(blocks: DatasetBlocks) -> int:
+def _choose_part_count(blocks: DatasetBlocks) -> int:
     if not blocks.n_blocks:
         raise UserInputError("The data set has no rows.", "Is it the right one?")
     first = blocks.read(0, blocks.schema.names).nbytes
-    return int(np.clip(-(-first * blocks.n_blocks // _BUCKET_BYTES), 1, _MAX_BUCKETS))
+    return int(np.clip(-(-first * blocks.n_blocks // _PART_BYTES), 1, _MAX_PARTS))
 
 
 def _empty_folder(out: Path, *, force: bool) -> None:
@@ -174,7 +170,7 @@ def _empty_folder(out: Path, *, force: bool) -> None:
 
 def _is_ours(entry: Path) -> bool:
     return entry.name in (MARKER_NAME, STATE_NAME) or (
-        entry.is_file() and entry.name.startswith(("part-", "_bucket-")) and entry.suffix in (".arrow", ".rows")
+        entry.is_file() and entry.name.startswith(("part-", "_block-")) and entry.suffix == ".arrow"
     )
 
 
@@ -185,113 +181,75 @@ class _Shuffle:
         self._blocks = blocks
         self._out = out
         self._state = state
-        self._names = blocks.schema.names
-        self._nullable = [column.name for column in blocks.schema if needs_null_count(column.type)]
         self._on_progress = on_progress
-        per_part = max(1, _PART_BYTES // _BUCKET_BYTES)
-        self._parts = [
-            range(first, min(first + per_part, state.n_buckets)) for first in range(0, state.n_buckets, per_part)
-        ]
+        self._lock = threading.Lock()
+        self._block_files: list[pa.ipc.RecordBatchFileReader] = []
+        self._block_paths = [out / f"_block-{number:05}.arrow" for number in range(blocks.n_blocks)]
+        self._part_paths = [out / f"part-{number:05}.arrow" for number in range(state.n_parts)]
 
     def run(self, start: float) -> ShuffleResult:
         for unfinished in self._out.glob(".*.part"):
             unfinished.unlink()  # A killed run left it.
-        self._fill_buckets()
-        self._write_parts()
-        names = [self._part_path(number).name for number in range(len(self._parts))]
-        ShuffledMarker(names, self._state.n_rows, sorted(self._state.with_nulls)).write(self._out)
+        self._make_files(self._write_block, self._block_paths)
+        self._block_files = [open_block(path) for path in self._block_paths]
+        self._make_files(self._write_part, self._part_paths)
+        notes = [read_note(block) for block in self._block_files]
+        n_rows = sum(count for count, _ in notes)
+        with_nulls = {name for _, names in notes for name in names}
+        nullable = [column.name for column in self._blocks.schema if needs_null_count(column.type)]
+        names = [path.name for path in self._part_paths]
+        ShuffledMarker(names, n_rows, sorted(with_nulls.intersection(nullable))).write(self._out)
         (self._out / STATE_NAME).unlink()
-        return ShuffleResult(self._state.n_rows, len(names), time.monotonic() - start)
+        self._block_files.clear()  # Windows does not remove a mapped file.
+        for path in self._block_paths:
+            path.unlink()
+        return ShuffleResult(n_rows, len(names), time.monotonic() - start)
 
-    def _fill_buckets(self) -> None:
-        """First pass: send the rows of each block to random buckets."""
-        state = self._state
-        if state.n_blocks_done == state.n_blocks:
-            return
-        self._cut_buckets()
-        last_saved = time.monotonic()
-        remaining = range(state.n_blocks_done, state.n_blocks)
-        for n_rows, with_nulls, pieces in _map_ahead(self._split_block, remaining, _THREADS):
-            for number, rows in pieces:
-                state.sizes[number] = append_rows(self._bucket_path(number), rows)
-            state.n_rows += n_rows
-            state.with_nulls = sorted({*state.with_nulls, *with_nulls})
-            state.n_blocks_done += 1
-            if time.monotonic() - last_saved > _SAVE_SECONDS or state.n_blocks_done == state.n_blocks:
-                state.save(self._out)
-                last_saved = time.monotonic()
-            self._report(0)
-
-    def _split_block(self, number: int) -> tuple[int, list[str], list[tuple[int, pa.Buffer]]]:
-        table = self._blocks.read(number, self._names)
-        with_nulls = [name for name in self._nullable if table[name].null_count]
-        rng = np.random.default_rng([self._state.seed, 0, number])
-        return table.num_rows, with_nulls, split_rows(table, self._state.n_buckets, rng)
-
-    def _cut_buckets(self) -> None:
-        """Remove rows that a killed run wrote after its last note."""
-        for number, size in enumerate(self._state.sizes):
-            path = self._bucket_path(number)
-            if (path.stat().st_size if path.exists() else 0) < size:
-                raise UserInputError(f"{path} is shorter than it was.", "Begin again with --force.")
-            if path.exists():
-                with path.open("rb+") as file:
-                    file.truncate(size)
-
-    def _write_parts(self) -> None:
-        """Second pass: write the rows of each bucket in random order."""
-        missing = [number for number in range(len(self._parts)) if not self._part_path(number).exists()]
-        n_written = len(self._parts) - len(missing)
-        for number in _map_ahead(self._write_part, missing, _PART_THREADS):
-            # Only what is written may be deleted.
-            for bucket in self._parts[number]:
-                self._bucket_path(bucket).unlink(missing_ok=True)
-            n_written += 1
-            self._report(n_written)
-        for bucket in range(self._state.n_buckets):
-            self._bucket_path(bucket).unlink(missing_ok=True)
-
-    def _write_part(self, number: int) -> int:
-        tables = map(self._read_bucket, self._parts[number])
-        first = next(tables)
-        with (
-            atomic_write(self._part_path(number)) as temporary,
-            pa.OSFile(str(temporary), "wb") as file,
-            pa.ipc.new_file(file, first.schema, options=choose_compression(first)) as writer,
-        ):
-            for rows in chain([first], tables):
-                writer.write_table(rows, max_chunksize=_BATCH_ROWS)
-        return number
-
-    def _read_bucket(self, number: int) -> pa.Table:
-        rng = np.random.default_rng([self._state.seed, 1, number])
-        rows = read_shuffled(self._bucket_path(number), self._blocks.schema, self._blocks.categories, rng)
-        return rows.replace_schema_metadata(self._blocks.metadata)
-
-    def _bucket_path(self, number: int) -> Path:
-        return self._out / f"_bucket-{number:05}.rows"
-
-    def _part_path(self, number: int) -> Path:
-        return self._out / f"part-{number:05}.arrow"
-
-    def _report(self, n_parts_written: int) -> None:
-        """Count a pass over all blocks and one over all parts alike."""
-        half = self._state.n_blocks_done / self._state.n_blocks
-        other = n_parts_written / len(self._parts)
-        self._on_progress(round(500 * half + 500 * other), 1000)
-
-
-def _map_ahead(function: Callable[[_Item], _Result], items: Iterable[_Item], n_threads: int) -> Iterator[_Result]:
-    """Yield the results in order; at most one more than `n_threads` of them are under way or wait."""
-    waiting: deque[Future[Any]] = deque()
-    with ThreadPoolExecutor(n_threads, thread_name_prefix="fitwithin-shuffle") as threads:
+    def _make_files(self, write: Callable[[int], None], paths: list[Path]) -> None:
+        """Write the files of a pass that are missing."""
+        missing = [number for number, path in enumerate(paths) if not path.exists()]
+        n_before = len(paths) - len(missing) + (0 if paths is self._block_paths else len(self._block_paths))
+        threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="fitwithin-shuffle")
         try:
-            for item in items:
-                waiting.append(threads.submit(function, item))
-                if len(waiting) > n_threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            for n_done, _ in enumerate(threads.map(write, missing), n_before + 1):
+                self._on_progress(n_done, len(self._block_paths) + len(self._part_paths))
         finally:
-            for future in waiting:
-                future.cancel()
+            threads.shutdown(cancel_futures=True)
+
+    def _write_block(self, number: int) -> None:
+        """Send the rows of a block to random parts."""
+        table = self._blocks.read(number, self._blocks.schema.names)
+        rng = np.random.default_rng([self._state.seed, 0, number])
+        write_block(self._block_paths[number], table, self._state.n_parts, rng)
+
+    def _write_part(self, number: int) -> None:
+        """Write the rows of a part in random order."""
+        rng = np.random.default_rng([self._state.seed, 1, number])
+        with self._lock:  # A reader is not made for several threads.
+            batches = [block.get_batch(number) for block in self._block_files]
+        rows = shuffle_rows(batches, self._blocks.schema, self._blocks.categories, rng)
+        rows = rows.replace_schema_metadata(self._blocks.metadata)
+        with (
+            atomic_write(self._part_paths[number]) as temporary,
+            pa.OSFile(str(temporary), "wb") as file,
+            pa.ipc.new_file(file, rows.schema, options=_choose_compression(rows)) as writer,
+        ):
+            writer.write_table(rows, max_chunksize=_BATCH_ROWS)
+
+
+def _choose_compression(rows: pa.Table) -> pa.ipc.IpcWriteOptions:
+    """Return the options to write rows with: compressed only if that makes them smaller.
+
+    Random numbers take longer to compress than to write, and do not get smaller.
+    """
+    plain, compressed = pa.ipc.IpcWriteOptions(), pa.ipc.IpcWriteOptions(compression="lz4")
+    sample = rows.slice(0, _SAMPLE_ROWS)
+    is_smaller = _count_bytes(sample, compressed) <= _MAX_COMPRESSED_SHARE * _count_bytes(sample, plain)
+    return compressed if is_smaller else plain
+
+
+def _count_bytes(rows: pa.Table, options: pa.ipc.IpcWriteOptions) -> int:
+    sink = pa.MockOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema, options=options) as writer:
+        writer.write_table(rows)
+    return int(sink.size())

@@ -46,14 +46,20 @@ class Dask:
 
         from fitwithin.backends._dask.cluster import Cluster
         from fitwithin.backends._dask.runner import DaskRunner
+        from fitwithin.backends._dask.worker_session import start_session
 
         if not isinstance(self.client, str | Client):
             raise TypeError(
                 f"Got a client of type {type(self.client).__name__}; expected a distributed.Client, or the address of "
                 "a scheduler."
             )
-        key = f"fitwithin-{uuid.uuid4().hex}"
-        return DaskRunner(lambda: Cluster.connect(self.client, key, budget), budget)
+
+        def connect() -> Cluster:
+            cluster = Cluster.connect(self.client, f"fitwithin-{uuid.uuid4().hex}", budget)
+            cluster.run_everywhere(start_session, budget.remaining())
+            return cluster
+
+        return DaskRunner(connect, budget)
 
 
 def check_installed() -> None:

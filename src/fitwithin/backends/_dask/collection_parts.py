@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import assert_all_finite
 
-from fitwithin._core.exceptions import UserInputError, closest_match, join_names
+from fitwithin._core.exceptions import UserInputError, join_names
 from fitwithin._core.target import Array, _check_labels
 from fitwithin._pools.pool import LabeledRows
-from fitwithin._pools.tables import is_frame
+from fitwithin.backends._dask.estimator_inputs import check_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,12 +22,12 @@ class CollectionParts:
 
     Parameters
     ----------
-    X, y, weights : list of Delayed
-        Parts of the features, the target and the weights. Without weights the last list holds None.
+    X : list of Delayed
+        Parts of the features.
+    y, weights : list of Delayed or str
+        Parts of the target and the weights, or the name of their column in X. Without weights a list of None.
     features : list of str or None
         The columns of X to learn from; None for an array.
-    label, weight : str or None
-        The columns of X that hold the target and the weights, if they do.
     empty : frame or array
         The features without rows.
     """
@@ -36,8 +36,6 @@ class CollectionParts:
     y: list[Any]
     weights: list[Any]
     features: list[Any] | None
-    label: Any
-    weight: Any
     empty: Any
 
 
@@ -78,24 +76,29 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> CollectionParts:
 
     if isinstance(X, str | Path | list | tuple):
         X = dd.read_parquet([str(path) for path in X] if isinstance(X, list | tuple) else str(X))
-    return (
-        _list_frame_parts(X, y, sample_weight)
-        if hasattr(X, "npartitions") and hasattr(X, "columns")
-        else _list_array_parts(X, y, sample_weight)
+    features = _choose_features(X, y, sample_weight) if hasattr(X, "columns") else None
+    if features is None:
+        if getattr(X, "ndim", 0) != 2:
+            raise UserInputError(f"X is a Dask array of {getattr(X, 'ndim', 0)} dimensions; expected rows and columns.")
+        X = X.rechunk({1: -1})
+        y, sample_weight = _chunk_alike(y, X), _chunk_alike(sample_weight, X)
+    parts = np.asarray(X.to_delayed(), dtype=object).ravel().tolist()
+    named = features is not None
+    return CollectionParts(
+        parts,
+        _list_column(y, len(parts), "y", named=named),
+        [None] * len(parts)
+        if sample_weight is None
+        else _list_column(sample_weight, len(parts), "sample_weight", named=named),
+        features,
+        np.empty((0, X.shape[1]), dtype=X.dtype) if features is None else X._meta[features],
     )
 
 
-def _list_frame_parts(X: Any, y: Any, sample_weight: Any) -> CollectionParts:
-    columns = list(X.columns)
-    for name in (y, sample_weight):
-        if isinstance(name, str) and name not in columns:
-            guess = closest_match(name, map(str, columns))
-            raise UserInputError(
-                f"There is no column {name!r}; the columns are {join_names(columns, 10)}.",
-                "" if guess is None else f"Did you mean {guess!r}?",
-            )
-    label, weight = (name if isinstance(name, str) else None for name in (y, sample_weight))
-    features = [name for name in columns if name not in (label, weight)]
+def _choose_features(X: Any, y: Any, sample_weight: Any) -> list[Any]:
+    """Return the columns of a frame that are not the target or the weights."""
+    named = check_columns(X, y, sample_weight)
+    features = [name for name in X.columns if name not in named]
     unknown = [
         name for name in features if str(X.dtypes[name]) == "category" and not getattr(X[name].cat, "known", True)
     ]
@@ -104,33 +107,7 @@ def _list_frame_parts(X: Any, y: Any, sample_weight: Any) -> CollectionParts:
             f"The categories of {join_names(unknown, 5)} are not known, so partitions could not be joined.",
             "Call ddf.categorize() first.",
         )
-    parts = X.to_delayed()
-    return CollectionParts(
-        list(parts),
-        [None] * len(parts) if label is not None else _list_column(y, len(parts), "y"),
-        [None] * len(parts)
-        if weight is not None or sample_weight is None
-        else _list_column(sample_weight, len(parts), "sample_weight"),
-        features,
-        label,
-        weight,
-        X._meta[features],
-    )
-
-
-def _list_array_parts(X: Any, y: Any, sample_weight: Any) -> CollectionParts:
-    if getattr(X, "ndim", 0) != 2:
-        raise UserInputError(f"X is a Dask array of {getattr(X, 'ndim', 0)} dimensions; expected rows and columns.")
-    if X.numblocks[1] > 1:
-        X = X.rechunk({1: -1})
-    parts = X.to_delayed().ravel().tolist()
-    weights = (
-        [None] * len(parts)
-        if sample_weight is None
-        else _list_column(_chunk_alike(sample_weight, X), len(parts), "sample_weight")
-    )
-    empty = np.empty((0, X.shape[1]), dtype=X.dtype)
-    return CollectionParts(parts, _list_column(_chunk_alike(y, X), len(parts), "y"), weights, None, None, None, empty)
+    return features
 
 
 def _chunk_alike(column: Any, X: Any) -> Any:
@@ -141,7 +118,10 @@ def _chunk_alike(column: Any, X: Any) -> Any:
     return column.rechunk((X.chunks[0],)) if is_known and column.shape[0] == X.shape[0] else column
 
 
-def _list_column(column: Any, n_parts: int, name: str) -> list[Any]:
+def _list_column(column: Any, n_parts: int, name: str, *, named: bool) -> list[Any]:
+    """Return a column's parts, or its name for each part."""
+    if named and isinstance(column, str):
+        return [column] * n_parts
     if not hasattr(column, "to_delayed"):
         raise UserInputError(
             f"X is a Dask collection, and {name} is of type {type(column).__name__}.",
@@ -156,14 +136,11 @@ def _list_column(column: Any, n_parts: int, name: str) -> list[Any]:
     return parts
 
 
-def make_partition(
-    X: Any, y: Any, weights: Any, features: Sequence[Any] | None, label: Any, weight: Any
-) -> LabeledRows:
+def make_partition(X: Any, y: Any, weights: Any, features: Sequence[Any] | None) -> LabeledRows:
     """Return a partition with its target and weights apart from its features; runs on the worker that has it."""
-    target = np.asarray(X[label] if label is not None else y)
-    if weight is not None:
-        weights = X[weight]
-    table = X[list(features)] if features is not None and is_frame(X) else X
+    target, weights = (X[column] if isinstance(column, str) else column for column in (y, weights))
+    target = np.asarray(target)
+    table = X if features is None else X[list(features)]
     if len(target) != table.shape[0]:
         raise UserInputError(
             f"A partition of X has {table.shape[0]} rows, and the one of y has {len(target)}.",
@@ -196,8 +173,3 @@ def encode_partition(partition: LabeledRows, classes: Array | None, dtype: Any) 
     """Return a partition with an encoded target: numbers of classes, or values of one type."""
     y = partition.y if classes is None else np.searchsorted(classes, partition.y.astype(classes.dtype, copy=False))
     return LabeledRows(partition.X, np.asarray(y).astype(dtype), partition.row_params)
-
-
-def read_codes(partition: LabeledRows) -> Array:
-    """Return the encoded target of a partition, for the program."""
-    return partition.y

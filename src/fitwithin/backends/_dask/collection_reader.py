@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from dask import delayed
+from distributed import wait
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels, Target, Values
 from fitwithin._pools.remote_table import RemoteColumn, RemoteTable
-from fitwithin.backends._dask.cluster import Cluster
+from fitwithin.backends._dask.cluster import PRIORITY, Cluster
 from fitwithin.backends._dask.collection_parts import (
     CollectionParts,
     PartSummary,
     encode_partition,
     list_parts,
     make_partition,
-    read_codes,
     summarize_partition,
 )
 from fitwithin.backends._dask.partitions import Partitions
 from fitwithin.backends._dask.received_rows import RowSchema, join_rows
-from fitwithin.backends._dask.worker_tasks import take_partition_rows
 from fitwithin.backends._process.shared_memory import SharedColumn
 
 
@@ -42,18 +43,17 @@ def read_collection(
         If a column is missing, or if the target cannot be learned.
     """
     parts = list_parts(X, y, sample_weight)
-    raw = cluster.compute_parts(
-        make_partition,
-        [
-            (*part, parts.features, parts.label, parts.weight)
-            for part in zip(parts.X, parts.y, parts.weights, strict=True)
-        ],
-    )
-    summaries: list[PartSummary] = cluster.gather(cluster.map(summarize_partition, raw, regression))
+    columns = zip(parts.X, parts.y, parts.weights, strict=True)
+    make = delayed(make_partition, pure=False)
+    raw = cluster.client.compute([make(*part, parts.features) for part in columns], priority=PRIORITY)
+    summaries: list[PartSummary] = cluster.client.gather(cluster.map(summarize_partition, raw, regression=regression))
     sizes = np.array([summary.n_rows for summary in summaries])
     classes = None if regression else _join_classes(summaries)
     dtype = _find_value_type(summaries) if classes is None else np.min_scalar_type(len(classes) - 1)
-    futures = cluster.map(encode_partition, raw, classes, dtype)
+    futures = cluster.map(encode_partition, raw, classes=classes, dtype=dtype)
+    # Dask may forget `raw` if it is dropped before the scheduler knows these tasks.
+    with cluster.client.as_current():
+        wait(futures)
     is_weighted = sample_weight is not None
     if is_weighted:
         _check_weights(summaries)
@@ -61,10 +61,10 @@ def read_collection(
         # The values stay where they are: this array has one number for all rows, and takes no memory.
         target: Target = Values(np.broadcast_to(np.zeros((), dtype), (int(sizes.sum()),)))
     else:
-        codes = np.concatenate(cluster.gather(cluster.map(read_codes, futures)))
+        codes = np.concatenate(cluster.client.gather(cluster.map(attrgetter("y"), futures)))
         target = Labels(classes, codes, np.bincount(codes, minlength=len(classes)))
     schema = _make_schema(parts, summaries, target, dtype, is_weighted=is_weighted)
-    partitions = Partitions(futures, sizes, schema, parts.empty)
+    partitions = Partitions(futures, sizes, schema)
     table = RemoteTable(len(partitions), parts.empty, partitions, lambda rows: _read_rows(cluster, partitions, rows))
     return table, target, RemoteColumn() if is_weighted else None
 
@@ -109,9 +109,5 @@ def _make_schema(
 
 def _read_rows(cluster: Cluster, partitions: Partitions, rows: Rows) -> Any:
     """Bring a few rows to this program, to compare them with those of an earlier fit."""
-    order = np.argsort(rows, kind="stable")
-    taken = [
-        cluster.submit(take_partition_rows, partitions.futures[number], positions)
-        for number, positions in partitions.split(rows[order])
-    ]
-    return join_rows(cluster.gather(taken), np.argsort(order, kind="stable")).X
+    ascending, order = np.unique(rows, return_inverse=True)
+    return join_rows(cluster.client.gather(partitions.take(cluster, ascending)), order).X

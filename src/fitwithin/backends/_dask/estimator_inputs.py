@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import copy
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fitwithin._core.exceptions import UserInputError
-from fitwithin._pools.sources.read_errors import no_such_column
+from fitwithin._core.exceptions import UserInputError, no_such_column
+from fitwithin._pools.input_kind import is_dask_collection
 
 _KEPT_ATTRIBUTES = ("best_estimator_", "classes_", "n_features_in_", "feature_names_in_")
 """What a fitted estimator needs to predict."""
-
-
-def is_dask_collection(X: Any) -> bool:
-    """Return whether X is a Dask DataFrame, Series or Array.
-
-    Examples
-    --------
-    >>> is_dask_collection([[1.0]])
-    False
-    """
-    dask = sys.modules.get("dask.base")
-    return dask is not None and bool(dask.is_dask_collection(X))
 
 
 def read_cluster_rows(
@@ -38,8 +25,8 @@ def read_cluster_rows(
     ----------
     runner : Runner
         Reads collections, if it is the Dask backend's.
-    arguments : ValidationArguments
-        How validation rows are chosen.
+    arguments : FitArguments
+        What the user passed.
     X, y, sample_weight
         Arguments of `fit`.
     regression : bool
@@ -75,11 +62,25 @@ def _is_path(X: Any) -> bool:
     return all(isinstance(entry, str | Path) for entry in entries)
 
 
+def check_columns(X: Any, *columns: Any) -> list[str]:
+    """Return those of the columns that are given by name; raise UserInputError if a collection has no such column."""
+    names = [name for name in columns if isinstance(name, str)]
+    known = list(getattr(X, "columns", ()))
+    for name in names:
+        if name not in known:
+            raise no_such_column(name, map(str, known), "X")
+    return names
+
+
 @dataclass(frozen=True, eq=False)
 class ScoredCollection:
     """Features on a cluster whose predictions are brought here at once, because a score needs them all."""
 
     features: Any
+
+    def __dask_graph__(self) -> Any:
+        """Return the graph of the features, which makes this a Dask collection."""
+        return self.features.__dask_graph__()
 
 
 def read_collection_scores(X: Any, y: Any, sample_weight: Any, names: Any) -> tuple[ScoredCollection, Any, Any]:
@@ -101,11 +102,7 @@ def read_collection_scores(X: Any, y: Any, sample_weight: Any, names: Any) -> tu
     """
     import dask
 
-    columns = list(getattr(X, "columns", ()))
-    named = [name for name in (y, sample_weight) if isinstance(name, str)]
-    for name in named:
-        if name not in columns:
-            raise no_such_column(name, columns, "X")
+    named = check_columns(X, y, sample_weight)
     target, weights = (X[value] if isinstance(value, str) else value for value in (y, sample_weight))
     features = X.drop(columns=named) if named and names is None else X
     target, weights = dask.compute(target, weights)
@@ -114,6 +111,8 @@ def read_collection_scores(X: Any, y: Any, sample_weight: Any, names: Any) -> tu
 
 def predict_collection(estimator: Any, method: str, X: Any) -> Any:
     """Return the answers of a fitted estimator as a Dask array, which the workers compute when it is asked for."""
+    if isinstance(X, ScoredCollection):
+        return predict_collection(estimator, method, X.features).compute()
     import dask.array as da
     from dask import delayed
 

@@ -11,8 +11,7 @@ from fitwithin._core.records import Rows
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.table_pool import TablePool, has_fixed_row_size
 from fitwithin.backends._dask.cluster import Cluster
-from fitwithin.backends._dask.packed_positions import PackedPositions, pack_positions
-from fitwithin.backends._dask.received_rows import RowSchema
+from fitwithin.backends._dask.received_rows import RowSchema, take_part
 from fitwithin.backends._process.shared_memory import SharedColumn
 
 _PARTITIONS_PER_WORKER = 2
@@ -30,22 +29,14 @@ class Partitions:
         Rows of each.
     schema : RowSchema
         Types of the rows.
-    empty : frame or None, default=None
-        A frame with the same columns and no rows, if the features are a frame of pandas.
     renew : callable, optional
         Returns a partition again, by its number, if its worker was lost and Dask cannot compute it again.
     """
 
     def __init__(
-        self,
-        futures: list[Any],
-        sizes: Rows,
-        schema: RowSchema,
-        empty: Any = None,
-        renew: Callable[[int], Any] | None = None,
+        self, futures: list[Any], sizes: Rows, schema: RowSchema, renew: Callable[[int], Any] | None = None
     ) -> None:
         self.futures = futures
-        self.empty = empty
         self.schema = schema
         self.offsets: Rows = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self._renew = renew
@@ -53,16 +44,20 @@ class Partitions:
     def __len__(self) -> int:
         return int(self.offsets[-1])
 
-    def split(self, rows: Rows) -> Iterator[tuple[int, Rows]]:
-        """Yield the partitions that hold these rows, which ascend, with the positions of the rows there."""
+    def split(self, rows: Rows) -> Iterator[tuple[Any, Rows]]:
+        """Yield the partitions that hold these rows, which ascend, with the packed positions of the rows there."""
         ends = np.searchsorted(rows, self.offsets)
         for number in np.flatnonzero(np.diff(ends)):
-            positions = rows[ends[number] : ends[number + 1]] - self.offsets[number]
-            yield int(number), positions.astype(np.uint32 if positions[-1] < 2**32 else np.int64)
+            first, stop = self.offsets[number : number + 2]
+            positions = (rows[ends[number] : ends[number + 1]] - first).astype(np.uint32)
+            yield self.futures[number], pack_positions(positions, int(stop - first))
 
-    def pack(self, number: int, positions: Rows) -> Rows | PackedPositions:
-        """Return positions in a partition in the fewest bytes; see `pack_positions`."""
-        return pack_positions(positions, int(self.offsets[number + 1] - self.offsets[number]))
+    def take(self, cluster: Cluster, rows: Rows) -> list[Any]:
+        """Have workers take out rows, which ascend; return a future of `LabeledRows` for each partition."""
+        return [
+            cluster.submit(take_partition_rows, partition, cluster.pass_rows(positions))
+            for partition, positions in self.split(rows)
+        ]
 
     def renew_lost(self) -> None:
         """Bring back partitions that went with their worker."""
@@ -70,6 +65,41 @@ class Partitions:
             for number, future in enumerate(self.futures):
                 if future.status in ("cancelled", "lost", "error"):
                     self.futures[number] = self._renew(number)
+
+    def release(self) -> None:
+        """Let the workers forget the rows, whoever may still hold this object."""
+        for future in self.futures:
+            future.release()
+
+
+def pack_positions(positions: Rows, n_rows: int) -> Rows:
+    """Return ascending positions in a partition of `n_rows`, each once; as bits if that takes fewer bytes.
+
+    Examples
+    --------
+    >>> packed = pack_positions(np.arange(100, dtype=np.uint32), 1000)
+    >>> packed.nbytes
+    125
+    >>> len(unpack_positions(packed))
+    100
+    """
+    if positions.nbytes <= n_rows // 8:
+        return positions
+    is_chosen = np.zeros(n_rows, dtype=np.bool_)
+    is_chosen[positions] = True
+    return np.packbits(is_chosen)
+
+
+def unpack_positions(positions: Rows) -> Rows:
+    """Return what was given to `pack_positions`."""
+    if positions.dtype != np.uint8:
+        return positions
+    return np.flatnonzero(np.unpackbits(positions.view(np.uint8)))
+
+
+def take_partition_rows(partition: LabeledRows, positions: Rows) -> LabeledRows:
+    """Return rows of a partition, by their packed positions; runs on the worker that has it."""
+    return take_part(partition, unpack_positions(positions))
 
 
 def scatter_table(pool: TablePool, cluster: Cluster) -> Partitions:
@@ -85,11 +115,7 @@ def scatter_table(pool: TablePool, cluster: Cluster) -> Partitions:
         return cluster.scatter(part, workers[number % len(workers)])
 
     futures = [send(number) for number in range(n_parts)]
-    return Partitions(futures, np.diff(bounds), describe_table_rows(pool), _find_empty(pool.X), send)
-
-
-def _find_empty(X: Any) -> Any:
-    return X.iloc[:0] if hasattr(X, "iloc") else None
+    return Partitions(futures, np.diff(bounds), describe_table_rows(pool), send)
 
 
 def describe_table_rows(pool: TablePool) -> RowSchema:

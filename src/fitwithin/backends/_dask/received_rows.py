@@ -64,8 +64,6 @@ class ReceivedRows:
         Ends copying at the deadline.
     folder : str, optional
         Where to put the files; see `SharedFile.create`.
-    max_bytes : int, optional
-        Bytes after which `make_room` forgets all rows.
 
     Examples
     --------
@@ -82,13 +80,10 @@ class ReceivedRows:
     >>> received.close()
     """
 
-    def __init__(
-        self, schema: RowSchema, budget: Budget, folder: str | None = None, max_bytes: int | None = None
-    ) -> None:
+    def __init__(self, schema: RowSchema, budget: Budget, folder: str | None = None) -> None:
         self.layout = schema.layout
         self._schema = schema
         self._budget = budget
-        self._max_bytes = max_bytes
         self.files = create_files(len(schema.columns) + (schema.features is None), folder)
         self.forget()
 
@@ -106,12 +101,6 @@ class ReceivedRows:
             return missing
         _, first = np.unique(missing, return_index=True)
         return missing[np.sort(first)]
-
-    def make_room(self) -> None:
-        """Forget all rows if they take more than `max_bytes`."""
-        row_bytes = sum(column.row_bytes for column in self._schema.columns)
-        if self._max_bytes is not None and self._n_rows * row_bytes + self._block_end > self._max_bytes:
-            self.forget()
 
     def append(self, rows: Rows, content: LabeledRows) -> None:
         """Append rows that are new; raise TimeoutError at the deadline.

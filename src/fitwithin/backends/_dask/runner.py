@@ -1,10 +1,9 @@
-"""The runner of the Dask backend: lessons on one worker, exams on all, and both begun again if a worker is lost."""
+"""The runner of the Dask backend: calls that end at the deadline, and begin again elsewhere if a worker is lost."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self, TypeVar
 
@@ -21,65 +20,21 @@ from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreRe
 from fitwithin.backends._dask.cluster import Cluster, WorkerLost
 from fitwithin.backends._dask.collection_reader import read_collection
 from fitwithin.backends._dask.deadline_thread import DeadlineThread
-from fitwithin.backends._dask.distributed_learners import cancel_training, is_distributed_learner, train_on_cluster
-from fitwithin.backends._dask.partitions import Partitions, scatter_table
+from fitwithin.backends._dask.home_worker import HomeWorker, PreparedCluster
+from fitwithin.backends._dask.partitions import scatter_table
 from fitwithin.backends._dask.saved_model import DaskModel
-from fitwithin.backends._dask.worker_runner import LearnerSetup, write_model_file
-from fitwithin.backends._dask.worker_session import SessionSetup
-from fitwithin.backends._dask.worker_tasks import (
-    ExamSummary,
-    ModelBytes,
-    Outcome,
-    TaskInfo,
-    adopt_trained_model,
-    check_model_loads,
-    examine_here,
-    examine_partition,
-    fit_lesson,
-    keep,
-    merge_exam,
-    pickle_model,
-    score_model,
-    take_partition_rows,
-)
+from fitwithin.backends._dask.worker_runner import SessionSetup, write_model_file
+from fitwithin.backends._dask.worker_session import close_session, stop_runner
 from fitwithin.backends._process.backend import pickle_learner
 from fitwithin.backends._process.process_state import ProcessState
-from fitwithin.backends._scoring import is_sklearn_scorer
 
 _MAX_ATTEMPTS = 4
 """Workers that may be lost during one call before it counts as the learner's fault."""
 
+_DISTRIBUTED_MODULES = ("lightgbm.dask", "xgboost.dask")
+"""Modules of learners that are distributed themselves."""
+
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, eq=False)
-class _Prepared:
-    """What `prepare` makes, for all runners of a session."""
-
-    learner: Any
-    partitions: Partitions
-    settings: FitSettings
-    setup: Any
-    """The `SessionSetup` as a future."""
-
-
-@dataclass(eq=False)
-class _Home:
-    """The worker that trains for a runner.
-
-    Parameters
-    ----------
-    address : str
-        The worker.
-    rows : array of int
-        Rows that it has, ascending.
-    model : Future or None
-        The newest model as `ModelBytes`, once it is needed.
-    """
-
-    address: str
-    rows: Rows = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    model: Any = None
 
 
 class DaskRunner:
@@ -87,97 +42,77 @@ class DaskRunner:
 
     Parameters
     ----------
-    cluster : callable
+    connect : callable
         Returns the cluster; called in the runner's own thread, because connecting may take long.
     budget : Budget
         The time limit.
-    first : DaskRunner, optional
-        The runner that this one is a sibling of.
     number : int, default=0
-        Tells it apart from its siblings.
+        Tells it apart from its siblings; 0 for the runner that ends the session.
     """
 
     killable = True
 
-    def __init__(
-        self, cluster: Callable[[], Cluster], budget: Budget, first: DaskRunner | None = None, number: int = 0
-    ) -> None:
-        self._connect = cluster
+    def __init__(self, connect: Callable[[], Cluster], budget: Budget, number: int = 0) -> None:
         self._session_budget = budget
         self._budget = StoppableBudget(budget)
-        self._first = first
         self._number = number
         self._n_siblings = 0
         self._thread = DeadlineThread(f"dask-{number}")
         # Starting a thread waits until it runs, on a busy machine for seconds, so one is ready for the end.
         self._end_thread = DeadlineThread(f"dask-{number}-end")
-        self._prepared_cluster: _Prepared | None = None
-        self._home: _Home | None = None
+        self._prepared_cluster: PreparedCluster | None = None
+        self._home: HomeWorker | None = None
         self._n_homes = 0
-        self._lesson = 0
-        self._calls_since_fit: list[Callable[[_Home], Any]] = []
-        self._fit_peak: int | None = None
-        self._cluster: Cluster | None = None
-        if first is None:
-            self._opening = self._thread.post(self._open)
-
-    def _open(self) -> Cluster:
-        self._cluster = self._connect()
-        self._cluster.open_everywhere()
-        return self._cluster
+        self._calls_since_fit: list[Callable[[HomeWorker], Any]] = []
+        self._opening = self._thread.post(connect)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         """Leave the rest to a thread: the cluster may not answer, and the session ends now."""
-        is_training = self._budget.is_spent and self._trains_on_cluster
         self._budget.stop()
         held = self._prepared_cluster, self._home, self._calls_since_fit
         self._prepared_cluster, self._home, self._calls_since_fit = None, None, []
         self._thread.close()
-        self._end_thread.post(partial(self._end, held, is_training=is_training))
+        self._end_thread.post(partial(self._end, *held))
         self._end_thread.close()
 
-    def _end(self, held: object, *, is_training: bool) -> None:
-        """End the session on the workers if this runner opened it, and forget what the runner held."""
-        if self._first is not None:
+    def _end(self, prepared: PreparedCluster | None, *held: object) -> None:
+        """End the session on the workers if this is its first runner, and forget what the runner held."""
+        if self._number:
             return
         # Errors of Dask do not matter any more: the workers close the session themselves after its deadline.
         with contextlib.suppress(Exception):
+            if prepared is not None:
+                prepared.partitions.release()
             cluster = self._opening.result()
-            if is_training:
-                cancel_training(cluster)
-            cluster.close()
-
-    @property
-    def _trains_on_cluster(self) -> bool:
-        """Whether the learner is itself distributed, so that no process of ours can be killed to stop it."""
-        return self._prepared_cluster is not None and is_distributed_learner(self._prepared_cluster.learner)
+            try:
+                cluster.run_everywhere(close_session)
+            finally:
+                cluster.close()
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Send the learner to the cluster, and the rows too if they are not there."""
         if not isinstance(pool, TablePool):
             raise TypeError(f"Got a pool of type {type(pool).__name__}; the Dask backend reads tables and collections.")
-        body = pickle_learner((learner, settings))
-        learner_setup = LearnerSetup(body, ProcessState.current(), settings.seed, settings.memory_limit)
+        for each in (learner, *settings.other_learners):
+            _refuse_distributed(each)
+        body, state = pickle_learner((learner, settings)), ProcessState.current()
 
-        def prepare() -> _Prepared:
-            cluster = self._opening.result()
+        def prepare(cluster: Cluster) -> PreparedCluster:
             partitions = pool.X.partitions if isinstance(pool.X, RemoteTable) else scatter_table(pool, cluster)
-            setup = cluster.submit(keep, SessionSetup(cluster.key, learner_setup, partitions.schema))
-            return _Prepared(learner, partitions, settings, setup)
+            # A task holds it, so that Dask can make it again if its worker is lost.
+            setup = cluster.submit(
+                SessionSetup, cluster.key, body, state, settings.seed, settings.memory_limit, partitions.schema
+            )
+            return PreparedCluster(cluster, partitions, setup)
 
-        if self._budget.is_spent:
-            # The first call of the session says so.
-            return
-        try:
-            self._prepared_cluster = self._thread.call(prepare, self._budget)
-        except TimeoutError:
-            raise NoModelInTime(
-                f"No model within the limit of {self._budget.seconds:g} s: the Dask cluster did not take the rows.",
-                "See to it that it has a worker that runs, or allow more time.",
-            ) from None
+        # Without any time left, the first call of the session says so.
+        if not self._budget.is_spent:
+            self._prepared_cluster = self._use_cluster(
+                prepare, "the Dask cluster did not take the rows", "See to it that it has a worker that runs"
+            )
 
     def read_collection(self, X: Any, y: Any, sample_weight: Any, *, regression: bool) -> tuple[Any, Any, Any]:
         """Return what stands for a Dask collection in this program; see `read_collection`.
@@ -187,50 +122,34 @@ class DaskRunner:
         NoModelInTime
             If the workers are still counting at the deadline.
         """
+        return self._use_cluster(
+            lambda cluster: read_collection(cluster, X, y, sample_weight, regression=regression),
+            "the workers were still reading and counting the rows",
+            "Persist the collection first",
+        )
+
+    def _use_cluster(self, action: Callable[[Cluster], T], problem: str, advice: str) -> T:
+        """Carry out what comes before the first fit; raise NoModelInTime at the deadline."""
         try:
-            return self._thread.call(
-                lambda: read_collection(self._opening.result(), X, y, sample_weight, regression=regression),
-                self._budget,
-            )
+            return self._thread.call(lambda: action(self._opening.result()), self._budget)
         except TimeoutError:
             raise NoModelInTime(
-                f"No model within the limit of {self._budget.seconds:g} s: the workers were still reading and counting "
-                "the rows.",
-                "Persist the collection first, or allow more time.",
+                f"No model within the limit of {self._budget.seconds:g} s: {problem}.", f"{advice}, or allow more time."
             ) from None
 
     def open_sibling(self) -> DaskRunner:
         """Return a runner on another worker, as far as there are enough."""
         self._n_siblings += 1
-        sibling = DaskRunner(lambda: self._the_cluster, self._session_budget, self, self._n_siblings)
+        sibling = DaskRunner(self._opening.result, self._session_budget, self._n_siblings)
         sibling._prepared_cluster = self._prepared_cluster
-        sibling._cluster = self._cluster
         return sibling
 
     def stop(self) -> None:
         """Kill the learner from any thread; the call under way, and every later one, raises `OutOfTime`."""
         self._budget.stop()
-        cluster = self._cluster
-        if cluster is not None:
-            self._end_thread.post(partial(self._stop_on_workers, cluster))
-
-    def _stop_on_workers(self, cluster: Cluster) -> None:
-        with contextlib.suppress(Exception):
-            cluster.stop_runner(self._number)
-            if self._trains_on_cluster:
-                cancel_training(cluster)
-
-    @property
-    def _the_cluster(self) -> Cluster:
-        if self._cluster is None:
-            raise RuntimeError("prepare() must be called before fit().")
-        return self._cluster
-
-    @property
-    def _prepared(self) -> _Prepared:
-        if self._prepared_cluster is None:
-            raise RuntimeError("prepare() must be called before fit().")
-        return self._prepared_cluster
+        prepared = self._prepared_cluster
+        if prepared is not None:
+            self._end_thread.post(partial(prepared.cluster.run_everywhere, stop_runner, self._number))
 
     def fit(
         self,
@@ -241,205 +160,83 @@ class DaskRunner:
         limits: FitLimits = NO_LIMITS,
         learner: Any = None,
     ) -> FitReport:
-        """Train a fresh copy of the learner, or continue with the newest model, on one worker; then examine it."""
-        self._check_deadline()
-        options = {
-            "batch": batch,
-            "limits": limits,
-            "pickled_learner": None if learner is None else pickle_learner(learner),
-        }
+        """Train a fresh copy of the learner on one worker, or continue with the newest model; examine it on all."""
+        pickled_learner = None if learner is None else pickle_learner(learner)
+        options = {"batch": batch, "limits": limits, "pickled_learner": pickled_learner}
         rows = np.asarray(rows, dtype=np.int64)
         if batch is None or self._home is None:
             self._calls_since_fit = []
-        start = self._budget.elapsed()
-        chosen = self._prepared.learner if learner is None else learner
-
-        def train(home: _Home) -> FitReport:
-            if is_distributed_learner(chosen):
-                return self._fit_on_cluster(home, rows, chosen)
-            return self._fit(home, rows, options)
-
-        report = self._call(train)
-        self._calls_since_fit.append(train)
-        self._fit_peak = report.peak_memory
-        return replace(
-            report,
-            handover_seconds=max(0.0, self._budget.elapsed() - start - report.fit_seconds),
-            exams=() if report.gave_up else tuple(map(self.examine, exams)),
-        )
-
-    def _fit_on_cluster(self, home: _Home, rows: Rows, learner: Any) -> FitReport:
-        """Train a learner that is itself distributed, on all workers."""
-        self._lesson += 1
-        cluster, prepared = self._the_cluster, self._prepared
-        trained = train_on_cluster(cluster, prepared.partitions, learner, rows, prepared.settings.fit_params)
-        home.model = cluster.scatter(Outcome(trained.model), home.address)
-        self._run(home, adopt_trained_model, home.model)
-        return FitReport(0.0, trained.seconds)
-
-    def _fit(self, home: _Home, rows: Rows, options: dict[str, Any]) -> FitReport:
-        self._lesson += 1
-        home.model = None
-        parts, new = self._gather(home, rows)
-        report: FitReport = self._run(home, fit_lesson, self._pass_rows(rows, home), parts, options, new=new)
-        return report
+        return self._call(lambda home: home.fit(rows, options, exams), is_repeated=True)
 
     def examine(self, exam: Exam) -> ExamReport:
         """Predict rows where they are."""
         self._check_fitted()
-        exam = replace(exam, rows=np.asarray(exam.rows, dtype=np.int64))
-        start = self._budget.elapsed()
-        summary: ExamSummary = self._call(lambda home: self._examine(home, exam))
-        self._calls_since_fit.append(lambda home: self._examine(home, exam))
-        return ExamReport(
-            np.unpackbits(np.frombuffer(summary.wrong_bits, np.uint8), count=summary.n_rows).astype(np.bool_),
-            max(0.0, self._budget.elapsed() - start - summary.seconds),
-            summary.seconds,
-            summary.margins,
-            # Exams run in processes of their own, and the peak is that since the fit.
-            max(filter(None, (self._fit_peak, summary.peak_memory)), default=None),
-            summary.score,
-            summary.influence,
-        )
-
-    def _examine(self, home: _Home, exam: Exam) -> ExamSummary:
-        rows, scoring = exam.rows, self._prepared.settings.scoring
-        if not is_sklearn_scorer(scoring.scorer) or exam.seconds is not None:
-            # An exam that ends after some seconds answers its first rows, wherever they are.
-            parts, new = self._gather(home, rows)
-            options = {"purpose": exam.purpose, "margins": exam.margins, "seconds": exam.seconds}
-            here: ExamSummary = self._run(home, examine_here, self._pass_rows(rows, home), parts, options, new=new)
-            return here
-        cluster, partitions, info = self._the_cluster, self._prepared.partitions, self._info()
-        order = np.argsort(rows)
-        exam_parts = [
-            cluster.submit(
-                examine_partition,
-                self._prepared.setup,
-                info,
-                self._model(home),
-                partitions.futures[number],
-                self._pass_positions(number, positions),
-                int(partitions.offsets[number]),
-                exam.margins,
-            )
-            for number, positions in partitions.split(rows[order])
-        ]
-        is_ordered = bool((order[1:] > order[:-1]).all())
-        ranks = None if is_ordered else self._pass_rows(_invert(order), home)
-        summary: ExamSummary = self._run(home, merge_exam, scoring, exam_parts, ranks, exam.purpose)
-        return summary
+        return self._call(lambda home: home.examine(exam), is_repeated=True)
 
     def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model on the worker that trained it, from the answers of all exams."""
         self._check_fitted()
-        bits = np.packbits(selected).tobytes()
-        report: ScoreReport = self._call(lambda home: self._run(home, score_model, bits, len(selected)))
-        return report
+        return self._call(lambda home: home.score(selected))
 
     def save(self) -> DaskModel:
         """Bring the newest model to the program, after a process that did not train it has loaded it."""
         self._check_fitted()
         start = self._budget.elapsed()
-        model, load_seconds = self._call(self._bring_model)
-        return DaskModel(write_model_file(model.body), self._budget.elapsed() - start, load_seconds, model.warnings)
+        model = self._call(HomeWorker.bring_model)
+        file = write_model_file(model.body)
+        return DaskModel(file, self._budget.elapsed() - start, model.load_seconds, model.warnings)
 
-    def _bring_model(self, home: _Home) -> tuple[ModelBytes, float]:
-        load_seconds: float = self._run(home, check_model_loads, self._model(home))
-        outcome: Outcome = self._the_cluster.result(self._model(home), home.address)
-        return outcome.value, load_seconds
+    def _call(self, action: Callable[[HomeWorker], T], *, is_repeated: bool = False) -> T:
+        """Carry out a call in the runner's thread, and again on another worker if one is lost.
 
-    def _model(self, home: _Home) -> Any:
-        """Return the newest model, as a future that any worker can take."""
-        if home.model is None:
-            home.model = self._the_cluster.submit(pickle_model, self._prepared.setup, self._info(), home=home.address)
-        return home.model
-
-    def _gather(self, home: _Home, rows: Rows) -> tuple[list[Any], Rows]:
-        """Have the workers that hold rows take out those that `home` lacks; return the parts, and these rows."""
-        new = np.setdiff1d(rows, home.rows)
-        partitions, cluster = self._prepared.partitions, self._the_cluster
-        parts = [
-            cluster.submit(take_partition_rows, partitions.futures[number], self._pass_positions(number, positions))
-            for number, positions in partitions.split(new)
-        ]
-        return parts, new
-
-    def _run(self, home: _Home, task: Callable[..., Outcome], *arguments: Any, new: Rows | None = None) -> Any:
-        """Run a task on the worker that trains, and return its value or raise its failure."""
-        cluster = self._the_cluster
-        future = cluster.submit(task, self._prepared.setup, self._info(), *arguments, home=home.address)
-        outcome: Outcome = cluster.result(future, home.address)
-        if new is not None:
-            home.rows = np.union1d(home.rows, new)
-        if outcome.failure is not None:
-            raise outcome.failure
-        return outcome.value
-
-    def _pass_rows(self, rows: Rows, home: _Home) -> Any:
-        return self._the_cluster.pass_rows(rows, home.address)
-
-    def _pass_positions(self, number: int, positions: Rows) -> Any:
-        """Return positions in a partition as an argument of a task."""
-        return self._the_cluster.pass_rows(self._prepared.partitions.pack(number, positions))
-
-    def _info(self) -> TaskInfo:
-        return TaskInfo(self._number, self._n_homes, self._lesson, self._budget.remaining())
-
-    def _call(self, action: Callable[[_Home], T]) -> T:
-        """Carry out a call in the runner's thread, and again on another worker if one is lost."""
-        self._check_deadline()
+        A call `is_repeated` if later ones need what it left on its worker.
+        """
+        prepared = self._prepared_cluster
         try:
-            return self._thread.call(lambda: self._try_workers(action), self._budget)
-        except TimeoutError:
+            self._budget.raise_if_spent()
+            if prepared is None:
+                raise RuntimeError("prepare() must be called before fit().")
+            result = self._thread.call(partial(self._try_workers, prepared, action), self._budget)
+        except (TimeoutError, OutOfTime):
             # The workers know the deadline too, and the session's end is all that they are told.
             self._budget.stop()
             raise OutOfTime from None
-        except OutOfTime:
-            self._budget.stop()
-            raise
+        if is_repeated:
+            self._calls_since_fit.append(action)
+        return result
 
-    def _try_workers(self, action: Callable[[_Home], T]) -> T:
-        for attempt in range(_MAX_ATTEMPTS):
+    def _try_workers(self, prepared: PreparedCluster, action: Callable[[HomeWorker], T]) -> T:
+        for attempt in range(1, _MAX_ATTEMPTS + 1):
             try:
-                home = self._home
-                if home is None:
+                if self._home is None:
                     self._n_homes += 1
-                    home = self._home = _Home(self._the_cluster.choose_home())
+                    self._home = HomeWorker(prepared, self._budget, self._number, self._n_homes)
                     for call in self._calls_since_fit:
                         # What the lost worker knew: the lesson, and the exams for its score.
-                        call(home)
-                result = action(home)
-                self._the_cluster.end_call()
-                return result
+                        call(self._home)
+                return action(self._home)
             except WorkerLost as loss:
+                self._home = None
                 self._budget.raise_if_spent()
                 LOGGER.warning("%s; its work begins again on another one.", loss)
-                if attempt == _MAX_ATTEMPTS - 1:
+                if not prepared.cluster.is_connected:
+                    self._budget.stop()
+                    raise LearnerDied("the Dask scheduler was lost") from None
+                if attempt == _MAX_ATTEMPTS:
                     raise LearnerDied(str(loss)) from None
-                self._leave_home()
+                prepared.partitions.renew_lost()
         raise AssertionError("unreachable")
-
-    def _leave_home(self) -> None:
-        home, self._home = self._home, None
-        if home is not None:
-            self._the_cluster.leave_home(home.address)
-        if not self._the_cluster.is_connected:
-            self._budget.stop()
-            raise LearnerDied("the Dask scheduler was lost")
-        self._prepared.partitions.renew_lost()
 
     def _check_fitted(self) -> None:
         if not self._calls_since_fit and not self._budget.is_spent:
             raise RuntimeError("fit() must be called before examine(), score() and save().")
 
-    def _check_deadline(self) -> None:
-        if self._budget.is_spent:
-            raise OutOfTime
 
-
-def _invert(order: Rows) -> Rows:
-    """Return the place of each number in a permutation."""
-    places: Rows = np.empty(len(order), dtype=np.uint32 if len(order) < 2**32 else np.int64)
-    places[order] = np.arange(len(order))
-    return places
+def _refuse_distributed(learner: Any) -> None:
+    """Refuse LightGBM's and XGBoost's own Dask learners, which no process of ours could stop."""
+    kind = type(learner)
+    if kind.__module__.startswith(_DISTRIBUTED_MODULES):
+        raise TypeError(
+            f"Got {kind.__name__}, which trains in threads of the Dask workers, where it cannot be stopped at the "
+            f"deadline. Use {kind.__name__.removeprefix('Dask')}."
+        )

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.records import Estimate, Influence, Margins, Purpose, Rows
-from fitwithin.backends._dask.received_rows import ReceivedRows
+from fitwithin._core.records import Margins, Purpose
+from fitwithin._pools.pool import LabeledRows
+from fitwithin.backends._base import ExamReport
+from fitwithin.backends._dask.received_rows import ReceivedRows, RowSchema
 from fitwithin.backends._process.backend import PreparedProcess, ProcessRunner
-from fitwithin.backends._process.learner_modules import find_modules
 from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._process.protocol import (
     AddAnswersRequest,
@@ -39,25 +40,31 @@ class PickledLearner:
 
 
 @dataclass(frozen=True, eq=False)
-class LearnerSetup:
-    """What the program says once about the learner and its settings.
+class SessionSetup:
+    """What every task of a session may need to start a learner on its worker.
 
     Parameters
     ----------
+    key : str
+        Tells sessions apart.
     pickled_learner : bytes
         The unfitted learner and its `FitSettings`, pickled.
     process_state : ProcessState
         The program's global settings. Folders and variables stay those of the worker.
     seed, memory_limit : int or None
         See `FitSettings`.
+    schema : RowSchema
+        Types of the rows.
     """
 
+    key: str
     pickled_learner: bytes
     process_state: ProcessState
     seed: int | None
     memory_limit: int | None
+    schema: RowSchema
 
-    def local_surroundings(self) -> ProcessState:
+    def local_state(self) -> ProcessState:
         """Return the settings for a learner on this machine."""
         here, there = ProcessState.current(), self.process_state
         filters = there.pickled_filters
@@ -75,19 +82,22 @@ class LearnerSetup:
 
 
 class WorkerRunner(ProcessRunner):
-    """Run a learner in a process of its own on a Dask worker."""
+    """Run a learner in a process of its own on a Dask worker, on rows that came from others."""
 
-    def prepare_pickled(self, setup: LearnerSetup, rows: ReceivedRows) -> None:
-        """Store the learner, and have its modules imported."""
-        if self._first is None:
-            self._host.import_modules(find_modules(setup.pickled_learner))
-        worker_setup = WorkerSetup(setup.pickled_learner, rows.layout, setup.local_surroundings(), setup.seed)
-        self._prepared_process = PreparedProcess(rows, worker_setup, setup.memory_limit, 1)
+    rows: ReceivedRows
 
     @classmethod
-    def open_beside(cls, first: WorkerRunner, budget: Budget) -> WorkerRunner:
+    def open_beside(cls, first: ProcessRunner, budget: Budget, setup: SessionSetup) -> WorkerRunner:
         """Return a runner with a process of its own that the same host starts."""
-        return cls(first.host, budget, first)
+        runner = cls(first.host, budget, first)
+        runner.rows = ReceivedRows(setup.schema, budget, first.host.folder)
+        worker_setup = WorkerSetup(setup.pickled_learner, runner.rows.layout, setup.local_state(), setup.seed)
+        runner._prepared_process = PreparedProcess(runner.rows, worker_setup, setup.memory_limit, 1)
+        return runner
+
+    def __exit__(self, *exc_info: object) -> None:
+        super().__exit__(*exc_info)
+        self.rows.close()
 
     @property
     def warnings(self) -> list[PortableWarning]:
@@ -120,17 +130,24 @@ class WorkerRunner(ProcessRunner):
         finally:
             file.close()
 
-    def answer(self, rows: Rows, margins: bool) -> tuple[ExamPredictions, Margins | None, float]:
-        """Predict rows that have arrived; return the answers, the margins and the seconds of the prediction."""
+    def answer(
+        self, rows: LabeledRows, margins: bool, kill_after: float | None
+    ) -> tuple[ExamPredictions, Margins | None, float]:
+        """Predict rows; return the answers, the margins and the seconds of the prediction."""
+        numbers = np.arange(len(rows.y))
         with self._until_deadline():
-            selection = self._prepared.rows.share_exam_rows(np.asarray(rows))
+            self.rows.forget()
+            self.rows.append(numbers, rows)
+            selection = self.rows.share_exam_rows(numbers)
+        if self._watch is not None:
+            self._watch.begin(kill_after)
         found: tuple[ExamPredictions, Margins | None, float] = self._request(AnswerRequest(selection, margins))
         return found
 
-    def add_answers(self, answers: ExamPredictions, purpose: Purpose) -> tuple[Estimate | None, Influence | None]:
-        """Count answers of other processes in the next score; return that of these rows, as the purpose asks."""
-        found: tuple[Estimate | None, Influence | None] = self._request(AddAnswersRequest(answers, purpose))
-        return found
+    def add_answers(self, answers: ExamPredictions, purpose: Purpose) -> ExamReport:
+        """Count answers of other processes in the next score; compare and score them."""
+        report: ExamReport = self._request(AddAnswersRequest(answers, purpose))
+        return report
 
 
 def write_model_file(body: bytes, folder: str | None = None) -> SharedFile:

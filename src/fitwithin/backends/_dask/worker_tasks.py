@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
 from distributed import secede
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
-from fitwithin._core.records import Estimate, Exam, Influence, Margins, Mask, Purpose, Rows
+from fitwithin._core.records import Margins, Mask, Purpose, Rows
 from fitwithin._pools.pool import LabeledRows
-from fitwithin.backends._base import FitReport, ScoreReport
-from fitwithin.backends._dask.packed_positions import PackedPositions, unpack_positions
-from fitwithin.backends._dask.received_rows import join_rows, take_part
-from fitwithin.backends._dask.worker_runner import PickledLearner
-from fitwithin.backends._dask.worker_session import RunnerParts, SessionSetup, open_session
+from fitwithin._pools.tables import concatenate, take_rows
+from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
+from fitwithin.backends._dask.partitions import take_partition_rows
+from fitwithin.backends._dask.received_rows import join_rows
+from fitwithin.backends._dask.worker_runner import PickledLearner, SessionSetup
+from fitwithin.backends._dask.worker_session import RunnerParts, open_session
 from fitwithin.backends._process.backend import predict_load_seconds
 from fitwithin.backends._process.protocol import PortableWarning
-from fitwithin.backends._scoring import ExamPredictions, Scoring
-
-Failure = OutOfTime | OutOfMemory | LearnerRaised | LearnerDied
-"""What a runner may raise."""
+from fitwithin.backends._scoring import ExamPredictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,20 +34,13 @@ class TaskInfo:
         The program's runner.
     attempt : int
         Number of workers that it has trained on: whatever an earlier attempt left on this worker is not used.
-    lesson : int
-        Number of the lesson whose model is meant.
     seconds : float
         Seconds until the deadline, when the task was sent.
     """
 
     number: int
     attempt: int
-    lesson: int
     seconds: float
-
-    def open(self, setup: SessionSetup) -> RunnerParts:
-        """Return what the runner has on this worker."""
-        return open_session(setup.key, self.seconds).parts(self.number, self.attempt, setup)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,15 +48,35 @@ class Outcome:
     """The value of a task, or the failure that it ended in."""
 
     value: Any = None
-    failure: Failure | None = None
+    failure: OutOfTime | OutOfMemory | LearnerRaised | LearnerDied | None = None
+
+    def unwrap(self) -> Any:
+        """Return the value, or raise the failure."""
+        if self.failure is not None:
+            raise self.failure
+        return self.value
 
 
 @dataclass(frozen=True, eq=False)
 class ModelBytes:
-    """A pickled model, and the warnings of its fit."""
+    """A pickled model.
+
+    Parameters
+    ----------
+    body : bytes
+        The model.
+    warnings : list of PortableWarning
+        Warnings of its fit.
+    lesson : int
+        Number of its lesson.
+    load_seconds : float, default=0.0
+        Seconds that loading it is expected to take.
+    """
 
     body: bytes
     warnings: list[PortableWarning]
+    lesson: int
+    load_seconds: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,270 +101,174 @@ class ExamPart:
     peak_memory: int | None
 
 
-@dataclass(frozen=True, eq=False)
-class ExamSummary:
-    """What the program is told of an exam: a bit for each row, and the margins if requested.
+def _runner_task(action: Callable[..., Any]) -> Callable[..., Outcome]:
+    """Make a task of a function whose first argument is what the runner has on this worker."""
 
-    Parameters
-    ----------
-    wrong_bits : bytes
-        Which rows are wrong.
-    margins : array of float or None
-        If requested.
-    seconds : float
-        Longest time that a worker took.
-    peak_memory : int or None
-        Most bytes that a worker's process took.
-    n_rows : int
-        Rows that were examined.
-    score, influence
-        See `ExamReport`.
-    """
+    @wraps(action)
+    def run(setup: SessionSetup, info: TaskInfo, *arguments: Any) -> Outcome:
+        try:
+            runner = open_session(setup.key, info.seconds).parts(info.number, info.attempt, setup)
+            return Outcome(action(runner, *arguments))
+        except (OutOfTime, OutOfMemory, LearnerRaised, LearnerDied) as failure:
+            return Outcome(failure=failure)
+        except TimeoutError:
+            return Outcome(failure=OutOfTime())
 
-    wrong_bits: bytes
-    margins: Margins | None
-    seconds: float
-    peak_memory: int | None
-    n_rows: int
-    score: Estimate | None
-    influence: Influence | None
+    return run
 
 
-def _carry_out(action: Callable[[], Any]) -> Outcome:
-    try:
-        return Outcome(action())
-    except (OutOfTime, OutOfMemory, LearnerRaised, LearnerDied) as failure:
-        return Outcome(failure=failure)
-    except TimeoutError:
-        return Outcome(failure=OutOfTime())
-
-
-def take_partition_rows(partition: LabeledRows, rows: Rows | PackedPositions) -> LabeledRows:
-    """Return rows of a partition, by their position in it."""
-    return take_part(partition, unpack_positions(rows))
-
-
-def fit_lesson(
-    setup: SessionSetup,
-    info: TaskInfo,
-    rows: Rows,
-    parts: list[LabeledRows],
-    options: dict[str, Any],
-) -> Outcome:
+@_runner_task
+def fit_lesson(runner: RunnerParts, rows: Rows, parts: list[LabeledRows], options: dict[str, Any]) -> FitReport:
     """Train on rows of the pool.
 
     Parameters
     ----------
-    setup, info
-        The session, and the runner.
+    runner : RunnerParts
+        The runner on this worker.
     rows : array of int
         Row numbers, in training order.
     parts : list of LabeledRows
         Those rows that have not been here before, in ascending order.
     options : dict
-        The other arguments of `Runner.fit`; `pickled_learner` in the place of `learner`.
+        The arguments `batch` and `limits` of `Runner.fit`, and `pickled_learner` in the place of `learner`.
     """
     # The learner's own process does the work; this worker's threads are for others meanwhile.
     secede()
-    return _carry_out(lambda: _fit(info.open(setup), rows, parts, options))
-
-
-def _fit(runner: RunnerParts, rows: Rows, parts: list[LabeledRows], options: dict[str, Any]) -> FitReport:
-    _receive(runner, rows, parts)
+    received = runner.learner.rows
+    missing = received.find_missing(rows)
+    if len(missing):
+        # They are appended in training order, so that lessons that grow stay contiguous.
+        received.append(missing, join_rows(parts, np.argsort(np.argsort(missing))))
     body = options["pickled_learner"]
     learner = None if body is None else PickledLearner(body)
     return runner.learner.fit(rows, batch=options["batch"], limits=options["limits"], learner=learner)
 
 
-def _receive(runner: RunnerParts, rows: Rows, parts: list[LabeledRows]) -> None:
-    """Append rows that came from other workers, in training order, so that lessons that grow stay contiguous."""
-    missing = runner.rows.find_missing(rows)
-    if len(missing):
-        runner.rows.append(missing, join_rows(parts, np.argsort(np.argsort(missing))))
+@_runner_task
+def pickle_model(runner: RunnerParts, lesson: int) -> ModelBytes:
+    """Return the newest model, which is that of this lesson, for other workers and for the program."""
+    return ModelBytes(runner.learner.pickle_model(), runner.learner.warnings, lesson)
 
 
-def pickle_model(setup: SessionSetup, info: TaskInfo) -> Outcome:
-    """Return the newest model as `ModelBytes`, for other workers and for the program."""
-
-    def dump() -> ModelBytes:
-        learner = info.open(setup).learner
-        return ModelBytes(learner.pickle_model(), learner.warnings)
-
-    return _carry_out(dump)
-
-
-def check_model_loads(setup: SessionSetup, info: TaskInfo, model: Outcome) -> Outcome:
-    """Load a model in a process that did not train it; return the seconds to expect of loading it elsewhere."""
-    if model.failure is not None:
-        return model
-
-    def load() -> float:
-        parts = info.open(setup)
-        with parts.lock:
-            _adopt(parts, info, model.value)
-        return predict_load_seconds(parts.load_seconds)
-
-    return _carry_out(load)
+@_runner_task
+def check_model_loads(runner: RunnerParts, model: Outcome) -> ModelBytes:
+    """Load a model in a process that did not train it; return it with the seconds to expect of loading it elsewhere."""
+    body: ModelBytes = model.unwrap()
+    with runner.lock:
+        _adopt(runner, body)
+        return replace(body, load_seconds=predict_load_seconds(runner.load_seconds))
 
 
-def adopt_trained_model(setup: SessionSetup, info: TaskInfo, model: Outcome) -> Outcome:
-    """Make a model that was trained elsewhere the newest one of this worker's learner."""
-    return _carry_out(lambda: info.open(setup).learner.adopt_model(model.value.body))
+def _adopt(runner: RunnerParts, model: ModelBytes) -> None:
+    if runner.model != model.lesson:
+        runner.model = None
+        runner.load_seconds = runner.examiner.adopt_model(model.body)
+        runner.model = model.lesson
 
 
-def _adopt(parts: RunnerParts, info: TaskInfo, model: ModelBytes) -> None:
-    if parts.model != info.lesson:
-        parts.model = None
-        parts.load_seconds = parts.examiner.adopt_model(model.body)
-        parts.model = info.lesson
-
-
+@_runner_task
 def examine_partition(
-    setup: SessionSetup,
-    info: TaskInfo,
+    runner: RunnerParts,
     model: Outcome,
     partition: LabeledRows,
-    rows: Rows | PackedPositions,
-    first: int,
+    positions: Rows,
     margins: bool,
-) -> Outcome:
+    kill_after: float | None,
+) -> ExamPart:
     """Predict rows of a partition where it is.
 
     Parameters
     ----------
-    setup, info
-        The session, and the runner.
+    runner : RunnerParts
+        The runner on this worker.
     model : Outcome
         The result of `pickle_model`.
     partition : LabeledRows
         The rows of the partition.
-    rows : array of int or PackedPositions
-        Positions in the partition.
-    first : int
-        Row number of its first row in the pool.
+    positions : array of int
+        Positions in it, packed.
     margins : bool
         Whether to report margins.
+    kill_after : float or None
+        Seconds after which the process that predicts is killed.
     """
-    if model.failure is not None:
-        return model
-
-    # Positions are narrow integers, whose sum with the offset may not fit.
-    numbers = first + unpack_positions(rows).astype(np.int64)
-
-    def examine() -> ExamPart:
-        parts = info.open(setup)
-        with parts.lock:
-            try:
-                _adopt(parts, info, model.value)
-                parts.exam_rows.make_room()
-                missing = parts.exam_rows.find_missing(numbers)
-                parts.exam_rows.append(missing, take_part(partition, missing - first))
-                answers, found_margins, seconds = parts.examiner.answer(numbers, margins)
-            except LearnerDied:
-                parts.model = None
-                raise
-            return ExamPart(answers, found_margins, seconds, parts.examiner.peak_memory)
-
-    return _carry_out(examine)
+    body: ModelBytes = model.unwrap()
+    with runner.lock:
+        try:
+            _adopt(runner, body)
+            answers = runner.examiner.answer(take_partition_rows(partition, positions), margins, kill_after)
+        except LearnerDied:
+            runner.model = None
+            raise
+        return ExamPart(*answers, runner.examiner.peak_memory)
 
 
-def merge_exam(
-    setup: SessionSetup, info: TaskInfo, scoring: Scoring, parts: list[Outcome], order: Rows | None, purpose: Purpose
-) -> Outcome:
-    """Join the answers of all workers on the one that scores the model.
+@_runner_task
+def await_parts(runner: RunnerParts, outcomes: list[Outcome]) -> None:  # noqa: ARG001  # every task has a runner
+    """Wait for the answers of a piece of an exam."""
+    for outcome in outcomes:
+        outcome.unwrap()
+
+
+@_runner_task
+def merge_exam(runner: RunnerParts, pieces: list[list[Outcome]], order: Rows | None, purpose: Purpose) -> ExamReport:
+    """Join the answers of all workers on the one that scores the model; `wrong` in the report is packed as bits.
 
     Parameters
     ----------
-    setup, info
-        The session, and the runner.
-    scoring : Scoring
-        Says which rows are wrong.
-    parts : list of Outcome
-        The results of `examine_partition`, in ascending order of the rows.
+    runner : RunnerParts
+        The runner on this worker.
+    pieces : list of list of Outcome
+        The results of `examine_partition` for each piece of the exam, in ascending order of its rows.
     order : array of int or None
         Position of each row of the exam among the parts; None if they are in order.
-    purpose : {"mistakes", "score", "validation", "holdout"}
+    purpose : str
         What the exam is for; see `Exam`.
     """
-    failures = [part for part in parts if part.failure is not None]
-    if failures:
-        return failures[0]
-
-    def merge() -> ExamSummary:
-        exam_parts: list[ExamPart] = [part.value for part in parts]
-        answers = _join_answers([part.answers for part in exam_parts], order)
-        score, influence = info.open(setup).learner.add_answers(answers, purpose)
-        margins = None
-        if exam_parts[0].margins is not None:
-            margins = np.concatenate([part.margins for part in exam_parts if part.margins is not None])
-            margins = margins if order is None else margins[order]
-        peaks = [part.peak_memory for part in exam_parts if part.peak_memory is not None]
-        return ExamSummary(
-            np.packbits(_find_mistakes(scoring, answers)).tobytes(),
-            margins,
-            max(part.seconds for part in exam_parts),
-            max(peaks, default=None),
-            len(answers),
-            score,
-            influence,
-        )
-
-    return _carry_out(merge)
-
-
-def _find_mistakes(scoring: Scoring, answers: ExamPredictions) -> Mask:
-    if answers.y is None:
-        return ~answers.correct
-    return scoring.mistakes(answers.y, answers.by_method["predict"].ravel())
-
-
-def _join_answers(parts: list[ExamPredictions], order: Rows | None) -> ExamPredictions:
-    def join(columns: list[Any]) -> Any:
-        joined = np.concatenate(columns)
-        return joined if order is None else joined[order]
-
-    first = parts[0]
+    found: list[list[ExamPart]] = [[outcome.unwrap() for outcome in piece] for piece in pieces]
+    parts = [part for piece in found for part in piece]
+    report = runner.learner.add_answers(_join_answers([part.answers for part in parts], order), purpose)
+    wrong: Any = np.packbits(report.wrong)
+    peaks = [part.peak_memory for part in parts] + [runner.learner.peak_memory]
     return replace(
-        first,
-        correct=join([part.correct for part in parts]),
-        y=None if first.y is None else join([part.y for part in parts]),
-        by_method={method: join([part.by_method[method] for part in parts]) for method in first.by_method},
-        weights=None if first.weights is None else join([part.weights for part in parts]),
+        report,
+        wrong=wrong,
+        margins=_join([part.margins for part in parts], order),
+        exam_seconds=report.exam_seconds + sum(max(part.seconds for part in piece) for piece in found),
+        peak_memory=max((peak for peak in peaks if peak is not None), default=None),
     )
 
 
-def examine_here(
-    setup: SessionSetup, info: TaskInfo, rows: Rows, parts: list[LabeledRows], options: dict[str, Any]
-) -> Outcome:
-    """Predict rows on the worker that trained the model; `options` are the other arguments of the `Exam`."""
+def _join_answers(parts: list[ExamPredictions], order: Rows | None) -> ExamPredictions:
+    def join(name: str) -> Any:
+        return _join([getattr(part, name) for part in parts], order)
 
-    def examine() -> ExamSummary:
-        runner = info.open(setup)
-        _receive(runner, rows, parts)
-        report = runner.learner.examine(Exam(rows, **options))
-        return ExamSummary(
-            np.packbits(report.wrong).tobytes(),
-            report.margins,
-            report.exam_seconds,
-            report.peak_memory,
-            report.n_rows,
-            report.score,
-            report.influence,
-        )
-
-    return _carry_out(examine)
+    by_method = {method: _join([part.by_method[method] for part in parts], order) for method in parts[0].by_method}
+    X = None if parts[0].X is None else concatenate([part.X for part in parts])
+    return replace(
+        parts[0],
+        correct=join("correct"),
+        y=join("y"),
+        by_method=by_method,
+        weights=join("weights"),
+        X=X if X is None or order is None else take_rows(X, order),
+    )
 
 
-def score_model(setup: SessionSetup, info: TaskInfo, selected_bits: bytes, n_rows: int) -> Outcome:
+def _join(columns: list[Any], order: Rows | None) -> Any:
+    """Return the column of all parts, in the order of the exam; None if they have none."""
+    if columns[0] is None:
+        return None
+    joined = np.concatenate(columns)
+    return joined if order is None else joined[order]
+
+
+@_runner_task
+def score_model(runner: RunnerParts, selected_bits: Any, n_rows: int) -> ScoreReport:
     """Score the newest model over the answers of all exams."""
-
-    def score() -> ScoreReport:
-        bits = np.frombuffer(selected_bits, np.uint8)
-        return info.open(setup).learner.score(np.unpackbits(bits, count=n_rows).astype(np.bool_))
-
-    return _carry_out(score)
+    return runner.learner.score(unpack_mask(selected_bits, n_rows))
 
 
-def keep(value: Any) -> Any:
-    """Return a value: a task that holds it, so that Dask can make it again if its worker is lost."""
-    return value
+def unpack_mask(bits: Any, n_rows: int) -> Mask:
+    """Return a mask of rows that was packed by `numpy.packbits`."""
+    return np.unpackbits(bits, count=n_rows).astype(np.bool_)

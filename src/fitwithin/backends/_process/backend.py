@@ -20,7 +20,6 @@ from fitwithin._core.budget import Budget, Clock, StoppableBudget
 from fitwithin._core.cores import share_cores
 from fitwithin._core.exceptions import FitwithinError, LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.records import NO_LIMITS, Exam, FitLimits, Mask, Rows
-from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.pool import Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._model_runner import reissue_warnings
@@ -158,6 +157,8 @@ class Process:
         """Return a runner for one session; its process starts while `fit` is still checking its input."""
         if self.start not in ("auto", "fork", "spawn"):
             raise ValueError(f'Got start={self.start!r}; expected "auto", "fork" or "spawn".')
+        if os.name != "posix":
+            raise ValueError("Got backend='process' on this system; it runs on Linux and macOS. Use backend='inline'.")
         fork = self.start == "fork" or (self.start == "auto" and sys.platform == "linux")
         with _naming_refusals():
             return ProcessRunner(ForkHost() if fork else SpawnHost(), budget)
@@ -234,12 +235,11 @@ class ProcessRunner:
         process_state = ProcessState.current()
         with _naming_refusals():
             # Frames are made in the learner's process.
-            frames = list(pool.modules) if isinstance(pool, DiskPool) else []
-            self._host.import_modules([*find_modules(pickled_learner), *frames], settings.n_jobs)
+            self._host.import_modules([*find_modules(pickled_learner), *pool.modules], settings.n_jobs)
             # Rows are shared with siblings, which go on if this runner is stopped.
             rows: SharedRows | SpooledRows
-            if isinstance(pool, DiskPool):
-                rows = SpooledRows(pool)
+            if pool.spooled is not None:
+                rows = SpooledRows(pool.spooled)
             else:
                 rows = share_rows(pool, self._session_budget, self._host.folder, settings.n_jobs)
         # A single learner may use all cores.

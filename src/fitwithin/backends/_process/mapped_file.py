@@ -109,7 +109,7 @@ def _refuse_if_cut_short(path: str, n_bytes: int, n_needed: int) -> None:
 def _identify(root: Any) -> tuple[int, int] | None:
     """Return device and inode of the file that is mapped; None if its name leads elsewhere by now."""
     try:
-        descriptor = os.open(root.filename, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        descriptor = os.open(root.filename, os.O_RDONLY)
     except OSError:
         return None
     try:

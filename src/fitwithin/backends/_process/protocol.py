@@ -155,7 +155,7 @@ class AnswerRequest:
 
 @dataclass(frozen=True, eq=False)
 class AddAnswersRequest:
-    """Count answers of the newest model that other processes got. Reply: their score and influence, or None."""
+    """Count answers of the newest model that other processes got. Reply: the `ExamReport`."""
 
     answers: ExamPredictions
     purpose: Purpose = "mistakes"

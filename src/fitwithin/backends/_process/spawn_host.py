@@ -16,7 +16,6 @@ import psutil
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
-from fitwithin.backends._process.local_port import LocalPort, Secret
 from fitwithin.backends._process.memory_watch import MemoryWatch
 from fitwithin.backends._process.protocol import (
     BeginSession,
@@ -40,9 +39,6 @@ from fitwithin.backends._process.subprocesses import (
     start_interpreter,
 )
 
-CAN_INHERIT_SOCKETS = os.name == "posix"
-"""Whether a child process can be given a socket by its descriptor."""
-
 _IMPORT_ORDER_SECONDS = 0.01
 """Seconds that a worker has to take the names of modules; they fit into the socket's buffer."""
 
@@ -53,9 +49,7 @@ _ALIVE_POLL_SECONDS = 1.0
 class WorkerHandle:
     """The parent's handle on a spawned worker; see `worker` for the worker itself.
 
-    The worker inherits its end of a socket pair, which no other process can reach. Windows cannot
-    pass a socket on in this way; there the worker connects to a local port, and both sides prove that
-    they know a secret.
+    The worker inherits its end of a socket pair, which no other process can reach.
 
     Parameters
     ----------
@@ -64,60 +58,31 @@ class WorkerHandle:
     """
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
-        self._channel: Channel | None = None
-        self._port: LocalPort | None = None
-        if CAN_INHERIT_SOCKETS:
-            self._process = self._start_with_socket(idle_seconds)
-        else:
-            self._process = self._start_with_port(idle_seconds)
-
-    def _start_with_socket(self, idle_seconds: float) -> subprocess.Popen[bytes]:
         ours, theirs = socket.socketpair()
+        self.channel = Channel(ours)
         with theirs:
-            self._channel = Channel(ours)
             descriptor = theirs.fileno()
             try:
-                return start_interpreter("worker", descriptor, None, os.getpid(), idle_seconds, pass_fds=(descriptor,))
+                self._process = start_interpreter(
+                    "worker", descriptor, os.getpid(), idle_seconds, pass_fds=(descriptor,)
+                )
             except OSError:
                 ours.close()
                 raise
-
-    def _start_with_port(self, idle_seconds: float) -> subprocess.Popen[bytes]:
-        secret = Secret.generate()
-        self._port = LocalPort(secret)
-        arguments = (None, self._port.number, os.getpid(), idle_seconds)
-        try:
-            return start_interpreter("worker", *arguments, standard_input=secret.to_bytes())
-        except OSError:
-            self._port.close()
-            raise
 
     @property
     def alive(self) -> bool:
         """Whether the worker can still be used."""
         return self._process.poll() is None
 
-    def connect(self, budget: Budget) -> Channel:
-        """Return the channel to the worker; wait for its connection first, or raise TimeoutError."""
-        while self._channel is None:
-            if not self.alive or self._port is None:
-                raise EOFError
-            try:
-                self._channel = Channel(self._port.accept(min(budget.remaining(), _ALIVE_POLL_SECONDS)))
-                self._port.close()
-            except TimeoutError:
-                budget.raise_if_spent()
-        return self._channel
-
     def import_modules(self, modules: list[str]) -> None:
-        """Have the worker import modules while it waits for a session; one that has not connected yet is left alone."""
-        if self._channel is not None:
-            with contextlib.suppress(OSError):
-                self._channel.send(ImportModules(module_search_path(), modules), _IMPORT_ORDER_SECONDS)
+        """Have the worker import modules while it waits for a session."""
+        with contextlib.suppress(OSError):
+            self.channel.send(ImportModules(module_search_path(), modules), _IMPORT_ORDER_SECONDS)
 
-    def receive(self, channel: Channel, budget: Budget, watch: MemoryWatch | None = None) -> Any:
+    def receive(self, budget: Budget, watch: MemoryWatch | None = None) -> Any:
         """Return the worker's next message; raise TimeoutError, OutOfMemory, or EOFError if it has ended."""
-        poll_seconds = _ALIVE_POLL_SECONDS
+        channel, poll_seconds = self.channel, _ALIVE_POLL_SECONDS
         while not channel.has_message:
             # A process that the learner started may hold the socket open after the end of the worker.
             alive = self.alive
@@ -142,9 +107,8 @@ class WorkerHandle:
 
     def kill_group(self) -> None:
         """Kill what the learner started in the worker's session, after the worker ended."""
-        if hasattr(os, "killpg"):
-            with contextlib.suppress(OSError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def describe_end(self, timeout: float) -> str:
         """Describe how the worker ended."""
@@ -165,10 +129,7 @@ class WorkerHandle:
     def close(self) -> None:
         """Kill the worker and everything that it started, and close the connection to it."""
         self.kill()
-        if self._port is not None:
-            self._port.close()
-        if self._channel is not None:
-            self._channel.close()
+        self.channel.close()
 
 
 spawned_workers: ProcessCache[WorkerHandle] = ProcessCache(WorkerHandle)
@@ -244,7 +205,7 @@ class SpawnedConnection:
     def begin(self, message: BeginSession) -> None:
         """Send the first message."""
         with self._describing_end():
-            self._handle.connect(self._budget).send(message, self._budget.remaining())
+            self._handle.channel.send(message, self._budget.remaining())
 
     def request(
         self, request: Request, files: Sequence[SharedFile] = (), watch: MemoryWatch | None = None
@@ -256,16 +217,14 @@ class SpawnedConnection:
     def receive(self, watch: MemoryWatch | None = None) -> Reply | ErrorReply:
         """Return the next reply; raise TimeoutError, OutOfMemory, or LearnerDied."""
         with self._describing_end():
-            channel = self._handle.connect(self._budget)
-            reply: Reply | ErrorReply = self._handle.receive(channel, self._budget, watch)
+            reply: Reply | ErrorReply = self._handle.receive(self._budget, watch)
             return reply
 
     def post(self, request: Request, files: Sequence[SharedFile] = ()) -> Channel:
         """Send a request, and return the channel that the reply comes from."""
         with self._describing_end():
-            channel = self._handle.connect(self._budget)
-            channel.send(request, self._budget.remaining())
-        return channel
+            self._handle.channel.send(request, self._budget.remaining())
+        return self._handle.channel
 
     def kill(self) -> None:
         """Kill the worker, with everything that it started; a request that another thread waits for raises."""

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Target
-from fitwithin._pools.block_parts import BlockIndex
 from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.pool import LabeledRows
-from fitwithin._pools.spool_format import Segment, SpoolFormat, SpoolReader
+from fitwithin._pools.reading_order import BlockIndex
+from fitwithin._pools.spool_format import SpoolFormat, SpoolReader, StoredBlock
 from fitwithin.backends._model_runner import rows_per_piece, split_exam
 from fitwithin.backends._process.shared_memory import SharedColumn, SharedFile
 from fitwithin.backends._process.shared_rows import RowLayout, RowReader, RowSelection
@@ -52,12 +52,12 @@ class SpooledSelection:
     ----------
     rows : array of int
         Their numbers.
-    segments : tuple of Segment
+    segments : tuple of StoredBlock
         Where the blocks lie that have been read.
     """
 
     rows: Rows
-    segments: tuple[Segment, ...]
+    segments: tuple[StoredBlock, ...]
 
 
 AnySelection = RowSelection | SpooledSelection
@@ -157,7 +157,7 @@ class SpooledRowReader:
         for piece in split_exam(len(selection.rows), size, seconds):
             yield self._read(selection.rows[piece], selection.segments)
 
-    def _read(self, rows: Rows, segments: tuple[Segment, ...]) -> LabeledRows:
+    def _read(self, rows: Rows, segments: tuple[StoredBlock, ...]) -> LabeledRows:
         layout, stop = self._layout, int(rows.max(initial=-1)) + 1
         columns = [column.open(file, stop)[rows] for column, file in zip(layout.columns, self._files, strict=False)]
         target, *others = columns

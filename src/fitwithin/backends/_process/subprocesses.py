@@ -51,7 +51,7 @@ def module_search_path() -> list[str]:
 
 
 def start_interpreter(
-    module: str, *arguments: object, pass_fds: tuple[int, ...] = (), standard_input: bytes = b"", mark: str = ""
+    module: str, *arguments: object, pass_fds: tuple[int, ...] = (), mark: str = ""
 ) -> subprocess.Popen[bytes]:
     """Run `main` of a module of this package in a new interpreter.
 
@@ -63,8 +63,6 @@ def start_interpreter(
         Arguments of its `main`, written as Python; every user of the machine can read them.
     pass_fds : tuple of int
         Descriptors that it inherits.
-    standard_input : bytes
-        What it can read from its standard input; at most a few hundred bytes.
     mark : str
         Makes its descendants known; see `kill_marked_processes`.
     """
@@ -79,15 +77,11 @@ def start_interpreter(
     )
     process = subprocess.Popen(
         [sys.executable, *interpreter_flags(), "-c", program],
-        stdin=subprocess.PIPE if standard_input else subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
         pass_fds=pass_fds,
         start_new_session=True,
         env={**({} if "OMP_WAIT_POLICY" in os.environ else OPENMP_VARIABLES), **os.environ, MARK_VARIABLE: mark},
     )
-    if process.stdin is not None:
-        # If the process has ended already, its handle says so.
-        with contextlib.suppress(BrokenPipeError), process.stdin:
-            process.stdin.write(standard_input)
     # An idle process may end by itself at any time; without a wait it would stay as a zombie.
     threading.Thread(target=process.wait, name="fitwithin-reaper", daemon=True).start()
     return process

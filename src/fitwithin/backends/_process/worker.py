@@ -24,13 +24,12 @@ import cloudpickle
 import numpy as np
 import psutil
 
-from fitwithin._core.records import Estimate, Influence, Margins
+from fitwithin._core.records import Margins
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._early_stopping import find_early_stopping, make_stop_signal
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process.core_binding import bind_to_cores, limit_threads
-from fitwithin.backends._process.local_port import SECRET_BYTES, Secret, connect_to_port
 from fitwithin.backends._process.parent_watch import ParentWatch
 from fitwithin.backends._process.process_state import find_own_variables
 from fitwithin.backends._process.protocol import (
@@ -53,7 +52,7 @@ from fitwithin.backends._process.protocol import (
 )
 from fitwithin.backends._process.shared_memory import dump_pickle, load_pickle
 from fitwithin.backends._process.spooled_rows import AnyRowReader, open_rows
-from fitwithin.backends._process.subprocesses import become_first_oom_choice, close_standard_input, kill_descendants
+from fitwithin.backends._process.subprocesses import become_first_oom_choice, kill_descendants
 from fitwithin.backends._scoring import ExamPredictions
 
 _MODEL_NOT_PICKLED = (
@@ -226,7 +225,7 @@ class Worker:
         """Predict rows with the newest model."""
         return self._fitted.answer(self._rows.read_in_pieces(request.selection), request.margins)
 
-    def add_answers(self, request: AddAnswersRequest) -> tuple[Estimate | None, Influence | None]:
+    def add_answers(self, request: AddAnswersRequest) -> ExamReport:
         """Count answers that other processes got."""
         return self._fitted.add_answers(request.answers, request.purpose)
 
@@ -246,7 +245,7 @@ class Worker:
     def _open_model_file(self, path: str | None) -> int:
         if path is None:
             return self._channel.take_descriptor()
-        return os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+        return os.open(path, os.O_RDWR)
 
     def _unpickle_learner(self) -> tuple[Any, FitSettings]:
         pair: tuple[Any, FitSettings] = pickle.loads(self._setup.pickled_learner)
@@ -300,15 +299,13 @@ def _pickle_error(error: Exception) -> bytes:
     return body
 
 
-def main(inherited: int | None, port: int | None, parent_pid: int, idle_seconds: float) -> None:
+def main(descriptor: int, parent_pid: int, idle_seconds: float) -> None:
     """Serve one session for the process that started this one.
 
     Parameters
     ----------
-    inherited : int or None
-        Descriptor of a socket that is connected to the parent; None where sockets cannot be inherited.
-    port : int or None
-        The parent's port instead; the secret for it comes over standard input.
+    descriptor : int
+        Descriptor of a socket that is connected to the parent.
     parent_pid : int
         The parent.
     idle_seconds : float
@@ -318,27 +315,11 @@ def main(inherited: int | None, port: int | None, parent_pid: int, idle_seconds:
     worker = SpawnedWorker()
     threading.Thread(target=worker.end_with_parent, args=(parent_pid,), daemon=True).start()
     with contextlib.suppress(EOFError, OSError):
-        channel = Channel(_connect_to_parent(inherited, port))
+        os.set_inheritable(descriptor, False)
+        channel = Channel(socket.socket(fileno=descriptor))
         while isinstance(message := channel.receive(idle_seconds), ImportModules):
             message.carry_out()
         worker.serve_session(channel, message)
-
-
-def _connect_to_parent(inherited: int | None, port: int | None) -> socket.socket:
-    if inherited is not None:
-        os.set_inheritable(inherited, False)
-        return socket.socket(fileno=inherited)
-    if port is None:
-        raise ValueError("Got neither a socket nor a port.")
-    return connect_to_port(port, _receive_secret())
-
-
-def _receive_secret() -> Secret:
-    """Read the secret from standard input, which the learner then finds at its end."""
-    with open(0, "rb", closefd=False) as standard_input:
-        secret = Secret.from_bytes(standard_input.read(SECRET_BYTES))
-    close_standard_input()
-    return secret
 
 
 class SpawnedWorker:
@@ -351,7 +332,7 @@ class SpawnedWorker:
         """Serve a session until the parent closes the connection."""
         self._folder = begin.folder
         os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = self._folder
-        files = tuple(os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0)) for path in begin.paths)
+        files = tuple(os.open(path, os.O_RDWR) for path in begin.paths)
         serve(channel, begin.setup, files)
 
     def end_with_parent(self, parent_pid: int) -> None:

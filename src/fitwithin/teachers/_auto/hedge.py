@@ -8,10 +8,10 @@ import numpy as np
 
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Lesson, Rows, Wait, teach
+from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._auto.plan import Planner
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Requests, Subgenerator
-from fitwithin.teachers._deck import Deck
 from fitwithin.teachers._shared_steps import find_largest_size, make_limit
 
 _CHOOSING_TIME = 0.02  # of the time left, that the choice of rows may take

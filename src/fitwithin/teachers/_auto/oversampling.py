@@ -7,10 +7,10 @@ import numpy as np
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.preference import is_worse, paired_error
 from fitwithin._core.records import Answers, Rows, examine
+from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Subgenerator
-from fitwithin.teachers._deck import Deck
 from fitwithin.teachers._shared_steps import find_largest_size
 
 # Times are fractions of the time left.

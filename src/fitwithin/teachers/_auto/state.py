@@ -11,9 +11,9 @@ from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Estimate, Exam, Lesson, LessonReport, Rows, examine, teach
 from fitwithin._core.rounds import ResumePoint
+from fitwithin._pools.decks.deck import Deck, FirstSize
 from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._base import Subgenerator
-from fitwithin.teachers._deck import Deck, FirstSize
 from fitwithin.teachers._shared_steps import count_validation_rows, find_largest_size, make_limit
 
 NOTE_ERROR_RATE = "error rate"

@@ -12,13 +12,13 @@ from sklearn.base import BaseEstimator
 
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Returns, Rows, StopReason
+from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck, FirstSize, check_fraction
 from fitwithin.teachers._auto.hedge import Hedge
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.oversampling import compare_oversampling
 from fitwithin.teachers._auto.plan import LessonOption, plan_next_lesson
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Requests, Subgenerator
-from fitwithin.teachers._deck import SMALL_POOL_ROWS, Deck, FirstSize, check_fraction
 from fitwithin.teachers._shared_steps import count_validation_rows
 
 # The first lesson

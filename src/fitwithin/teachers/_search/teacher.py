@@ -9,12 +9,12 @@ from typing import TypeVar
 from fitwithin._core.candidate import Candidate
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory
 from fitwithin._core.records import Lesson, LessonReport, Returns, StopReason, Wait
+from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.oversampling import compare_oversampling
 from fitwithin.teachers._auto.state import BestLesson, TeachingState
 from fitwithin.teachers._auto.teacher import choose_first_size, teach_until_deadline
 from fitwithin.teachers._base import Requests, Subgenerator
-from fitwithin.teachers._deck import SMALL_POOL_ROWS, Deck
 from fitwithin.teachers._search.contender import Contender, find_best
 from fitwithin.teachers._search.entrant import Entrant, FindEarlyStopping
 from fitwithin.teachers._search.finalist import choose_finalist, choose_outsider, choose_rival, choose_slow_own

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fitwithin import viz
-from fitwithin.viz._fitted_estimator import FittedEstimator, score_name
+from fitwithin.viz._fitted_estimator import FittedEstimator
 from fitwithin.viz._fitted_search import is_search
 from fitwithin.viz._html import html_figure
 from fitwithin.viz._palette import INK
 from fitwithin.viz._report.inline_svg import inline_svg
 from fitwithin.viz._style import figure_to_svg, picture_style
-from fitwithin.viz._time_spent import seconds_by_activity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,13 +45,43 @@ PICTURES_CSS = """
 
 @dataclass(frozen=True)
 class ReportPicture:
-    """A picture of a report: the function that draws it, its height, and the texts about it."""
+    """A picture of a report: the function that draws it, its height, its title and a caption."""
 
     draw: Callable[[Any, Axes | None], Axes]
     height_inches: float
     title: str
     caption: str
-    description: str
+
+
+_LEARNING_CURVE = ReportPicture(
+    viz.learning_curve,
+    3.6,
+    "Score over time",
+    "Each point is a model's score with its 95 % interval, at the time it was known. A filled point is a model that "
+    "became the best. A square is the score that was expected before the fit. The diamond is the estimate at the top "
+    "of this page.",
+)
+_TIME_SPENT = ReportPicture(
+    viz.time_spent,
+    2.6,
+    "Where the time went",
+    "The set-up of a fit is the time until its first step. Transfer includes the start of the learner's process. "
+    "A fit without a model was ended by the deadline or the memory limit. After the last round the best model was "
+    "loaded.",
+)
+_CLASS_SHARES = ReportPicture(
+    viz.class_shares,
+    3.4,
+    "Class shares",
+    "The share of each class in the data, and in the training rows of the returned model.",
+)
+_FIT_TIMES = ReportPicture(
+    viz.fit_times,
+    3.6,
+    "Predicted and actual fit time",
+    "Below the line a fit was faster than predicted from the fits before it. A square is the set-up of a fit, the time "
+    "until its first step.",
+)
 
 
 def render_pictures(estimator: FittedEstimator) -> str:
@@ -65,92 +94,12 @@ def _select_pictures(estimator: FittedEstimator) -> Iterator[ReportPicture]:
     """Yield the pictures that have something to show; the scores of a search have a section of their own."""
     rounds = estimator.history_
     if not is_search(estimator) and any(finished.estimate is not None for finished in rounds):
-        yield _learning_curve_picture(estimator)
-    yield _time_spent_picture(estimator)
-    if rounds:
-        yield _rows_taught_picture(estimator)
+        yield _LEARNING_CURVE
+    yield _TIME_SPENT
     if hasattr(estimator, "class_count_trained_"):
-        yield _CLASSES_TAUGHT
+        yield _CLASS_SHARES
     if any(finished.predicted_fit is not None for finished in rounds):
-        yield _fit_times_picture(estimator)
-    if any(finished.peak_memory is not None for finished in rounds):
-        yield _MEMORY_USED
-
-
-def _learning_curve_picture(estimator: FittedEstimator) -> ReportPicture:
-    has_expected = any(finished.predicted_estimate is not None for finished in estimator.history_)
-    expected = " A square is the score that was expected before the fit." if has_expected else ""
-    scores = [finished.estimate for finished in estimator.history_ if finished.estimate is not None]
-    diamond = " The diamond is the estimate at the top of this page." if estimator.score_estimate_ is not None else ""
-    return ReportPicture(
-        viz.learning_curve,
-        3.6,
-        "Score over time",
-        "Each point is a model's score with its 95 % interval, at the time it was known. "
-        f"A filled point is a model that became the best.{expected}{diamond}",
-        f"{score_name(estimator)} over time, from {scores[0]:.4f} to {scores[-1]:.4f}",
-    )
-
-
-_SETUP_CAPTION = "The set-up of a fit is the time until its first step. "
-_WITHOUT_MODEL_CAPTION = "A fit without a model was ended by the deadline or the memory limit. "
-
-
-def _time_spent_picture(estimator: FittedEstimator) -> ReportPicture:
-    parts = seconds_by_activity(estimator)
-    activity, seconds = max(parts.items(), key=lambda item: item[1])
-    return ReportPicture(
-        viz.time_spent,
-        2.6,
-        "Where the time went",
-        f"{_SETUP_CAPTION if 'set-up of fits' in parts else ''}Transfer includes the start of the learner's process. "
-        f"{_WITHOUT_MODEL_CAPTION if 'fits without a model' in parts else ''}After the last round the best model was "
-        "loaded.",
-        f"One bar; the largest part is {activity} with {seconds:.2f} s of {estimator.time_used_:.2f} s",
-    )
-
-
-def _rows_taught_picture(estimator: FittedEstimator) -> ReportPicture:
-    return ReportPicture(
-        viz.rows_taught,
-        3.4,
-        "Training rows of each round",
-        "Mistakes are rows that the previous model got wrong.",
-        f"Training rows of {len(estimator.history_)} rounds; "
-        f"the returned model was trained on {estimator.n_rows_trained_:,} rows",
-    )
-
-
-_CLASSES_TAUGHT = ReportPicture(
-    viz.class_shares,
-    3.4,
-    "Class shares",
-    "The share of each class in the data, and in the training rows of the returned model.",
-    "Shares of the classes in the data and in the training rows",
-)
-
-
-def _fit_times_picture(estimator: FittedEstimator) -> ReportPicture:
-    has_setup = any(
-        finished.predicted_setup is not None and finished.seconds_setup is not None for finished in estimator.history_
-    )
-    return ReportPicture(
-        viz.fit_times,
-        3.6,
-        "Predicted and actual fit time",
-        "Below the line a fit was faster than predicted from the fits before it."
-        + (" A square is the set-up of a fit, the time until its first step." if has_setup else ""),
-        "Actual against predicted seconds of the fits",
-    )
-
-
-_MEMORY_USED = ReportPicture(
-    viz.memory_used,
-    3.4,
-    "Memory of the learner",
-    "The most memory that the learner's process and its children took in each round.",
-    "Memory against training rows",
-)
+        yield _FIT_TIMES
 
 
 def render_picture(estimator: FittedEstimator, picture: ReportPicture) -> str:
@@ -163,6 +112,6 @@ def render_picture(estimator: FittedEstimator, picture: ReportPicture) -> str:
         figure = Figure(figsize=(_WIDTH_INCHES, picture.height_inches), layout="constrained")
         picture.draw(estimator, figure.subplots())
         svg = figure_to_svg(figure)
-    description = f"{picture.title}. {picture.description}."
-    element = inline_svg(svg, id_prefix=picture.draw.__name__, description=description)
-    return html_figure(element, title=picture.title, caption=f"{picture.title}. {picture.caption}")
+    caption = f"{picture.title}. {picture.caption}"
+    element = inline_svg(svg, id_prefix=picture.draw.__name__, description=caption)
+    return html_figure(element, title=picture.title, caption=caption)

@@ -103,10 +103,7 @@ def _learner_name(model: Any) -> str:
 
 
 def _pictures_section(estimator: FittedEstimator) -> PageSection:
-    introduction = "Where time and memory went, and what the models were trained on."
-    if not is_search(estimator):
-        introduction = "How the score grew, where time and memory went, and what the models were trained on."
-    return PageSection("Pictures", introduction, render_pictures(estimator))
+    return PageSection("Pictures", "The score, the time and the training rows.", render_pictures(estimator))
 
 
 def _rounds_section(history: Sequence[Round]) -> PageSection:

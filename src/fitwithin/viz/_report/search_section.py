@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
 from fitwithin import viz
 from fitwithin.teachers._search.contender import describe_settings
 from fitwithin.viz._fitted_estimator import score_name
-from fitwithin.viz._fitted_search import FittedSearch, list_failed, list_scored_fits
-from fitwithin.viz._html import PageSection, escape_text, make_scrollable
+from fitwithin.viz._fitted_search import FittedSearch, list_failed
+from fitwithin.viz._html import HtmlColumn, PageSection, escape_text, html_table, make_scrollable
 from fitwithin.viz._report.pictures import ReportPicture, render_picture
 from fitwithin.viz._setting_effects import SettingEffect, find_setting_effects
 
@@ -24,14 +26,14 @@ _MAX_BARS_HEIGHT = 6.0
 
 SEARCH_CSS = """
 .settings td:nth-child(2) { min-width: 14rem; }
-.settings :is(td, th):is(.number) { text-align: right; white-space: nowrap; }
+.settings :is(td, th):nth-child(n + 3) { text-align: right; white-space: nowrap; }
 """
 
 
 def search_section(search: FittedSearch) -> PageSection:
     """Return the section about a search."""
     effects = find_setting_effects(search)
-    pictures = [_race_picture(search)] + ([_settings_picture(effects)] if effects else [])
+    pictures = [_RACE] + ([_settings_picture(effects)] if effects else [])
     rendered = "".join(render_picture(search, picture) for picture in pictures)
     introduction = (
         "A candidate is a learner with its settings. Candidates were tried on small subsets of the training rows, the "
@@ -41,22 +43,17 @@ def search_section(search: FittedSearch) -> PageSection:
     return PageSection("Search", introduction, body)
 
 
-def _race_picture(search: FittedSearch) -> ReportPicture:
-    fits = list_scored_fits(search)
-    n_candidates = len({one.candidate for one in fits})
-    return ReportPicture(
-        viz.plot_race,
-        4.6,
-        "The race",
-        "Each point is a fit; the larger it is, the more training rows it had. A line joins the fits of one candidate. "
-        "After a hollow point the candidate was dropped. Green is the candidate that is returned.",
-        f"{score_name(search)} over time of {len(fits)} fits of {n_candidates} candidates",
-    )
+_RACE = ReportPicture(
+    viz.plot_race,
+    4.6,
+    "The race",
+    "Each point is a fit; the larger it is, the more training rows it had. A line joins the fits of one candidate. "
+    "After a hollow point the candidate was dropped. Green is the candidate that is returned.",
+)
 
 
 def _settings_picture(effects: Sequence[SettingEffect]) -> ReportPicture:
     subsets = {effect.learner: f"{effect.learner} on {effect.n_rows:,} rows" for effect in effects}
-    strongest = effects[0]
     return ReportPicture(
         viz.plot_settings,
         min(_HEIGHT_WITHOUT_BARS + _HEIGHT_OF_BAR * len(effects), _MAX_BARS_HEIGHT),
@@ -65,7 +62,6 @@ def _settings_picture(effects: Sequence[SettingEffect]) -> ReportPicture:
         f"subset ({', '.join(subsets.values())}). At 1, higher values always had higher scores; at -1, lower ones. "
         "Chance alone gives a grey bar in more than 5 % of cases. The search stays near good settings, so this "
         "describes what was tried, not all that is possible.",
-        f"The strongest is {strongest.parameter} of {strongest.learner} with {strongest.correlation:.2f}",
     )
 
 
@@ -76,11 +72,16 @@ def _settings_table(search: FittedSearch) -> str:
     shown = [number for number in order if np.isfinite(results["mean_test_score"][number])][:_MAX_SETTINGS]
     if not shown:
         return ""
-    texts, numbers = ("learner", "settings"), (score_name(search), "training rows", "seconds", "candidate")
-    head = "".join(f'<th scope="col">{escape_text(name)}</th>' for name in texts)
-    head += "".join(f'<th scope="col" class="number">{escape_text(name)}</th>' for name in numbers)
-    body = "".join(_settings_row(search, number) for number in shown)
-    table = f'<table class="settings"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    columns = [
+        _settings_column("learner", "estimator", str),
+        _settings_column("settings", "params", describe_settings),
+        _settings_column(score_name(search), "mean_test_score", "{:.4f}".format),
+        _settings_column("training rows", "n_rows", "{:,}".format),
+        _settings_column("seconds", "seconds", "{:.2f}".format),
+        _settings_column("candidate", "candidate", str),
+    ]
+    records = [{"candidate": number} | {name: values[number] for name, values in results.items()} for number in shown]
+    table = f'<div class="settings">{html_table(columns, records)}</div>'
     count = "The best settings" if len(shown) < _MAX_SETTINGS else f"The best {_MAX_SETTINGS} settings"
     note = (
         "The first one is returned; then those tried on more rows come first. Scores are those of the last fit, on the "
@@ -89,18 +90,8 @@ def _settings_table(search: FittedSearch) -> str:
     return f'<h3>{count}</h3>{make_scrollable(table, count)}<p class="note">{note}</p>'
 
 
-def _settings_row(search: FittedSearch, number: int) -> str:
-    results = search.cv_results_
-    texts = results["estimator"][number], describe_settings(results["params"][number])
-    numbers = (
-        f"{results['mean_test_score'][number]:.4f}",
-        f"{results['n_rows'][number]:,}",
-        f"{results['seconds'][number]:.2f}",
-        str(number),
-    )
-    cells = "".join(f"<td>{escape_text(text)}</td>" for text in texts)
-    cells += "".join(f'<td class="number">{escape_text(text)}</td>' for text in numbers)
-    return f"<tr>{cells}</tr>"
+def _settings_column(heading: str, key: str, format_value: Callable[[Any], str]) -> HtmlColumn[Mapping[str, Any]]:
+    return HtmlColumn(heading, heading, itemgetter(key), format_value)
 
 
 def _failures_note(search: FittedSearch) -> str:

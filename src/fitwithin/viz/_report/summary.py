@@ -8,7 +8,7 @@ from typing import Any
 from fitwithin._core.environment import Environment, library_versions
 from fitwithin._core.memory_limit import format_bytes
 from fitwithin.teachers._search.contender import describe_settings
-from fitwithin.viz._fitted_estimator import FittedEstimator, find_best_round, lost_seconds, score_name
+from fitwithin.viz._fitted_estimator import FittedEstimator, find_best_round, score_name
 from fitwithin.viz._fitted_search import is_search, list_failed
 from fitwithin.viz._html import escape_text, make_scrollable
 
@@ -54,7 +54,7 @@ def _describe_search(estimator: FittedEstimator) -> str:
 
 def _describe_time(estimator: FittedEstimator) -> str:
     limit, used = estimator.time_limit_, estimator.time_used_
-    lost = lost_seconds(estimator)
+    lost = estimator.lost_seconds_
     without_model = f" Fits that left no model took {lost:.2f} s." if lost else ""
     if used <= limit:
         return f"The time limit was kept: {used:.2f} s of {limit:g} s.{without_model}"

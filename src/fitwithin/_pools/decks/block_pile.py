@@ -1,0 +1,371 @@
+"""The rows of a data set on disk that have not been dealt, while it is read: few rows from many blocks first."""
+
+from __future__ import annotations
+
+import bisect
+import time
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from fitwithin._core.cost import CostEstimates
+from fitwithin._core.exceptions import OutOfTime, ReadingFailed, UserInputError
+from fitwithin._core.records import Rows
+from fitwithin._pools.decks.stratified_sample import allocate_quotas, min_opening_size
+from fitwithin._pools.row_supply import RowSupply
+
+Counts = npt.NDArray[np.int64]
+
+# The first deal waits for this many blocks, and for this many times its rows, but only so long.
+_FIRST_BLOCKS = 16
+_FIRST_ROWS_FACTOR = 4
+_FIRST_SECONDS = 1.0
+_FIRST_TIME = 0.05  # of the time left, if that is less
+
+# It waits longer for two blocks and for nearly all classes: without them there is nothing to learn, and no interval.
+_MIN_FIRST_BLOCKS = 2
+_MIN_FIRST_CLASSES = 0.99  # of all rows, that have a class with rows that have been read
+_MAX_FIRST_TIME = 0.5  # of the time left
+
+# A deal that wants more rows than have been read waits for this share of the time left.
+_WAITING_TIME = 0.05
+
+# Rows of a deal that may be of other classes than they should, because those have not been read.
+_OTHER_CLASSES = 0.02
+
+# Rows that are dealt in the right proportions, at least, relative to those asked for; else all of them in any.
+_MIN_FAIR_ROWS = 0.5
+
+# Rows whose cells are looked up one by one, which takes up to 10 ms.
+_COUNTED_ROWS = 1 << 18
+
+# Steps in which the level is halved that rows are shared by: after them it is exact to a row of a trillion.
+_HALVINGS = 40
+
+_OUT_OF_TIME = "the data set was still being read"
+
+
+class BlockPile:
+    """Rows of a data set on disk, to be drawn at random while it is read.
+
+    Each draw has the class proportions of the whole data set, so that rows of an exam are a fair sample; if a class is
+    short of rows that have been read, fewer are drawn. Within a class, the rows in use, those that were drawn and not
+    discarded, come from all blocks read so far, from each in proportion to its rows. So a block that was just read is
+    drawn from first, until it has caught up. Once every block is read, rows are drawn evenly from all of them.
+
+    Parameters
+    ----------
+    supply : RowSupply
+        The rows that have been read.
+    rng : numpy.random.Generator
+        Draws them.
+    codes : array of int, optional
+        The class of each row that has been read.
+    class_counts : array of int, optional
+        Rows of each class.
+    costs : CostEstimates, optional
+        Knows the time left. By default it is unlimited.
+
+    Attributes
+    ----------
+    waited_seconds : float
+        Seconds spent on waiting for rows to be read.
+
+    Examples
+    --------
+    >>> supply = RowSupply(np.array([[600], [200], [400]]))
+    >>> supply.add_block(), supply.add_block()
+    (None, None)
+    >>> pile = BlockPile(supply, np.random.default_rng(0))
+    >>> np.bincount(supply.find_blocks(pile.draw(80)), minlength=3)
+    array([60, 20,  0])
+    >>> supply.add_block()
+    >>> np.bincount(supply.find_blocks(pile.draw(40)), minlength=3)
+    array([ 0,  0, 40])
+    >>> pile.left
+    1080
+    """
+
+    def __init__(
+        self,
+        supply: RowSupply,
+        rng: np.random.Generator,
+        codes: npt.NDArray[np.unsignedinteger] | None = None,
+        class_counts: npt.NDArray[np.intp] | None = None,
+        costs: CostEstimates | None = None,
+    ) -> None:
+        self.size = supply.n_rows
+        self.waited_seconds = 0.0
+        self._supply = supply
+        self._rng = rng
+        self._codes = codes
+        self._class_counts = class_counts
+        self._costs = costs or CostEstimates()
+        self._row_type: type[np.signedinteger] = np.int32 if supply.n_rows < 2**31 else np.int64
+        self._class_rows: Counts = supply.cell_counts.sum(axis=0)
+        # Rows of each cell that were drawn, the first ones, and those of them that are in use.
+        self._n_drawn: Counts = np.zeros_like(supply.cell_counts)
+        self._n_in_use: Counts = np.zeros_like(supply.cell_counts)
+        # Rows that were removed before their turn, if there are any.
+        self._is_removed: npt.NDArray[np.bool_] | None = None
+        self._n_removed = 0
+        self._has_begun = False
+
+    @property
+    def left(self) -> int:
+        """Rows that can still be drawn, with those that are still to be read."""
+        n_coming = self._supply.n_rows if self._supply.failure is None else self._supply.n_rows_read
+        return max(0, n_coming - int(self._n_drawn.sum()) - self._n_removed)
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether further rows are being read."""
+        return not self._supply.is_over
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every row could be read so far."""
+        return self._supply.failure is None
+
+    def list_rows(self) -> Rows:
+        """Return every row, once all have been read."""
+        self._wait_for_rows(self._supply.n_rows)
+        return np.arange(self._supply.n_rows_read, dtype=self._row_type)
+
+    def hold_out(self, rows: Rows) -> None:
+        """Refuse: the numbers of these rows are not known before they are read."""
+        raise UserInputError("Rows of a data set on disk cannot be chosen for validation.")
+
+    def draw(self, count: int) -> Rows:
+        """Take `count` random rows out of the pile, or as many as there are or have been read in time."""
+        self._wait_for_first_rows(count)
+        self._wait_a_while(count)
+        return self._rng.permutation(self._draw_read_rows(count))
+
+    def draw_first(self, count: int, min_class_rows: int) -> Rows:
+        """Take the rows of a first lesson out of the pile, once a few blocks have been read.
+
+        They have the class proportions of all rows, and at least one row of each class that has been read.
+        """
+        if self._class_counts is not None:
+            count = max(count, min_opening_size(self._class_counts, min_class_rows))
+        if count >= self.size:
+            rows = self.list_rows()
+            self._n_drawn[:] = self._n_in_use[:] = self._supply.cell_counts
+            return rows
+        self._wait_for_first_rows(count)
+        if len(self._class_rows) > 1 and self._class_counts is not None:
+            quotas = allocate_quotas(self._class_counts, count).astype(np.int64)
+            return self._rng.permutation(self._draw_by_class(np.minimum(quotas, self._n_available.sum(axis=0))))
+        rows = self._draw_read_rows(count)
+        missing = self._find_missing_classes(rows)
+        self.remove(missing)
+        return self._rng.permutation(np.concatenate([rows, missing]))
+
+    def sample(self, count: int) -> Rows:
+        """Return random rows with replacement, of those that have been read."""
+        self._wait_for_first_rows(1)
+        return self._rng.integers(self._supply.n_rows_read, size=count)
+
+    def remove(self, rows: Rows) -> None:
+        """Take these rows out of the pile, once they have been read."""
+        self._wait_for_rows(int(rows.max(initial=-1)) + 1)
+        if self._is_removed is None:
+            self._is_removed = np.zeros(self.size, dtype=np.bool_)
+        new = np.unique(rows[~self._is_removed[rows]])
+        self._is_removed[new] = True
+        self._n_removed += len(new)
+        self.count_in_use(new, 1)
+
+    def count_in_use(self, rows: Rows, sign: int) -> None:
+        """Note that drawn rows were discarded (sign -1), or came back into use (+1)."""
+        # Some of very many rows tell well enough where all of them lie: they are in random order.
+        step = max(1, len(rows) // _COUNTED_ROWS)
+        cells = np.searchsorted(self._supply.cell_starts.reshape(-1), rows[::step], side="right") - 1
+        # Cells without rows begin where the next one does, so the last of them is the one with rows.
+        self._n_in_use += sign * step * np.bincount(cells, minlength=self._n_in_use.size).reshape(self._n_in_use.shape)
+
+    # Waiting
+
+    def _wait_for_first_rows(self, count: int) -> None:
+        """Before the first draw, wait for a few blocks."""
+        if self._has_begun:
+            return
+        self._has_begun = True
+        supply, end = self._supply, min(_FIRST_SECONDS, _FIRST_TIME * self._costs.seconds_left)
+
+        def is_enough() -> bool:
+            return supply.n_blocks_read >= _FIRST_BLOCKS and supply.n_rows_read >= _FIRST_ROWS_FACTOR * count
+
+        def has_least_rows() -> bool:
+            is_read = supply.cell_counts[: supply.n_blocks_read].any(axis=0)
+            n_rows = self._class_rows[is_read].sum()
+            return bool(supply.n_blocks_read >= _MIN_FIRST_BLOCKS and n_rows >= _MIN_FIRST_CLASSES * self.size)
+
+        self._wait(is_enough, end)
+        self._wait(has_least_rows, _MAX_FIRST_TIME * self._costs.seconds_left)
+        self._wait_for_rows(1)
+
+    def _wait_a_while(self, count: int) -> None:
+        """Wait for enough rows to draw, as long as that is worth it; for one row until the deadline."""
+
+        def has_rows() -> bool:
+            return int(self._n_available.sum()) > self._n_removed
+
+        if self._wait(lambda: self._count_fair_rows(count) >= count, _WAITING_TIME * self._costs.seconds_left):
+            return
+        has_discarded = int(self._n_in_use.sum()) < int(self._n_drawn.sum()) + self._n_removed
+        if has_rows() or has_discarded or self._wait(has_rows, self._costs.seconds_left):
+            return
+        if not self._supply.is_over:
+            raise OutOfTime(_OUT_OF_TIME)
+
+    def _wait_for_rows(self, count: int) -> None:
+        """Wait until so many rows have been read; raise if they never will be."""
+        if not self._wait(lambda: self._supply.n_rows_read >= count, self._costs.seconds_left):
+            if self._supply.is_over:
+                raise ReadingFailed(self._supply.failure or "The data set is no longer read.")
+            raise OutOfTime(_OUT_OF_TIME)
+
+    def _wait(self, is_enough: Callable[[], bool], seconds: float) -> bool:
+        """Wait for at most so many seconds, never past the deadline, and count them; rows are read in real time."""
+        start = time.monotonic()
+        try:
+            return self._supply.wait(
+                is_enough, lambda: min(start + seconds - time.monotonic(), self._costs.seconds_left)
+            )
+        finally:
+            self.waited_seconds += time.monotonic() - start
+
+    # Drawing
+
+    @property
+    def _n_available(self) -> Counts:
+        """Rows of each cell that have been read and not drawn; only the blocks that have been read."""
+        n_read = self._supply.n_blocks_read
+        return self._supply.cell_counts[:n_read] - self._n_drawn[:n_read]
+
+    def _draw_read_rows(self, count: int) -> Rows:
+        """Draw rows that have been read: `count`, or fewer."""
+        rows: Rows = np.zeros(0, dtype=self._row_type)
+        n_fair = self._count_fair_rows(count)
+        if n_fair >= _MIN_FAIR_ROWS * count:
+            count = n_fair
+        while len(rows) < count:
+            available = self._n_available.sum(axis=0)
+            n_wanted = min(count - len(rows), int(available.sum()))
+            if not n_wanted:
+                break
+            quotas = share_evenly(self._class_rows, np.zeros_like(self._class_rows), available, n_wanted, self._rng)
+            # Rows that were removed before are not drawn, so there may be another turn.
+            rows = np.concatenate([rows, self._draw_by_class(quotas)])
+        return rows
+
+    def _count_fair_rows(self, count: int) -> int:
+        """Return how many of `count` rows can be drawn in the class proportions of all rows."""
+        available = self._n_available.sum(axis=0)
+        most = min(count, max(0, int(available.sum()) - self._n_removed))
+        shares = self._class_rows / self.size
+
+        def is_unfair(n_rows: int) -> bool:
+            return float(np.maximum(0.0, shares * n_rows - available).sum()) > _OTHER_CLASSES * n_rows
+
+        if self._supply.is_over or not is_unfair(most):
+            return most
+        # The share of rows that are missing grows with the rows.
+        return bisect.bisect_left(range(most), True, key=lambda n_rows: is_unfair(n_rows + 1))
+
+    def _draw_by_class(self, quotas: Counts) -> Rows:
+        """Draw so many rows of each class, evenly from the blocks that have been read."""
+        available, starts = self._n_available, self._supply.cell_starts + self._n_drawn
+        n_read = len(available)
+        counts = np.zeros_like(available)
+        for number, quota in enumerate(quotas.tolist()):
+            column = available[:, number]
+            shares, in_use = self._supply.shares[:n_read, number], self._n_in_use[:n_read, number]
+            counts[:, number] = share_evenly(shares, in_use, column, min(quota, int(column.sum())), self._rng)
+        self._n_drawn[:n_read] += counts
+        self._n_in_use[:n_read] += counts
+        self._supply.note_dealt(int(self._n_drawn.sum()))
+        rows = _list_ranges(starts[:n_read].reshape(-1), counts.reshape(-1)).astype(self._row_type)
+        if self._is_removed is None:
+            return rows
+        is_removed = self._is_removed[rows]
+        self._n_removed -= int(np.count_nonzero(is_removed))
+        # They were counted when they were removed.
+        self.count_in_use(rows[is_removed], -1)
+        return rows[~is_removed]
+
+    def _find_missing_classes(self, rows: Rows) -> Rows:
+        """Return one row of each class that is not among these rows, if one has been read."""
+        if self._codes is None or self._class_counts is None:
+            return rows[:0]
+        codes = self._codes[: self._supply.n_rows_read]
+        is_missing = np.ones(len(self._class_counts), dtype=np.bool_)
+        is_missing[codes[rows]] = False
+        found = np.flatnonzero(is_missing[codes])
+        _, firsts = np.unique(codes[found], return_index=True)
+        # Rows that were drawn have other classes, so these were not.
+        return found[firsts].astype(self._row_type)
+
+
+def share_evenly(sizes: Counts, kept: Counts, available: Counts, count: int, rng: np.random.Generator) -> Counts:
+    """Share `count` rows among parts, so that the rows in use become proportional to the parts' sizes.
+
+    Parameters
+    ----------
+    sizes, kept, available : array of int
+        Rows of each part, those in use, and those that can be added.
+    count : int
+        Rows to share; at most the sum of `available`.
+    rng : numpy.random.Generator
+        Rounds up or down.
+
+    Examples
+    --------
+    >>> sizes, kept = np.array([100, 100, 200]), np.array([10, 0, 0])
+    >>> share_evenly(sizes, kept, sizes - kept, 50, np.random.default_rng(0))
+    array([ 5, 15, 30])
+    """
+    if count >= available.sum():
+        return available.copy()
+    low, high = 0.0, float(((kept + available) / np.maximum(sizes, 1)).max(initial=0.0))
+    for _ in range(_HALVINGS):
+        level = (low + high) / 2
+        if np.clip(level * sizes - kept, 0, available).sum() < count:
+            low = level
+        else:
+            high = level
+    wanted = np.clip(high * sizes - kept, 0, available)
+    shares: Counts = np.floor(wanted).astype(np.int64)
+    _round_up(shares, wanted - shares, available, count - int(shares.sum()), rng)
+    return shares
+
+
+def _round_up(
+    shares: Counts, fractions: npt.NDArray[np.float64], available: Counts, count: int, rng: np.random.Generator
+) -> None:
+    """Add one row to some parts, `count` in all, each with the chance of its fraction."""
+    order = rng.permutation(len(shares))
+    steps = np.floor(np.cumsum(fractions[order]) + rng.random()).astype(np.int64)
+    chosen = order[np.diff(steps, prepend=0) > 0]
+    chosen = chosen[shares[chosen] < available[chosen]][: max(0, count)]
+    shares[chosen] += 1
+    # Errors of rounding leave a row or two; it does not matter who gets them.
+    n_missing = count - len(chosen)
+    while n_missing > 0:
+        spare = order[shares[order] < available[order]][:n_missing]
+        shares[spare] += 1
+        n_missing -= len(spare)
+
+
+def _list_ranges(starts: Counts, counts: Counts) -> Rows:
+    """Return the numbers of ranges, one after the other."""
+    has_rows = counts > 0
+    starts, counts = starts[has_rows], counts[has_rows]
+    ends = np.cumsum(counts)
+    if not len(ends):
+        return np.zeros(0, dtype=np.int64)
+    rows: Rows = np.arange(ends[-1]) + np.repeat(starts - ends + counts, counts)
+    return rows

@@ -1,0 +1,306 @@
+"""The rows of a pool as a deck of cards, and the checks of the sizes that teachers take."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from fitwithin._core.cost import CostEstimates
+from fitwithin._core.records import Rows
+from fitwithin._core.rounds import ResumePoint
+from fitwithin._pools.decks.table_pile import TablePile
+
+FirstSize = int | float
+"""Size of the first lesson: a number of rows (int) or a fraction of the pool (float)."""
+
+# Rows of a pool that is taught whole; the default fraction of it would be two or three rows.
+SMALL_POOL_ROWS = 500
+
+
+class Pile(Protocol):
+    """The rows that a deck has not dealt yet.
+
+    Attributes
+    ----------
+    size : int
+        Rows that it had at first, without the held-out ones.
+    left : int
+        Rows that it has, or will have.
+    is_growing : bool
+        Whether further rows are being read.
+    is_complete : bool
+        Whether no row is missing for good.
+    waited_seconds : float
+        Seconds spent on waiting for rows to be read.
+    """
+
+    waited_seconds: float
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def left(self) -> int: ...
+
+    @property
+    def is_growing(self) -> bool: ...
+
+    @property
+    def is_complete(self) -> bool: ...
+
+    def list_rows(self) -> Rows:
+        """Return every row, drawn or not, in the order of the pool."""
+        ...
+
+    def hold_out(self, rows: Rows) -> None:
+        """Never draw these rows."""
+        ...
+
+    def draw(self, count: int) -> Rows:
+        """Take `count` random rows out of the pile, or as many as there are, and return them."""
+        ...
+
+    def draw_first(self, count: int, min_class_rows: int) -> Rows:
+        """Take the rows of a first lesson out of the pile: all classes, in the proportions of all rows.
+
+        They are at least as many as `min_opening_size` says; if that takes every row, they are in the order of the
+        pool, and in random order otherwise.
+        """
+        ...
+
+    def sample(self, count: int) -> Rows:
+        """Return random rows with replacement, drawn or not."""
+        ...
+
+    def remove(self, rows: Rows) -> None:
+        """Take these rows out of the pile, if they are in it."""
+        ...
+
+    def count_in_use(self, rows: Rows, sign: int) -> None:
+        """Note that drawn rows were discarded (sign -1), or came back into use (+1)."""
+        ...
+
+
+class Deck:
+    """Deals row numbers at random, each at most once until all have been dealt.
+
+    When every row has been dealt, discarded ones are shuffled and come back. A teacher keeps the
+    rows it teaches and discards those it only examined. For a large pool, time grows with the rows that are
+    dealt, not with the pool, and so does memory, beyond one bit for each row.
+
+    Parameters
+    ----------
+    size : int
+        Number of rows in the pool.
+    rng : numpy.random.Generator
+        The only source of randomness, for the deck and for its teacher.
+    strata : array of int, optional
+        The class of each row as a small number. The opening lesson then holds every class.
+    min_class_rows : int, default=1
+        Rows of the rarest class in an opening lesson whose size is a fraction of the pool. The lesson
+        grows for that, up to a tenth of the pool.
+    costs : CostEstimates, optional
+        What the teacher can afford; by default there is no limit.
+    class_counts : array of int, optional
+        How often each class occurs in `strata`, if that is known; otherwise it is counted.
+    pile : Pile, optional
+        The rows of another pool than a table; `strata` and `class_counts` are not used then.
+
+    Attributes
+    ----------
+    size : int
+        Rows that can be dealt: those of the pool without the held-out ones. Fractions are fractions of it.
+    pool_size : int
+        Rows of the pool.
+    resume_point : ResumePoint or None
+        Where an earlier fit on the same rows ended; a teacher may go on from there, or begin again.
+    notes : dict
+        Small facts that a teacher wants back in the resume point of a later fit: text, numbers and booleans.
+    validation_rows, holdout_rows : array of int or None
+        Rows that the user chose for validation and holdout, in random order; see `hold_out`. None if a teacher may
+        choose some itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> deck = Deck(4, np.random.default_rng(0))
+    >>> hand = deck.deal(3)
+    >>> len(set(hand.tolist()))
+    3
+    >>> deck.left
+    1
+    >>> deck.discard(hand[:2])
+    >>> sorted([*deck.deal(9).tolist(), hand[2].item()])
+    [0, 1, 2, 3]
+    """
+
+    def __init__(
+        self,
+        size: int,
+        rng: np.random.Generator,
+        strata: npt.NDArray[np.unsignedinteger] | None = None,
+        min_class_rows: int = 1,
+        costs: CostEstimates | None = None,
+        class_counts: npt.NDArray[np.intp] | None = None,
+        *,
+        pile: Pile | None = None,
+    ) -> None:
+        self.pool_size = size
+        self.costs = costs or CostEstimates()
+        self.rng = rng
+        self.resume_point: ResumePoint | None = None
+        self.notes: dict[str, Any] = {}
+        self.validation_rows: Rows | None = None
+        self.holdout_rows: Rows | None = None
+        self._can_refit = True
+        self._min_class_rows = min_class_rows
+        self._pile: Pile = TablePile(size, rng, strata, class_counts, self.costs) if pile is None else pile
+        row_type = np.int32 if size < 2**31 else np.int64
+        # Rows that were put back; discarded rows that are dealt again; rows that were discarded since.
+        self._top: Rows = np.zeros(0, dtype=row_type)
+        self._recycled: Rows = self._top
+        self._discarded: list[Rows] = []
+
+    @property
+    def size(self) -> int:
+        """Rows that can be dealt: those of the pool without the held-out ones."""
+        return self._pile.size
+
+    @property
+    def left(self) -> int:
+        """Number of rows that can still be dealt, including discarded ones and those that are still to be read."""
+        return len(self._top) + self._pile.left + len(self._recycled) + sum(map(len, self._discarded))
+
+    @property
+    def rows(self) -> Rows:
+        """Every row that can be dealt, in the order of the pool; of a data set on disk, once all have been read."""
+        return self._pile.list_rows()
+
+    @property
+    def waited_seconds(self) -> float:
+        """Seconds that deals have waited for rows to be read."""
+        return self._pile.waited_seconds
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether further rows are being read."""
+        return self._pile.is_growing
+
+    @property
+    def can_refit(self) -> bool:
+        """Whether a last fit of the best model may take every row, the held-out ones too."""
+        return self._can_refit and self._pile.is_complete
+
+    @can_refit.setter
+    def can_refit(self, value: bool) -> None:
+        self._can_refit = value
+
+    def hold_out(self, validation_rows: Rows, holdout_rows: Rows, *, can_refit: bool = True) -> None:
+        """Never deal these rows; to be called before anything is dealt.
+
+        Parameters
+        ----------
+        validation_rows, holdout_rows : array of int
+            Rows that choose the model, and rows that estimate its score. A teacher may use the first ones of each,
+            so both are in random order.
+        can_refit : bool, default=True
+            Whether a last fit of the best model may take them too.
+
+        Examples
+        --------
+        >>> deck = Deck(5, np.random.default_rng(0))
+        >>> deck.hold_out(np.array([3]), np.array([1]))
+        >>> deck.size, deck.rows
+        (3, array([0, 2, 4], dtype=int32))
+        """
+        self.validation_rows, self.holdout_rows, self._can_refit = validation_rows, holdout_rows, can_refit
+        self._pile.hold_out(np.concatenate([validation_rows, holdout_rows]))
+
+    def opening(self, first: FirstSize) -> Rows:
+        """Deal the rows of a first lesson.
+
+        They have the class proportions of the rows that can be dealt, and at least one row of each class among them.
+
+        Parameters
+        ----------
+        first : int or float
+            A number of rows (int) or a fraction of the pool (float). With a fraction, a pool of at
+            most 500 rows is dealt whole.
+
+        Returns
+        -------
+        array of int
+            The rows, in random order; in the order of the pool if it is dealt whole.
+
+        Raises
+        ------
+        ValueError
+            If `first` is neither a positive number of rows nor a fraction in (0, 1].
+        """
+        count = opening_size(first, self.size)
+        return self._pile.draw_first(count, 1 if isinstance(first, Integral) else self._min_class_rows)
+
+    def deal(self, count: int) -> Rows:
+        """Deal `count` random rows, or all that are left or have been read in time if these are fewer.
+
+        Raises
+        ------
+        OutOfTime
+            If there is no time to choose so many rows, or the deadline comes before any row is read.
+        """
+        rows, self._top = self._top[:count], self._top[count:]
+        if len(rows) < count:
+            rows = np.concatenate([rows, self._pile.draw(count - len(rows))])
+        while len(rows) < count and (len(self._recycled) or self._discarded):
+            if not len(self._recycled):
+                self._recycled, self._discarded = self.rng.permutation(np.concatenate(self._discarded)), []
+            again, self._recycled = self._recycled[: count - len(rows)], self._recycled[count - len(rows) :]
+            self._pile.count_in_use(again, 1)
+            rows = np.concatenate([rows, again])
+        return rows
+
+    def sample(self, count: int) -> Rows:
+        """Return `count` random rows with replacement, whether they were dealt or not."""
+        return self._pile.sample(count)
+
+    def take(self, rows: Rows) -> Rows:
+        """Take these rows out of the deck before anything was dealt, and return them."""
+        self._pile.remove(rows)
+        return rows
+
+    def put_back(self, rows: Rows) -> None:
+        """Put rows that were just dealt back on top: they are the next to be dealt."""
+        self._top = np.concatenate([rows, self._top])
+
+    def discard(self, rows: Rows) -> None:
+        """Put dealt rows aside; they come back when all rows have been dealt."""
+        if len(rows):
+            self._discarded.append(rows)
+            self._pile.count_in_use(rows, -1)
+
+    def pick(self, rows: Rows, count: int) -> tuple[Rows, Rows]:
+        """Split `rows` into `count` random ones and the others, both in their order."""
+        is_chosen = np.zeros(len(rows), dtype=np.bool_)
+        is_chosen[self.rng.permutation(len(rows))[:count]] = True
+        return rows[is_chosen], rows[~is_chosen]
+
+
+def check_fraction(alpha: float) -> None:
+    """Raise a ValueError if alpha is not a number in [0, 1]."""
+    if not (isinstance(alpha, Real) and 0 <= alpha <= 1):
+        raise ValueError(
+            f"alpha must be a number in [0, 1], the fraction of new training rows that are hard for the last model; "
+            f"got {alpha!r}."
+        )
+
+
+def opening_size(first: FirstSize, pool_size: int) -> int:
+    """Return `first` as a number of rows; raise a ValueError if it is none."""
+    if isinstance(first, Integral) and not isinstance(first, bool) and first > 0:
+        return int(first)
+    if isinstance(first, Real) and not isinstance(first, Integral) and 0 < first <= 1:
+        return pool_size if pool_size <= SMALL_POOL_ROWS else max(1, round(float(first) * pool_size))
+    raise ValueError(f"first must be a positive number of rows (int) or a fraction in (0, 1] (float); got {first!r}.")

@@ -1,0 +1,169 @@
+"""The rows of a table that have not been dealt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fitwithin._core.cost import CostEstimates
+from fitwithin._core.exceptions import OutOfTime
+from fitwithin._core.records import Mask, Rows
+from fitwithin._core.target import count_codes
+from fitwithin._pools.decks.stratified_sample import min_opening_size, sample_candidates, sample_stratified
+
+# Rows that are listed and shuffled at once, which takes 40 ms for this many.
+MAX_SHUFFLED = 2_000_000
+
+# A larger pile is shuffled too if a draw takes, or has taken, so much of it that random rows would often be repeats.
+_MAX_SAMPLED_ONE_IN = 8
+
+# Seconds that drawing or shuffling a row takes, with room (`benchmarks/overhead.py`). It cannot be interrupted.
+_SECONDS_PER_ROW = 1e-7
+
+
+class TablePile:
+    """The rows of a table, to be drawn at random, each once.
+
+    A large table is not shuffled: random rows are drawn, and those that were drawn before are left out.
+
+    Parameters
+    ----------
+    size : int
+        Rows of the table.
+    rng : numpy.random.Generator
+        Draws them.
+    strata : array of int, optional
+        The class of each row as a small number.
+    class_counts : array of int, optional
+        How often each class occurs, if that is known.
+    costs : CostEstimates, optional
+        Knows the time left. By default it is unlimited.
+
+    Examples
+    --------
+    >>> pile = TablePile(5, np.random.default_rng(0))
+    >>> pile.remove(np.array([1, 3]))
+    >>> pile.left, sorted(pile.draw(9).tolist()), pile.left
+    (3, [0, 2, 4], 0)
+    """
+
+    waited_seconds = 0.0
+    is_growing = False
+    is_complete = True
+
+    def __init__(
+        self,
+        size: int,
+        rng: np.random.Generator,
+        strata: npt.NDArray[np.unsignedinteger] | None = None,
+        class_counts: npt.NDArray[np.intp] | None = None,
+        costs: CostEstimates | None = None,
+    ) -> None:
+        self.size = size
+        self.left = size
+        self._pool_size = size
+        self._rng = rng
+        self._strata = strata
+        self._class_counts = class_counts
+        self._costs = costs or CostEstimates()
+        self._row_type: type[np.integer[Any]] = np.int32 if size < 2**31 else np.int64
+        self._held_out: Rows = np.zeros(0, dtype=np.intp)
+        # A bit for each row that is not in the pile any more.
+        self._drawn = np.zeros(-(-size // 8), dtype=np.uint8)
+        # All rows of the pile in random order, once they are listed.
+        self._shuffled: Rows | None = None
+
+    def list_rows(self) -> Rows:
+        """Return every row but the held-out ones, in the order of the table."""
+        return np.delete(np.arange(self._pool_size, dtype=self._row_type), self._held_out)
+
+    def hold_out(self, rows: Rows) -> None:
+        """Never draw these rows."""
+        self._held_out = np.unique(rows)
+        self.size = self._pool_size - len(self._held_out)
+        self.remove(self._held_out)
+
+    def remove(self, rows: Rows) -> None:
+        """Take these rows out of the pile, if they are in it."""
+        new = np.unique(rows)
+        new = new[~self._is_drawn(new)]
+        self._mark(new)
+        if self._shuffled is not None:
+            self._shuffled = self._shuffled[~np.isin(self._shuffled, new)]
+
+    def draw(self, count: int) -> Rows:
+        """Take `count` random rows out of the pile, or as many as there are, and return them."""
+        count = min(count, self.left)
+        has_repeats = self.left < _MAX_SAMPLED_ONE_IN * count or self._pool_size > _MAX_SAMPLED_ONE_IN * self.left
+        must_shuffle = self._pool_size <= MAX_SHUFFLED or has_repeats
+        n_touched = self.left if must_shuffle and self._shuffled is None else count
+        if n_touched > MAX_SHUFFLED and self._costs.seconds_left < _SECONDS_PER_ROW * n_touched:
+            raise OutOfTime("the teacher was still choosing rows")
+        if self._shuffled is None and not must_shuffle:
+            return self._sample_new(count)
+        if self._shuffled is None:
+            is_drawn = np.unpackbits(self._drawn, count=self._pool_size, bitorder="little")
+            self._shuffled = np.flatnonzero(is_drawn == 0).astype(self._row_type)
+            self._rng.shuffle(self._shuffled)
+        rows, self._shuffled = self._shuffled[:count], self._shuffled[count:]
+        self._mark(rows)
+        return rows
+
+    def draw_first(self, count: int, min_class_rows: int) -> Rows:
+        """Take the rows of a first lesson out of the pile."""
+        counts = self._count_classes()
+        if counts is not None:
+            count = max(count, min_opening_size(counts, min_class_rows))
+        if count >= self.size:
+            rows = self.list_rows()
+        elif self._strata is None or counts is None:
+            return self.draw(count)
+        else:
+            candidates = self._find_rows(sample_candidates(self.size, count, self._rng))
+            rows = sample_stratified(self._strata, candidates, self._held_out, counts, count, self._rng)
+            rows = rows.astype(self._row_type)
+        self.remove(rows)
+        return rows
+
+    def sample(self, count: int) -> Rows:
+        """Return random rows with replacement, drawn or not."""
+        return self._find_rows(self._rng.integers(self.size, size=count))
+
+    def count_in_use(self, rows: Rows, sign: int) -> None:
+        """Do nothing: a random order needs no balance."""
+
+    def _find_rows(self, numbers: Rows) -> Rows:
+        """Return the rows with these numbers among those that are not held out."""
+        has_gaps = len(self._held_out) > 0 and int(self._held_out[0]) < self.size
+        return self.list_rows()[numbers] if has_gaps else numbers
+
+    def _sample_new(self, count: int) -> Rows:
+        """Take random rows out of the pile without listing the others."""
+        found: Rows = np.zeros(0, dtype=self._row_type)
+        while len(found) < count:
+            n_missing = count - len(found)
+            rows = np.sort(self._rng.integers(self._pool_size, size=2 * n_missing, dtype=self._row_type))
+            rows = rows[np.diff(rows, prepend=-1) > 0]
+            rows = self._rng.permutation(rows[~self._is_drawn(rows)])[:n_missing]
+            self._mark(rows)
+            found = np.concatenate([found, rows])
+        return found
+
+    def _is_drawn(self, rows: Rows) -> Mask:
+        is_drawn: Mask = (self._drawn[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1 == 1
+        return is_drawn
+
+    def _mark(self, rows: Rows) -> None:
+        """Count rows of the pile as drawn."""
+        np.bitwise_or.at(self._drawn, rows >> 3, np.left_shift(1, rows & 7).astype(np.uint8))
+        self.left -= len(rows)
+
+    def _count_classes(self) -> npt.NDArray[np.intp] | None:
+        """Return how many rows of each class can be drawn."""
+        if self._strata is None:
+            return None
+        if self._class_counts is None:
+            self._class_counts = count_codes(self._strata, int(self._strata.max()) + 1)
+        return self._class_counts - count_codes(self._strata[self._held_out], len(self._class_counts))

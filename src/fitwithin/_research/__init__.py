@@ -1,1 +1,0 @@
-"""The paper's study, its theorems and a demonstration."""

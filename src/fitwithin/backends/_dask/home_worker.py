@@ -1,0 +1,161 @@
+"""The worker that trains for a runner, and the tasks of its lessons and exams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fitwithin._core.budget import Budget
+from fitwithin._core.records import Exam, Mask, Rows
+from fitwithin._pools.tables import is_contiguous
+from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
+from fitwithin.backends._dask.cluster import Cluster
+from fitwithin.backends._dask.partitions import Partitions
+from fitwithin.backends._dask.worker_tasks import (
+    ModelBytes,
+    Outcome,
+    TaskInfo,
+    await_parts,
+    check_model_loads,
+    examine_partition,
+    fit_lesson,
+    merge_exam,
+    pickle_model,
+    score_model,
+    unpack_mask,
+)
+from fitwithin.backends._model_runner import split_exam
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedCluster:
+    """What `prepare` makes, for all runners of a session.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    partitions : Partitions
+        The rows on it.
+    setup : Future
+        The `SessionSetup`.
+    """
+
+    cluster: Cluster
+    partitions: Partitions
+    setup: Any
+
+
+class HomeWorker:
+    """The worker that trains for a runner. Every call raises `WorkerLost` if a worker is lost.
+
+    Parameters
+    ----------
+    prepared : PreparedCluster
+        The cluster and its rows.
+    budget : Budget
+        The deadline of all tasks.
+    number : int
+        The runner's.
+    attempt : int
+        Number of workers that the runner has trained on, with this one.
+    """
+
+    def __init__(self, prepared: PreparedCluster, budget: Budget, number: int, attempt: int) -> None:
+        self.address = prepared.cluster.choose_home(number)
+        self._prepared = prepared
+        self._cluster = prepared.cluster
+        self._budget = budget
+        self._number = number
+        self._attempt = attempt
+        self._lesson = 0
+        self._kill_after: float | None = None
+        # The rows that it has, ascending, and the newest model once it is needed.
+        self._rows: Rows = np.zeros(0, dtype=np.int64)
+        self._newest: Any = None
+
+    def fit(self, rows: Rows, options: dict[str, Any], exams: Sequence[Exam]) -> FitReport:
+        """Train on rows, after the workers that hold them have sent those that are new here; then examine."""
+        start = self._budget.elapsed()
+        self._lesson += 1
+        self._newest = None
+        self._kill_after = options["limits"].kill_after
+        new = np.setdiff1d(rows, self._rows)
+        parts = self._prepared.partitions.take(self._cluster, new)
+        outcome = self._run(fit_lesson, self._pass_rows(rows), parts, options)
+        # They arrived, whatever the learner did then.
+        self._rows = np.union1d(self._rows, new)
+        report: FitReport = outcome.unwrap()
+        return replace(
+            report,
+            handover_seconds=max(0.0, self._budget.elapsed() - start - report.fit_seconds),
+            exams=() if report.gave_up else tuple(map(self.examine, exams)),
+        )
+
+    def examine(self, exam: Exam) -> ExamReport:
+        """Predict rows where they are, join the answers here, and score them."""
+        start = self._budget.elapsed()
+        rows = np.asarray(exam.rows, dtype=np.int64)
+        pieces: list[list[Any]] = []
+        orders: list[Rows] = []
+        n_answers = 0
+        for piece in split_exam(len(rows), len(rows), exam.seconds, self._budget.elapsed):
+            ascending, order = np.unique(rows[piece], return_inverse=True)
+            pieces.append(self._submit_exam(ascending, exam.margins))
+            orders.append(n_answers + order)
+            n_answers += len(ascending)
+            if exam.seconds is not None:
+                self._run(await_parts, pieces[-1]).unwrap()
+        order = np.concatenate(orders)
+        places = None if is_contiguous(order) else self._pass_rows(order.astype(np.uint32))
+        report: ExamReport = self._run(merge_exam, pieces, places, exam.purpose).unwrap()
+        return replace(
+            report,
+            wrong=unpack_mask(report.wrong, len(order)),
+            handover_seconds=max(0.0, self._budget.elapsed() - start - report.exam_seconds),
+        )
+
+    def _submit_exam(self, rows: Rows, margins: bool) -> list[Any]:
+        """Have the workers predict those of these rows that they hold."""
+        return [
+            self._submit(
+                examine_partition,
+                self._model(),
+                partition,
+                self._cluster.pass_rows(positions),
+                margins,
+                self._kill_after,
+            )
+            for partition, positions in self._prepared.partitions.split(rows)
+        ]
+
+    def score(self, selected: Mask) -> ScoreReport:
+        """Score the newest model from the answers of all exams."""
+        report: ScoreReport = self._run(score_model, np.packbits(selected), len(selected)).unwrap()
+        return report
+
+    def bring_model(self) -> ModelBytes:
+        """Return the newest model, after a process that did not train it has loaded it."""
+        model: ModelBytes = self._run(check_model_loads, self._model()).unwrap()
+        return model
+
+    def _model(self) -> Any:
+        """Return the newest model, as a future that any worker can take."""
+        if self._newest is None:
+            self._newest = self._submit(pickle_model, self._lesson, home=self.address)
+        return self._newest
+
+    def _pass_rows(self, rows: Rows) -> Any:
+        return self._cluster.pass_rows(rows, self.address)
+
+    def _submit(self, task: Callable[..., Outcome], *arguments: Any, home: str | None = None) -> Any:
+        info = TaskInfo(self._number, self._attempt, self._budget.remaining())
+        return self._cluster.submit(task, self._prepared.setup, info, *arguments, home=home)
+
+    def _run(self, task: Callable[..., Outcome], *arguments: Any) -> Outcome:
+        """Run a task here, and wait for it."""
+        outcome: Outcome = self._cluster.result(self._submit(task, *arguments, home=self.address), self.address)
+        return outcome

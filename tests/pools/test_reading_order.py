@@ -1,0 +1,113 @@
+"""The order of reading: the heads of large blocks before the rest of any, and blocks of all classes early."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from disk_rows import make_numbers, open_pool, read_all, write_blocks
+from fitwithin._core.target import Labels, Values
+from fitwithin._pools.reading_order import HEAD_ROWS, BlockIndex, choose_block_order, choose_reading_order
+from fitwithin._pools.target_pass import TargetPass
+
+SIZES = st.lists(
+    st.sampled_from([0, 3, HEAD_ROWS, 4 * HEAD_ROWS - 1, 4 * HEAD_ROWS, 5 * HEAD_ROWS]), min_size=1, max_size=6
+).filter(any)
+
+
+def a_target(sizes, n_classes, seed=0):
+    """Return the target of blocks of these sizes; the first class lies at the beginning of each block."""
+    rng, sizes = np.random.default_rng(seed), np.array(sizes, dtype=np.int64)
+    if n_classes == 1:
+        return TargetPass(sizes, Values(np.zeros(0)), sizes[:, None], [])
+    codes = [np.sort(rng.integers(n_classes, size=size)).astype(np.uint8) for size in sizes]
+    counts = np.array([np.bincount(part, minlength=n_classes) for part in codes])
+    return TargetPass(sizes, Labels(np.arange(n_classes), np.zeros(0, np.uint8), counts.sum(axis=0)), counts, codes)
+
+
+@given(SIZES, st.integers(1, 3), st.booleans(), st.booleans(), st.integers(0, 99))
+def test_every_row_is_in_one_part_and_counted_with_its_class(sizes, n_classes, has_heads, is_shuffled, seed):
+    found = a_target(sizes, n_classes)
+    order = choose_reading_order(found, np.random.default_rng(seed), has_quick_heads=has_heads, is_shuffled=is_shuffled)
+
+    for block, size in enumerate(sizes):
+        rows = [row for part in order.parts if part.block == block for row in (part.start, part.stop)]
+        assert rows in ([], [0, size], [0, HEAD_ROWS, HEAD_ROWS, size])
+        assert bool(rows) == (size > 0)
+        assert (len(rows) == 4) == (has_heads and not is_shuffled and size >= 4 * HEAD_ROWS)
+    for part, counts in zip(order.parts, order.cell_counts, strict=True):
+        assert counts.sum() == part.stop - part.start
+        if n_classes > 1:
+            assert np.bincount(found.codes[part.block][part.start : part.stop], minlength=n_classes).tolist() == list(
+                counts
+            )
+
+
+def test_all_heads_come_before_the_rest_of_any_block():
+    order = choose_reading_order(a_target([5 * HEAD_ROWS] * 9 + [7], 2), np.random.default_rng(0), has_quick_heads=True)
+
+    assert [part.start > 0 for part in order.parts] == [False] * 10 + [True] * 9
+    assert order.parts[0].block != 0 or order.parts[1].block != 1, "in random order"
+
+
+def test_rows_of_a_head_and_of_the_rest_are_of_one_block():
+    index = BlockIndex(np.array([0, 2, 4, 7]), np.array([1, 0, 1]), np.array([2, 5]))
+
+    clusters = index.find_clusters(np.array([6, 0, 3]), np.array([1, 0, 1], np.uint8))
+
+    assert clusters.blocks.tolist() == [1, 1, 0]
+    assert clusters.block_rows.tolist() == [2, 5]
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_a_pool_with_heads_has_every_row_once_with_its_label(tmp_path, weight):
+    n_rows = 9 * HEAD_ROWS
+    frame = make_numbers(n_rows, n_columns=2).assign(place=np.arange(n_rows, dtype=np.float32))
+    frame = frame if weight else frame.drop(columns="w")
+    pool = open_pool(write_blocks(frame, tmp_path / "rows.parquet", 4 * HEAD_ROWS), weight)
+    rows = read_all(pool)
+    pool.close()
+
+    assert [part.start > 0 for part in pool._spool._plan.parts] == [False] * 3 + [True] * 2
+    places = rows.X["place"].to_numpy().astype(int)
+    assert np.sort(places).tolist() == list(range(n_rows))
+    assert (rows.y == frame["label"].to_numpy()[places]).all()
+    assert (rows.X["x0"].to_numpy() == frame["x0"].to_numpy()[places]).all()
+    assert (rows.clusters.blocks == places // (4 * HEAD_ROWS)).all()
+    if weight:
+        assert np.allclose(rows.row_params["sample_weight"], frame["w"].to_numpy()[places])
+
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1).filter(lambda c: np.any(c)), seeds)
+def test_every_block_with_rows_is_read_once(counts, seed):
+    order = choose_block_order(np.array(counts), np.random.default_rng(seed))
+
+    assert sorted(order.tolist()) == [number for number, count in enumerate(counts) if sum(count)]
+
+
+@settings(deadline=None)
+@given(seeds, st.integers(1, 9))
+def test_the_first_blocks_of_a_sorted_file_have_its_class_proportions(seed, n_rare):
+    counts = np.array([[100, 0]] * (20 - n_rare) + [[0, 100]] * n_rare)
+    order = choose_block_order(counts, np.random.default_rng(seed))
+    so_far = counts[order].cumsum(axis=0)
+
+    shares = so_far[:, 1] / so_far.sum(axis=1)
+    assert (np.abs(shares - n_rare / 20)[3:] <= 0.2).all()
+
+
+def test_blocks_that_are_much_alike_are_read_in_random_order():
+    counts = np.full((50, 2), 100)
+    orders = {tuple(choose_block_order(counts, np.random.default_rng(seed))) for seed in range(5)}
+
+    assert len(orders) == 5
+
+
+def test_shuffled_rows_are_read_in_order():
+    order = choose_block_order(np.full((9, 2), 5), np.random.default_rng(0), is_shuffled=True)
+
+    assert order.tolist() == list(range(9))
