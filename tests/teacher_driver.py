@@ -23,11 +23,12 @@ def every_fifth(rows):
 
 def answers_to(exam, wrong):
     """What a session would say, if the user's score is the accuracy."""
+    margins = np.linspace(0, 1, len(exam.rows), dtype=np.float32) if exam.margins else None
     if exam.purpose not in ("score", "validation"):
-        return Answers(exam.rows, np.zeros_like(wrong) if exam.purpose == "holdout" else wrong)
+        return Answers(exam.rows, np.zeros_like(wrong) if exam.purpose == "holdout" else wrong, margins)
     score = accuracy_interval(len(wrong) - int(np.count_nonzero(wrong)), len(wrong))
     influence = ((score.value - wrong) / len(wrong)).astype(np.float32)
-    return Answers(exam.rows, wrong, None, score, influence)
+    return Answers(exam.rows, wrong, margins, score, influence)
 
 
 def rows_in_time(exam, spend, clock):
@@ -39,11 +40,18 @@ def rows_in_time(exam, spend, clock):
     return replace(exam, rows=exam.rows[:n_rows])
 
 
-class Selection:
-    """The best model, by the rule of the session."""
+A_MODEL = SimpleNamespace(discard=lambda: None)
 
-    def __init__(self):
-        self.selector = ModelSelector("best")
+
+class Selection:
+    """The best model, by the rule of the session; `stored` is that of an earlier fit."""
+
+    def __init__(self, stored=None):
+        if stored is None:
+            self.selector = ModelSelector("best")
+        else:
+            record = ModelRecord(1, len(stored.lesson), stored.lesson, estimate=stored.score)
+            self.selector = ModelSelector("best", KeptModel(A_MODEL, record), stored.validation_rows)
 
     @property
     def candidate(self):
@@ -56,18 +64,33 @@ class Selection:
         if not self.selector.prefers(current):
             return False
         record = ModelRecord(1, n_rows, lesson.rows, estimate=answers.score)
-        model = SimpleNamespace(discard=lambda: None)
-        self.selector.replace_best(KeptModel(model, record, answers, lesson.candidate, oversampled=lesson.oversampled))
+        best = KeptModel(A_MODEL, record, answers, lesson.candidate, oversampled=lesson.oversampled)
+        self.selector.replace_best(best)
         return True
 
 
 class Driver:
-    """Answers the requests of a generator as a session would."""
+    """Answers the requests of a generator as a session would.
 
-    def __init__(self, answer, cost, lesson, exam, clock):
+    Parameters
+    ----------
+    answer : callable
+        Tells which of some rows the model gets wrong.
+    cost : CostModel, optional
+        Learns from lessons and exams.
+    lesson : callable, optional
+        Seconds of a lesson of so many rows.
+    exam : float or callable
+        Seconds of an exam for each row, or the same by the rows of the model.
+    clock : FakeClock, optional
+        Moved by lessons and exams.
+    """
+
+    def __init__(self, answer=every_fifth, *, cost=None, lesson=None, exam=0.0, clock=None, stored=None):
         self.answer, self.cost, self.lesson, self.exam = answer, cost, lesson, exam
         self.clock = FakeClock() if clock is None else clock
-        self.selection = Selection()
+        self.selection = Selection(stored)
+        self.n_rows, self.answered = 1, []
 
     def carry_out(self, request):
         return self.take_exam(request) if isinstance(request, Exam) else self.teach(request)
@@ -80,21 +103,24 @@ class Driver:
             return LessonReport(0.0, gave_up=True)
         took = seconds if lesson.stop_after is None else min(seconds, lesson.stop_after)
         self.clock.advance(took)
+        self.n_rows = len(lesson.rows)
         answers = {exam.purpose: self.take_exam(exam) for exam in lesson.exams}
         validation = answers.get("validation")
         is_best = None if validation is None else lesson.refit or self.selection.choose(lesson, validation)
         return LessonReport(took, was_cut_short=took < seconds, answers=answers, is_best=is_best)
 
     def take_exam(self, exam):
-        exam = rows_in_time(exam, lambda n_rows: self.clock.advance(self.exam * n_rows), self.clock)
+        seconds = self.exam(self.n_rows) if callable(self.exam) else self.exam
+        exam = rows_in_time(exam, lambda n_rows: self.clock.advance(seconds * n_rows), self.clock)
         if self.cost is not None:
-            self.cost.observe_exam(len(exam.rows), self.exam * len(exam.rows))
+            self.cost.observe_exam(len(exam.rows), seconds * len(exam.rows), self.n_rows)
+        self.answered.append(exam)
         return answers_to(exam, np.asarray(self.answer(exam.rows)))
 
 
-def driven(steps, answer=every_fifth, *, cost=None, lesson=None, exam=0.0, clock=None):
-    """Every request of a generator and what it returned; `lesson` tells the seconds of a lesson of so many rows."""
-    asked, answers, driver = [], None, Driver(answer, cost, lesson, exam, clock)
+def driven(steps, answer=every_fifth, *, driver=None, **settings):
+    """Every request of a generator and what it returned; see `Driver`."""
+    asked, answers, driver = [], None, driver or Driver(answer, **settings)
     while True:
         try:
             request = steps.send(answers)
@@ -120,14 +146,14 @@ def exams_of(asked):
     return [exam for request in asked for exam in (request.exams if isinstance(request, Lesson) else [request])]
 
 
-def cost_estimates(limit=100.0, *, lessons=(), exam=0.0, can_stop_early=False, clock=None):
+def cost_estimates(limit=100.0, *, lessons=(), exam=0.0, can_stop_early=False, clock=None, **settings):
     """Cost estimates after lessons of so many rows and seconds, and with exams of so many seconds a row."""
     cost = CostModel(1.0 if can_stop_early else 1.1)
     for rows, seconds in lessons:
         cost.observe_fit(rows, seconds)
     if exam:
         cost.observe_exam(1, exam)
-    return CostEstimates(Budget(limit, clock=clock or FakeClock()), cost, can_stop_early=can_stop_early)
+    return CostEstimates(Budget(limit, clock=clock or FakeClock()), cost, can_stop_early=can_stop_early, **settings)
 
 
 def a_state(size=6000, first=250, *, seed=0, costs=None):

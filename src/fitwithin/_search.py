@@ -27,7 +27,7 @@ from fitwithin._session.inputs.learner import MAX_SEED, fill_random_states
 from fitwithin._session.progress import ShowProgress
 from fitwithin._session.result import SessionResult
 from fitwithin.backends import Backend
-from fitwithin.backends._early_stopping import find_early_stopping
+from fitwithin.backends._early_stopping import find_early_stopping, knows_steps
 from fitwithin.backends._scoring import Scorer
 from fitwithin.teachers import Teacher
 from fitwithin.teachers._search.contender import describe_settings
@@ -166,7 +166,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     def _make_teacher(self) -> Teacher:
         # Errors in the settings should come before any time is used.
         list_starts(self.initial_params, self._list_learners())
-        return Search([], _can_stop_early)
+        return Search([], _find_early_stopping)
 
     def _prepare_teacher(self, inputs: FitInputs) -> FitInputs:
         """Give the search its learners, now that the number of rows is known."""
@@ -268,5 +268,5 @@ def _make_entrant(
     return Entrant(number, estimator, learner.make_space(n_rows), starts, int(random.randint(MAX_SEED)))
 
 
-def _can_stop_early(estimator: Any) -> bool:
-    return find_early_stopping(estimator) is not None
+def _find_early_stopping(estimator: Any) -> tuple[bool, bool]:
+    return find_early_stopping(estimator) is not None, knows_steps(estimator)

@@ -48,7 +48,8 @@ def test_a_tiny_pool_is_taught_whole_and_has_no_estimate(size):
 def test_a_small_pool_is_split_for_an_estimate_and_then_taught_whole(size):
     session = taught(size)
 
-    lesson, holdout, validation, refit, again = session.asked
+    lesson, refit = session.asked
+    (holdout, validation), (again,) = lesson.exams, refit.exams
     assert len(lesson.rows) >= 0.7 * size
     assert (holdout.purpose, validation.purpose) == ("holdout", "validation")
     parts = np.concatenate([lesson.rows, holdout.rows, validation.rows])
@@ -96,7 +97,7 @@ def test_without_a_time_limit_it_ends_with_all_rows_and_the_rows_kept_back_come_
     assert session.result == "all rows"
     assert len(session.lessons[-1]) + len(kept_back) == size
     (refit,) = session.refits
-    assert refit is session.asked[-2]
+    assert refit is session.asked[-1]
     assert sorted(refit.rows.tolist()) == list(range(size))
 
 
@@ -118,7 +119,10 @@ def test_validation_and_holdout_rows_are_not_taught_before_the_last_fit_and_do_n
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("size", [501, 7000, 30_000])
 def test_no_row_appears_twice_in_a_lesson_or_an_exam(settings, size):
-    for request in taught(size, **settings).asked:
+    session = taught(size, **settings)
+
+    assert session.exams
+    for request in [*session.asked, *session.exams]:
         assert len(np.unique(request.rows)) == len(request.rows)
 
 
@@ -132,14 +136,13 @@ def test_a_lesson_after_the_trial_contains_the_one_before_it(settings):
 
 
 def test_every_model_is_examined_on_the_same_validation_rows_in_the_end():
-    validation_sets = []
-    for request in taught(20_000).asked:
-        if isinstance(request, Lesson) and not request.refit:
-            validation_sets.append([])
-        elif isinstance(request, Exam) and request.purpose == "validation":
-            validation_sets[-1] = request.rows.tolist()
+    lessons = [request for request in taught(20_000).asked if isinstance(request, Lesson) and not request.refit]
+    validation_sets = [
+        exam.rows.tolist() for lesson in lessons for exam in lesson.exams if exam.purpose == "validation"
+    ]
 
-    assert len(validation_sets) >= 4
+    assert len(validation_sets) == len(lessons) >= 4
+    assert validation_sets[0]
     assert all(rows == validation_sets[0] for rows in validation_sets)
 
 

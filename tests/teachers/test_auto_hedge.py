@@ -11,10 +11,11 @@ from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates, CostModel
 from fitwithin._core.exceptions import OutOfMemory
-from fitwithin._core.records import Answers, Estimate, Exam, Lesson, Wait
+from fitwithin._core.records import Answers, Estimate, Exam, Lesson, LessonReport, Wait
 from fitwithin.backends import Process
 from fitwithin.teachers import Auto, Deck
 from fitwithin.testing import FakeClock
+from teacher_driver import exams_of
 
 SECONDS_PER_ROW = 1e-3
 
@@ -22,25 +23,30 @@ SECONDS_PER_ROW = 1e-3
 class ParallelLoops:
     """Drives the loops of Auto by hand, on a clock that lessons move."""
 
-    def __init__(self, n_learners, *, limit=100.0, size=20_000, seed=0, can_stop_early=False):
+    def __init__(self, n_learners, *, limit=100.0, size=20_000, seed=0, can_stop_early=False, knows_steps=True):
         self.clock = FakeClock()
         cost = CostModel.for_learner(can_stop_early=can_stop_early)
-        costs = CostEstimates(Budget(limit, clock=self.clock), cost, can_stop_early=can_stop_early)
+        budget = Budget(limit, clock=self.clock)
+        costs = CostEstimates(budget, cost, can_stop_early=can_stop_early, knows_steps=knows_steps)
         self.deck = Deck(size, np.random.default_rng(seed), costs=costs)
         self.loops = Auto(emphasis=False).teach_parallel(self.deck, n_learners)
 
     def step(self, loop, request):
         """Answer a request, and return the next one."""
-        costs, answers = self.deck.costs, None
-        if isinstance(request, Lesson):
-            seconds = SECONDS_PER_ROW * len(request.rows)
-            self.clock.advance(0.01 if request.is_measurement else seconds)
-            costs.cost.observe_fit(len(request.rows), seconds)
-        elif isinstance(request, Exam):
-            costs.cost.observe_exam(len(request.rows), 1e-6 * len(request.rows))
+        return self.loops[loop].send(None if isinstance(request, Wait) else self.answer(request))
+
+    def answer(self, request, seconds_per_row=SECONDS_PER_ROW):
+        cost, n_rows = self.deck.costs.cost, len(request.rows)
+        if isinstance(request, Exam):
+            cost.observe_exam(n_rows, 1e-6 * n_rows)
             score = Estimate(0.8, 0.79, 0.81) if request.purpose == "validation" else None
-            answers = Answers(request.rows, np.zeros(len(request.rows), np.bool_), score=score)
-        return self.loops[loop].send(answers)
+            return Answers(request.rows, np.zeros(n_rows, np.bool_), score=score)
+        seconds = seconds_per_row * n_rows
+        cost.observe_fit(n_rows, seconds)
+        gave_up = request.give_up_over is not None
+        self.clock.advance(0.01 if gave_up else seconds)
+        answers = {} if gave_up else {exam.purpose: self.answer(exam) for exam in request.exams}
+        return LessonReport(seconds, gave_up=gave_up, answers=answers, is_best=True if answers else None)
 
     def run_first(self, n_requests):
         requests = [next(self.loops[0])]
@@ -54,7 +60,7 @@ def find_hedge(**settings):
     loops = ParallelLoops(2, **settings)
     requests = [next(loops.loops[0])]
     first = next(loops.loops[1])
-    while len(requests) < 6:
+    while len(requests) < 2:
         requests.append(loops.step(0, requests[-1]))
     return loops, requests, loops.step(1, first)
 
@@ -93,10 +99,20 @@ def test_a_learner_that_can_stop_early_is_measured_first_and_then_taught_every_r
     measurement = next(loops.loops[1])
     hedge = loops.step(1, measurement)
 
-    assert measurement.is_measurement
+    assert measurement.give_up_over == 0.0
+    assert measurement.stop_after == pytest.approx(0.05 * 25.0), "for a learner that does not tell its steps"
     assert len(measurement.rows) == len(hedge.rows) == 20_000 - 2 * 800
     # It is told to stop in time for the exams.
-    assert 0.85 * 25.0 < hedge.within < 25.0
+    assert 0.85 * 25.0 < hedge.stop_after < 25.0
+
+
+def test_a_learner_that_converges_is_not_measured_by_a_few_steps():
+    # The seconds of a few iterations say little about those of all.
+    loops = ParallelLoops(2, can_stop_early=True, knows_steps=False)
+    first, beside = next(loops.loops[0]), next(loops.loops[1])
+
+    assert beside.give_up_over is None
+    assert len(beside.rows) == 4 * len(first.rows)
 
 
 def test_a_learner_that_can_stop_early_may_be_stopped_before_its_last_steps():
@@ -107,7 +123,7 @@ def test_a_learner_that_can_stop_early_may_be_stopped_before_its_last_steps():
     hedge = loops.step(1, next(loops.loops[1]))
 
     assert len(hedge.rows) == 20_000 - 2 * 800
-    assert hedge.within < SECONDS_PER_ROW * len(hedge.rows)
+    assert hedge.stop_after < SECONDS_PER_ROW * len(hedge.rows)
 
 
 def test_a_learner_that_is_too_slow_for_every_row_gets_fewer():
@@ -119,7 +135,7 @@ def test_a_learner_that_is_too_slow_for_every_row_gets_fewer():
     loops.step(0, lesson)
     hedge = loops.step(1, hedge)
 
-    assert 0.5 * hedge.within < SECONDS_PER_ROW * len(hedge.rows) < 1.8 * hedge.within
+    assert 0.5 * hedge.stop_after < SECONDS_PER_ROW * len(hedge.rows) < 1.8 * hedge.stop_after
 
 
 def test_with_a_memory_limit_the_hedge_waits_for_the_first_lesson():
@@ -145,8 +161,8 @@ def test_the_hedge_has_the_most_random_rows_that_should_end_in_time():
 def test_the_hedge_is_never_taught_rows_that_judge_it(limit):
     _, requests, hedge = find_hedge(limit=limit)
 
-    judging = [request for request in requests if isinstance(request, Exam)]
-    assert not np.isin(hedge.rows, np.concatenate([request.rows for request in judging])).any()
+    judging = [exam.rows for exam in exams_of(requests) if exam.purpose in ("validation", "holdout")]
+    assert not np.isin(hedge.rows, np.concatenate(judging)).any()
     if limit == 1000.0:
         # All rows but one in 25 for validation, and as many for holdout.
         assert len(hedge.rows) == 20_000 - 2 * 800
@@ -164,26 +180,18 @@ def test_the_hedge_begins_with_the_rows_of_the_lessons():
 def test_the_hedge_is_examined_on_the_rows_that_compare_all_models():
     loops, requests, hedge = find_hedge()
 
-    holdout = loops.step(1, hedge)
-    validation = loops.step(1, holdout)
-
-    others = [other for other in requests if isinstance(other, Exam)]
-    np.testing.assert_array_equal(validation.rows, [one.rows for one in others if one.purpose == "validation"][-1])
-    # The first model was examined on holdout rows in two parts.
-    parts = [one.rows for one in others if one.purpose == "holdout"]
-    np.testing.assert_array_equal(holdout.rows, np.concatenate(parts))
+    (first_holdout, first_validation), (holdout, validation) = requests[0].exams, hedge.exams
     assert (holdout.purpose, validation.purpose) == ("holdout", "validation")
+    np.testing.assert_array_equal(validation.rows, first_validation.rows)
+    np.testing.assert_array_equal(holdout.rows, first_holdout.rows)
     with pytest.raises(StopIteration) as end:
-        loops.step(1, validation)
+        loops.step(1, hedge)
     assert end.value.value == "time"
 
 
 def test_a_hedge_that_ends_early_is_followed_by_a_larger_one():
     loops, _, hedge = find_hedge(limit=12.0)
-    loops.deck.costs.cost.observe_fit(len(hedge.rows), 1e-4 * len(hedge.rows))
-    request = loops.loops[1].send(None)
-    while isinstance(request, Exam):
-        request = loops.step(1, request)
+    request = loops.loops[1].send(loops.answer(hedge, seconds_per_row=1e-4))
 
     assert isinstance(request, Lesson)
     assert len(request.rows) > 1.1 * len(hedge.rows)
@@ -199,10 +207,10 @@ def test_a_hedge_that_takes_too_much_memory_just_ends():
 
 
 def test_the_first_lesson_is_the_same_with_a_hedge_and_without():
-    alone = ParallelLoops(1).run_first(3)
+    alone = ParallelLoops(1).run_first(1)
     _, beside, _ = find_hedge()
 
-    for one, other in zip(alone, beside, strict=False):
+    for one, other in zip([*alone, *exams_of(alone)], [beside[0], *beside[0].exams], strict=True):
         np.testing.assert_array_equal(one.rows, other.rows)
 
 

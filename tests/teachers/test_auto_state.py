@@ -10,18 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin._core.exceptions import OutOfMemory
-from fitwithin._session.fit_state import ModelRecord
-from fitwithin._session.selection import KeptModel, ModelSelector, ValidationExam
-from fitwithin.teachers import Deck, Exam, Lesson
-from fitwithin.teachers._auto.state import _LEAST_SECONDS, BestLesson, TeachingState
+from fitwithin.teachers import Deck, Lesson, LessonReport
+from fitwithin.teachers._auto.state import _LEAST_SECONDS, TeachingState
 from fitwithin.testing import FakeClock
-from teacher_driver import a_state, answers_to, cost_estimates, driven
+from teacher_driver import Driver, a_state, cost_estimates, driven
+
+
+def taught_first(state, **settings):
+    """Teach the first lesson, and return what was asked."""
+    return driven(state.teach_and_validate(state.lesson), **settings)
 
 
 @given(st.integers(501, 20_000), st.integers(1, 400))
 def test_lesson_validation_rows_holdout_rows_and_deck_share_the_pool(size, first):
     state = a_state(size, first)
-    driven(state.enlarge_validation_set())
+    taught_first(state)
 
     kept_back = size - len(state.lesson) - state.deck.left
     assert len(state.lesson) == first
@@ -33,31 +36,37 @@ def test_lesson_validation_rows_holdout_rows_and_deck_share_the_pool(size, first
 @pytest.mark.parametrize(("size", "n_rows"), [(501, 50), (1999, 199), (4000, 200), (10_000, 400), (10**6, 10_000)])
 def test_validation_rows_are_a_tenth_of_a_small_pool_and_a_smaller_part_of_a_large_one(size, n_rows):
     state = a_state(size, first=50)
-    driven(state.enlarge_validation_set())
+    taught_first(state)
 
     assert len(state.validation_set) == n_rows
 
 
-def test_the_first_exam_is_small_since_its_cost_is_unknown():
-    assert len(a_state(10**6).validation_set) == 200
+def test_the_first_exams_have_a_hundredth_of_the_time_since_their_cost_is_unknown():
+    without_limit, limited = a_state(10**6), a_state(10**6, costs=cost_estimates(100))
+
+    assert [exam.seconds for exam in without_limit.make_exams(250)] == [None, None]
+    assert [(len(exam.rows), exam.seconds) for exam in limited.make_exams(250)] == [(10_000, 1.0)] * 2
 
 
-def test_only_as_many_validation_rows_are_used_as_are_worth_their_time_and_never_fewer_than_before():
-    state, slower = (a_state(10**6, costs=cost_estimates(100, exam=exam)) for exam in (1e-3, 1.0))
-    driven(state.enlarge_validation_set())
-    driven(slower.enlarge_validation_set())
+@pytest.mark.parametrize(("seconds", "least", "most"), [(1e-3, 700, 1000), (1e-2, 256, 256), (1e-6, 10_000, 10_000)])
+def test_only_as_many_validation_rows_are_used_as_the_first_exam_had_time_for_and_never_very_few(seconds, least, most):
+    clock = FakeClock()
+    state = a_state(10**6, costs=cost_estimates(100, clock=clock))
 
-    assert 200 < len(state.validation_set) < 10_000
-    assert state.costs.exam_seconds(len(state.validation_set)) <= 0.05 * 100
-    assert len(slower.validation_set) == 200
+    taught_first(state, exam=seconds, clock=clock, cost=state.costs.cost)
+
+    assert least <= len(state.validation_set) <= most
+    for exam in state.make_exams(500):
+        assert len(exam.rows) == len(state.validation_set), "later models are compared on the same rows"
 
 
-def test_a_lesson_is_followed_by_holdout_rows_and_then_by_as_many_validation_rows():
+def test_a_lesson_has_an_exam_on_holdout_rows_and_then_one_on_as_many_validation_rows():
     state = a_state()
 
-    lesson, holdout, validation = driven(state.teach_and_validate(state.lesson)).asked
+    (lesson,) = taught_first(state).asked
 
     assert isinstance(lesson, Lesson)
+    holdout, validation = lesson.exams
     assert validation.purpose == "validation"
     assert holdout.purpose == "holdout"
     assert len(validation.rows) == len(holdout.rows) == len(state.validation_set)
@@ -66,59 +75,45 @@ def test_a_lesson_is_followed_by_holdout_rows_and_then_by_as_many_validation_row
 
 def neighbors_state(limit):
     """The state of a learner whose exams take 1 ms a row for each 100,000 rows of the model, after its first lesson."""
-    state = a_state(200_000, first=1000, costs=cost_estimates(limit, clock=FakeClock()))
-    state.costs.cost.observe_exam(1000, 0.01, model_rows=1000)
-    driven(state.enlarge_validation_set())
-    return state
-
-
-def examined(state, steps, seconds_per_row=1e-8):
-    """Drive a lesson and its exams, whose seconds grow with the rows of the model, and return the exams."""
-    asked, answers = [], None
-    while True:
-        try:
-            request = steps.send(answers)
-        except StopIteration:
-            return asked
-        answers = None
-        if isinstance(request, Exam):
-            asked.append(request)
-            seconds = seconds_per_row * len(state.lesson) * len(request.rows)
-            state.costs._budget.clock.advance(seconds)
-            state.costs.cost.observe_exam(len(request.rows), seconds, len(state.lesson))
-            answers = answers_to(request, request.rows % 5 == 0)
+    clock = FakeClock()
+    state = a_state(200_000, first=1000, costs=cost_estimates(limit, clock=clock))
+    driver = Driver(cost=state.costs.cost, exam=lambda n_rows: 1e-8 * n_rows, clock=clock)
+    taught_first(state, driver=driver)
+    driver.answered.clear()
+    return state, driver
 
 
 @pytest.mark.parametrize("limit", [2.0, 10.0, 30.0])
 def test_a_model_that_is_slow_to_examine_is_examined_on_the_first_of_the_same_rows(limit):
-    state = neighbors_state(limit)
+    state, driver = neighbors_state(limit)
     before = state.costs.seconds_left
 
-    exams = examined(state, state.teach_and_validate(np.arange(100_000)))
+    driven(state.teach_and_validate(np.arange(100_000)), driver=driver)
 
-    (validation,) = (exam.rows for exam in exams if exam.purpose == "validation")
-    assert 100 <= len(validation) < len(state.validation_set)
-    np.testing.assert_array_equal(validation, state.validation_set[: len(validation)])
+    holdout, validation = driver.answered
+    assert (holdout.purpose, validation.purpose) == ("holdout", "validation"), "a chosen model has an estimate"
+    assert 100 <= len(validation.rows) < len(state.validation_set)
+    np.testing.assert_array_equal(validation.rows, state.validation_set[: len(validation.rows)])
     assert before - state.costs.seconds_left <= max(0.3 * before, 2 * 100 * 1e-3)
-    assert exams[0].purpose == "holdout", "a chosen model has an estimate"
-    assert len(exams[0].rows) == 100, "few rows, which tell what the others take"
-    holdout = np.concatenate([exam.rows for exam in exams if exam.purpose == "holdout"])
-    assert len(np.unique(holdout)) == len(holdout) <= len(validation)
+    assert len(np.unique(holdout.rows)) == len(holdout.rows) <= len(validation.rows)
 
 
 def test_holdout_rows_without_time_are_examined_at_the_end():
-    state = neighbors_state(10.0)
-    examined(state, state.teach_and_validate(np.concatenate([state.lesson, state.deck.deal(100_000)])))
-    n_before = state._n_holdout
+    state, driver = neighbors_state(10.0)
+    lesson = np.concatenate([state.lesson, state.deck.deal(100_000)])
+    driven(state.teach_and_validate(lesson), driver=driver)
+    (before, _), driver.answered = driver.answered, []
 
-    exams = examined(state, state.examine_unused_rows())
+    driven(state.examine_unused_rows(), driver=driver)
 
-    assert [exam.purpose for exam in exams] == ["holdout"]
-    assert 0 < len(exams[0].rows) <= len(state.validation_set) - n_before
+    (exam,) = driver.answered
+    assert exam.purpose == "holdout"
+    assert 0 < len(exam.rows) <= len(state.validation_set) - len(before.rows)
+    assert not np.isin(exam.rows, before.rows).any()
 
 
 def test_the_price_of_exams_lets_a_large_lesson_be_planned():
-    state = neighbors_state(10.0)
+    state, _ = neighbors_state(10.0)
     state.costs.cost.observe_exam(1000, 0.1, model_rows=10_000)
 
     assert state.reserved_seconds(180_000) < 0.3 * state.costs.seconds_left
@@ -155,17 +150,17 @@ def test_without_validation_rows_there_is_no_score_and_no_error():
 def test_without_a_time_limit_a_lesson_has_none():
     state = a_state()
 
-    assert next(state.teach_and_validate(state.lesson)).within is None
+    assert next(state.teach_and_validate(state.lesson)).stop_after is None
 
 
 @given(st.floats(0, 1000), st.floats(0.01, 1), st.floats(0, 1e-2))
 def test_a_lesson_leaves_time_for_the_exams_of_its_model(limit, share, exam):
     state = a_state(costs=cost_estimates(limit, exam=exam))
 
-    within, n_rows = next(state.teach_and_validate(state.lesson, share)).within, state.count_exam_rows(250)
+    lesson, n_rows = next(state.teach_and_validate(state.lesson, share)), state.count_exam_rows(250)
 
-    assert 0 < within <= max(share * limit, _LEAST_SECONDS), "without any time it would be a measurement"
-    assert within == _LEAST_SECONDS or within + state.costs.exam_seconds(2 * n_rows) <= limit
+    assert 0 < lesson.stop_after <= max(share * limit, _LEAST_SECONDS), "a learner takes at least one step"
+    assert lesson.stop_after == _LEAST_SECONDS or lesson.stop_after + state.costs.exam_seconds(2 * n_rows) <= limit
 
 
 @given(st.floats(0.01, 1000), st.integers(1, 10**5), st.floats(0, 1e-2))
@@ -186,79 +181,123 @@ def test_a_lesson_was_cut_short_if_its_fit_takes_longer_than_its_time(seconds, w
     assert state.was_cut_short is was_cut_short
 
 
-# Measurements
+# First steps on many rows
 
 
 def stepwise_state(size=100_000, limit=100.0, *, took=1.0, setup=0.1):
     """The state of a learner that can stop early after a first lesson of 250 rows."""
     state = a_state(size, costs=cost_estimates(limit, can_stop_early=True))
+    taught_first(state)
     state.costs.cost.observe_fit(250, took, setup)
     return state
 
 
-def measured(state, setup_per_row=1e-6):
-    """Drive the measurements of a learner that tells its set-up and steps."""
-    steps, asked = state.measure_steps(), []
-    for lesson in steps:
+def looked(state, *, go_on=False, seconds_per_row=4e-3, gives_up=True):
+    """Drive the looks of a learner that tells its set-up and steps, and return the lessons."""
+    steps, report, asked, driver = state.look_at_many_rows(go_on=go_on), None, [], Driver()
+    while True:
+        try:
+            lesson = steps.send(report)
+        except StopIteration:
+            return asked
         asked.append(lesson)
-        rows = len(lesson.rows)
-        state.costs.cost.observe_fit(rows, setup_per_row * rows + 4e-3 * rows, setup_per_row * rows)
-    return asked
+        n_rows = len(lesson.rows)
+        state.costs.cost.observe_fit(n_rows, seconds_per_row * n_rows, 1e-6 * n_rows)
+        if gives_up and seconds_per_row * n_rows > lesson.give_up_over:
+            report = LessonReport(0.1, gave_up=True)
+        else:
+            report = driver.carry_out(lesson)
 
 
-def test_a_measurement_is_a_lesson_of_more_rows_with_no_time_for_steps():
+@pytest.mark.parametrize("go_on", [False, True])
+def test_a_look_is_a_lesson_of_more_rows_that_gives_up_if_it_cannot_end(go_on):
     state = stepwise_state()
 
-    asked = measured(state)
+    asked = looked(state, go_on=go_on, seconds_per_row=0.1)
 
     assert asked
-    assert all(isinstance(lesson, Lesson) and lesson.is_measurement for lesson in asked)
     sizes = [250, *(len(lesson.rows) for lesson in asked)]
     assert all(after > before for before, after in itertools.pairwise(sizes))
+    for lesson in asked:
+        assert 0 < lesson.stop_after <= (100.0 if go_on else 5.0)
+        assert lesson.give_up_over == (lesson.stop_after if go_on else 0.0)
     assert not state.has_model
+    assert len(state.lesson) == 250
 
 
-def test_rows_of_a_measurement_are_the_first_to_be_taught():
+def test_rows_of_a_look_that_gave_up_are_the_first_to_be_taught():
     state = stepwise_state()
     n_left = state.deck.left
 
-    *_, last = measured(state)
+    *_, last = looked(state)
 
     assert state.deck.left == n_left
     np.testing.assert_array_equal(np.concatenate([state.lesson, state.deck.deal(len(last.rows) - 250)]), last.rows)
 
 
-def test_a_learner_that_cannot_stop_early_or_has_an_expensive_set_up_is_not_measured():
-    assert not measured(a_state(100_000, costs=cost_estimates(100, lessons=[(250, 0.1)])))
-    assert not measured(stepwise_state(took=60.0, setup=50.0))
-
-
-def test_a_learner_that_does_not_know_its_steps_is_measured_once():
+def test_a_look_that_ends_in_time_is_the_next_lesson():
     state = stepwise_state()
+    n_left = state.deck.left
 
-    assert len(list(state.measure_steps())) == 1
-    assert not list(state.measure_steps())
+    (lesson,) = looked(state, go_on=True, seconds_per_row=1e-4)
+
+    assert [exam.purpose for exam in lesson.exams] == ["holdout", "validation"]
+    np.testing.assert_array_equal(state.lesson, lesson.rows)
+    assert state.has_best_model
+    assert state.deck.left == n_left - (len(lesson.rows) - 250)
 
 
-def test_a_measurement_that_takes_too_much_memory_is_the_last_and_loses_no_rows():
+def test_a_look_during_a_comparison_loses_no_rows_although_its_fit_was_too_short_to_give_up():
     state = stepwise_state()
-    n_left, steps = state.deck.left, state.measure_steps()
-    next(steps)
+    n_left = state.deck.left
+
+    asked = looked(state, seconds_per_row=1e-6, gives_up=False)
+
+    assert asked
+    assert state.deck.left == n_left
+    assert len(state.lesson) == 250
+    assert not state.has_model
+    np.testing.assert_array_equal(state.best.rows, asked[-1].rows)
+
+
+def test_a_learner_that_cannot_stop_early_or_has_an_expensive_set_up_has_no_look():
+    assert not looked(a_state(100_000, costs=cost_estimates(100, lessons=[(250, 0.1)])))
+    assert not looked(stepwise_state(took=60.0, setup=50.0))
+
+
+def test_a_learner_that_does_not_tell_its_steps_has_no_look():
+    assert not looked(a_state(100_000, costs=cost_estimates(100, lessons=[(250, 0.1)], can_stop_early=True)))
+
+
+def test_a_learner_that_does_not_know_its_steps_has_no_look():
+    state = a_state(100_000, costs=cost_estimates(100, can_stop_early=True, knows_steps=False))
+    state.costs.cost.observe_fit(250, 1.0, 0.1)
+
+    assert not looked(state)
+
+
+def test_a_look_that_takes_too_much_memory_is_the_last_of_its_size_and_loses_no_rows():
+    state = stepwise_state()
+    n_left, steps = state.deck.left, state.look_at_many_rows(go_on=False)
+    lesson = next(steps)
+    state.costs.memory.limit = 10**8
+    state.costs.memory.observe_stop(len(lesson.rows))
 
     with pytest.raises(StopIteration):
         steps.throw(OutOfMemory(2, 1))
 
     assert state.deck.left == n_left
     assert not state.has_model
-    assert not list(state.measure_steps())
+    assert all(len(later.rows) < len(lesson.rows) for later in looked(state))
 
 
 # The end: unused rows, or a last fit with every row
 
 
-def taught_state(n_rows, size=6000, **settings):
+def taught_state(n_rows, size=6000, driver=None, **settings):
     state = a_state(size, **settings)
-    driven(state.teach_and_validate(np.concatenate([state.lesson, state.deck.deal(n_rows - len(state.lesson))])))
+    lesson = np.concatenate([state.lesson, state.deck.deal(n_rows - len(state.lesson))])
+    driven(state.teach_and_validate(lesson), driver=driver)
     return state
 
 
@@ -273,8 +312,10 @@ def test_unused_rows_are_examined_for_the_estimate_and_are_no_holdout_rows():
 
 
 def test_unused_rows_are_not_examined_if_the_last_model_is_not_the_best_one_or_gone():
-    worse, gone = taught_state(1000), taught_state(1000)
-    driven(worse.teach_and_validate(worse.lesson[:500]), lambda rows: rows % 2 == 0)
+    driver = Driver()
+    worse, gone = taught_state(1000, driver=driver), taught_state(1000)
+    driver.answer = lambda rows: rows % 2 == 0
+    driven(worse.teach_and_validate(worse.lesson[:500]), driver=driver)
     gone.has_model = False
 
     assert not driven(worse.examine_unused_rows()).asked
@@ -294,9 +335,10 @@ def test_a_refit_takes_every_row_of_the_pool_if_the_best_model_has_all_others():
     state = taught_state(5600)
     assert not state.deck.left
 
-    refit, exam = driven(state.refit_with_every_row()).asked
+    (refit,) = driven(state.refit_with_every_row()).asked
 
     assert refit.refit is True
+    (exam,) = refit.exams
     assert exam.purpose == "validation"
     np.testing.assert_array_equal(exam.rows, state.validation_set)
     assert sorted(refit.rows.tolist()) == list(range(6000))
@@ -321,40 +363,46 @@ def test_there_is_no_refit_otherwise(why_not):
 # The best lesson, by the rule of the session
 
 
-def scored(value, n_rows=400, wrong_first=True):
-    """Answers of a model with this score on 400 validation rows; its mistakes are the first rows, or the last ones."""
-    wrong = np.arange(n_rows) < round((1 - value) * n_rows)
-    return answers_to(Exam(np.arange(n_rows), "validation"), wrong if wrong_first else wrong[::-1])
+def share_wrong(share, *, first=True):
+    """A model that gets a share of its rows wrong: the first ones, or the last ones."""
+    return lambda rows: (np.arange(len(rows)) < share * len(rows))[:: 1 if first else -1]
 
 
-def test_a_larger_lesson_with_a_slightly_lower_score_is_the_best_one_and_a_smaller_one_is_not():
-    best, other = scored(0.80), scored(0.79, wrong_first=False)
-    lesson = BestLesson(np.arange(1000), best.score, influence=best.influence)
-
-    assert lesson.yields_to(2000, other.score, other.influence)
-    assert not lesson.yields_to(1000, other.score, other.influence)
-    assert not lesson.yields_to(2000, scored(0.6).score, scored(0.6).influence)
-    assert lesson.yields_to(500, scored(0.85).score, None)
-
-
-def test_scores_on_different_numbers_of_rows_are_not_paired():
-    # The two influences could be of as many resamples of other rows.
-    best, new = scored(0.80), scored(0.78)
-    lesson = BestLesson(np.arange(1000), best.score, influence=best.influence, n_validation_rows=400)
-
-    assert not lesson.yields_to(2000, new.score, new.influence, 400)
-    assert lesson.yields_to(2000, new.score, new.influence, 200)
+def taught_twice(n_rows, other, **settings):
+    """The state after a lesson of 1000 rows with a score of 0.8 and one of `n_rows`, whose score is 1 - `other`."""
+    state, driver = a_state(10_000), Driver(share_wrong(0.2))
+    driven(state.teach_and_validate(np.concatenate([state.lesson, state.deck.deal(750)])), driver=driver)
+    driver.answer = share_wrong(other, first=False)
+    new = state.deck.deal(max(0, n_rows - 1000))
+    driven(state.teach_and_validate(np.concatenate([state.lesson, new])[:n_rows], **settings), driver=driver)
+    return state, driver
 
 
-@given(st.floats(0, 1), st.floats(0, 1), st.booleans(), st.booleans(), st.integers(1, 3000))
-def test_it_agrees_with_the_session(value, other, wrong_first, is_paired, n_rows):
-    best, new = scored(value), scored(other, wrong_first=wrong_first)
-    influences = (best.influence, new.influence) if is_paired else (None, None)
-    selector, rows = ModelSelector("best"), np.arange(400)
-    record = ModelRecord(1, 1000, None, None, best.score, None)
-    selector.replace_best(KeptModel(None, record, ValidationExam(rows, influences[0])))
+@pytest.mark.parametrize(
+    ("n_rows", "other", "is_best"),
+    [(2000, 0.21, True), (1000, 0.21, False), (2000, 0.4, False), (500, 0.15, True)],
+)
+def test_a_larger_lesson_with_a_slightly_lower_score_is_the_best_one_and_a_smaller_one_is_not(n_rows, other, is_best):
+    state, _ = taught_twice(n_rows, other)
 
-    preferred = selector.prefers(new.score, validated=True, exam=ValidationExam(rows, influences[1]), n_rows=n_rows)
+    assert len(state.best.rows) == (n_rows if is_best else 1000)
+    assert state.has_best_model is is_best
+    assert state.retries == (not is_best and n_rows <= 1000)
 
-    lesson = BestLesson(np.arange(1000), best.score, influence=influences[0])
-    assert lesson.yields_to(n_rows, new.score, influences[1]) is bool(preferred)
+
+def test_a_lesson_with_misclassified_rows_is_the_best_one_by_its_score_only():
+    lower, _ = taught_twice(2000, 0.21, oversampled=True)
+    higher, _ = taught_twice(2000, 0.19, oversampled=True)
+
+    assert len(lower.best.rows) == 1000
+    assert len(higher.best.rows) == 2000
+
+
+@given(st.integers(1, 3000), st.floats(0, 1), st.booleans())
+def test_it_agrees_with_the_session(n_rows, other, oversampled):
+    state, driver = taught_twice(n_rows, other, oversampled=oversampled)
+
+    kept = driver.selection.selector.best
+    np.testing.assert_array_equal(state.best.rows, kept.record.rows)
+    assert state.best.score is kept.validation.score
+    assert state.best.n_validation_rows == len(kept.validation.rows)

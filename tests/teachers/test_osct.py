@@ -482,7 +482,7 @@ def test_the_process_backend_shares_each_row_once_however_many_rounds_there_are(
         for _ in range(8):
             request = requests.send(answers)
             if isinstance(request, Exam):
-                answers = Answers(request.rows, runner.examine(Exam(request.rows)).wrong)
+                answers = Answers(request.rows, runner.examine(request).wrong)
             else:
                 runner.fit(request.rows)
                 answers = None

@@ -243,7 +243,7 @@ def test_a_session_teaches_the_rows_that_the_model_is_least_certain_of(table):
     TimeConstrainedClassifier(GaussianNB(), teacher=recording, backend=timeless(), random_state=0).fit(X, y)
 
     lessons = [request.rows for request, _ in recording.recorded if isinstance(request, Lesson)]
-    exams = [answers for _, answers in recording.recorded if answers is not None]
+    exams = [answers for request, answers in recording.recorded if isinstance(request, Exam)]
     assert len(lessons) == len(exams) + 1 > 4
     for number, answers in enumerate(exams):
         model = GaussianNB().fit(X[lessons[number]], y[lessons[number]])

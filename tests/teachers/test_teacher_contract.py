@@ -108,7 +108,8 @@ def a_teacher(*requests, returns="best", reason="all rows"):
 
     class Scripted:
         def teach(self, deck):
-            yield from requests
+            # A tuple takes no answers.
+            yield from (request for request in requests)
             return reason
 
     teacher = Scripted()
@@ -157,6 +158,10 @@ def a_teacher_with_unclonable_settings():
         (a_teacher(), "at least once"),
         (a_teacher(Exam(np.arange(3)), LESSON), "before its first Exam"),
         (a_teacher(LESSON, Exam(np.array([5, 2]))), "rows of the current lesson"),
+        (a_teacher(Lesson(np.arange(3), (Exam(np.array([5, 2])),))), "rows of the current lesson"),
+        (a_teacher(Lesson(np.arange(3), (Exam(np.arange(0)),))), "at least one row"),
+        (a_teacher(Lesson(np.arange(3), (Exam(np.array([100])),))), "outside the pool"),
+        (a_teacher(Lesson(np.arange(5), (Exam(np.array([6])), Exam(np.array([7]))))), "each purpose"),
         (a_teacher(np.arange(3)), "yields Lesson"),
         (a_teacher(Lesson([0, 1])), "array of row numbers"),
         (a_teacher(Lesson(np.ones((2, 2), dtype=int))), "one-dimensional"),

@@ -7,9 +7,10 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.rounds import ResumePoint
-from fitwithin.teachers import OSCT, SGD, TCT, Answers, Auto, Deck, Double, Exam, Full, Lesson, TCTActive
+from fitwithin.teachers import OSCT, SGD, TCT, Auto, Deck, Double, Exam, Full, Lesson, LessonReport, TCTActive
 from fitwithin.teachers._validation import list_requests
 from fitwithin.testing import FakeClock
+from teacher_driver import Driver, exams_of
 
 BEST = [TCT(), TCTActive(), OSCT(returns="best", first=40), Auto()]
 LAST = [Double(), Full(), OSCT(first=40)]
@@ -22,38 +23,38 @@ def make_deck(costs=None):
     return deck
 
 
-def run(teacher, deck, most=60):
+def run(teacher, deck, most=60, driver=None):
     """Return the requests of a teacher whose models are wrong on every seventh row."""
     (requests,), answers, made = list_requests(teacher, deck), None, []
+    driver = driver or Driver(lambda rows: rows % 7 == 0)
     while len(made) < most:
         try:
             request = requests.send(answers)
         except StopIteration as end:
             return made, end.value
         made.append(request)
-        answers = None
-        if isinstance(request, Exam):
-            margins = np.linspace(0, 1, len(request.rows), dtype=np.float32) if request.margins else None
-            answers = Answers(request.rows, request.rows % 7 == 0, margins)
+        answers = driver.carry_out(request)
     return made, None
 
 
 def purposes_by_lesson(made):
-    """Return the purposes of the exams after each lesson, without searches for mistakes."""
+    """Return the purposes of the exams of each model, without searches for mistakes."""
     found = []
     for request in made:
         if isinstance(request, Lesson):
-            found.append([])
+            found.append([exam.purpose for exam in request.exams])
         elif request.purpose != "mistakes":
             found[-1].append(request.purpose)
     return found
 
 
 @pytest.mark.parametrize("teacher", [*BEST, *LAST, SGD()], ids=repr)
-def test_no_held_out_row_is_taught_or_searched_for_mistakes(teacher):
+def test_no_held_out_row_is_taught_before_the_last_fit_or_searched_for_mistakes(teacher):
     made, _ = run(teacher, make_deck())
 
-    for request in made:
+    if isinstance(made[-1], Lesson) and made[-1].refit:
+        made.pop()
+    for request in [*made, *exams_of(made)]:
         if isinstance(request, Lesson) or request.purpose not in ("validation", "holdout"):
             assert request.rows.max() < 4000
 
@@ -65,11 +66,11 @@ def test_every_model_of_a_teacher_that_returns_its_best_is_examined_on_both(teac
     purposes = purposes_by_lesson(made)
     assert len(purposes) > 1
     assert all({"holdout", "validation"} <= set(found) for found in purposes[:-1])
-    for request in made:
-        if isinstance(request, Exam) and request.purpose == "validation":
-            assert np.isin(request.rows, VALIDATION).all()
-        if isinstance(request, Exam) and request.purpose == "holdout":
-            assert np.isin(request.rows, HOLDOUT).all()
+    for exam in exams_of(made):
+        if exam.purpose == "validation":
+            assert np.isin(exam.rows, VALIDATION).all()
+        if exam.purpose == "holdout":
+            assert np.isin(exam.rows, HOLDOUT).all()
 
 
 @pytest.mark.parametrize("teacher", LAST, ids=repr)
@@ -82,7 +83,8 @@ def test_the_last_model_is_examined_on_holdout_rows_only(teacher):
 def test_a_model_that_continues_is_not_examined_in_every_lesson():
     made, _ = run(SGD(), make_deck())
 
-    assert all(isinstance(request, Lesson) for request in made)
+    assert made
+    assert all(isinstance(request, Lesson) and not request.exams for request in made)
 
 
 def test_without_held_out_rows_nothing_is_added():
@@ -93,34 +95,61 @@ def test_without_held_out_rows_nothing_is_added():
     assert reason == "all rows"
 
 
-def test_the_first_model_is_examined_on_few_rows_then_on_all_of_them():
+def test_with_enough_time_every_model_is_examined_on_all_held_out_rows():
     made, _ = run(TCT(first=100), make_deck())
 
-    exams = [(exam.purpose, len(exam.rows)) for exam in made if isinstance(exam, Exam) and exam.purpose != "mistakes"]
-    assert exams[:4] == [("holdout", 200), ("validation", 200), ("holdout", 300), ("validation", 500)]
-    assert exams[4:6] == [("holdout", 500), ("validation", 500)]
+    for lesson in made:
+        if isinstance(lesson, Lesson):
+            exams = [(exam.purpose, len(exam.rows), exam.seconds) for exam in lesson.exams]
+            assert exams == [("holdout", 500, None), ("validation", 500, None)]
 
 
 def test_slow_predictions_mean_fewer_rows_and_the_same_for_every_model():
-    costs = CostEstimates(Budget(100, clock=FakeClock()))
-    costs.cost.observe_exam(1000, 5.0)
-    made, _ = run(TCT(first=100), make_deck(costs))
+    clock = FakeClock()
+    driver = Driver(lambda rows: rows % 7 == 0, exam=0.004, clock=clock)
+    made, _ = run(TCT(first=100), make_deck(CostEstimates(Budget(100, clock=clock))), driver=driver)
 
-    sizes = [len(exam.rows) for exam in made if isinstance(exam, Exam) and exam.purpose == "validation"]
-    # 1.5 seconds are for 300 rows.
-    assert sizes[0] == 200
-    assert set(sizes[1:]) == {300}
+    exams = [exam for exam in exams_of(made) if exam.purpose == "validation"]
+    sizes = [len(exam.rows) for exam in driver.answered if exam.purpose == "validation"]
+    # 1.5 seconds are enough for 375 rows; the first 256 leave too little time for as many again.
+    assert (len(exams[0].rows), exams[0].seconds) == (500, 1.5)
+    assert len(sizes) > 2
+    assert set(sizes) == {len(exam.rows) for exam in exams[1:]} == {256}
+    assert {exam.seconds for exam in exams[1:]} == {None}
+
+
+def test_exams_that_a_teacher_asks_for_in_its_lessons_stay():
+    class Asking:
+        returns = "best"
+
+        def teach(self, deck):
+            report = yield Lesson(deck.deal(100), (Exam(deck.deal(700)),))
+            answers.append(report.answers["mistakes"])
+            yield Lesson(deck.deal(100))
+            return "all rows"
+
+    answers = []
+    made, _ = run(Asking(), make_deck())
+
+    assert [(exam.purpose, len(exam.rows)) for exam in exams_of(made)] == [
+        ("mistakes", 700),
+        ("holdout", 500),
+        ("validation", 500),
+        ("holdout", 500),
+        ("validation", 500),
+    ]
+    np.testing.assert_array_equal(answers[0].wrong, answers[0].rows % 7 == 0)
 
 
 def test_a_fit_that_goes_on_examines_the_rows_of_the_earlier_fit_at_once():
     deck = make_deck()
     deck.resume_point = ResumePoint(np.arange(100), VALIDATION[:350], HOLDOUT[200:350])
-    made, _ = run(TCT(first=100), deck)
+    (lesson, *_), _ = run(TCT(first=100), deck)
 
-    assert [(exam.purpose, len(exam.rows)) for exam in made[1:3]] == [("holdout", 350), ("validation", 350)]
+    assert [(exam.purpose, len(exam.rows)) for exam in lesson.exams] == [("holdout", 350), ("validation", 350)]
 
 
-def test_a_lack_of_memory_reaches_the_teacher_from_its_lesson_and_from_the_exams():
+def test_a_lack_of_memory_reaches_the_teacher_from_its_lessons_and_from_its_exams():
     class Frugal:
         returns = "best"
 
@@ -129,6 +158,7 @@ def test_a_lack_of_memory_reaches_the_teacher_from_its_lesson_and_from_the_exams
             while size > 200:
                 try:
                     yield Lesson(deck.rows[:size])
+                    yield Exam(deck.rows[size : 2 * size])
                     return "all rows"
                 except OutOfMemory:
                     size //= 2
@@ -137,9 +167,11 @@ def test_a_lack_of_memory_reaches_the_teacher_from_its_lesson_and_from_the_exams
     (requests,) = list_requests(Frugal(), make_deck())
     error = OutOfMemory(2, 1)
 
-    assert len(next(requests).rows) == 1000
+    lesson = next(requests)
+    assert len(lesson.rows) == 1000
+    assert [exam.purpose for exam in lesson.exams] == ["holdout", "validation"]
     assert len(requests.throw(error).rows) == 500
-    assert requests.send(None).purpose == "holdout"
+    assert requests.send(LessonReport(0.0)).purpose == "mistakes"
     assert len(requests.throw(error).rows) == 250
     with pytest.raises(StopIteration, match="memory"):
         requests.throw(error)

@@ -238,6 +238,8 @@ class CostEstimates:
         Predicts lessons and exams.
     can_stop_early : bool, default=False
         Whether the learner can be told to stop, so that a lesson may be cut short.
+    knows_steps : bool, default=True
+        Whether such a learner knows the number of its steps before it begins.
     killable : bool, default=True
         Whether a fit that overruns is killed at the deadline.
     memory : MemoryModel, optional
@@ -257,19 +259,27 @@ class CostEstimates:
         cost: CostModel | None = None,
         *,
         can_stop_early: bool = False,
+        knows_steps: bool = True,
         killable: bool = True,
         memory: MemoryModel | None = None,
     ) -> None:
         self.can_stop_early = can_stop_early
+        self._knows_steps = can_stop_early and knows_steps
         self.killable = killable
         self.cost = cost or CostModel()
         self.memory = memory or MemoryModel()
         self._budget = budget
 
-    def for_other_learner(self, *, can_stop_early: bool = False) -> CostEstimates:
-        """Return an costs for another learner, with the same deadline and memory limit."""
-        memory, cost = MemoryModel(self.memory.limit), CostModel.for_learner(can_stop_early=can_stop_early)
-        return CostEstimates(self._budget, cost, can_stop_early=can_stop_early, killable=self.killable, memory=memory)
+    def for_other_learner(self, *, can_stop_early: bool = False, knows_steps: bool = True) -> CostEstimates:
+        """Return the cost estimates of another learner, with the same deadline and memory limit."""
+        return CostEstimates(
+            self._budget,
+            CostModel.for_learner(can_stop_early=can_stop_early),
+            can_stop_early=can_stop_early,
+            knows_steps=knows_steps,
+            killable=self.killable,
+            memory=MemoryModel(self.memory.limit),
+        )
 
     @property
     def seconds_left(self) -> float:
@@ -360,8 +370,8 @@ class CostEstimates:
 
     @property
     def knows_steps(self) -> bool:
-        """Whether a fit told its steps, so that the first of them tell what all would take."""
-        return self.cost.setup_seconds(1) is not None
+        """Whether the first steps of a fit tell what all would take; a fit so far must have told its set-up."""
+        return self._knows_steps and (not self.cost.fits.n_sizes or self.cost.setup_seconds(1) is not None)
 
     @property
     def largest_known_rows(self) -> int:

@@ -157,7 +157,8 @@ class Lesson:
     rows : array of int
         Row numbers of the pool.
     exams : tuple of Exam, default=()
-        Exams of its model. Fit and exams are one request, and the report has their answers.
+        Exams of its model, at most one for each purpose. Fit and exams are one request, and the report has their
+        answers.
     batch : int or None, default=None
         With a number, no new model is made: the model of the last lesson continues by
         `partial_fit`, with this number of rows in each call.

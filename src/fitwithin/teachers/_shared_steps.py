@@ -1,7 +1,8 @@
-"""Steps that several teachers take: sizes of lessons, and numbers of validation rows."""
+"""Steps that several teachers take: limits and sizes of lessons, and numbers of validation rows."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 SIZE_RATIO = 1.1
@@ -12,6 +13,17 @@ _VALIDATION_ONE_IN = 25  # rows of the pool for each validation row
 _MAX_VALIDATION_ROWS = 10_000  # the standard error of an accuracy is 0.5 % at most
 _MIN_VALIDATION_ROWS = 200
 _SMALL_POOL_VALIDATION_ONE_IN = 10  # rows of the pool for each one, where `_MIN_VALIDATION_ROWS` would be more
+
+
+def make_limit(seconds: float) -> float | None:
+    """Return the seconds of a lesson or an exam; None without a deadline.
+
+    Examples
+    --------
+    >>> make_limit(2.0), make_limit(math.inf)
+    (2.0, None)
+    """
+    return seconds if math.isfinite(seconds) else None
 
 
 def list_sizes(largest: int, smallest: float = 1, ratio: float = SIZE_RATIO) -> Iterator[int]:

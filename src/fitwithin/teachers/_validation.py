@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Exam, Lesson, LessonReport, Purpose, Rows
 from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._base import ParallelTeacher, Requests, Teacher
+from fitwithin.teachers._shared_steps import make_limit
 
 # Fraction of the time left for each exam of the first model.
 _EXAM_TIME = 0.015
@@ -48,7 +48,7 @@ def _examine_each_model(requests: Requests, exams: _HeldOutExams) -> Requests:
         while True:
             if isinstance(request, Lesson) and request.batch is None:
                 # A model that goes on learning in many short lessons would spend its time on exams.
-                request = replace(request, exams=exams.list_exams())
+                request = exams.add_to(request)
             try:
                 answer = yield request
             except OutOfMemory as error:
@@ -78,14 +78,15 @@ class _HeldOutExams:
         # A resumed fit compares its models with a stored one, on the same rows.
         self._n_rows = 0 if deck.resume_point is None else len(deck.resume_point.validation_rows)
 
-    def list_exams(self) -> tuple[Exam, ...]:
-        """Return the exams of the next model; those of the first one end when their time is over."""
-        seconds = None if self._n_rows else _EXAM_TIME * self._costs.seconds_left
-        limit = None if seconds is None or math.isinf(seconds) else seconds
+    def add_to(self, lesson: Lesson) -> Lesson:
+        """Return the lesson with these exams besides its own; those of the first one end when their time is over."""
+        limit = None if self._n_rows else make_limit(_EXAM_TIME * self._costs.seconds_left)
         exams = (Exam(rows[: self._n_rows or None], purpose, seconds=limit) for purpose, rows in self._rows.items())
-        return tuple(exam for exam in exams if len(exam.rows))
+        own = (exam for exam in lesson.exams if exam.purpose not in self._rows)
+        return replace(lesson, exams=(*own, *(exam for exam in exams if len(exam.rows))))
 
     def note_report(self, report: LessonReport) -> None:
         """Examine later models on as many rows as the first one."""
-        if not self._n_rows and report.answers:
-            self._n_rows = max(len(answers.rows) for answers in report.answers.values())
+        if not self._n_rows:
+            answers = (report.answers[purpose] for purpose in self._rows if purpose in report.answers)
+            self._n_rows = max((len(answer.rows) for answer in answers), default=0)

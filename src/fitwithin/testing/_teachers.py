@@ -128,6 +128,8 @@ def _record_requests(
             continue
         # A refit is examined on validation rows that it was taught, to see that nothing went wrong.
         lesson = request.rows[:0] if request.refit else request.rows
+        purposes = {exam.purpose for exam in request.exams}
+        assert len(purposes) == len(request.exams), "A Lesson takes at most one Exam for each purpose; it has more."
         for exam in request.exams:
             _check_request(exam, deck.pool_size, None if examines_taught else lesson)
             _check_held_out(exam, deck)

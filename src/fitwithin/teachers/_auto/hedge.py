@@ -12,13 +12,14 @@ from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._auto.plan import Planner
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Requests, Subgenerator
-from fitwithin.teachers._shared_steps import find_largest_size
+from fitwithin.teachers._shared_steps import find_largest_size, make_limit
 
 _CHOOSING_TIME = 0.02  # of the time left, that the choice of rows may take
 _CHOOSING_SECONDS_PER_ROW = 1e-7  # of the pool
 
 # The first fit, which shows the cost of more rows while the first lesson shows the cost of few
-_MEASURED_ROWS = 20_000  # for a few steps of a learner that can stop early; they take some tenths of a second
+_MEASURED_ROWS = 20_000  # for a few steps of a learner that knows them; they take some tenths of a second
+_MEASURED_TIME = 0.05  # of the time left for it; then a learner that did not tell its steps is told to stop
 _SECOND_SIZE = 4  # times the rows of the first lesson, for any other learner
 
 # A learner that can stop early leaves a model whatever happens, and the lessons beside it are cautious enough. The
@@ -90,8 +91,9 @@ def _measure(state: TeachingState, rows: Rows) -> Subgenerator[None]:
     fits, n_first = state.costs.cost.fits, len(state.lesson)
     if state.deck.resume_point is None and state.costs.memory.limit is None:
         # With a memory limit, the first lesson shows what a row takes.
-        if state.costs.can_stop_early:
-            yield Lesson(rows[:_MEASURED_ROWS], give_up_over=0.0)
+        if state.costs.knows_steps:
+            stop_after = make_limit(_MEASURED_TIME * state.costs.seconds_left)
+            yield Lesson(rows[:_MEASURED_ROWS], stop_after=stop_after, give_up_over=0.0)
         n_rows = min(_SECOND_SIZE * n_first, len(rows))
         if fits.largest_known_rows < n_rows:
             yield Lesson(rows[:n_rows])
@@ -124,7 +126,7 @@ def _teach_and_examine(state: TeachingState, rows: Rows) -> Subgenerator[None]:
     if math.isfinite(seconds):
         # Both learners should not be late together.
         state.spare_time = _SPARE_TIME
-    stop_after = max(seconds, 0.0) if math.isfinite(seconds) else None
+    stop_after = make_limit(max(seconds, 0.0))
     report = yield from teach(Lesson(rows, state.make_exams(len(rows)), stop_after=stop_after))
     if report.is_best:
         state.note_best(rows, report)

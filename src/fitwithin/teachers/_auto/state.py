@@ -14,7 +14,7 @@ from fitwithin._core.rounds import ResumePoint
 from fitwithin._pools.decks.deck import Deck, FirstSize
 from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._base import Subgenerator
-from fitwithin.teachers._shared_steps import count_validation_rows, find_largest_size
+from fitwithin.teachers._shared_steps import count_validation_rows, find_largest_size, make_limit
 
 NOTE_ERROR_RATE = "error rate"
 """Name of a note for a later fit: the fraction of validation rows that the last model gets wrong."""
@@ -228,9 +228,8 @@ class TeachingState:
         if self._has_exam_rows:
             expected = self.costs.exam_seconds(n_exam_rows, n_rows)
             seconds = min(_EXAM_TIME * seconds_left, max(_EXAM_OVERRUN * expected, seconds))
-        limit = seconds if math.isfinite(seconds) else None
-        holdout = Exam(self._holdout_pool[:n_exam_rows], "holdout", seconds=limit)
-        validation = Exam(self.validation_set[:n_exam_rows], "validation", seconds=limit)
+        holdout = Exam(self._holdout_pool[:n_exam_rows], "holdout", seconds=make_limit(seconds))
+        validation = Exam(self.validation_set[:n_exam_rows], "validation", seconds=make_limit(seconds))
         return tuple(exam for exam in (holdout, validation) if len(exam.rows))
 
     def reserved_seconds(self, n_rows: int, n_exam_rows: int | None = None) -> float:
@@ -258,24 +257,33 @@ class TeachingState:
             Whether a fit that is projected to end in time goes on to its end; otherwise the last model is lost for the
             price of a set-up and few steps.
         """
-        while self.costs.can_stop_early and self.costs.knows_steps:
+        while self.costs.knows_steps:
             n_rows = self._choose_look_size()
             if n_rows <= _MIN_LOOK_GROWTH * self.costs.largest_known_rows:
                 return
             new = self.deck.deal(n_rows - len(self.lesson))
-            limit = self._seconds_within(n_rows) if go_on else 0.0
             rows = np.concatenate([self.lesson, new])
+            # A fit that takes longer than its first steps promised leaves a model all the same.
+            stop_after = self._seconds_within(n_rows, 1.0 if go_on else _LOOK_TIME)
+            look = Lesson(
+                rows,
+                self.make_exams(n_rows),
+                stop_after=make_limit(stop_after),
+                give_up_over=stop_after if go_on else 0.0,
+            )
             self.has_model = False
             try:
-                report = yield from teach(Lesson(rows, self.make_exams(n_rows), give_up_over=limit))
+                report = yield from teach(look)
             except OutOfMemory:
                 # The next lesson is chosen by what is known now.
                 self.deck.put_back(new)
                 return
-            if not report.gave_up:
+            if go_on and not report.gave_up:
                 self._note_lesson(rows, report)
                 return
             self.deck.put_back(new)
+            if report.is_best:
+                self.note_best(rows, report)
 
     def _choose_look_size(self) -> int:
         """Return the most rows whose set-up is cheap, and no more than could be taught."""
@@ -299,11 +307,10 @@ class TeachingState:
     ) -> Subgenerator[None]:
         """Teach these rows in at most a fraction of the time left, and examine holdout and validation rows."""
         self.has_model = False
-        stop_after = self._seconds_within(len(lesson), time_fraction)
         request = Lesson(
             lesson,
             self.make_exams(len(lesson)),
-            stop_after=stop_after if math.isfinite(stop_after) else None,
+            stop_after=make_limit(self._seconds_within(len(lesson), time_fraction)),
             oversampled=oversampled,
             expected_score=expected_score,
         )
@@ -357,8 +364,7 @@ class TeachingState:
         if self.costs.largest_lesson_rows(len(rows)) < len(rows) or not self.costs.may_begin(len(rows)):
             return
         if self.costs.chance_to_end(len(rows), seconds) >= _REFIT_CHANCE:
-            stop_after = seconds if math.isfinite(seconds) else None
-            yield Lesson(rows, (Exam(exam_rows, "validation"),), stop_after=stop_after, refit=True)
+            yield Lesson(rows, (Exam(exam_rows, "validation"),), stop_after=make_limit(seconds), refit=True)
 
     def examine_unused_rows(self) -> Subgenerator[None]:
         """Examine more rows for the estimate, if the last model is the best one and there are rows and time left.

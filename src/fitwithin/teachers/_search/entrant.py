@@ -14,8 +14,8 @@ from fitwithin.teachers._search.contender import Contender, find_best
 from fitwithin.teachers._search.space import Settings, Space
 from fitwithin.teachers._search.suggest import Suggester, make_suggester
 
-CanStopEarly = Callable[[Any], bool]
-"""Whether a learner can be told to stop early."""
+FindEarlyStopping = Callable[[Any], tuple[bool, bool]]
+"""Whether a learner can be told to stop early, and whether it knows the number of its steps."""
 
 # Failures in a row, from the first setting on, after which a learner is out.
 _MAX_FAILURES = 4
@@ -105,7 +105,7 @@ class Entrant:
         return find_best(self.contenders, n_rows)
 
     def make_contender(
-        self, number: int, settings: Settings, costs: CostEstimates, can_stop_early: CanStopEarly
+        self, number: int, settings: Settings, costs: CostEstimates, find_early_stopping: FindEarlyStopping
     ) -> Contender:
         """Return a contender with these settings; one that the learner refuses is out at once."""
         estimator, failure = clone(self.estimator, safe=False), None
@@ -114,7 +114,8 @@ class Entrant:
                 estimator.set_params(**settings)
         except Exception as error:  # a learner's own checks may raise anything
             failure = f"{type(error).__name__}: {error}"
-        own = costs.for_other_learner(can_stop_early=can_stop_early(estimator))
+        can_stop_early, knows_steps = find_early_stopping(estimator)
+        own = costs.for_other_learner(can_stop_early=can_stop_early, knows_steps=knows_steps)
         candidate = Candidate(number, estimator, own, has_own_settings=not settings)
         contender = Contender(candidate, self.number, settings, failure=failure)
         self.contenders.append(contender)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,8 +12,9 @@ from fitwithin._core.records import Exam, Lesson, LessonReport, Rows, examine, t
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Subgenerator
 from fitwithin.teachers._search.contender import Contender, InHand, Trial, find_best
-from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
+from fitwithin.teachers._search.entrant import Entrant, FindEarlyStopping
 from fitwithin.teachers._search.time_shares import MIN_SHARE_SECONDS, TimeShares
+from fitwithin.teachers._shared_steps import make_limit
 
 Failure = LearnerRaised | LearnerDied | OutOfMemory
 """What may come of a trial instead of a model."""
@@ -48,8 +48,8 @@ class Race:
         The rows: training rows to grow from, validation and holdout rows.
     entrants : sequence of Entrant
         The learners.
-    can_stop_early : callable
-        Whether a learner can be told to stop early.
+    find_early_stopping : callable
+        Whether a learner can be told to stop early, and whether it knows the number of its steps.
 
     Attributes
     ----------
@@ -71,7 +71,9 @@ class Race:
         Learners' processes that try settings at the same time.
     """
 
-    def __init__(self, state: TeachingState, entrants: Sequence[Entrant], can_stop_early: CanStopEarly) -> None:
+    def __init__(
+        self, state: TeachingState, entrants: Sequence[Entrant], find_early_stopping: FindEarlyStopping
+    ) -> None:
         self.state = state
         self.entrants = entrants
         self.contenders: list[Contender] = []
@@ -81,7 +83,7 @@ class Race:
         self.finalist: Contender | None = None
         self.n_learners = 1
         self.shares = TimeShares(state)
-        self._can_stop_early = can_stop_early
+        self._find_early_stopping = find_early_stopping
         self._costs = state.costs
         self._exam_rows = state.list_validation_rows(_MAX_EXAM_ROWS)
         self._queue: list[Contender] = []
@@ -157,11 +159,17 @@ class Race:
     def _measure(self, contender: Contender) -> Subgenerator[None]:
         """Let a learner that can stop early take a few steps on the present subset, to see what all would take."""
         costs = contender.candidate.costs
-        if costs.can_stop_early and costs.knows_steps:
+        if costs.knows_steps:
             self.newest = None
             try:
                 limit = self.shares.limit_seconds(contender)
-                yield Lesson(self.rows, give_up_over=0.0, candidate=contender.candidate, kill_after=limit)
+                yield Lesson(
+                    self.rows,
+                    stop_after=_STOP_FACTOR * limit,
+                    kill_after=limit,
+                    give_up_over=0.0,
+                    candidate=contender.candidate,
+                )
             except (LearnerRaised, LearnerDied, OutOfMemory):
                 # It stays in the race with what is known from fewer rows.
                 return
@@ -288,7 +296,7 @@ class Race:
         return had_share and best is not None and self._is_clearly_behind(best)
 
     def _add_contender(self, entrant: Entrant, settings: dict[str, object]) -> Contender:
-        contender = entrant.make_contender(len(self.contenders), settings, self._costs, self._can_stop_early)
+        contender = entrant.make_contender(len(self.contenders), settings, self._costs, self._find_early_stopping)
         self.contenders.append(contender)
         return contender
 
@@ -345,8 +353,7 @@ class Race:
         """Return the exams of a trial; the first model is the best one at once, and has its estimate then."""
         if not is_first:
             return (Exam(self._exam_rows, "validation"),) if len(self._exam_rows) else ()
-        seconds = _EXAM_TIME * self.state.time_limit
-        limit = seconds if math.isfinite(seconds) else None
+        limit = make_limit(_EXAM_TIME * self.state.time_limit)
         exams = Exam(self._holdout_rows, "holdout", seconds=limit), Exam(self._exam_rows, "validation", seconds=limit)
         return tuple(exam for exam in exams if len(exam.rows))
 

@@ -16,7 +16,7 @@ from fitwithin.teachers._auto.state import BestLesson, TeachingState
 from fitwithin.teachers._auto.teacher import choose_first_size, teach_until_deadline
 from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._search.contender import Contender, find_best
-from fitwithin.teachers._search.entrant import CanStopEarly, Entrant
+from fitwithin.teachers._search.entrant import Entrant, FindEarlyStopping
 from fitwithin.teachers._search.finalist import choose_finalist, choose_outsider, choose_rival, choose_slow_own
 from fitwithin.teachers._search.race import Race, describe_failure
 from fitwithin.teachers._shared_steps import count_validation_rows
@@ -39,8 +39,8 @@ class Search:
     ----------
     entrants : sequence of Entrant
         The learners, with their spaces.
-    can_stop_early : callable
-        Whether a learner can be told to stop early.
+    find_early_stopping : callable
+        Whether a learner can be told to stop early, and whether it knows the number of its steps.
 
     Attributes
     ----------
@@ -52,9 +52,9 @@ class Search:
     validates = True
     max_learners: int | None = None
 
-    def __init__(self, entrants: Sequence[Entrant], can_stop_early: CanStopEarly) -> None:
+    def __init__(self, entrants: Sequence[Entrant], find_early_stopping: FindEarlyStopping) -> None:
         self.entrants = entrants
-        self.can_stop_early = can_stop_early
+        self.find_early_stopping = find_early_stopping
         self.race: Race | None = None
         self._n_learners = 1
 
@@ -66,7 +66,7 @@ class Search:
     def teach(self, deck: Deck) -> Requests:
         """Yield the trials of the race, then the lessons of the finalist."""
         state = TeachingState(deck, choose_first_size(deck), count_search_rows(deck.size))
-        self.race = race = Race(state, self.entrants, self.can_stop_early)
+        self.race = race = Race(state, self.entrants, self.find_early_stopping)
         race.n_learners = self._n_learners
         yield from race.begin()
         if race.is_worthwhile():
