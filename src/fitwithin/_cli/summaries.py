@@ -15,7 +15,7 @@ from fitwithin._core.exceptions import join_names
 from fitwithin._core.memory_limit import format_bytes
 from fitwithin._tabular.block_training import SampledTable
 from fitwithin._tabular.columns import COLUMN_KINDS
-from fitwithin._tabular.encoding import ENCODING_DESCRIPTIONS, Encoding
+from fitwithin._tabular.encoding import ENCODING_DESCRIPTIONS
 from fitwithin._tabular.model_card import ModelCard
 from fitwithin._tabular.training_table import TrainingTable
 from fitwithin.teachers._search.contender import describe_settings
@@ -32,7 +32,7 @@ _MAX_CLASS_NAMES = 8
 
 
 def print_training_table(
-    console: Console, path: str, table: TrainingTable, encoding: Encoding, seconds_reading: float
+    console: Console, path: str, table: TrainingTable, encoding: str, seconds_reading: float
 ) -> None:
     """Print what the training will use of a file, before it begins."""
     matrix = table.chunk.matrix
@@ -52,7 +52,7 @@ def print_training_table(
     print_line(console, _describe_target(table))
 
 
-def _columns_table(table: TrainingTable, encoding: Encoding) -> Table:
+def _columns_table(table: TrainingTable, encoding: str) -> Table:
     shown = Table("columns", Column("count", justify="right"), Column("missing values", justify="right"), "encoding")
     for kind in COLUMN_KINDS:
         names = [column.name for column in table.columns if column.kind == kind]

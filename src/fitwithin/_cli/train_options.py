@@ -49,20 +49,20 @@ class TrainOptions:
         Files; the spool is a folder.
     target, learner, teacher, scoring, task, validation, groups : str
         Names.
-    seconds : float
-        The time limit.
+    time_limit : float
+        Seconds.
     seed, max_classes, jobs : int
         As on the command line.
     memory_limit : int or None
         The memory limit in bytes.
-    limit_includes_reading, use_pickle, force, search : bool
+    limit_includes_reading, unsafe_pickle, force, search, json, debug : bool
         Whether the limit covers reading; whether to store by pickle; whether to replace files; whether to search over
-        learners and settings.
+        learners and settings; whether to print JSON; whether to print the traceback of an error.
     """
 
     data: Path
     target: str | None
-    seconds: float
+    time_limit: float
     learner: str
     teacher: str
     scoring: str | None
@@ -75,13 +75,15 @@ class TrainOptions:
     jobs: int
     memory_limit: int | None
     limit_includes_reading: bool
-    use_pickle: bool
+    unsafe_pickle: bool
     force: bool
-    checkpoint: Path | None = None
-    validation: str = "random"
-    groups: str | None = None
-    search: bool = False
-    spool: Path | None = None
+    checkpoint: Path | None
+    validation: str
+    groups: str | None
+    search: bool
+    spool: Path | None
+    json: bool
+    debug: bool
 
     def validate(self) -> TrainInputs:
         """Check everything that can be checked without reading the data.
@@ -170,11 +172,6 @@ class TrainOptions:
     def learner_names(self) -> list[str]:
         """The learners; without a search there is one."""
         return [name.strip() for name in self.learner.split(",")]
-
-    @property
-    def method(self) -> str:
-        """The teacher, or "search"."""
-        return "search" if self.search else self.teacher
 
     def make_learners(self, *, regression: bool) -> list[Any]:
         """Return the learners, not fitted.
