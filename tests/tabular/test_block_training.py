@@ -8,7 +8,7 @@ import pytest
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._pools.sources.opening import open_source
-from fitwithin._tabular.block_training import encode_blocks, read_sampled_table
+from fitwithin._tabular.block_training import read_sampled_table
 from fitwithin._tabular.features import encode_features
 from fitwithin._tabular.files import DataSetFiles, open_data_file
 from fitwithin._tabular.target_column import read_target_column
@@ -42,7 +42,7 @@ def test_blocks_are_encoded_as_the_whole_file_is(file, encoding):
     whole = encode_features(make_training_table(chunk, target), encoding)
 
     table = read_sampled_table(DataSetFiles(file), "label", None, 1000)
-    features = encode_blocks(table, encoding)
+    features = encode_features(table, encoding)
     source = open_source(features.X, "target")
 
     blocks = [source.read_block(number) for number in range(source.n_blocks)]
@@ -58,7 +58,7 @@ def test_blocks_are_encoded_as_the_whole_file_is(file, encoding):
 
 def test_the_target_alone_is_read_for_the_labels(file):
     table = read_sampled_table(DataSetFiles(file), "label", None, 1000)
-    source = open_source(encode_blocks(table, "ordinal").X, "target")
+    source = open_source(encode_features(table, "ordinal").X, "target")
     part = source.read_columns(0, ["target"])
     assert part.column_names == ["target"]
     assert part.num_rows == source.read_block(0).num_rows == 294

@@ -13,7 +13,6 @@ from rich.text import Text
 from fitwithin._cli.console import print_line, sanitize_line
 from fitwithin._core.exceptions import join_names
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._tabular.block_training import SampledTable
 from fitwithin._tabular.columns import COLUMN_KINDS
 from fitwithin._tabular.encoding import ENCODING_DESCRIPTIONS
 from fitwithin._tabular.model_card import ModelCard
@@ -38,7 +37,7 @@ def print_training_table(
     matrix = table.chunk.matrix
     n_columns = len(table.columns) if matrix is None else matrix.shape[1]
     columns = "1 feature column" if n_columns == 1 else f"{n_columns:,} feature columns"
-    done = "looked at" if isinstance(table, SampledTable) else "read and encoded"
+    done = "read and encoded" if table.blocks is None else "looked at"
     print_line(console, f"{path}: {table.n_rows:,} rows, {columns}; {done} in {seconds_reading:.1f} s")
     if matrix is None:
         console.print(_columns_table(table, encoding))

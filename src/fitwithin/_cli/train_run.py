@@ -22,7 +22,7 @@ from fitwithin._cli.train_options import TrainInputs, TrainOptions
 from fitwithin._core.exceptions import NoModelInTime
 from fitwithin._core.memory_limit import format_bytes
 from fitwithin._session.checkpoint_folder import STATE_FILE
-from fitwithin._tabular.block_training import SampledTable, encode_blocks, read_sampled_table
+from fitwithin._tabular.block_training import read_sampled_table
 from fitwithin._tabular.checkpoint_file import attach_encoder
 from fitwithin._tabular.encoding import choose_encoding_for_all
 from fitwithin._tabular.features import EncodedFeatures, encode_features
@@ -78,7 +78,7 @@ def _prepare_data(options: TrainOptions, inputs: TrainInputs, start: float) -> _
     for learner in learners if options.scoring is not None else ():
         validate_scoring(options.scoring or "", learner, target)
     encoding = choose_encoding_for_all(learners)
-    features = encode_blocks(table, encoding) if isinstance(table, SampledTable) else encode_features(table, encoding)
+    features = encode_features(table, encoding)
     for learner in learners:
         validate_learner(learner, options.teacher, features.X, target)
     test_rows = None if inputs.test is None else read_test_rows(features, target, inputs.test)
