@@ -18,7 +18,7 @@ from sklearn.metrics import get_scorer
 from fitwithin._cli.console import print_line, print_note, print_warnings, stdout_to_stderr
 from fitwithin._cli.model_output import write_model
 from fitwithin._cli.summaries import print_training_result, print_training_table
-from fitwithin._cli.train_options import TrainInputs, TrainOptions
+from fitwithin._cli.train_options import TrainOptions
 from fitwithin._core.exceptions import NoModelInTime
 from fitwithin._core.memory_limit import format_bytes
 from fitwithin._session.checkpoint_folder import STATE_FILE
@@ -26,7 +26,7 @@ from fitwithin._tabular.block_training import read_sampled_table
 from fitwithin._tabular.checkpoint_file import attach_encoder
 from fitwithin._tabular.encoding import choose_encoding_for_all
 from fitwithin._tabular.features import EncodedFeatures, encode_features
-from fitwithin._tabular.files import DataSetFiles, full_suffix
+from fitwithin._tabular.files import DataFile, DataSetFiles, full_suffix
 from fitwithin._tabular.learner_checks import validate_learner, validate_scoring
 from fitwithin._tabular.model_card import ModelCard
 from fitwithin._tabular.search_summary import describe_search
@@ -58,7 +58,7 @@ def run_training(options: TrainOptions) -> None:
     """Run fitwithin train."""
     start = time.monotonic()
     console = Console(quiet=options.json, highlight=False)
-    prepared = _prepare_data(options, options.validate(), start)
+    prepared = _prepare_data(options, start)
     _print_prepared_data(console, options, prepared)
     model, card = _train_and_test(options, prepared, _seconds_for_fit(options, start))
     path, card, is_pickle = write_model(build_pipeline(model, prepared.features), card, options)
@@ -71,8 +71,9 @@ def run_training(options: TrainOptions) -> None:
         _write_report(console, model, options.report)
 
 
-def _prepare_data(options: TrainOptions, inputs: TrainInputs, start: float) -> _PreparedData:
-    table = _read_table(options, inputs)
+def _prepare_data(options: TrainOptions, start: float) -> _PreparedData:
+    data, test, target_name = options.validate()
+    table = _read_table(options, data, target_name)
     target = table.target
     learners = options.make_learners(regression=target.is_regression)
     for learner in learners if options.scoring is not None else ():
@@ -81,7 +82,7 @@ def _prepare_data(options: TrainOptions, inputs: TrainInputs, start: float) -> _
     features = encode_features(table, encoding)
     for learner in learners:
         validate_learner(learner, options.teacher, features.X, target)
-    test_rows = None if inputs.test is None else read_test_rows(features, target, inputs.test)
+    test_rows = None if test is None else read_test_rows(features, target, test)
     card = make_initial_card(
         features,
         table,
@@ -94,11 +95,11 @@ def _prepare_data(options: TrainOptions, inputs: TrainInputs, start: float) -> _
     return _PreparedData(learners, table, features, test_rows, card, time.monotonic() - start)
 
 
-def _read_table(options: TrainOptions, inputs: TrainInputs) -> TrainingTable:
-    if isinstance(inputs.data, DataSetFiles):
-        return read_sampled_table(inputs.data, inputs.target, options.chosen_task, options.max_classes)
-    chunk = inputs.data.read(label=inputs.target)
-    target = read_target_column(inputs.target, chunk.table[inputs.target], options.chosen_task, options.max_classes)
+def _read_table(options: TrainOptions, data: DataFile, target_name: str) -> TrainingTable:
+    if isinstance(data, DataSetFiles):
+        return read_sampled_table(data, target_name, options.chosen_task, options.max_classes)
+    chunk = data.read(label=target_name)
+    target = read_target_column(target_name, chunk.table[target_name], options.chosen_task, options.max_classes)
     return make_training_table(chunk, target, options.groups)
 
 

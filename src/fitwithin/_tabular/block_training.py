@@ -43,19 +43,18 @@ def read_sampled_table(files: DataSetFiles, target: str, task: TaskType | None, 
     UserInputError
         If no model can be trained on them.
     """
-    survey = survey_target(files.open([target]), target)
-    column = survey.to_column(target, task, max_classes)
+    survey = survey_target(files.open([target]), target, task, max_classes)
     blocks = files.open()
     chunk = TableChunk(_read_sample(blocks, target))
     columns, left_out = select_features(chunk, target)
     return TrainingTable(
         chunk=chunk,
-        target=column,
+        target=survey.column,
         columns=columns,
         left_out=left_out,
         n_rows=survey.n_rows,
         n_unlabeled_rows=survey.n_missing,
-        class_counts=None if column.is_regression else survey.count_classes(),
+        class_counts=survey.class_counts,
         blocks=blocks,
     )
 
