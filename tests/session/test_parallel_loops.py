@@ -242,11 +242,14 @@ def test_a_first_model_that_was_replaced_before_its_exam_is_compared_after_it(fi
     assert classifier.lost_seconds_ == 0
 
 
+@pytest.mark.filterwarnings("ignore::fitwithin.LearnerFailedWarning")
 @pytest.mark.parametrize("first", [100, 700])
-def test_a_first_model_that_was_replaced_and_cannot_predict_leaves_the_one_that_replaced_it(first):
-    with pytest.warns(LearnerFailedWarning, match="no predictions today"):
-        classifier = fit_first_then_replaced(first, fails=True)
+def test_a_first_model_that_was_replaced_and_cannot_predict_leaves_the_one_that_replaced_it(first, caplog):
+    classifier = fit_first_then_replaced(first, fails=True)
 
+    # Learners that record their warnings in threads of one process may swallow that of the session, but not its log.
+    assert classifier.stop_reason_ == "learner failed"
+    assert "no predictions today" in caplog.text
     assert classifier.n_rows_trained_ == 800 - first
     assert [finished.rows for finished in classifier.history_] == [800 - first]
 
