@@ -8,6 +8,7 @@ from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.preference import is_worse, paired_error
 from fitwithin._core.records import Answers, Rows, examine
 from fitwithin._pools.decks.deck import Deck
+from fitwithin.teachers._auto.first_steps import look_at_many_rows
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Subgenerator
@@ -40,7 +41,7 @@ def compare_oversampling(state: TeachingState, search: MistakeSearch) -> Subgene
     first, deck = state.lesson, state.deck
     mistakes = yield from search.find_mistakes(state, n_new)
     random = deck.deal(n_new)
-    yield from state.look_at_many_rows(go_on=False)
+    yield from look_at_many_rows(state, go_on=False)
     n_new = min(n_new, _find_affordable_size(state, len(first) + n_new) - len(first))
     if n_new < min_new:
         deck.discard(np.concatenate([mistakes, random]))

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Returns, Rows, StopReason
 from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck, FirstSize, check_fraction
+from fitwithin.teachers._auto.first_steps import look_at_many_rows
 from fitwithin.teachers._auto.hedge import Hedge
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.oversampling import compare_oversampling
@@ -129,7 +130,7 @@ def choose_first_size(deck: Deck) -> FirstSize:
 def teach_until_deadline(state: TeachingState, search: MistakeSearch | None) -> Subgenerator[StopReason]:
     """Teach planned lessons after the first ones, with a search for mistakes if they may help."""
     if search is None:
-        yield from state.look_at_many_rows(go_on=True)
+        yield from look_at_many_rows(state, go_on=True)
     return (yield from _teach_planned_lessons(state, search))
 
 
