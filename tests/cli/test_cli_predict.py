@@ -146,7 +146,7 @@ def test_probabilities_of_a_model_without_them_are_refused(here):
 
 
 def test_a_class_without_training_rows_has_probability_0():
-    from fitwithin._cli.predict import _probability_columns
+    from fitwithin._cli.predict_run import _probability_columns
 
     class Model:
         classes_ = np.array(["a", "c"])

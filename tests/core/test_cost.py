@@ -2,28 +2,34 @@
 
 import json
 import math
-from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin._core.cost import CostModel
-from sample_fits import A_ROUND
 
 seconds = st.just(0.0) | st.floats(1e-9, 1e5)
 
 
-def a_round(number=1, rows=100, *, fit=1.0, handover=0.0, exam=0.0, model=0.0, best=True):
-    times = {"seconds_fit": fit, "seconds_handover": handover, "seconds_exam": exam, "seconds_model": model}
-    return replace(A_ROUND, number=number, rows=rows, best=best, **times)
+def a_round(rows=100, *, fit=1.0, handover=0.0, exam=0.0, save=0.0):
+    """The seconds of a round; those of saving and loading the model together."""
+    return SimpleNamespace(rows=rows, fit=fit, handover=handover, exam=exam, save=save)
 
 
-def a_model(*rounds, load=0.0):
+def a_model(*rounds, is_started=True):
+    """What is known after some rounds; by default the learner's process was started before them."""
     model = CostModel()
+    if is_started:
+        model.observe_handover(1, math.inf)
     for finished in rounds:
-        model.observe_fit(finished.rows, finished.seconds_fit)
-        model.observe_round(finished, load)
+        model.observe_fit(finished.rows, finished.fit)
+        model.observe_handover(finished.rows, finished.handover)
+        if finished.exam:
+            model.observe_exam(10, finished.exam)
+        if finished.save:
+            model.observe_save(finished.rows, finished.save)
     return model
 
 
@@ -40,7 +46,7 @@ def test_nothing_is_predicted_before_the_first_round():
 
 
 def test_a_lesson_of_the_same_size_is_expected_to_take_as_long_again():
-    model = a_model(a_round(2, fit=3.0, handover=0.5, exam=0.25, model=0.125), load=0.0625)
+    model = a_model(a_round(fit=3.0, handover=0.5, exam=0.25, save=0.1875))
 
     prediction = model.predict(100)
 
@@ -50,33 +56,42 @@ def test_a_lesson_of_the_same_size_is_expected_to_take_as_long_again():
 
 
 def test_training_grows_a_little_faster_than_the_rows_and_the_rest_with_them():
-    prediction = a_model(a_round(2, fit=3.0, exam=1.0)).predict(200)
+    prediction = a_model(a_round(fit=3.0, exam=1.0)).predict(200)
 
     assert 6.0 < prediction.fit_seconds < 7.0
     assert prediction.other_seconds == pytest.approx(2.0, abs=0.05)
 
 
 def test_the_first_hand_over_is_not_scaled():
-    waited_for_a_process = a_model(a_round(1, handover=5.0, exam=1.0)).predict(10_000)
-    did_not_wait = a_model(a_round(1, handover=0.0, exam=1.0)).predict(10_000)
+    waited_for_a_process = a_model(a_round(handover=5.0, exam=1.0), is_started=False).predict(10_000)
+    did_not_wait = a_model(a_round(handover=0.0, exam=1.0), is_started=False).predict(10_000)
 
     assert waited_for_a_process.other_seconds - did_not_wait.other_seconds <= 5.0
 
 
 def test_later_hand_overs_are_scaled_beyond_what_any_round_takes():
-    rounds = a_round(1), a_round(2, rows=50, handover=0.0, fit=50.0), a_round(3, handover=5.0, fit=100.0)
+    rounds = a_round(), a_round(50, handover=0.0, fit=50.0), a_round(handover=5.0, fit=100.0)
 
     assert a_model(*rounds).predict(200).other_seconds == pytest.approx(10.0, abs=0.05)
 
 
 def test_storing_and_loading_stay_in_the_prediction_after_a_round_that_stored_nothing():
-    model = CostModel()
-    model.observe_round(a_round(1, rows=100, model=2.0), load_seconds=3.0)
-    model.observe_round(a_round(2, rows=100, model=0.0, best=False), load_seconds=0.0)
+    model = a_model(a_round(save=5.0), a_round())
 
     prediction = model.predict(100)
 
     assert prediction.other_seconds >= 5.0
+
+
+def test_the_exams_of_a_lesson_are_added_up_and_those_of_the_one_before_forgotten():
+    model = a_model(a_round(exam=7.0), a_round())
+    assert model.predict(100).other_seconds == pytest.approx(0.0, abs=0.05)
+
+    for seconds in (1.0, 2.0):
+        model.observe_exam(10, seconds)
+
+    assert model.predict(100).other_seconds == pytest.approx(3.0, abs=0.05)
+    assert model.predict(200).other_seconds == pytest.approx(6.0, abs=0.05)
 
 
 def test_what_lessons_of_two_sizes_have_in_common_does_not_grow_with_the_rows():
@@ -109,15 +124,15 @@ def test_growth_is_extrapolated_at_most_quadratically():
 
 
 def test_the_price_of_hand_over_and_storing_goes_with_the_rows_only_beyond_what_any_round_takes():
-    small = a_model(a_round(1), a_round(2, handover=0.2))
-    large = a_model(a_round(1), a_round(2, handover=0.2), a_round(3, rows=10_000, fit=100.0, handover=2.2))
+    small = a_model(a_round(handover=0.2))
+    large = a_model(a_round(handover=0.2), a_round(10_000, fit=100.0, handover=2.2))
 
     assert small.overhead_seconds(10_000) == pytest.approx(0.2)
     assert large.overhead_seconds(20_000) == pytest.approx(4.2, abs=0.1)
 
 
 def test_the_price_beside_training_is_a_part_of_it_at_most():
-    model = a_model(a_round(1), a_round(2, handover=0.0), a_round(3, rows=101, fit=1.0, handover=9.0))
+    model = a_model(a_round(), a_round(handover=0.0), a_round(101, fit=1.0, handover=9.0))
 
     assert model.overhead_seconds(10_000) <= 9.0 + 0.25 * model.fit_seconds(10_000)
 
@@ -140,27 +155,26 @@ def test_an_exam_takes_as_long_for_each_row_as_the_last_one_did():
 
 rounds = st.builds(
     a_round,
-    number=st.integers(1, 20),
     rows=st.integers(1, 10**6),
     fit=seconds,
     handover=seconds,
     exam=seconds,
-    model=seconds,
+    save=seconds,
 )
 
 
-@given(st.lists(rounds, min_size=1, max_size=8), seconds, st.integers(1, 10**7))
-def test_a_prediction_is_finite_and_the_sum_of_its_parts(finished, load, rows):
-    prediction = a_model(*finished, load=load).predict(rows)
+@given(st.lists(rounds, min_size=1, max_size=8), st.booleans(), st.integers(1, 10**7))
+def test_a_prediction_is_finite_and_the_sum_of_its_parts(finished, is_started, rows):
+    prediction = a_model(*finished, is_started=is_started).predict(rows)
 
     assert 0 <= prediction.fit_seconds < math.inf
     assert 0 <= prediction.other_seconds < math.inf
     assert prediction.expected == prediction.fit_seconds + prediction.other_seconds
 
 
-@given(st.lists(rounds, min_size=1, max_size=8), seconds, st.integers(1, 10**7), st.integers(0, 10**7))
-def test_more_rows_never_take_less_time(finished, load, rows, more):
-    model = a_model(*finished, load=load)
+@given(st.lists(rounds, min_size=1, max_size=8), st.booleans(), st.integers(1, 10**7), st.integers(0, 10**7))
+def test_more_rows_never_take_less_time(finished, is_started, rows, more):
+    model = a_model(*finished, is_started=is_started)
     fewer, all_of_them = model.predict(rows), model.predict(rows + more)
 
     assert fewer.fit_seconds <= all_of_them.fit_seconds * (1 + 1e-9)
@@ -169,7 +183,7 @@ def test_more_rows_never_take_less_time(finished, load, rows, more):
 
 @given(st.lists(rounds, min_size=1, max_size=8), rounds)
 def test_a_prediction_follows_the_last_round_unless_a_larger_fit_was_faster(finished, last):
-    newest = {one.rows: one.seconds_fit for one in [*finished, last] if one.rows >= last.rows}
+    newest = {one.rows: one.fit for one in [*finished, last] if one.rows >= last.rows}
 
     prediction = a_model(*finished, last).predict(last.rows)
 
@@ -177,23 +191,23 @@ def test_a_prediction_follows_the_last_round_unless_a_larger_fit_was_faster(fini
 
 
 def test_a_prediction_does_not_change_what_is_learned():
-    model = a_model(replace(a_round(2, exam=1.0), rows=10))
+    model = a_model(a_round(10, exam=1.0))
 
     assert model.predict(20) == model.predict(20)
 
 
 def test_observations_that_are_restored_predict_the_same():
     cost, other = CostModel(), CostModel()
-    finished = a_round(2, rows=1000)
     for rows, seconds in ((100, 1.0), (1000, 5.0)):
         cost.observe_fit(rows, seconds)
-    cost.observe_exam(50, 0.5, 100)
-    cost.observe_exam(50, 0.9, 1000)
-    cost.observe_round(finished, 0.1)
+        cost.observe_handover(rows, seconds / 10)
+        cost.observe_exam(50, seconds / 5, rows)
+        cost.observe_save(rows, seconds / 100)
 
-    other.restore(json.loads(json.dumps(cost.observations())), finished)
+    other.restore(json.loads(json.dumps(cost.observations())))
 
-    assert other.predict(3000).fit_seconds == cost.predict(3000).fit_seconds
+    for rows in (100, 1000, 3000):
+        assert other.predict(rows) == cost.predict(rows)
     assert other.fits.deviation(3000) == cost.fits.deviation(3000)
     assert other.exam_seconds(7) == cost.exam_seconds(7)
     assert other.exam_seconds(7, 3000) == cost.exam_seconds(7, 3000)
@@ -217,7 +231,7 @@ def test_a_model_that_takes_longer_to_write_with_more_rows_is_expected_to_go_on_
     cost = CostModel()
     for rows, seconds in ((100, 10.0), (1000, 100.0)):
         cost.observe_fit(rows, seconds)
-    cost.observe_round(a_round(2, rows=1000), 0.0)
+    cost.observe_handover(1000, 0.0)
     before = cost.overhead_seconds(2000)
 
     cost.observe_write(100, 0.1)

@@ -1,7 +1,6 @@
 """What a teacher may afford."""
 
 import math
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -9,7 +8,6 @@ from hypothesis import strategies as st
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin.testing import FakeClock
-from sample_fits import A_ROUND
 from teacher_driver import cost_estimates
 
 
@@ -29,17 +27,45 @@ def test_what_is_left_goes_by_the_budget():
     assert costs.seconds_left == 6
 
 
-def test_the_most_that_an_exam_may_take_grows_with_the_rows_of_the_model():
+def test_an_exam_that_cannot_be_killed_is_expected_to_grow_with_the_rows_of_the_model_if_exams_do():
     costs = cost_estimates()
-    assert costs.most_exam_seconds(100, 1000) == 0.0
-    costs.cost.observe_exam(100, 1.0, model_rows=1000)
+    assert costs.exam_seconds(100, 1000) == 0.0
+    for model_rows, seconds in ((1000, 1.0), (2000, 1.5)):
+        costs.cost.observe_exam(100, seconds, model_rows=model_rows)
+    assert 1.5 < costs.exam_seconds(100, 8000) < 6.0
 
-    assert costs.exam_seconds(100, 8000) == pytest.approx(1.0)
-    assert costs.most_exam_seconds(100, 8000) == pytest.approx(8.0)
-    assert costs.most_exam_seconds(100, 500) == pytest.approx(1.0)
+    costs.killable = False
+    assert costs.exam_seconds(100, 8000) == pytest.approx(6.0)
+    assert costs.exam_seconds(100, 1000) == pytest.approx(1.0)
 
-    costs.cost.observe_exam(100, 1.0, model_rows=2000)
-    assert costs.most_exam_seconds(100, 8000) == pytest.approx(1.0), "twice the rows took no longer"
+    costs.cost.observe_exam(100, 1.5, model_rows=4000)
+    assert costs.exam_seconds(100, 8000) == pytest.approx(1.5), "twice the rows took no longer"
+
+
+def test_a_lesson_reserves_time_for_its_exams_for_saving_its_model_and_for_delays():
+    costs = cost_estimates(10, lessons=[(1000, 2.0)])
+    costs.cost.observe_handover(1000, 5.0)
+    costs.cost.observe_exam(100, 0.5, model_rows=1000)
+    costs.cost.observe_save(1000, 0.25)
+
+    reserves = costs.reserves(1000, 200)
+
+    # More than is expected of them.
+    assert 1.0 < reserves.exams < 1.5
+    assert 0.25 < reserves.load < 0.5
+    assert 0.0 < reserves.delay < 0.5
+    assert reserves.checkpoint == 0.0
+    assert reserves.total == pytest.approx(reserves.exams + reserves.load + reserves.delay)
+    assert costs.reserves(1000, 0).exams == 0.0
+
+
+def test_steps_are_known_once_a_fit_told_them():
+    costs = cost_estimates(lessons=[(100, 2.0)])
+    assert not costs.knows_steps
+
+    costs.cost.observe_fit(100, 2.0, 0.5)
+
+    assert costs.knows_steps
 
 
 def test_lessons_and_exams_cost_what_the_last_ones_did():
@@ -75,7 +101,7 @@ def test_a_learner_that_can_stop_early_is_as_good_as_at_its_end_a_little_before(
 def after_rounds(took, limit, *, killable=True):
     """The costs after two rounds of 100 rows, with so many seconds left."""
     costs = cost_estimates(limit, lessons=[(100, took), (100, took)])
-    costs.cost.observe_round(replace(A_ROUND, number=2, rows=100, seconds_exam=0.0, seconds_handover=0.0))
+    costs.cost.observe_handover(100, 0.0)
     costs.killable = killable
     return costs
 
@@ -92,7 +118,7 @@ def test_a_round_that_can_be_killed_begins_with_a_small_chance_and_any_other_mus
 
 def test_a_second_round_may_begin_whatever_the_first_one_took_if_it_can_be_killed():
     costs = cost_estimates(1.0, lessons=[(100, 500.0)])
-    costs.cost.observe_round(A_ROUND)
+    costs.cost.observe_handover(100, 0.0)
 
     assert costs.may_try_again
     assert costs.may_finish(100)

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from fitwithin import Round
-from fitwithin.teachers import Answers, Exam, Lesson
+from fitwithin._core.records import NO_LIMITS, FitLimits, examine, teach
+from fitwithin.teachers import Answers, Exam, Lesson, LessonReport
 from sample_fits import A_ROUND
 
 FIELDS = [
@@ -70,8 +71,10 @@ def test_a_history_makes_a_data_frame():
         (Lesson(np.arange(3)), "rows"),
         (Exam(np.arange(3)), "rows"),
         (Answers(np.arange(3), np.zeros(3, bool)), "wrong"),
+        (LessonReport(1.0), "is_best"),
+        (FitLimits(), "stop_after"),
     ],
-    ids=["Round", "Lesson", "Exam", "Answers"],
+    ids=["Round", "Lesson", "Exam", "Answers", "LessonReport", "FitLimits"],
 )
 def test_records_are_frozen(record, field):
     with pytest.raises(FrozenInstanceError):
@@ -95,5 +98,59 @@ def test_an_exam_is_a_plain_one_and_a_lesson_has_no_limit_unless_it_is_said():
     exam, lesson = Exam(np.arange(3)), Lesson(np.arange(3))
 
     assert (exam.purpose, exam.margins) == ("mistakes", False)
-    assert (lesson.batch, lesson.within) == (None, None)
+    assert exam.seconds is None
+    assert (lesson.batch, lesson.exams, lesson.candidate, lesson.expected_score) == (None, (), None, None)
+    assert (lesson.refit, lesson.oversampled) == (False, False)
+    assert lesson.limits == NO_LIMITS == FitLimits(stop_after=None, kill_after=None, give_up_over=None)
     assert Answers(exam.rows, np.zeros(3, bool)).score is None
+
+
+def test_the_limits_of_a_lesson_are_those_of_its_fit():
+    lesson = Lesson(np.arange(3), stop_after=1.0, kill_after=2.0, give_up_over=3.0)
+
+    assert lesson.limits == FitLimits(stop_after=1.0, kill_after=2.0, give_up_over=3.0)
+
+
+def test_a_report_has_the_fields_that_are_promised():
+    report = LessonReport(1.5)
+
+    assert [field.name for field in fields(LessonReport)] == [
+        "seconds",
+        "setup_seconds",
+        "steps",
+        "planned_steps",
+        "was_cut_short",
+        "gave_up",
+        "model_bytes",
+        "answers",
+        "is_best",
+    ]
+    assert (report.seconds, report.setup_seconds, report.steps, report.planned_steps) == (1.5, None, None, None)
+    assert (report.was_cut_short, report.gave_up, report.model_bytes) == (False, False, None)
+    assert (dict(report.answers), report.is_best) == ({}, None)
+
+
+@pytest.mark.parametrize("answer", [None, Answers(np.arange(3), np.zeros(3, bool))], ids=["None", "Answers"])
+def test_a_lesson_that_is_answered_with_something_else_is_an_error(answer):
+    steps = teach(Lesson(np.arange(3)))
+    next(steps)
+
+    with pytest.raises(TypeError, match="expected a LessonReport"):
+        steps.send(answer)
+
+
+@pytest.mark.parametrize("answer", [None, LessonReport(1.0)], ids=["None", "LessonReport"])
+def test_an_exam_that_is_answered_with_something_else_is_an_error(answer):
+    steps = examine(np.arange(3))
+    next(steps)
+
+    with pytest.raises(TypeError, match="expected Answers"):
+        steps.send(answer)
+
+
+def test_an_exam_without_rows_is_answered_at_once():
+    with pytest.raises(StopIteration) as end:
+        next(examine(np.arange(0), margins=True))
+
+    answers = end.value.value
+    assert len(answers.rows) == len(answers.wrong) == len(answers.margins) == 0

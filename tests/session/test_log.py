@@ -76,7 +76,7 @@ def test_the_last_line_has_the_seconds_of_fits_that_left_no_model(lines):
         def open(self, budget):
             runner = super().open(budget)
             fit_rows = runner.fit
-            runner.fit = lambda rows, **options: (clock.advance(2.5), fit_rows(rows, **options))[1]
+            runner.fit = lambda rows, **others: (clock.advance(2.5), fit_rows(rows, **others))[1]
             return runner
 
     classifier = fit(learner, backend=Slow(clock=clock))

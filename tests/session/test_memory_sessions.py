@@ -29,11 +29,11 @@ class WatchedRunner(InlineRunner):
         super().__init__(budget)
         self.backend = backend
 
-    def fit(self, rows, **options):
+    def fit(self, rows, **others):
         self.backend.fits.append(len(rows))
         self._budget.clock.advance(1)
         peak = self._stop_above(BASE + self.backend.fit_bytes(len(rows)))
-        return replace(super().fit(rows, **options), peak_memory=peak, memory_before=BASE)
+        return replace(super().fit(rows, **others), peak_memory=peak, memory_before=BASE)
 
     def examine(self, exam):
         peak = self._stop_above(BASE + self.backend.exam_bytes(len(exam.rows)))
@@ -131,6 +131,12 @@ def test_in_the_first_round_the_error_has_the_figures(teacher):
     assert isinstance(refused.value, FitwithinError)
     assert "No model within the memory limit of 300 MB: in round 1, training on" in str(refused.value)
     assert "the learner took 301 MB and was stopped. Allow more memory. Or begin with fewer rows" in str(refused.value)
+
+
+@pytest.mark.parametrize("teacher", [Auto(), TCT(first=1000)])
+def test_a_first_model_whose_predictions_take_too_much_is_no_model(teacher):
+    with pytest.raises(NoModelInMemory, match="in round 1, predicting"):
+        a_fit(Watched(lambda rows: 0, lambda rows: 10_000 * MB), teacher)
 
 
 def test_auto_uses_lessons_up_to_the_limit_and_never_begins_one_above_it():

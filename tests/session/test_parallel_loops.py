@@ -199,6 +199,58 @@ def test_the_best_model_does_not_depend_on_who_is_first(slow):
     assert len(classifier.history_) == 2
 
 
+class FirstThenReplaced(GaussianNB):
+    """Two fits side by side; the model of `first` rows is saved first, and examined when the other one is the best."""
+
+    first = fails = barrier = examining = replaced = None
+
+    def fit(self, X, y):
+        self.barrier.wait(30)
+        assert len(X) == self.first or self.examining.wait(30)
+        return super().fit(X, y)
+
+    def predict(self, X):
+        if self.class_count_.sum() == self.first and not self.replaced.is_set():
+            self.examining.set()
+            assert self.replaced.wait(30)
+            if self.fails:
+                raise ValueError("no predictions today")
+        return super().predict(X)
+
+
+def fit_first_then_replaced(first, fails=False):
+    learner = type("Learner", (FirstThenReplaced,), {"first": first, "fails": fails, "barrier": threading.Barrier(2)})
+    learner.examining, learner.replaced = threading.Event(), threading.Event()
+    other = 800 - first
+
+    def on_round(finished):
+        if finished.rows == other:
+            learner.replaced.set()
+
+    teacher = Scripted([lesson(first), EXAM], [lesson(other), EXAM], reason="time")
+    return fit(teacher, learner(), on_round=on_round)
+
+
+@pytest.mark.parametrize("first", [100, 700])
+def test_a_first_model_that_was_replaced_before_its_exam_is_compared_after_it(first):
+    classifier = fit_first_then_replaced(first)
+
+    assert classifier.n_rows_trained_ == 700
+    replacing, compared = classifier.history_
+    assert (compared.rows, compared.best) == (first, first == 700)
+    assert replacing.best
+    assert classifier.lost_seconds_ == 0
+
+
+@pytest.mark.parametrize("first", [100, 700])
+def test_a_first_model_that_was_replaced_and_cannot_predict_leaves_the_one_that_replaced_it(first):
+    with pytest.warns(LearnerFailedWarning, match="no predictions today"):
+        classifier = fit_first_then_replaced(first, fails=True)
+
+    assert classifier.n_rows_trained_ == 800 - first
+    assert [finished.rows for finished in classifier.history_] == [800 - first]
+
+
 def test_a_model_that_was_overtaken_while_it_was_saved_does_not_win():
     saving, overtaken = threading.Event(), threading.Event()
 

@@ -1,4 +1,4 @@
-"""A last fit of the best model with every row, and measurements of a few steps."""
+"""A last fit of the best model with every row, and fits that give up after a few steps."""
 
 from dataclasses import replace
 
@@ -57,18 +57,16 @@ class TeachThenRefit:
 
     returns = "best"
 
-    def __init__(self, *, within=None, before=()):
-        self.within = within
+    def __init__(self, *, stop_after=None, before=()):
+        self.stop_after = stop_after
         self.before = before
+        self.reports = []
 
     def teach(self, deck):
-        for lesson in (*self.before, Lesson(LESSON)):
-            yield lesson
-            if not lesson.is_measurement:
-                yield Exam(HOLDOUT, "holdout")
-                yield Exam(VALIDATION, "validation")
-        yield Lesson(np.arange(ROWS), within=self.within, refit=True)
-        yield Exam(VALIDATION, "validation")
+        exams = Exam(HOLDOUT, "holdout"), Exam(VALIDATION, "validation")
+        refit = Lesson(np.arange(ROWS), exams=exams[1:], stop_after=self.stop_after, refit=True)
+        for lesson in (*self.before, Lesson(LESSON, exams=exams), refit):
+            self.reports.append((yield lesson))
         return "all rows"
 
 
@@ -86,8 +84,10 @@ def fit(teacher, *, skill=lambda rows: 0.8, backend=None, time_limit=100):
 
 
 def test_a_refit_replaces_the_best_model_and_keeps_its_estimates():
-    clf = fit(TeachThenRefit())
+    teacher = TeachThenRefit()
+    clf = fit(teacher)
 
+    assert [report.is_best for report in teacher.reports] == [True, True]
     before, refit = clf.history_
     assert clf.n_rows_trained_ == clf.best_estimator_.taught_ == clf.n_rows_in_ == ROWS
     assert clf.score_estimate_[0] == pytest.approx(0.8, abs=0.1)
@@ -99,16 +99,22 @@ def test_a_refit_replaces_the_best_model_and_keeps_its_estimates():
 
 
 def test_a_refit_that_is_worse_on_rows_that_it_has_seen_is_not_returned():
-    clf = fit(TeachThenRefit(), skill=lambda rows: 0.8 if rows < ROWS else 0.6)
+    teacher = TeachThenRefit()
+    clf = fit(teacher, skill=lambda rows: 0.8 if rows < ROWS else 0.6)
 
+    assert [report.is_best for report in teacher.reports] == [True, False]
     assert clf.n_rows_trained_ == 800
     assert [finished.best for finished in clf.history_] == [True, False]
     assert clf.score_estimate_ is not None
 
 
 def test_a_refit_that_was_cut_short_leaves_the_model_before_it():
-    clf = fit(TeachThenRefit(within=3.0), skill=lambda rows: 0.4 if rows < ROWS else 1.0)
+    teacher = TeachThenRefit(stop_after=3.0)
+    clf = fit(teacher, skill=lambda rows: 0.4 if rows < ROWS else 1.0)
 
+    refit = teacher.reports[-1]
+    assert (refit.was_cut_short, refit.is_best) == (True, False)
+    assert refit.steps < refit.planned_steps == 10
     assert clf.n_rows_trained_ == 800
     assert clf.best_estimator_.steps_ == 10
 
@@ -122,11 +128,15 @@ def test_a_refit_that_is_killed_leaves_the_model_before_it():
     assert clf.score_estimate_ is not None
 
 
-def test_a_measurement_is_never_the_best_model_and_its_steps_tell_what_all_would_take():
-    measurement = Lesson(np.arange(600), within=0.0)
+def test_a_fit_that_gave_up_is_never_the_best_model_and_its_steps_tell_what_all_would_take():
+    teacher = TeachThenRefit(before=(Lesson(np.arange(600), give_up_over=5.0),))
 
-    clf = fit(TeachThenRefit(before=(measurement,)))
+    clf = fit(teacher)
 
+    report = teacher.reports[0]
+    assert (report.gave_up, report.is_best) == (True, None)
+    assert 0 < report.steps < report.planned_steps == 10
+    assert report.seconds == report.steps
     assert clf.n_rows_trained_ == ROWS
     assert not any(finished.best for finished in clf.history_ if finished.rows == 600)
     # A few steps and two whole fits, the seconds of which are known before.

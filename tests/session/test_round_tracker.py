@@ -19,9 +19,10 @@ def a_tracker(size=20, clock=None):
     return RoundTracker(size, clock or FakeClock())
 
 
-def teach(tracker, rows, continues=False, gave_up=False):
+def teach(tracker, rows, continues=False, gave_up=False, may_give_up=False):
     rows = np.array(rows)
-    lesson = Lesson(rows, batch=len(rows) if continues else None, give_up_over=10.0 if gave_up else None)
+    give_up_over = 10.0 if gave_up or may_give_up else None
+    lesson = Lesson(rows, batch=len(rows) if continues else None, give_up_over=give_up_over)
     tracker.begin(rows, lesson)
     tracker.add_fit(FitReport(handover_seconds=0.0, fit_seconds=1.0, gave_up=gave_up))
 
@@ -372,6 +373,34 @@ def test_mistakes_of_the_model_before_a_fit_that_gave_up_are_new_in_the_next_one
     finished = close(tracker)
 
     assert (finished.new_rows, finished.new_mistakes) == (3, 2)
+
+
+def test_a_fit_that_may_give_up_and_does_not_is_like_any_other():
+    tracker = a_tracker()
+    teach(tracker, [0])
+    examine(tracker, [1, 2, 3], wrong=[1, 2])
+    close(tracker)
+    teach(tracker, [0, 1], may_give_up=True)
+    examine(tracker, [1, 4])
+
+    finished = close(tracker)
+
+    assert (finished.new_rows, finished.new_mistakes, finished.fresh) == (1, 1, 1)
+    teach(tracker, [0, 1, 2])
+    finished = close(tracker)
+    assert (finished.new_rows, finished.new_mistakes) == (1, 0)
+
+
+def test_a_fit_that_gave_up_leaves_the_rows_of_other_loops_trained():
+    tracker = a_tracker()
+    other = tracker.open_loop()
+    tracker.begin(np.arange(3), Lesson(np.arange(3), give_up_over=10.0))
+    teach(other, [1, 2])
+    tracker.add_fit(FitReport(handover_seconds=0.0, fit_seconds=1.0, gave_up=True))
+    close(tracker)
+    teach(tracker, [0, 1, 2])
+
+    assert close(tracker).new_rows == 1
 
 
 def test_a_model_continues_with_the_one_before_a_fit_that_gave_up():

@@ -258,6 +258,11 @@ def test_a_model_without_an_estimate_is_replaced_by_any_that_has_one():
     assert selector.prefers(a_round(validation=answers(an_estimate(0.1), None)))
 
 
+@pytest.mark.parametrize(("value", "wins"), [(0.80, False), (0.801, True)])
+def test_a_best_model_without_answers_on_validation_rows_is_replaced_on_a_better_bound_only(value, wins):
+    assert a_selector(BEST).prefers(a_round(11, close_answers(value))) is wins
+
+
 UNDEFINED = Estimate(math.nan, -math.inf, math.inf)
 
 

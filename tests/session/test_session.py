@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from fitwithin._session import learner_loop
 from fitwithin._session.session import Session
 from fitwithin.backends import FitReport, FitSettings, Inline
 from fitwithin.backends._inline import InlineModel, InlineRunner
+from fitwithin.backends._model_runner import FIRST_PIECE_ROWS
 from fitwithin.backends._scoring import accuracy_interval
 from fitwithin.teachers import TCT, Deck, Double, Exam, Full, Lesson, LessonReport
 from fitwithin.testing import FakeClock
@@ -281,6 +283,19 @@ def test_the_history_tells_the_seconds_of_every_part():
     assert 2 < second.predicted_fit < 2.5
 
 
+def test_the_seconds_of_scoring_are_a_part_of_those_of_the_exams():
+    class SlowlyScoring(InlineRunner):
+        def score(self, selected):
+            return replace(super().score(selected), seconds=2.0)
+
+    clock = FakeClock()
+    learner = Oracle(predicting=lambda rows: clock.advance(3))
+
+    (finished,) = fitted(learner, Scripted((range(8), EXAM)), clock=clock, backend=Runners(SlowlyScoring)).history_
+
+    assert finished.seconds_exam == 5
+
+
 def test_the_same_seed_and_the_same_clock_give_the_same_history():
     def run(seed):
         clock = FakeClock()
@@ -502,6 +517,15 @@ def test_a_learner_that_dies_in_round_1_is_an_error_that_says_how():
         fitted(Oracle(), TCT(first=50), backend=Runners(Mortal))
 
 
+def test_a_learner_that_dies_in_its_first_exam_is_an_error_that_says_how():
+    class MortalInExams(InlineRunner):
+        def examine(self, exam):
+            raise LearnerDied("it was killed by SIGSEGV")
+
+    with pytest.raises(LearnerFailed, match=r"round 1, predicting 50 rows.*SIGSEGV"):
+        fitted(Oracle(), TCT(first=50), backend=Runners(MortalInExams))
+
+
 def test_a_learner_that_dies_later_is_a_warning_and_the_best_model_is_returned():
     with pytest.warns(RuntimeWarning, match=r"(?s)in round 3.*SIGSEGV"):
         classifier = fitted(Oracle(), Double(first=10), backend=Runners(Mortal))
@@ -691,6 +715,16 @@ def test_every_kept_model_is_let_go_of_once():
     fitted(Oracle(skill=by_rows.__getitem__), Scripted(*[(range(rows), EXAM) for rows in by_rows]), backend=ledger)
 
     assert len(ledger.kept) == 3
+    assert ledger.discarded == ledger.kept
+
+
+def test_a_first_model_that_cannot_predict_is_let_go_of():
+    ledger = Ledger()
+
+    with pytest.raises(Tantrum):
+        fitted(Oracle(predicting=trouble_above(0, Tantrum())), Scripted((range(10), EXAM)), backend=ledger)
+
+    assert len(ledger.kept) == 1
     assert ledger.discarded == ledger.kept
 
 
@@ -950,6 +984,27 @@ def test_fit_and_exams_of_a_lesson_are_one_call_of_the_runner():
     fitted(Oracle(skill=skill), Examining(*lessons, validation=JUDGES, holdout=AUDITORS), backend=Runners(Counting))
 
     assert calls == ["fit", "save", "examine", "examine", "fit", "fit", "save"]
+
+
+@pytest.mark.parametrize("lessons", [(10,), (10, 20)], ids=["first model", "later model"])
+def test_an_exam_that_takes_too_long_is_answered_for_its_first_rows(lessons):
+    clock, n_rows = FakeClock(), FIRST_PIECE_ROWS
+
+    class Hurried(Examining):
+        def teach(self, deck):
+            for size in lessons:
+                exams = (Exam(np.array(JUDGES), "validation", seconds=0.5),)
+                self.answers.append((yield Lesson(np.arange(size), exams=exams)))
+            return "all rows"
+
+    teacher = Hurried()
+    classifier = fitted(Oracle(predicting=lambda rows: clock.advance(1)), teacher, clock=clock)
+
+    for report, finished in zip(teacher.answers, classifier.history_, strict=True):
+        answers = report.answers["validation"]
+        assert answers.rows.tolist() == list(JUDGES)[:n_rows]
+        assert answers.score == accuracy_interval(n_rows - answers.mistakes, n_rows)
+        assert (finished.examined, finished.validation_rows, finished.estimate) == (n_rows, n_rows, answers.score.value)
 
 
 def test_the_costs_of_a_lesson_are_known_before_the_teacher_plans_on():

@@ -8,11 +8,11 @@ import pytest
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._pools.sources.opening import open_source
-from fitwithin._tabular.block_training import encode_blocks, read_sampled_table
+from fitwithin._tabular.block_training import read_sampled_table
 from fitwithin._tabular.features import encode_features
 from fitwithin._tabular.files import DataSetFiles, open_data_file
 from fitwithin._tabular.target_column import read_target_column
-from fitwithin._tabular.target_survey import TargetSurvey, survey_target
+from fitwithin._tabular.target_survey import survey_target
 from fitwithin._tabular.training_table import make_training_table
 
 N_ROWS = 2000
@@ -42,7 +42,7 @@ def test_blocks_are_encoded_as_the_whole_file_is(file, encoding):
     whole = encode_features(make_training_table(chunk, target), encoding)
 
     table = read_sampled_table(DataSetFiles(file), "label", None, 1000)
-    features = encode_blocks(table, encoding)
+    features = encode_features(table, encoding)
     source = open_source(features.X, "target")
 
     blocks = [source.read_block(number) for number in range(source.n_blocks)]
@@ -58,7 +58,7 @@ def test_blocks_are_encoded_as_the_whole_file_is(file, encoding):
 
 def test_the_target_alone_is_read_for_the_labels(file):
     table = read_sampled_table(DataSetFiles(file), "label", None, 1000)
-    source = open_source(encode_blocks(table, "ordinal").X, "target")
+    source = open_source(encode_features(table, "ordinal").X, "target")
     part = source.read_columns(0, ["target"])
     assert part.column_names == ["target"]
     assert part.num_rows == source.read_block(0).num_rows == 294
@@ -70,24 +70,33 @@ def test_classes_are_counted_in_all_blocks(file, frame):
     assert dict(zip(labels, counts, strict=True)) == frame["label"].value_counts().to_dict()
 
 
-def survey(values, type_=None):
-    found = TargetSurvey(pa.array(values[0], type_).type)
-    for part in values:
-        found.add(pa.chunked_array([pa.array(part, type_)]))
-    return found
+class Parts:
+    """Blocks of one column."""
+
+    def __init__(self, parts, type_):
+        self.parts = [pa.table({"label": pa.array(part, type_)}) for part in parts]
+        self.n_blocks = len(parts)
+
+    def read(self, number, names):
+        return self.parts[number].select(names)
+
+
+def survey(parts, type_=None, task=None):
+    return survey_target(Parts(parts, type_), "label", task, 1000)
 
 
 def test_many_numbers_are_values_between_their_ends():
     values = np.random.default_rng(0).random(30_000)
-    column = survey([values[:20_000], values[20_000:]]).to_column("price", None, 1000)
+    column = survey([values[:20_000], values[20_000:]]).column
     assert column.is_regression
     assert column.y.tolist() == [values.min(), values.max()]
 
 
 def test_few_whole_numbers_are_classes_unless_the_user_says_otherwise():
-    found = survey([[1, 2, None], [3]], pa.int64())
-    assert found.to_column("n", None, 1000).y.tolist() == [1, 2, 3]
-    assert found.to_column("n", "regression", 1000).y.tolist() == [1, 3]
+    parts = [[1, 2, None], [3]]
+    found = survey(parts, pa.int64())
+    assert found.column.y.tolist() == [1, 2, 3]
+    assert survey(parts, pa.int64(), "regression").column.y.tolist() == [1, 3]
     assert (found.n_rows, found.n_missing) == (3, 1)
 
 
@@ -102,11 +111,11 @@ def test_few_whole_numbers_are_classes_unless_the_user_says_otherwise():
 )
 def test_a_target_that_cannot_be_learned_is_refused(values, words):
     with pytest.raises(UserInputError, match=words):
-        survey(values, pa.string()).to_column("label", None, 1000)
+        survey(values, pa.string())
 
 
 def test_missing_numbers_count_as_missing_even_if_they_are_nan(tmp_path):
     table = pa.table({"a": [1.0, 2.0, 3.0], "label": [0.0, float("nan"), 1.0]})
     pq.write_table(table, tmp_path / "rows.parquet")
-    found = survey_target(DataSetFiles(tmp_path / "rows.parquet").open(["label"]), "label")
+    found = survey_target(DataSetFiles(tmp_path / "rows.parquet").open(["label"]), "label", None, 1000)
     assert (found.n_rows, found.n_missing) == (2, 1)

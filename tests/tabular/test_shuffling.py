@@ -63,7 +63,7 @@ def test_the_copy_is_a_permutation_and_every_type_survives(source, tmp_path, sma
     found = read_folder(tmp_path / "pool")
     stored = pq.read_table(source)
     assert result.n_rows == 4000
-    assert result.n_files > 3
+    assert len(result.files) > 3
     assert found.schema.equals(stored.schema)
     assert found["id"].to_pylist() != stored["id"].to_pylist()
     assert found.sort_by("id").to_pylist() == stored.to_pylist()

@@ -6,7 +6,6 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +20,7 @@ from fitwithin._tabular.model_archive import write_archive
 from fitwithin._tabular.model_card import ModelCard
 
 
-@dataclass(frozen=True)
-class WrittenModel:
-    """A model file that was written.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    card : ModelCard
-        Its card, with the types that must be trusted by name.
-    is_pickle : bool
-        Whether the model is stored by pickle.
-    """
-
-    path: Path
-    card: ModelCard
-    is_pickle: bool
-
-
-def write_model(pipeline: Any, card: ModelCard, options: TrainOptions) -> WrittenModel:
+def write_model(pipeline: Any, card: ModelCard, options: TrainOptions) -> tuple[Path, ModelCard, bool]:
     """Write a model to --out, by pickle if skops can't store it.
 
     If that path can't be written any more, write it to a temporary folder and let the command fail.
@@ -53,29 +33,30 @@ def write_model(pipeline: Any, card: ModelCard, options: TrainOptions) -> Writte
         Its card.
     options : TrainOptions
         The path, and whether to replace a file or to use pickle.
+
+    Returns
+    -------
+    tuple
+        The file, its card with the types that must be trusted by name, and whether it holds a pickle.
     """
     with _ignore_first_interrupt():
         try:
             return _write_to(options.out, pipeline, card, options)
         except UserInputError as error:
             folder = Path(tempfile.mkdtemp(prefix="fitwithin-"))
-            written = _write_to(folder / options.out.name, pipeline, card, options)
-            fail(
-                error.sentence,
-                code=EXIT_FAILED,
-                hint=f"The model is not lost: move {written.path} to where you want it.",
-            )
+            path, *_ = _write_to(folder / options.out.name, pipeline, card, options)
+            fail(error.sentence, code=EXIT_FAILED, hint=f"The model is not lost: move {path} to where you want it.")
 
 
-def _write_to(path: Path, pipeline: Any, card: ModelCard, options: TrainOptions) -> WrittenModel:
+def _write_to(path: Path, pipeline: Any, card: ModelCard, options: TrainOptions) -> tuple[Path, ModelCard, bool]:
     try:
-        full_card = write_archive(path, pipeline, card, force=options.force, as_pickle=options.use_pickle)
-        return WrittenModel(path, full_card, options.use_pickle)
+        full_card = write_archive(path, pipeline, card, force=options.force, as_pickle=options.unsafe_pickle)
+        return path, full_card, options.unsafe_pickle
     except NotStorable as error:
         path = path.with_suffix(".pickle")
         print_note(f"skops can't store this learner ({error}), so it is stored by pickle.")
         full_card = write_archive(path, pipeline, card, force=options.force, as_pickle=True)
-        return WrittenModel(path, full_card, is_pickle=True)
+        return path, full_card, True
 
 
 @contextmanager

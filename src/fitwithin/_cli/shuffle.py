@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -44,6 +45,7 @@ def shuffle(
         require_libraries("filelock", "pandas", "pyarrow")
         from fitwithin._tabular.shuffling import shuffle_data_set
 
+        start = time.monotonic()
         try:
             with Progress(console=Console(stderr=True), transient=True) as progress:
                 task = progress.add_task("Shuffling", total=1000)
@@ -57,8 +59,9 @@ def shuffle(
         except KeyboardInterrupt:
             fail("Interrupted. The same command goes on from here.", code=EXIT_STOPPED)
         if json:
-            typer.echo(json_.dumps({"rows": result.n_rows, "files": result.n_files, "folder": str(out)}))
+            typer.echo(json_.dumps({"rows": result.n_rows, "files": len(result.files), "folder": str(out)}))
             return
         console = Console(highlight=False)
-        print_line(console, f"{result.n_rows:,} rows are in {out} in random order, after {result.seconds:.1f} s. Next:")
+        seconds = time.monotonic() - start
+        print_line(console, f"{result.n_rows:,} rows are in {out} in random order, after {seconds:.1f} s. Next:")
         print_line(console, f"  fitwithin train {out} --target COLUMN")

@@ -13,9 +13,8 @@ from rich.text import Text
 from fitwithin._cli.console import print_line, sanitize_line
 from fitwithin._core.exceptions import join_names
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._tabular.block_training import SampledTable
 from fitwithin._tabular.columns import COLUMN_KINDS
-from fitwithin._tabular.encoding import ENCODING_DESCRIPTIONS, Encoding
+from fitwithin._tabular.encoding import ENCODING_DESCRIPTIONS
 from fitwithin._tabular.model_card import ModelCard
 from fitwithin._tabular.training_table import TrainingTable
 from fitwithin.teachers._search.contender import describe_settings
@@ -32,13 +31,13 @@ _MAX_CLASS_NAMES = 8
 
 
 def print_training_table(
-    console: Console, path: str, table: TrainingTable, encoding: Encoding, seconds_reading: float
+    console: Console, path: str, table: TrainingTable, encoding: str, seconds_reading: float
 ) -> None:
     """Print what the training will use of a file, before it begins."""
     matrix = table.chunk.matrix
     n_columns = len(table.columns) if matrix is None else matrix.shape[1]
     columns = "1 feature column" if n_columns == 1 else f"{n_columns:,} feature columns"
-    done = "looked at" if isinstance(table, SampledTable) else "read and encoded"
+    done = "read and encoded" if table.blocks is None else "looked at"
     print_line(console, f"{path}: {table.n_rows:,} rows, {columns}; {done} in {seconds_reading:.1f} s")
     if matrix is None:
         console.print(_columns_table(table, encoding))
@@ -52,7 +51,7 @@ def print_training_table(
     print_line(console, _describe_target(table))
 
 
-def _columns_table(table: TrainingTable, encoding: Encoding) -> Table:
+def _columns_table(table: TrainingTable, encoding: str) -> Table:
     shown = Table("columns", Column("count", justify="right"), Column("missing values", justify="right"), "encoding")
     for kind in COLUMN_KINDS:
         names = [column.name for column in table.columns if column.kind == kind]

@@ -142,6 +142,7 @@ def train(
 
     Example: fitwithin train rows.parquet --target label --time-limit 15m --search --learner lightgbm,random-forest
     """
+    options = locals()
     with report_errors(debug=debug):
         require_libraries("pandas", "pyarrow", "skops", *(["matplotlib"] if report is not None else []))
         seconds, most_bytes = parse_time_limit_option(time_limit), parse_memory_limit_option(memory_limit)
@@ -150,28 +151,5 @@ def train(
         from fitwithin._cli.train_options import TrainOptions
         from fitwithin._cli.train_run import run_training
 
-        options = TrainOptions(
-            data=data,
-            target=target,
-            seconds=seconds,
-            learner=learner,
-            search=search,
-            teacher=teacher,
-            scoring=scoring,
-            test=test,
-            out=out,
-            report=report,
-            seed=seed,
-            task=task,
-            max_classes=max_classes,
-            jobs=jobs,
-            memory_limit=most_bytes,
-            limit_includes_reading=limit_includes_reading,
-            use_pickle=unsafe_pickle,
-            force=force,
-            checkpoint=checkpoint,
-            validation=validation,
-            groups=groups,
-            spool=spool,
-        )
-        run_training(options, as_json=json)
+        limits = {"time_limit": seconds, "memory_limit": most_bytes}
+        run_training(TrainOptions(**{**options, **limits}))

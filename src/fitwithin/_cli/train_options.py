@@ -21,25 +21,6 @@ _MAX_COLUMN_NAMES = 20
 
 
 @dataclass(frozen=True)
-class TrainInputs:
-    """The files of a training, and the name of the target column.
-
-    Parameters
-    ----------
-    data : DataFile
-        The training file, or files.
-    test : DataFile or None
-        The test file, or files.
-    target : str
-        The column to predict.
-    """
-
-    data: DataFile
-    test: DataFile | None
-    target: str
-
-
-@dataclass(frozen=True)
 class TrainOptions:
     """The options of fitwithin train.
 
@@ -49,20 +30,20 @@ class TrainOptions:
         Files; the spool is a folder.
     target, learner, teacher, scoring, task, validation, groups : str
         Names.
-    seconds : float
-        The time limit.
+    time_limit : float
+        Seconds.
     seed, max_classes, jobs : int
         As on the command line.
     memory_limit : int or None
         The memory limit in bytes.
-    limit_includes_reading, use_pickle, force, search : bool
+    limit_includes_reading, unsafe_pickle, force, search, json, debug : bool
         Whether the limit covers reading; whether to store by pickle; whether to replace files; whether to search over
-        learners and settings.
+        learners and settings; whether to print JSON; whether to print the traceback of an error.
     """
 
     data: Path
     target: str | None
-    seconds: float
+    time_limit: float
     learner: str
     teacher: str
     scoring: str | None
@@ -75,16 +56,23 @@ class TrainOptions:
     jobs: int
     memory_limit: int | None
     limit_includes_reading: bool
-    use_pickle: bool
+    unsafe_pickle: bool
     force: bool
-    checkpoint: Path | None = None
-    validation: str = "random"
-    groups: str | None = None
-    search: bool = False
-    spool: Path | None = None
+    checkpoint: Path | None
+    validation: str
+    groups: str | None
+    search: bool
+    spool: Path | None
+    json: bool
+    debug: bool
 
-    def validate(self) -> TrainInputs:
+    def validate(self) -> tuple[DataFile, DataFile | None, str]:
         """Check everything that can be checked without reading the data.
+
+        Returns
+        -------
+        tuple
+            The training file or files, those of the test, and the column to predict.
 
         Raises
         ------
@@ -123,16 +111,19 @@ class TrainOptions:
         if twice is not None:
             raise UserInputError(f"--learner {self.learner} names {twice} twice.", "Name it once.")
 
-    def _open_inputs(self) -> TrainInputs:
+    def _open_inputs(self) -> tuple[DataFile, DataFile | None, str]:
         data = open_data_file(self.data, in_blocks=self.in_blocks)
         target = _find_target(data, self.target)
         if self.groups is not None:
-            _validate_groups(data, self.groups, target)
+            _require_column(data, self.groups)
+            if self.groups == target:
+                raise UserInputError(
+                    f"{target!r} is named by both --target and --groups.", "Name another column with --groups."
+                )
         test = None if self.test is None else open_data_file(self.test, in_blocks=needs_blocks(self.test))
-        if test is not None and target not in test.column_names():
-            hint = suggest_name(target, test.column_names(), "Rename it in the file.")
-            raise UserInputError(f"{self.test} has no column {target!r}.", hint)
-        return TrainInputs(data, test, target)
+        if test is not None:
+            _require_column(test, target)
+        return data, test, target
 
     @property
     def in_blocks(self) -> bool:
@@ -171,11 +162,6 @@ class TrainOptions:
         """The learners; without a search there is one."""
         return [name.strip() for name in self.learner.split(",")]
 
-    @property
-    def method(self) -> str:
-        """The teacher, or "search"."""
-        return "search" if self.search else self.teacher
-
     def make_learners(self, *, regression: bool) -> list[Any]:
         """Return the learners, not fitted.
 
@@ -194,28 +180,20 @@ class TrainOptions:
         return None if self.task == "auto" else cast(Literal["classification", "regression"], self.task)
 
 
-def _validate_groups(data: DataFile, groups: str, target: str) -> None:
-    names = [name for name in data.column_names() if name != target]
-    if groups == target:
-        raise UserInputError(
-            f"{groups!r} is named by both --target and --groups.", "Name another column with --groups."
-        )
-    if groups not in names:
-        listed = join_names(names, _MAX_COLUMN_NAMES)
-        hint = suggest_name(groups, names, f"Its other columns: {listed}." if names else "It has no other column.")
-        raise UserInputError(f"{data.path} has no column {groups!r}.", hint)
-
-
 def _find_target(data: DataFile, wanted: str | None) -> str:
     names = data.column_names()
     if wanted is None and len(names) == 1:
         # A matrix with one named column: that column is the target.
         return names[0]
-    listed = join_names(names, _MAX_COLUMN_NAMES)
     if wanted is None:
+        listed = join_names(names, _MAX_COLUMN_NAMES)
         raise UserInputError("Which column is the target?", f"Name it with --target; {data.path} has {listed}.")
-    if wanted not in names:
-        raise UserInputError(
-            f"{data.path} has no column {wanted!r}.", suggest_name(wanted, names, f"Its columns: {listed}.")
-        )
+    _require_column(data, wanted)
     return wanted
+
+
+def _require_column(file: DataFile, name: str) -> None:
+    names = file.column_names()
+    if name not in names:
+        hint = suggest_name(name, names, f"Its columns: {join_names(names, _MAX_COLUMN_NAMES)}.")
+        raise UserInputError(f"{file.path} has no column {name!r}.", hint)

@@ -16,151 +16,149 @@ from rich.console import Console
 from sklearn.metrics import get_scorer
 
 from fitwithin._cli.console import print_line, print_note, print_warnings, stdout_to_stderr
-from fitwithin._cli.model_output import WrittenModel, write_model
+from fitwithin._cli.model_output import write_model
 from fitwithin._cli.summaries import print_training_result, print_training_table
-from fitwithin._cli.train_options import TrainInputs, TrainOptions
+from fitwithin._cli.train_options import TrainOptions
 from fitwithin._core.exceptions import NoModelInTime
 from fitwithin._core.memory_limit import format_bytes
 from fitwithin._session.checkpoint_folder import STATE_FILE
-from fitwithin._session.checkpoint_path import CheckpointPath
-from fitwithin._tabular.block_training import SampledTable, encode_blocks, read_sampled_table
+from fitwithin._tabular.block_training import read_sampled_table
 from fitwithin._tabular.checkpoint_file import attach_encoder
-from fitwithin._tabular.encoding import Encoding, choose_encoding_for_all
+from fitwithin._tabular.encoding import choose_encoding_for_all
 from fitwithin._tabular.features import EncodedFeatures, encode_features
-from fitwithin._tabular.files import DataSetFiles, full_suffix
+from fitwithin._tabular.files import DataFile, DataSetFiles, full_suffix
 from fitwithin._tabular.learner_checks import validate_learner, validate_scoring
 from fitwithin._tabular.model_card import ModelCard
 from fitwithin._tabular.search_summary import describe_search
 from fitwithin._tabular.target_column import read_target_column
-from fitwithin._tabular.training import build_pipeline, fit_model, make_initial_card, make_model_card, read_test_rows
+from fitwithin._tabular.training import (
+    build_pipeline,
+    complete_model_card,
+    fit_model,
+    make_initial_card,
+    read_test_rows,
+)
 from fitwithin._tabular.training_table import TrainingTable, make_training_table
 from fitwithin.backends import Process
 
 
 @dataclass(frozen=True, eq=False)
 class _PreparedData:
-    """Everything that a training needs, and the seconds it took to prepare."""
+    """Everything that a training needs, the card as far as it is known, and the seconds it took to prepare."""
 
     learners: list[Any]
     table: TrainingTable
-    encoding: Encoding
     features: EncodedFeatures
     test_rows: tuple[Any, Any] | None
+    card: ModelCard
     seconds: float
 
 
-@dataclass(frozen=True, eq=False)
-class _TrainedFile:
-    """A fitted model, its score on the test file, and the warnings of the fit."""
-
-    model: Any
-    scoring: str
-    test_result: dict[str, Any] | None
-    caught: list[warnings.WarningMessage]
-    seconds_used: float
-
-
-def run_training(options: TrainOptions, *, as_json: bool) -> None:
+def run_training(options: TrainOptions) -> None:
     """Run fitwithin train."""
     start = time.monotonic()
-    console = Console(quiet=as_json, highlight=False)
-    prepared = _prepare_data(options, options.validate(), start)
+    console = Console(quiet=options.json, highlight=False)
+    prepared = _prepare_data(options, start)
     _print_prepared_data(console, options, prepared)
-    trained = _train_and_test(options, prepared, _seconds_for_fit(options, start), as_json=as_json)
-    print_warnings(trained.caught)
-    card = _describe_model(options, prepared, trained)
-    written = write_model(build_pipeline(trained.model, prepared.features), card, options)
-    if as_json:
-        _print_json(written)
-    _print_written_model(console, options, written)
+    model, card = _train_and_test(options, prepared, _seconds_for_fit(options, start))
+    path, card, is_pickle = write_model(build_pipeline(model, prepared.features), card, options)
+    if options.json:
+        typer.echo(replace(card, training={**card.training, "model": str(path)}).to_json())
+    print_training_result(console, card)
+    print_line(console, f"The model is in {path}. Next:")
+    print_line(console, f"  {_predict_command(path, card, options.data, is_pickle=is_pickle)}")
     if options.report is not None:
-        _write_report(console, trained.model, options.report)
+        _write_report(console, model, options.report)
 
 
-def _prepare_data(options: TrainOptions, inputs: TrainInputs, start: float) -> _PreparedData:
-    table = _read_table(options, inputs)
+def _prepare_data(options: TrainOptions, start: float) -> _PreparedData:
+    data, test, target_name = options.validate()
+    table = _read_table(options, data, target_name)
     target = table.target
     learners = options.make_learners(regression=target.is_regression)
     for learner in learners if options.scoring is not None else ():
         validate_scoring(options.scoring or "", learner, target)
     encoding = choose_encoding_for_all(learners)
-    features = encode_blocks(table, encoding) if isinstance(table, SampledTable) else encode_features(table, encoding)
+    features = encode_features(table, encoding)
     for learner in learners:
         validate_learner(learner, options.teacher, features.X, target)
-    test_rows = None if inputs.test is None else read_test_rows(features, target, inputs.test)
-    return _PreparedData(learners, table, encoding, features, test_rows, time.monotonic() - start)
+    test_rows = None if test is None else read_test_rows(features, target, test)
+    card = make_initial_card(
+        features,
+        table,
+        learner=options.learner,
+        encoding=encoding,
+        teacher="search" if options.search else options.teacher,
+        scoring=options.scoring or ("r2" if target.is_regression else "accuracy"),
+        training={"data": options.data.name, "seed": options.seed, "time_limit": options.time_limit},
+    )
+    return _PreparedData(learners, table, features, test_rows, card, time.monotonic() - start)
 
 
-def _read_table(options: TrainOptions, inputs: TrainInputs) -> TrainingTable:
-    if isinstance(inputs.data, DataSetFiles):
-        return read_sampled_table(inputs.data, inputs.target, options.chosen_task, options.max_classes)
-    chunk = inputs.data.read(label=inputs.target)
-    target = read_target_column(inputs.target, chunk.table[inputs.target], options.chosen_task, options.max_classes)
+def _read_table(options: TrainOptions, data: DataFile, target_name: str) -> TrainingTable:
+    if isinstance(data, DataSetFiles):
+        return read_sampled_table(data, target_name, options.chosen_task, options.max_classes)
+    chunk = data.read(label=target_name)
+    target = read_target_column(target_name, chunk.table[target_name], options.chosen_task, options.max_classes)
     return make_training_table(chunk, target, options.groups)
 
 
 def _print_prepared_data(console: Console, options: TrainOptions, prepared: _PreparedData) -> None:
-    print_training_table(console, str(options.data), prepared.table, prepared.encoding, prepared.seconds)
+    print_training_table(console, str(options.data), prepared.table, prepared.card.encoding, prepared.seconds)
     if options.checkpoint is not None and (options.checkpoint / STATE_FILE).exists():
         print_line(console, f"Going on from {options.checkpoint}; the time limit counts all runs together.")
     memory = "" if options.memory_limit is None else f" in at most {format_bytes(options.memory_limit)}"
     names = " and of ".join(options.learner_names)
     activity = f"Searching for the best settings of {names}" if options.search else f"Training {options.learner}"
-    print_line(console, f"{activity} for at most {options.seconds:g} s{memory}; Ctrl-C keeps the best model so far.")
+    print_line(console, f"{activity} for at most {options.time_limit:g} s{memory}; Ctrl-C keeps the best model so far.")
 
 
 def _seconds_for_fit(options: TrainOptions, start: float) -> float:
     """Return the whole limit, or the rest of it if reading counts too."""
     if not options.limit_includes_reading:
-        return options.seconds
+        return options.time_limit
     used = time.monotonic() - start
-    if used >= options.seconds:
+    if used >= options.time_limit:
         raise NoModelInTime(
-            f"No model within the limit of {options.seconds:g} s: reading the file alone took {used:.1f} s. "
+            f"No model within the limit of {options.time_limit:g} s: reading the file alone took {used:.1f} s. "
             "Leave out --limit-includes-reading, or allow more time."
         )
-    return options.seconds - used
+    return options.time_limit - used
 
 
-def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: float, *, as_json: bool) -> _TrainedFile:
-    target = prepared.table.target
-    scoring = options.scoring or ("r2" if target.is_regression else "accuracy")
+def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: float) -> tuple[Any, ModelCard]:
+    """Return the fitted model and its card."""
     settings: dict[str, Any] = {
+        "time_limit": seconds,
         "scoring": options.scoring,
         "memory_limit": options.memory_limit,
         "validation": options.validation,
         "random_state": options.seed,
-        "checkpoint": _make_checkpoint(options, prepared, scoring),
     }
+    if options.checkpoint is not None:
+        settings["checkpoint"] = attach_encoder(options.checkpoint, prepared.features, prepared.card)
     if options.spool is not None:
         settings["backend"] = Process(spool=options.spool)
-    if options.search:
-        settings["n_jobs"] = options.jobs
-    else:
-        settings["teacher"] = options.teacher
+    settings |= {"n_jobs": options.jobs} if options.search else {"teacher": options.teacher}
     learner = prepared.learners if options.search else prepared.learners[0]
     # Learners may print, and standard output is for JSON alone.
-    with stdout_to_stderr() if as_json else nullcontext():
-        model, caught = fit_model(learner, prepared.features, prepared.table, time_limit=seconds, **settings)
-        test_result = _score_test_rows(model, prepared.test_rows, scoring)
-    seconds_before_fit = options.seconds - seconds
-    return _TrainedFile(model, scoring, test_result, caught, seconds_before_fit + model.time_used_)
-
-
-def _make_checkpoint(options: TrainOptions, prepared: _PreparedData, scoring: str) -> CheckpointPath | None:
-    """Return the checkpoint, with what fitwithin predict needs besides the model."""
-    if options.checkpoint is None:
-        return None
-    card = make_initial_card(
-        prepared.features,
-        prepared.table,
-        learner=options.learner,
-        encoding=prepared.encoding,
-        teacher=options.method,
-        scoring=scoring,
-        training={"data": options.data.name, "seed": options.seed, "time_limit": options.seconds},
+    with stdout_to_stderr() if options.json else nullcontext():
+        model, caught = fit_model(learner, prepared.features, prepared.table, **settings)
+        print_warnings(caught)
+        test_result = _score_test_rows(model, prepared.test_rows, prepared.card.scoring)
+    card = complete_model_card(
+        prepared.card,
+        model,
+        time_used=options.time_limit - seconds + model.time_used_,
+        memory_limit=options.memory_limit,
+        seconds_reading=prepared.seconds,
+        limit_includes_reading=options.limit_includes_reading,
+        test=test_result,
     )
-    return attach_encoder(options.checkpoint, prepared.features, card)
+    if not options.search:
+        return model, card
+    search = describe_search(model, options.learner_names)
+    return model, replace(card, learner=search["learner"], training={**card.training, "search": search})
 
 
 def _score_test_rows(model: Any, test_rows: tuple[Any, Any] | None, scoring: str) -> dict[str, Any] | None:
@@ -183,53 +181,11 @@ def _score_test_rows(model: Any, test_rows: tuple[Any, Any] | None, scoring: str
     return {"score": score, "rows": len(test_rows[1])}
 
 
-def _describe_model(options: TrainOptions, prepared: _PreparedData, trained: _TrainedFile) -> ModelCard:
-    search = describe_search(trained.model, options.learner_names) if options.search else None
-    return make_model_card(
-        trained.model,
-        prepared.features,
-        prepared.table,
-        learner=options.learner if search is None else search["learner"],
-        encoding=prepared.encoding,
-        teacher=options.method,
-        scoring=trained.scoring,
-        training={
-            "data": options.data.name,
-            "seed": options.seed,
-            "time_limit": options.seconds,
-            "time_used": trained.seconds_used,
-            "memory_limit": options.memory_limit,
-            "seconds_reading": prepared.seconds,
-            "limit_includes_reading": options.limit_includes_reading,
-            "test": trained.test_result,
-            **({} if search is None else {"search": search}),
-        },
-    )
-
-
-def _print_json(written: WrittenModel) -> None:
-    card = replace(written.card, training={**written.card.training, "model": str(written.path)})
-    typer.echo(card.to_json())
-
-
-def _print_written_model(console: Console, options: TrainOptions, written: WrittenModel) -> None:
-    print_training_result(console, written.card)
-    print_line(console, f"The model is in {written.path}. Next:")
-    print_line(console, f"  {_predict_command(written, options.data)}")
-
-
-def _predict_command(written: WrittenModel, data: Path) -> str:
-    words = [
-        "fitwithin",
-        "predict",
-        str(written.path),
-        f"new-rows{full_suffix(data) or '.parquet'}",
-        "--out",
-        "predictions.parquet",
-    ]
-    for name in written.card.trust:
-        words += ["--trust", name]
-    return shlex.join([*words, "--unsafe-pickle"] if written.is_pickle else words)
+def _predict_command(model: Path, card: ModelCard, data: Path, *, is_pickle: bool) -> str:
+    rows = f"new-rows{full_suffix(data) or '.parquet'}"
+    trusted = [word for name in card.trust for word in ("--trust", name)]
+    pickled = ["--unsafe-pickle"] if is_pickle else []
+    return shlex.join(["fitwithin", "predict", str(model), rows, "--out", "predictions.parquet", *trusted, *pickled])
 
 
 def _write_report(console: Console, model: Any, path: Path) -> None:

@@ -90,8 +90,8 @@ class RoundTracker:
         self._marks = np.zeros(n_rows, dtype=np.uint8)
         self._choose_seconds = 0.0
         self._mistakes: list[Rows] = []
-        # The mistakes and the marks of the rows before the round under way, in case that its fit gives up.
-        self._before: tuple[list[Rows], npt.NDArray[np.uint8] | None] = ([], None)
+        # Those before the round under way, in case that its fit gives up.
+        self._mistakes_before: list[Rows] = []
         self._last: OpenRound | None = None
         self.slowest_choice = 0.0
         self.current: OpenRound | None = None
@@ -185,7 +185,6 @@ class RoundTracker:
         # An earlier fit that this one resumes trained other models.
         added = np.unique(rows[self._marks[rows] & _TRAINED_NOW == 0]) if continues else rows
         n_rows_trained = len(added) + (0 if before is None else before.n_rows_trained)
-        self._before = self._mistakes, self._marks[rows] if lesson.give_up_over is not None else None
         self.current = OpenRound(
             number=self._numbers.take(),
             lesson=lesson,
@@ -199,19 +198,26 @@ class RoundTracker:
             predicted_setup=predicted_setup,
             began_at=self._clock(),
         )
-        self._mistakes = []
-        self._marks[rows] |= _TRAINED | _SEEN | _TRAINED_NOW
+        self._mistakes_before, self._mistakes = self._mistakes, []
+        if lesson.give_up_over is None:
+            # As early as possible: with millions of rows it takes a while.
+            self._mark_trained(rows)
         return self.current
 
     def add_fit(self, report: FitReport) -> None:
         """Note the fit of the round under way; one that gave up leaves no trace on the rows."""
-        current, (mistakes, marks) = self.open_round, self._before
+        current = self.open_round
         current.add_fit(report)
-        if not report.gave_up:
-            self._last = current
-        elif marks is not None:
+        if report.gave_up:
             current.new_rows = current.new_mistakes = 0
-            self._mistakes, self._marks[current.rows] = mistakes, marks
+            self._mistakes = self._mistakes_before
+            return
+        self._last = current
+        if current.lesson.give_up_over is not None:
+            self._mark_trained(current.rows)
+
+    def _mark_trained(self, rows: Rows) -> None:
+        self._marks[rows] |= _TRAINED | _SEEN | _TRAINED_NOW
 
     @property
     def open_round(self) -> OpenRound:

@@ -28,7 +28,7 @@ MAX_ONE_HOT_CATEGORIES = 100
 """Columns for one text column in the one-hot encoding: the most frequent categories, with one shared by the rest."""
 
 
-ENCODING_DESCRIPTIONS: dict[Encoding, dict[ColumnKind, str]] = {
+ENCODING_DESCRIPTIONS: dict[str, dict[ColumnKind, str]] = {
     "ordinal": {
         "number": "unchanged",
         "boolean": "as 0 and 1",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pyarrow as pa
 
 from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks
-from fitwithin._tabular.columns import FeatureColumn, to_frame
+from fitwithin._tabular.columns import FeatureColumn, decode_dictionary, to_frame
 from fitwithin._tabular.files import TableChunk
 from fitwithin._tabular.target_column import TargetColumn
 
@@ -21,20 +22,24 @@ TARGET = "target"
 class FeatureBlocks:
     """Rows of files in blocks, encoded while they are read; the learner gets arrays. These are `Blocks`.
 
+    Rows without a target value are left out wherever they are, so that the order of the others stays random.
+
     Parameters
     ----------
     blocks : Blocks
-        The rows, with the types in the files; each has a target, if there is one.
+        The rows, with the types in the files.
     encoder : ColumnTransformer
         Fitted on a sample.
     columns : list of FeatureColumn
         Its input.
+    target : TargetColumn
+        The column to predict.
     shape : tuple of int
-        Rows, and columns of its output.
+        Rows with a target value, and columns of the encoder's output.
     dtype : dtype
         Type of its output.
-    target : TargetColumn, optional
-        The column to predict, for training.
+    has_gaps : bool
+        Whether rows may have no target value.
     """
 
     def __init__(
@@ -42,49 +47,51 @@ class FeatureBlocks:
         blocks: Blocks,
         encoder: Any,
         columns: list[FeatureColumn],
+        target: TargetColumn,
         shape: tuple[int, int],
         dtype: np.dtype[Any],
-        target: TargetColumn | None = None,
+        *,
+        has_gaps: bool,
     ) -> None:
         self._blocks = blocks
         self._encoder = encoder
         self._columns = columns
         self._target = target
+        self._has_gaps = has_gaps
         self.shape = shape
         self.dtype = dtype
         fields = [pa.field(str(number), pa.from_numpy_dtype(dtype)) for number in range(shape[1])]
-        if target is not None:
-            empty = blocks.schema.empty_table()
-            fields.append(pa.field(TARGET, _to_arrow(target.convert(empty[target.name])).type))
-        self.schema: pa.Schema = pa.schema(fields)
+        labels = _to_arrow(target.convert(blocks.schema.empty_table()[target.name]))
+        self.schema: pa.Schema = pa.schema([*fields, pa.field(TARGET, labels.type)])
+        self.n_blocks = blocks.n_blocks
+        self.is_shuffled = blocks.is_shuffled
 
-    @property
-    def n_blocks(self) -> int:
-        """How many blocks there are."""
-        return self._blocks.n_blocks
-
-    @property
-    def is_shuffled(self) -> bool:
-        """Whether the rows lie in random order."""
-        return self._blocks.is_shuffled
+    def without_target(self) -> FeatureBlocks:
+        """Return the same rows without their target, for a prediction."""
+        features = copy(self)
+        features.schema = self.schema.remove(self.schema.get_field_index(TARGET))
+        return features
 
     @property
     def has_quick_heads(self) -> bool:
         """Whether the first rows of a block are read in a fraction of the time that all of it takes."""
-        return self._blocks.has_quick_heads
+        return not self._has_gaps and self._blocks.has_quick_heads
 
     def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
         """Read these columns of one block, in this order; only its first rows if their number is given."""
         has_features = any(name != TARGET for name in names)
         stored = [column.name for column in self._columns] if has_features else []
-        if self._target is not None and TARGET in names:
+        if self._has_gaps or TARGET in names:
             stored.append(self._target.name)
-        table = TableChunk(self._blocks.read(number, stored, n_rows)).normalize().table
+        table = self._blocks.read(number, stored, None if self._has_gaps else n_rows)
+        table = TableChunk(table).normalize().table
+        if self._has_gaps:
+            table = drop_unlabeled(table, self._target.name).slice(0, n_rows)
         columns = {}
         if has_features:
             X = self._encode(table)
             columns = {str(place): pa.array(np.ascontiguousarray(X[:, place])) for place in range(X.shape[1])}
-        if self._target is not None and TARGET in names:
+        if TARGET in names:
             columns[TARGET] = _to_arrow(self._target.convert(table[self._target.name]))
         return pa.table(
             [columns[name] for name in names], schema=pa.schema([self.schema.field(name) for name in names])
@@ -104,6 +111,11 @@ class FeatureBlocks:
         """Return what tells this data set from another."""
         encoded = ", ".join(column.name for column in self._columns)
         return {**self._blocks.describe(), "encoded columns": encoded}
+
+
+def drop_unlabeled(table: pa.Table, target: str) -> pa.Table:
+    """Return the rows that have a target value."""
+    return table.filter(decode_dictionary(table[target]).is_valid())
 
 
 def to_matrix(table: pa.Table) -> Array:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._tabular.columns import FeatureColumn, to_frame
 from fitwithin._tabular.encoding import Encoding, make_column_encoder, make_matrix_encoder
+from fitwithin._tabular.feature_blocks import FeatureBlocks
 from fitwithin._tabular.files import TableChunk
 from fitwithin._tabular.training_table import TrainingTable
 
@@ -21,7 +22,7 @@ class EncodedFeatures:
 
     Parameters
     ----------
-    X : numpy.ndarray or scipy.sparse.csr_matrix
+    X : numpy.ndarray, scipy.sparse.csr_matrix or FeatureBlocks
         The features.
     encoder : ColumnTransformer, Pipeline or "passthrough"
         The fitted encoder.
@@ -40,14 +41,18 @@ class EncodedFeatures:
 
 
 def encode_features(table: TrainingTable, encoding: Encoding) -> EncodedFeatures:
-    """Fit an encoder on all rows of a table, and encode them."""
+    """Fit an encoder on the rows of a table, and encode them; rows in blocks are encoded while they are read."""
     chunk, columns = table.chunk, table.columns
     if chunk.matrix is not None:
         encoder = make_matrix_encoder(chunk.matrix, encoding)
         X = chunk.matrix if encoder == "passthrough" else encoder.fit_transform(chunk.matrix)
         return EncodedFeatures(X, encoder, [])
     encoder = make_column_encoder(columns, encoding)
-    return EncodedFeatures(encoder.fit_transform(to_frame(chunk.table, columns)), encoder, columns)
+    X = encoder.fit_transform(to_frame(chunk.table, columns))
+    if table.blocks is not None:
+        shape, has_gaps = (table.n_rows, X.shape[1]), bool(table.n_unlabeled_rows)
+        X = FeatureBlocks(table.blocks, encoder, columns, table.target, shape, X.dtype, has_gaps=has_gaps)
+    return EncodedFeatures(X, encoder, columns)
 
 
 def extract_features(chunk: TableChunk, columns: Sequence[FeatureColumn], n_features: int) -> Any:

@@ -81,38 +81,33 @@ def build_pipeline(model: Any, features: EncodedFeatures) -> Pipeline:
     return Pipeline([("encode", features.encoder), ("learn", model.best_estimator_)])
 
 
-def make_model_card(model: Any, features: EncodedFeatures, table: TrainingTable, **fields: Any) -> ModelCard:
-    """Describe a fitted model.
+def complete_model_card(card: ModelCard, model: Any, **training: Any) -> ModelCard:
+    """Add to a card what is known after the fit.
 
     Parameters
     ----------
+    card : ModelCard
+        See `make_initial_card`.
     model : TimeConstrainedClassifier, TimeConstrainedRegressor or TimeConstrainedSearch
         Fitted.
-    features : EncodedFeatures
-        The rows that it was fitted on.
-    table : TrainingTable
-        Their origin.
-    **fields : dict
-        Other fields of `ModelCard`; entries of `training` are added to the model's own.
+    **training : dict
+        More entries of `training`.
     """
-    training = {
+    fitted = {
         "date": Environment.current().date,
-        "rows_without_label": table.n_unlabeled_rows,
         "rows_taught": model.n_rows_trained_,
         "estimate": _finite_estimate(model),
-        "time_used": model.time_used_,
         "lost_seconds": model.lost_seconds_,
         "peak_memory": max((round_.peak_memory or 0 for round_ in model.history_), default=0) or None,
         "stop_reason": model.stop_reason_,
         "rounds": [asdict(round_) for round_ in model.history_],
-        **fields.pop("training"),
     }
-    card = make_initial_card(features, table, training=training, **fields)
-    return replace(card, versions={**card.versions, **library_versions(model.best_estimator_)})
+    versions = {**card.versions, **library_versions(model.best_estimator_)}
+    return replace(card, training={**card.training, **fitted, **training}, versions=versions)
 
 
 def make_initial_card(features: EncodedFeatures, table: TrainingTable, **fields: Any) -> ModelCard:
-    """Describe a model before its fit, for a checkpoint.
+    """Describe a model before its fit.
 
     Parameters
     ----------
@@ -131,7 +126,12 @@ def make_initial_card(features: EncodedFeatures, table: TrainingTable, **fields:
         classes=[] if table.class_counts is None else np.sort(table.class_counts[0]).tolist(),
         columns=tuple(features.columns),
         features=features.X.shape[1],
-        training={"rows": table.n_rows, "left_out": dict(table.left_out), **fields.pop("training")},
+        training={
+            "rows": table.n_rows,
+            "rows_without_label": table.n_unlabeled_rows,
+            "left_out": dict(table.left_out),
+            **fields.pop("training"),
+        },
         versions={"python": environment.python, **environment.libraries},
         **fields,
     )

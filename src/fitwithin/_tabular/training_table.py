@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
+from fitwithin._pools.sources.blocks import Blocks
 from fitwithin._session.held_out_rows import MIN_GROUPS
 from fitwithin._tabular.columns import ColumnKind, FeatureColumn, decode_dictionary, select_columns
 from fitwithin._tabular.files import TableChunk
@@ -39,6 +40,8 @@ class TrainingTable:
         The labels, and the rows of each; None for a regression.
     groups : numpy.ndarray of int, optional
         The group of each row, if a column names it.
+    blocks : Blocks, optional
+        All rows of files that are read in blocks, also those without a target value; the chunk is a sample then.
     """
 
     chunk: TableChunk
@@ -49,6 +52,7 @@ class TrainingTable:
     n_unlabeled_rows: int
     class_counts: tuple[Array, Array] | None
     groups: Array | None = None
+    blocks: Blocks | None = None
 
     @property
     def missing_values(self) -> dict[ColumnKind, int]:

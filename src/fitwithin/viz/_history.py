@@ -59,8 +59,8 @@ def _format_best(value: float) -> str:
     return "yes" if value else ""
 
 
-_COLUMNS: dict[str, HtmlColumn[Round]] = {
-    field: HtmlColumn(heading, meaning, attrgetter(field), format_value)
+_COLUMNS: list[HtmlColumn[Round]] = [
+    HtmlColumn(heading, meaning, attrgetter(field), format_value)
     for field, heading, meaning, format_value in (
         ("number", "round", "number of the round, from 1", _format_count),
         ("rows", "training rows", "rows that the model was fitted on", _format_count),
@@ -91,25 +91,18 @@ _COLUMNS: dict[str, HtmlColumn[Round]] = {
         ("seconds_model", "save model", "seconds to save the model", _format_seconds),
         ("peak_memory", "memory", "most memory of the learner's process and its children", format_bytes),
     )
-}
-
-
-# Columns that most teachers and learners leave empty.
-_OPTIONAL_COLUMNS = ("predicted_estimate", "candidate", "seconds_setup", "predicted_setup")
+]
 
 
 def history_columns(rounds: Sequence[Round]) -> list[HtmlColumn[Round]]:
-    """Return the columns of the table of rounds, without the optional ones that no round has a value for.
+    """Return the columns of the table of rounds, without those that no round has a value for.
 
     Examples
     --------
-    >>> "set-up" in [column.heading for column in history_columns([])]
-    False
+    >>> history_columns([])
+    []
     """
-    empty = {
-        field for field in _OPTIONAL_COLUMNS if all(_COLUMNS[field].get_value(finished) is None for finished in rounds)
-    }
-    return [column for field, column in _COLUMNS.items() if field not in empty]
+    return [column for column in _COLUMNS if any(column.get_value(finished) is not None for finished in rounds)]
 
 
 def first_and_last(rounds: Sequence[Round], n_shown: int) -> tuple[Sequence[Round], int]:

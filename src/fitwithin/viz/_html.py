@@ -85,15 +85,20 @@ def render_html_page(
     numbered = list(enumerate(sections, 1))
     script_hash = b64encode(sha256(script.encode()).digest()).decode("ascii")
     contents = (f'<li><a href="#part-{number}">{escape_text(section.title)}</a></li>' for number, section in numbered)
-    return _PAGE.substitute(
+    return Template(read_page_file("page.html")).substitute(
         title=escape_text(title),
         allowed_scripts=f"'sha256-{script_hash}'" if script else "'none'",
-        style=palette_css() + _PAGE_STYLE + style,
+        style=palette_css() + read_page_file("page.css") + style,
         summary="".join(f"<p>{escape_text(paragraph)}</p>" for paragraph in summary),
         contents="".join(contents),
         sections="\n".join(_section_html(number, section) for number, section in numbered),
         script=f"<script>{script}</script>\n" if script else "",
     )
+
+
+def read_page_file(name: str) -> str:
+    """Return the text of a file in the folder `_page`: the frame of the pages, their styles and their script."""
+    return (Path(__file__).parent / "_page" / name).read_text(encoding="utf-8")
 
 
 def _section_html(number: int, section: PageSection) -> str:
@@ -118,7 +123,7 @@ def make_scrollable(table: str, label: str) -> str:
 def html_table(
     columns: Sequence[HtmlColumn[RecordT]], records: Sequence[RecordT], *, caption: str = "", sortable: bool = False
 ) -> str:
-    """Return an HTML table with one row per record. The headings of a sortable one are buttons for `SORT_SCRIPT`.
+    """Return an HTML table with one row per record. The headings of a sortable one are buttons for `sort.js`.
 
     Examples
     --------
@@ -152,68 +157,3 @@ def save_page(path: Path, page: str) -> None:
     """Write the whole page, or leave the existing file unchanged if that fails."""
     with atomic_write(path) as temporary_path:
         temporary_path.write_text(page, encoding="utf-8", newline="\n")
-
-
-SORT_SCRIPT = """
-document.querySelectorAll('table.sortable').forEach(table => {
-  const headings = [...table.tHead.rows[0].cells], body = table.tBodies[0];
-  headings.forEach((heading, column) => heading.querySelector('button').addEventListener('click', () => {
-    const up = heading.getAttribute('aria-sort') !== 'ascending';
-    headings.forEach(other => other.removeAttribute('aria-sort'));
-    heading.setAttribute('aria-sort', up ? 'ascending' : 'descending');
-    const value = row => row.cells[column].dataset.value;
-    const compare = (one, other) => {
-      if (value(one) === '' || value(other) === '') return (value(one) === '') - (value(other) === '');
-      return (up ? 1 : -1) * (Number(value(one)) - Number(value(other)));
-    };
-    body.append(...[...body.rows].sort(compare));
-  }));
-});
-"""
-"""Sorts each sortable table by the column whose heading is clicked; empty cells come last."""
-
-
-_PAGE_STYLE = """
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1rem; max-width: 72rem; background: var(--paper); color: var(--ink);
-  font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: break-word; }
-h1 { font-size: 1.6rem; line-height: 1.2; } h2 { font-size: 1.3rem; margin: 2.5rem 0 .3rem; }
-h3 { font-size: 1.05rem; margin: 1.6rem 0 .4rem; }
-a { color: var(--link); } p, li { max-width: 46rem; }
-.summary { border-left: .3rem solid var(--link); background: var(--band); padding: .3rem 1rem; }
-.summary p:first-child { font-size: 1.15rem; font-weight: 600; }
-nav ol { padding-left: 1.3rem; }
-.pictures { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 25rem), 1fr)); }
-figure { margin: .8rem 0; break-inside: avoid; }
-.card { border: 1px solid var(--line); border-radius: .4rem; padding: .3rem; overflow-x: auto; }
-figcaption, .note { color: var(--grey); font-size: .87rem; max-width: 46rem; margin: .3rem 0; }
-.table { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .55rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
-thead th { vertical-align: bottom; } tbody th { font-weight: normal; }
-@media (max-width: 30rem) { body { padding: .7rem; } th, td { padding: .2rem .4rem; } }
-@media print { body { max-width: none; padding: 0; font-size: 10pt; } nav { display: none; }
-  .table, .card { overflow: visible; } table { font-size: 8pt; } tr { break-inside: avoid; }
-  .pictures { grid-template-columns: 1fr 1fr; } h2, h3 { break-after: avoid; } }
-"""
-
-
-_PAGE = Template("""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline';
- script-src $allowed_scripts">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>$title</title>
-<style>$style</style>
-</head>
-<body>
-<header><h1>$title</h1><div class="summary">$summary</div></header>
-<nav aria-label="Contents"><ol>$contents</ol></nav>
-<main>
-$sections
-</main>
-$script</body>
-</html>
-""")

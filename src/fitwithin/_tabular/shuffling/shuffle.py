@@ -6,13 +6,13 @@ all rows is equally likely. Each step writes one file, so that a shuffle resumes
 
 from __future__ import annotations
 
+import json
 import secrets
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,6 @@ from fitwithin._pools.sources.paths import open_paths
 from fitwithin._pools.sources.read_errors import translate_write_errors
 from fitwithin._pools.sources.shuffled_marker import MARKER_NAME, STATE_NAME, ShuffledMarker
 from fitwithin._tabular.shuffling.block_files import open_block, read_note, shuffle_rows, write_block
-from fitwithin._tabular.shuffling.shuffle_state import ShuffleState, load_state
 
 _PART_BYTES = 1 << 26
 """Bytes of a part in memory: a random order costs less in a cache."""
@@ -52,22 +51,22 @@ OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class ShuffleResult:
-    """What was written.
+class ShuffleState:
+    """Source and order of an unfinished shuffle; the files that are there say how far it has come.
 
     Parameters
     ----------
-    n_rows : int
-        Rows in the copy.
-    n_files : int
-        Files in the folder.
-    seconds : float
-        How long it took.
+    source : dict of str
+        What tells the data set from another.
+    seed : int
+        Makes every order random; the same seed gives the same order.
+    n_parts : int
+        Files of the copy.
     """
 
-    n_rows: int
-    n_files: int
-    seconds: float
+    source: Mapping[str, str]
+    seed: int
+    n_parts: int
 
 
 def shuffle_data_set(
@@ -77,8 +76,8 @@ def shuffle_data_set(
     seed: int | None = None,
     force: bool = False,
     on_progress: OnProgress = lambda *_: None,
-) -> ShuffleResult:
-    """Write the rows of a data set to a folder, in random order.
+) -> ShuffledMarker:
+    """Write the rows of a data set to a folder, in random order; return what its marker says.
 
     Parameters
     ----------
@@ -98,14 +97,13 @@ def shuffle_data_set(
     UserInputError
         If the source can't be read, or the folder holds anything else or can't be written to.
     """
-    start = time.monotonic()
     _refuse_folder_in_source(source, out)
     blocks = open_paths(source, as_stored=True)
     with translate_write_errors(out):
         out.mkdir(parents=True, exist_ok=True)
         with _locking(out):
             state = _open_state(blocks, out, seed, force=force)
-            return _Shuffle(blocks, out, state, on_progress).run(start)
+            return _Shuffle(blocks, out, state, on_progress).run()
 
 
 @contextmanager
@@ -131,19 +129,22 @@ def _refuse_folder_in_source(source: str | Path | list[str], out: Path) -> None:
 
 def _open_state(blocks: DatasetBlocks, out: Path, seed: int | None, *, force: bool) -> ShuffleState:
     """Return the state of the unfinished shuffle in the folder, or of a new one."""
-    described = dict(blocks.describe())
-    if not force:
-        found = load_state(out)
-        if found is not None and found.source == described and seed in (None, found.seed):
+    described, path = dict(blocks.describe()), out / STATE_NAME
+    if not force and path.is_file():
+        try:
+            found = ShuffleState(**json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as error:
+            raise UserInputError(f"{path} is damaged: {error}.", "Begin again with --force.") from error
+        if found.source == described and seed in (None, found.seed):
             return found
-        if found is not None:
-            raise UserInputError(
-                f"{out} holds an unfinished shuffle of other rows, or with another seed.",
-                "Choose another folder, or begin again with --force.",
-            )
+        raise UserInputError(
+            f"{out} holds an unfinished shuffle of other rows, or with another seed.",
+            "Choose another folder, or begin again with --force.",
+        )
     _empty_folder(out, force=force)
     state = ShuffleState(described, secrets.randbits(32) if seed is None else seed, _choose_part_count(blocks))
-    state.save(out)
+    with atomic_write(path) as temporary:
+        temporary.write_text(json.dumps(asdict(state)), encoding="utf-8")
     return state
 
 
@@ -187,7 +188,7 @@ class _Shuffle:
         self._block_paths = [out / f"_block-{number:05}.arrow" for number in range(blocks.n_blocks)]
         self._part_paths = [out / f"part-{number:05}.arrow" for number in range(state.n_parts)]
 
-    def run(self, start: float) -> ShuffleResult:
+    def run(self) -> ShuffledMarker:
         for unfinished in self._out.glob(".*.part"):
             unfinished.unlink()  # A killed run left it.
         self._make_files(self._write_block, self._block_paths)
@@ -198,12 +199,13 @@ class _Shuffle:
         with_nulls = {name for _, names in notes for name in names}
         nullable = [column.name for column in self._blocks.schema if needs_null_count(column.type)]
         names = [path.name for path in self._part_paths]
-        ShuffledMarker(names, n_rows, sorted(with_nulls.intersection(nullable))).write(self._out)
+        marker = ShuffledMarker(names, n_rows, sorted(with_nulls.intersection(nullable)))
+        marker.write(self._out)
         (self._out / STATE_NAME).unlink()
         self._block_files.clear()  # Windows does not remove a mapped file.
         for path in self._block_paths:
             path.unlink()
-        return ShuffleResult(n_rows, len(names), time.monotonic() - start)
+        return marker
 
     def _make_files(self, write: Callable[[int], None], paths: list[Path]) -> None:
         """Write the files of a pass that are missing."""

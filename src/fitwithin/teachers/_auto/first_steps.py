@@ -38,7 +38,7 @@ def look_at_many_rows(state: TeachingState, *, go_on: bool) -> Subgenerator[None
         stop_after = state.seconds_within(n_rows, 1.0 if go_on else _LOOK_TIME)
         look = Lesson(
             rows,
-            state.make_exams(n_rows),
+            state.make_exams(n_rows, stop_after),
             stop_after=make_limit(stop_after),
             give_up_over=stop_after if go_on else 0.0,
         )

@@ -23,7 +23,7 @@ NOTE_ERROR_RATE = "error rate"
 _FIRST_EXAM_TIME = 0.01  # for the first one, which tells how many validation rows all models are examined on
 _EXAM_TIME = 0.1  # for any other one
 _MIN_EXAM_ROWS = 100
-_EXAM_OVERRUN = 3.0  # times the expected seconds, after which an exam ends with the rows so far
+_EXAM_OVERRUN = 2.0  # times the reserved seconds, after which an exam ends with the rows so far
 
 # Least seconds for a lesson: a learner that stops early takes at least one step.
 _LEAST_SECONDS = 1e-3
@@ -195,13 +195,22 @@ class TeachingState:
         seconds = _EXAM_TIME * self.costs.seconds_left
         return min(n_most, max(_MIN_EXAM_ROWS, self.costs.count_exam_rows(seconds, n_most, n_rows)))
 
-    def make_exams(self, n_rows: int) -> tuple[Exam, ...]:
-        """Return the exams of a lesson of `n_rows` on holdout and validation rows."""
+    def make_exams(self, n_rows: int, fit_seconds: float = 0.0) -> tuple[Exam, ...]:
+        """Return the exams of a lesson of `n_rows` on holdout and validation rows.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows of the lesson.
+        fit_seconds : float, default=0.0
+            Most seconds of its fit. The exams may take half of the time left after it, each.
+        """
         seconds_left, n_exam_rows = self.costs.seconds_left, self.count_exam_rows(n_rows)
         seconds = _FIRST_EXAM_TIME * seconds_left
-        if self._has_exam_rows:
-            expected = self.costs.exam_seconds(n_exam_rows, n_rows)
-            seconds = min(_EXAM_TIME * seconds_left, max(_EXAM_OVERRUN * expected, seconds))
+        if self._has_exam_rows and math.isfinite(seconds_left):
+            reserves = self.costs.reserves(n_rows, n_exam_rows)
+            rest = (seconds_left - fit_seconds - reserves.load - reserves.delay) / 2
+            seconds = min(_EXAM_TIME * seconds_left, max(_EXAM_OVERRUN * reserves.exams, rest))
         holdout = Exam(self.holdout_rows[:n_exam_rows], "holdout", seconds=make_limit(seconds))
         validation = Exam(self.validation_set[:n_exam_rows], "validation", seconds=make_limit(seconds))
         return tuple(exam for exam in (holdout, validation) if len(exam.rows))
@@ -232,10 +241,11 @@ class TeachingState:
     ) -> Subgenerator[None]:
         """Teach these rows in at most a fraction of the time left, and examine holdout and validation rows."""
         self.has_model = False
+        stop_after = self.seconds_within(len(lesson), time_fraction)
         request = Lesson(
             lesson,
-            self.make_exams(len(lesson)),
-            stop_after=make_limit(self.seconds_within(len(lesson), time_fraction)),
+            self.make_exams(len(lesson), stop_after),
+            stop_after=make_limit(stop_after),
             oversampled=oversampled,
             expected_score=expected_score,
         )

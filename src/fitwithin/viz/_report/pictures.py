@@ -37,12 +37,6 @@ _REPORT_PICTURE_STYLE: dict[str, Any] = {
 }
 
 
-PICTURES_CSS = """
-.card svg { display: block; width: 100%; height: auto; }
-.card svg text { font-family: system-ui, sans-serif !important; }
-"""
-
-
 @dataclass(frozen=True)
 class ReportPicture:
     """A picture of a report: the function that draws it, its height, its title and a caption."""

@@ -7,41 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fitwithin._core.environment import Environment
 from fitwithin._core.rounds import Round
-from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted
+from fitwithin.viz._fitted_estimator import check_fitted
 from fitwithin.viz._fitted_search import is_search
 from fitwithin.viz._history import first_and_last, history_columns
-from fitwithin.viz._html import SORT_SCRIPT, PageSection, html_table, make_scrollable, render_html_page, save_page
-from fitwithin.viz._report.pictures import PICTURES_CSS, render_pictures
-from fitwithin.viz._report.search_section import SEARCH_CSS, search_section
-from fitwithin.viz._report.summary import (
-    data_facts,
-    facts_table,
-    machine_facts,
-    setting_facts,
-    summarize_fit,
-    version_facts,
-)
+from fitwithin.viz._html import PageSection, html_table, make_scrollable, read_page_file, render_html_page, save_page
+from fitwithin.viz._report.pictures import render_pictures
+from fitwithin.viz._report.search_section import search_section
+from fitwithin.viz._report.summary import facts_sections, summarize_fit
 from fitwithin.viz._style import require_matplotlib
 
 # A teacher of mini-batches may have thousands of rounds, and a page with all of them is slow to sort.
 _MAX_ROUNDS_IN_REPORT = 1000
-
-
-_TABLES_CSS = """
-.sortable td, .sortable th { text-align: right; } .sortable td { white-space: nowrap; }
-.sortable :is(td, th):first-child { position: sticky; left: 0; background: var(--paper); }
-.sortable button { all: unset; cursor: pointer; font-weight: 600; }
-.sortable button:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
-.sortable button::after { content: "\\2195"; color: var(--grey); opacity: .55; padding-left: .2em; font-weight: 400; }
-[aria-sort] button::after { color: var(--link); opacity: 1; }
-[aria-sort="ascending"] button::after { content: "\\2191"; }
-[aria-sort="descending"] button::after { content: "\\2193"; }
-.facts td { overflow-wrap: anywhere; white-space: pre-wrap; } .facts th { color: var(--grey); white-space: nowrap; }
-@media print { .sortable { font-size: 6.5pt; } .sortable th, .sortable td { padding: .15rem .25rem; }
-  .sortable button::after { content: ""; padding: 0; } }
-"""
 
 
 class ReportMixin:
@@ -91,19 +68,16 @@ def _render_report(estimator: Any) -> str:
     require_matplotlib()
     title = f"{_learner_name(estimator.best_estimator_)}, fitted within {estimator.time_limit_:g} s"
     sections = [search_section(estimator)] if is_search(estimator) else []
-    sections += [_pictures_section(estimator), _rounds_section(estimator.history_), *_facts_sections(estimator)]
-    style = PICTURES_CSS + _TABLES_CSS + SEARCH_CSS
-    return render_html_page(title, summarize_fit(estimator), sections, style=style, script=SORT_SCRIPT)
+    pictures = PageSection("Pictures", "The score, the time and the training rows.", render_pictures(estimator))
+    sections += [pictures, _rounds_section(estimator.history_), *facts_sections(estimator)]
+    style, script = read_page_file("report.css"), read_page_file("sort.js")
+    return render_html_page(title, summarize_fit(estimator), sections, style=style, script=script)
 
 
 def _learner_name(model: Any) -> str:
     """Return the name of the learner's class; for a pipeline, that of its last step."""
     steps = getattr(model, "steps", None)
     return type(steps[-1][1] if steps else model).__name__
-
-
-def _pictures_section(estimator: FittedEstimator) -> PageSection:
-    return PageSection("Pictures", "The score, the time and the training rows.", render_pictures(estimator))
 
 
 def _rounds_section(history: Sequence[Round]) -> PageSection:
@@ -128,14 +102,3 @@ def _score_note(history: Sequence[Round]) -> str:
     if any(finished.is_biased for finished in history):
         notes.append("A score without validation rows is too high if some of its checked rows are not fresh.")
     return f'<p class="note">{" ".join(notes)}</p>' if notes else ""
-
-
-def _facts_sections(estimator: Any) -> list[PageSection]:
-    environment = Environment.current()
-    settings = facts_table("Settings", setting_facts(estimator)) + facts_table("Data", data_facts(estimator))
-    machine = facts_table("Machine", machine_facts(environment))
-    versions = facts_table("Versions", version_facts(environment, estimator.best_estimator_))
-    return [
-        PageSection("Settings and data", "The parameters of the estimator and the size of the data.", settings),
-        PageSection("Machine and versions", "The machine and the libraries that wrote this page.", machine + versions),
-    ]

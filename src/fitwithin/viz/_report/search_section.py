@@ -24,11 +24,6 @@ _MAX_FAILED = 5
 _HEIGHT_WITHOUT_BARS, _HEIGHT_OF_BAR = 1.4, 0.42
 _MAX_BARS_HEIGHT = 6.0
 
-SEARCH_CSS = """
-.settings td:nth-child(2) { min-width: 14rem; }
-.settings :is(td, th):nth-child(n + 3) { text-align: right; white-space: nowrap; }
-"""
-
 
 def search_section(search: FittedSearch) -> PageSection:
     """Return the section about a search."""

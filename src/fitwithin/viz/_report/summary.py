@@ -10,7 +10,7 @@ from fitwithin._core.memory_limit import format_bytes
 from fitwithin.teachers._search.contender import describe_settings
 from fitwithin.viz._fitted_estimator import FittedEstimator, find_best_round, score_name
 from fitwithin.viz._fitted_search import is_search, list_failed
-from fitwithin.viz._html import escape_text, make_scrollable
+from fitwithin.viz._html import PageSection, escape_text, make_scrollable
 
 _STOP_REASONS = {
     "time": "the time was up, or too short for another fit",
@@ -82,20 +82,28 @@ def _describe_model(estimator: FittedEstimator) -> str:
     )
 
 
-def facts_table(heading: str, facts: Mapping[str, Any]) -> str:
-    """Return a heading and a table with a row for each fact, as HTML."""
-    rows = (
-        f'<tr><th scope="row">{escape_text(name)}</th><td>{escape_text(value)}</td></tr>'
-        for name, value in facts.items()
-    )
-    table = f'<table class="facts">{"".join(rows)}</table>'
-    return f"<h3>{escape_text(heading)}</h3>{make_scrollable(table, heading)}"
-
-
-def setting_facts(estimator: Any) -> dict[str, str]:
-    """Return the parameters of the estimator, as a user would write them, and the fitted learner."""
+def facts_sections(estimator: Any) -> list[PageSection]:
+    """Return the sections about the parameters, the data, the machine and the versions of the libraries."""
+    environment, model = Environment.current(), estimator.best_estimator_
     parameters = {name: _format_parameter(value) for name, value in estimator.get_params(deep=False).items()}
-    return parameters | {"fitted learner": repr(estimator.best_estimator_)}
+    data = {"rows": f"{estimator.n_rows_in_:,}"}
+    if hasattr(estimator, "n_features_in_"):
+        data["features"] = f"{estimator.n_features_in_:,}"
+    if hasattr(estimator, "classes_"):
+        data["classes"] = f"{len(estimator.classes_):,}"
+    machine = {
+        "processor": f"{environment.cores} cores, {environment.processor or 'unknown'}",
+        "memory": f"{environment.memory_gb:g} GB",
+        "system": environment.kernel,
+        "date": environment.date,
+    }
+    versions = {"Python": environment.python} | environment.libraries | library_versions(model)
+    settings = _facts_table("Settings", parameters | {"fitted learner": repr(model)}) + _facts_table("Data", data)
+    environment_facts = _facts_table("Machine", machine) + _facts_table("Versions", versions)
+    return [
+        PageSection("Settings and data", "The parameters of the estimator and the size of the data.", settings),
+        PageSection("Machine and versions", "The machine and the libraries that wrote this page.", environment_facts),
+    ]
 
 
 def _format_parameter(value: Any) -> str:
@@ -103,26 +111,11 @@ def _format_parameter(value: Any) -> str:
     return str(value.__qualname__) if hasattr(value, "__qualname__") else repr(value)
 
 
-def data_facts(estimator: FittedEstimator) -> dict[str, str]:
-    """Return the size of the data."""
-    facts = {"rows": f"{estimator.n_rows_in_:,}"}
-    if hasattr(estimator, "n_features_in_"):
-        facts["features"] = f"{estimator.n_features_in_:,}"
-    if hasattr(estimator, "classes_"):
-        facts["classes"] = f"{len(estimator.classes_):,}"
-    return facts
-
-
-def machine_facts(environment: Environment) -> dict[str, str]:
-    """Return the processor, the memory, the operating system and the date."""
-    return {
-        "processor": f"{environment.cores} cores, {environment.processor or 'unknown'}",
-        "memory": f"{environment.memory_gb:g} GB",
-        "system": environment.kernel,
-        "date": environment.date,
-    }
-
-
-def version_facts(environment: Environment, model: Any) -> dict[str, str]:
-    """Return the versions of Python and of the libraries, including the learner's."""
-    return {"Python": environment.python} | environment.libraries | library_versions(model)
+def _facts_table(heading: str, facts: Mapping[str, Any]) -> str:
+    """Return a heading and a table with a row for each fact, as HTML."""
+    rows = (
+        f'<tr><th scope="row">{escape_text(name)}</th><td>{escape_text(value)}</td></tr>'
+        for name, value in facts.items()
+    )
+    table = f'<table class="facts">{"".join(rows)}</table>'
+    return f"<h3>{escape_text(heading)}</h3>{make_scrollable(table, heading)}"

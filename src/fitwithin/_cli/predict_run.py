@@ -1,0 +1,73 @@
+"""The predictions of a model file for the rows of a file, chunk by chunk."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fitwithin._cli.console import print_warnings
+from fitwithin._cli.options import add_working_directory_to_path
+from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.target import expand_to_classes
+from fitwithin._tabular.features import column_types, extract_features
+from fitwithin._tabular.files import open_data_file, open_predictions_writer, predictions_format, validate_output_path
+from fitwithin._tabular.learner_checks import validate_columns
+from fitwithin._tabular.model_archive import read_card, read_pipeline
+from fitwithin._tabular.model_card import ModelCard
+from fitwithin._tabular.target_column import predictions_to_arrow
+from fitwithin._tabular.training import FEATURE_NAMES_WARNING
+
+
+def run_prediction(
+    model: Path, data: Path, out: Path, *, proba: bool, trusted_types: list[str], unsafe_pickle: bool, force: bool
+) -> int:
+    """Run fitwithin predict, and return the number of rows."""
+    predictions_format(out)
+    validate_output_path(out, force=force)
+    card, file = read_card(model), open_data_file(data)
+    validate_columns(card.columns, file)
+    pipeline = _load_pipeline(model, trusted_types, unsafe_pickle=unsafe_pickle)
+    if proba and not (card.classes and hasattr(pipeline, "predict_proba")):
+        raise UserInputError(
+            f"The model ({card.learner}) gives no probabilities.",
+            "Leave out --proba, or train with another learner, such as --learner logistic-regression."
+            if card.classes
+            else "It predicts values: leave out --proba.",
+        )
+    n_rows = 0
+    with open_predictions_writer(out, force=force) as write, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", FEATURE_NAMES_WARNING)
+        for chunk in file.read_chunks(column_types(card.columns) if card.columns else None):
+            if len(chunk):
+                write(_predict(pipeline, extract_features(chunk, card.columns, card.features), card, proba=proba))
+                n_rows += len(chunk)
+    return n_rows
+
+
+def _load_pipeline(model: Path, trusted_types: list[str], *, unsafe_pickle: bool) -> Any:
+    if trusted_types or unsafe_pickle:
+        # The module of a user's own learner may be in the working directory, as in training.
+        add_working_directory_to_path()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pipeline = read_pipeline(model, trusted_types, unsafe_pickle=unsafe_pickle)
+    print_warnings(caught)
+    return pipeline
+
+
+def _predict(pipeline: Any, X: Any, card: ModelCard, *, proba: bool) -> pa.Table:
+    # A regression predicts fractions even if its target was whole numbers.
+    prediction_type = card.target_type if card.classes else "double"
+    columns = {"prediction": predictions_to_arrow(pipeline.predict(X), prediction_type)}
+    return pa.table(columns | (_probability_columns(pipeline, X, card.classes) if proba else {}))
+
+
+def _probability_columns(pipeline: Any, X: Any, classes: list[Any]) -> dict[str, Any]:
+    """Return a column for each class; 0 for a class that was not among the training rows."""
+    probabilities = expand_to_classes(pipeline.predict_proba(X), pipeline.classes_, np.asarray(classes), absent=0.0)
+    columns = np.asarray(probabilities, np.float64).T
+    return {f"probability_{label}": column for label, column in zip(classes, columns, strict=True)}
