@@ -1,4 +1,4 @@
-"""Auto, the default teacher: a first lesson, a trial of emphasis on mistakes, and planned lessons until the deadline.
+"""Auto, the default teacher: a first lesson, a trial of oversampling, and planned lessons until the deadline.
 
 The constants were set on the tuning pairs of `benchmarks/accuracy.py`.
 """
@@ -36,11 +36,11 @@ _NOTE_EMPHASIS = "emphasis"
 
 
 class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Default teacher: measure the cost of lessons, try emphasis on mistakes, then plan by the expected score.
+    """Default teacher: measure costs, try oversampling of misclassified rows, then plan by the expected score.
 
     A lesson is a fit on some rows, an exam a prediction of other rows. A small first lesson measures the time of both.
-    A trial then compares two lessons of the same size, one of them with mistakes of the first model. It shows whether
-    emphasis on hard rows may help this learner on this data.
+    A trial then compares two lessons of the same size, one of them with oversampling of rows that the first model
+    misclassifies. It shows whether that may help this learner on this data.
 
     Each later lesson is the one with the best expected score at the deadline. A learning curve predicts the score of a
     lesson, and earlier lessons predict its time. It must have a good chance to end in time: 90 %, 95 % if the learner
@@ -53,9 +53,9 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     Parameters
     ----------
     alpha : float, default=0.2
-        With emphasis, the fraction of new rows that are mistakes of the last model, in [0, 1].
+        With oversampling, the fraction of new rows that the last model misclassifies, in [0, 1].
     emphasis : {"trial"} or bool, default="trial"
-        Whether to emphasize mistakes; "trial" decides by the trial.
+        Whether to oversample misclassified rows; "trial" decides by the trial.
 
     Examples
     --------
