@@ -932,7 +932,7 @@ def test_a_lesson_that_gave_up_has_no_model_and_no_answers():
             exams = (Exam(np.array(JUDGES), "validation"),)
             yield Lesson(np.arange(10), exams=exams)
             self.report = yield Lesson(np.arange(5, 30), exams=exams, give_up_over=1.0)
-            self.costs = [deck.costs.fit_seconds(25), deck.costs.knows_steps]
+            self.costs = [deck.costs.fit_seconds(25), deck.costs.setup_seconds(25)]
             yield Lesson(np.arange(20), exams=exams)
             return "all rows"
 
@@ -944,7 +944,7 @@ def test_a_lesson_that_gave_up_has_no_model_and_no_answers():
     assert (report.steps, report.planned_steps, report.was_cut_short) == (2, 40, True)
     assert (dict(report.answers), report.is_best) == ({}, None)
     # The first steps tell what all would take.
-    assert teacher.costs == [10.0, True]
+    assert teacher.costs == [10.0, 0.25]
     _, gave_up, last = classifier.history_
     assert (gave_up.rows, gave_up.new_rows, gave_up.examined, gave_up.estimate) == (25, 0, 0, None)
     assert not gave_up.best

@@ -1,6 +1,5 @@
 """The state of Auto: the last lesson, the validation rows, and the time that is reserved for them."""
 
-import itertools
 import math
 from dataclasses import replace
 
@@ -9,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitwithin._core.exceptions import OutOfMemory
-from fitwithin.teachers import Deck, Lesson, LessonReport
+from fitwithin.teachers import Deck, Lesson
 from fitwithin.teachers._auto.state import _LEAST_SECONDS, TeachingState
 from fitwithin.testing import FakeClock
 from teacher_driver import Driver, a_state, cost_estimates, driven
@@ -179,116 +177,6 @@ def test_a_lesson_was_cut_short_if_its_fit_takes_longer_than_its_time(seconds, w
     driven(state.teach_and_validate(state.lesson, 0.1), cost=state.costs.cost, lesson=lambda rows: seconds)
 
     assert state.was_cut_short is was_cut_short
-
-
-# First steps on many rows
-
-
-def stepwise_state(size=100_000, limit=100.0, *, took=1.0, setup=0.1):
-    """The state of a learner that can stop early after a first lesson of 250 rows."""
-    state = a_state(size, costs=cost_estimates(limit, can_stop_early=True))
-    taught_first(state)
-    state.costs.cost.observe_fit(250, took, setup)
-    return state
-
-
-def looked(state, *, go_on=False, seconds_per_row=4e-3, gives_up=True):
-    """Drive the looks of a learner that tells its set-up and steps, and return the lessons."""
-    steps, report, asked, driver = state.look_at_many_rows(go_on=go_on), None, [], Driver()
-    while True:
-        try:
-            lesson = steps.send(report)
-        except StopIteration:
-            return asked
-        asked.append(lesson)
-        n_rows = len(lesson.rows)
-        state.costs.cost.observe_fit(n_rows, seconds_per_row * n_rows, 1e-6 * n_rows)
-        if gives_up and seconds_per_row * n_rows > lesson.give_up_over:
-            report = LessonReport(0.1, gave_up=True)
-        else:
-            report = driver.carry_out(lesson)
-
-
-@pytest.mark.parametrize("go_on", [False, True])
-def test_a_look_is_a_lesson_of_more_rows_that_gives_up_if_it_cannot_end(go_on):
-    state = stepwise_state()
-
-    asked = looked(state, go_on=go_on, seconds_per_row=0.1)
-
-    assert asked
-    sizes = [250, *(len(lesson.rows) for lesson in asked)]
-    assert all(after > before for before, after in itertools.pairwise(sizes))
-    for lesson in asked:
-        assert 0 < lesson.stop_after <= (100.0 if go_on else 5.0)
-        assert lesson.give_up_over == (lesson.stop_after if go_on else 0.0)
-    assert not state.has_model
-    assert len(state.lesson) == 250
-
-
-def test_rows_of_a_look_that_gave_up_are_the_first_to_be_taught():
-    state = stepwise_state()
-    n_left = state.deck.left
-
-    *_, last = looked(state)
-
-    assert state.deck.left == n_left
-    np.testing.assert_array_equal(np.concatenate([state.lesson, state.deck.deal(len(last.rows) - 250)]), last.rows)
-
-
-def test_a_look_that_ends_in_time_is_the_next_lesson():
-    state = stepwise_state()
-    n_left = state.deck.left
-
-    (lesson,) = looked(state, go_on=True, seconds_per_row=1e-4)
-
-    assert [exam.purpose for exam in lesson.exams] == ["holdout", "validation"]
-    np.testing.assert_array_equal(state.lesson, lesson.rows)
-    assert state.has_best_model
-    assert state.deck.left == n_left - (len(lesson.rows) - 250)
-
-
-def test_a_look_during_a_comparison_loses_no_rows_although_its_fit_was_too_short_to_give_up():
-    state = stepwise_state()
-    n_left = state.deck.left
-
-    asked = looked(state, seconds_per_row=1e-6, gives_up=False)
-
-    assert asked
-    assert state.deck.left == n_left
-    assert len(state.lesson) == 250
-    assert not state.has_model
-    np.testing.assert_array_equal(state.best.rows, asked[-1].rows)
-
-
-def test_a_learner_that_cannot_stop_early_or_has_an_expensive_set_up_has_no_look():
-    assert not looked(a_state(100_000, costs=cost_estimates(100, lessons=[(250, 0.1)])))
-    assert not looked(stepwise_state(took=60.0, setup=50.0))
-
-
-def test_a_learner_that_does_not_tell_its_steps_has_no_look():
-    assert not looked(a_state(100_000, costs=cost_estimates(100, lessons=[(250, 0.1)], can_stop_early=True)))
-
-
-def test_a_learner_that_does_not_know_its_steps_has_no_look():
-    state = a_state(100_000, costs=cost_estimates(100, can_stop_early=True, knows_steps=False))
-    state.costs.cost.observe_fit(250, 1.0, 0.1)
-
-    assert not looked(state)
-
-
-def test_a_look_that_takes_too_much_memory_is_the_last_of_its_size_and_loses_no_rows():
-    state = stepwise_state()
-    n_left, steps = state.deck.left, state.look_at_many_rows(go_on=False)
-    lesson = next(steps)
-    state.costs.memory.limit = 10**8
-    state.costs.memory.observe_stop(len(lesson.rows))
-
-    with pytest.raises(StopIteration):
-        steps.throw(OutOfMemory(2, 1))
-
-    assert state.deck.left == n_left
-    assert not state.has_model
-    assert all(len(later.rows) < len(lesson.rows) for later in looked(state))
 
 
 # The end: unused rows, or a last fit with every row

@@ -82,7 +82,8 @@ class Hedge:
         """
         if state.deck.resume_point is not None:
             # The lessons of an earlier fit may be full of mistakes.
-            return self._rng.permutation(state.find_usable_rows())
+            rows = state.deck.rows
+            return self._rng.permutation(rows[~np.isin(rows, state.kept_back)])
         return state.list_next_rows(state.n_usable)
 
 

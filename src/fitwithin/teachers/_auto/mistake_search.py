@@ -1,4 +1,4 @@
-"""The search for mistakes of the last model, for emphasis on them in the next lesson."""
+"""The search for rows that the last model misclassifies, for oversampling of them in the next lesson."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.preference import is_worse, paired_error
 from fitwithin._core.records import Answers, Rows, examine
 from fitwithin._pools.decks.deck import Deck
+from fitwithin.teachers._auto.first_steps import look_at_many_rows
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.teachers._base import Subgenerator
@@ -25,14 +26,14 @@ _EXAM_TIME = 0.02  # for each of the two exams
 _MAX_EXAM_ROWS = 20_000  # the standard error of a difference is then 0.2 % if the models differ on a tenth of the rows
 _SLOW_LESSON_TIME = 0.05  # a learner that takes longer for the first lesson has no time for a trial
 _SIZE_RATIO = 1.25  # between two sizes that are considered
-_TOLERANCE = 1.0  # standard errors of the difference that emphasis may be behind: its benefit grows with the lesson
+_TOLERANCE = 1.0  # standard errors of the difference that oversampling may be behind: its benefit grows with the lesson
 
 
 def compare_oversampling(state: TeachingState, search: MistakeSearch) -> Subgenerator[bool]:
-    """Teach random rows, then the same number with mistakes among them; return whether mistakes may help.
+    """Teach random rows, then as many with oversampling of misclassified rows; return whether that may help.
 
     Both models are compared by the user's score on the same rows, which neither was taught. The next lesson starts from
-    the rows of the winner. Without time for a meaningful trial there is none, and no emphasis.
+    the rows of the winner. Without time for a meaningful trial there is none, and no oversampling.
     """
     n_new, min_new = _choose_size(state, search), min(_MIN_NEW_ROWS, state.deck.size // 10)
     if n_new < min_new:
@@ -40,7 +41,7 @@ def compare_oversampling(state: TeachingState, search: MistakeSearch) -> Subgene
     first, deck = state.lesson, state.deck
     mistakes = yield from search.find_mistakes(state, n_new)
     random = deck.deal(n_new)
-    yield from state.look_at_many_rows(go_on=False)
+    yield from look_at_many_rows(state, go_on=False)
     n_new = min(n_new, _find_affordable_size(state, len(first) + n_new) - len(first))
     if n_new < min_new:
         deck.discard(np.concatenate([mistakes, random]))
@@ -75,7 +76,7 @@ def _shrink(deck: Deck, rows: Rows, n_rows: int) -> Rows:
 
 
 def _is_clearly_lower(emphasized: Answers, reference: Answers) -> bool:
-    """Whether mistakes lower the score, by the paired standard error where there is one."""
+    """Whether oversampling lowers the score, by the paired standard error where there is one."""
     score, other = emphasized.score, reference.score
     if score is None or other is None:
         return True

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from fitwithin._core.cost import CostEstimates
-from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Estimate, Exam, Lesson, LessonReport, Rows, examine, teach
 from fitwithin._core.rounds import ResumePoint
 from fitwithin._pools.decks.deck import Deck, FirstSize
 from fitwithin.teachers._auto.learning_curve import LearningCurve
 from fitwithin.teachers._base import Subgenerator
-from fitwithin.teachers._shared_steps import count_validation_rows, find_largest_size, make_limit
+from fitwithin.teachers._shared_steps import count_validation_rows, make_limit
 
 NOTE_ERROR_RATE = "error rate"
 """Name of a note for a later fit: the fraction of validation rows that the last model gets wrong."""
@@ -34,13 +33,6 @@ _SAFE_SHARE = 0.1
 
 # Least chance to end with which the best lesson is taught again with the rows kept back: its model is there already.
 _REFIT_CHANCE = 0.95
-
-# First steps on many rows, of a learner that can stop early
-_LOOK_TIME = 0.05  # for set-up and first steps, of the time left
-_FIRST_STEPS = 0.02  # of all steps
-_MIN_LOOK_GROWTH = 3  # times the rows of the largest lesson so far
-_MAX_LOOK_GROWTH = 16  # times the same; the set-up is hard to predict for more
-_FIRST_LOOK_OVERSIZE = 8  # times the rows that should end in time, while only one size is known
 
 # Share of the time that is left at the end for a better estimate, and the rows that are enough for it.
 _FINAL_EXAM_TIME = 0.3
@@ -87,6 +79,10 @@ class TeachingState:
         The rows of the last lesson, from which the next one grows; at first those of the first lesson.
     validation_set : array of int
         The rows of each validation exam; where it would take too long, the first ones of them.
+    holdout_rows : array of int
+        The holdout rows.
+    kept_back : array of int
+        All validation rows, also those for which there is no time, and all holdout rows.
     time_limit : float
         Seconds until the deadline at the start.
     score : Estimate or None
@@ -111,11 +107,11 @@ class TeachingState:
     def __init__(self, deck: Deck, first: FirstSize, n_validation_rows: int | None = None) -> None:
         self._begin(deck, deck.opening(first))
         if deck.validation_rows is not None and deck.holdout_rows is not None:
-            self._validation_pool, self._holdout_pool = deck.validation_rows, deck.holdout_rows
+            self.validation_set, self.holdout_rows = deck.validation_rows, deck.holdout_rows
         else:
             n_rows = count_validation_rows(deck.size)
-            self._validation_pool, self._holdout_pool = deck.deal(n_validation_rows or n_rows), deck.deal(n_rows)
-        self.validation_set = self._validation_pool
+            self.validation_set, self.holdout_rows = deck.deal(n_validation_rows or n_rows), deck.deal(n_rows)
+        self.kept_back = np.concatenate([self.validation_set, self.holdout_rows])
 
     def _begin(self, deck: Deck, lesson: Rows) -> None:
         self.deck = deck
@@ -139,11 +135,10 @@ class TeachingState:
         """Return the state in which an earlier fit ended, with the lesson of its best model."""
         state = cls.__new__(cls)
         # The best model may have been fitted again with these rows.
-        kept_back = np.concatenate([past.validation_rows, past.holdout_rows])
-        state._begin(deck, deck.take(past.lesson[~np.isin(past.lesson, kept_back)]))
-        deck.take(kept_back)
-        state.validation_set = state._validation_pool = past.validation_rows
-        state._holdout_pool, state._has_exam_rows = past.holdout_rows, True
+        state.kept_back = np.concatenate([past.validation_rows, past.holdout_rows])
+        state._begin(deck, deck.take(past.lesson[~np.isin(past.lesson, state.kept_back)]))
+        deck.take(state.kept_back)
+        state.validation_set, state.holdout_rows, state._has_exam_rows = past.validation_rows, past.holdout_rows, True
         state.score, state.was_cut_short = past.score, past.was_cut_short
         state._cut_after = past.fit_seconds if past.was_cut_short else math.inf
         if past.score is not None:
@@ -153,14 +148,6 @@ class TeachingState:
         error_rate = past.notes.get(NOTE_ERROR_RATE)
         state.error_rate = error_rate if isinstance(error_rate, float) else state.error_rate
         return state
-
-    def find_usable_rows(self) -> Rows:
-        """Return every row that may be taught, whether it was dealt or not, in the order of the pool."""
-        rows = self.deck.rows
-        is_kept_back = np.zeros(self.deck.pool_size, dtype=np.bool_)
-        is_kept_back[self._validation_pool] = True
-        is_kept_back[self._holdout_pool] = True
-        return rows[~is_kept_back[rows]]
 
     def list_next_rows(self, n_rows: int) -> Rows:
         """Return the rows of the last lesson and those that the deck deals next, without taking them out of it.
@@ -180,19 +167,6 @@ class TeachingState:
     def max_rows(self) -> int:
         """Rows of the largest lesson that the rows left and the memory allow."""
         return self.costs.largest_lesson_rows(self.n_usable)
-
-    @property
-    def n_validation_rows(self) -> int:
-        """Rows that may be validation rows."""
-        return len(self._validation_pool)
-
-    def list_validation_rows(self, count: int) -> Rows:
-        """Return the first validation rows."""
-        return self._validation_pool[:count]
-
-    def list_holdout_rows(self, count: int) -> Rows:
-        """Return the first holdout rows."""
-        return self._holdout_pool[:count]
 
     def switch_learner(self, costs: CostEstimates, curve: LearningCurve, best: BestLesson | None) -> None:
         """Go on with another learner, from the same rows; there is no model of it to examine."""
@@ -237,7 +211,7 @@ class TeachingState:
             reserves = self.costs.reserves(n_rows, n_exam_rows)
             rest = (seconds_left - fit_seconds - reserves.load - reserves.delay) / 2
             seconds = min(_EXAM_TIME * seconds_left, max(_EXAM_OVERRUN * reserves.exams, rest))
-        holdout = Exam(self._holdout_pool[:n_exam_rows], "holdout", seconds=make_limit(seconds))
+        holdout = Exam(self.holdout_rows[:n_exam_rows], "holdout", seconds=make_limit(seconds))
         validation = Exam(self.validation_set[:n_exam_rows], "validation", seconds=make_limit(seconds))
         return tuple(exam for exam in (holdout, validation) if len(exam.rows))
 
@@ -257,55 +231,6 @@ class TeachingState:
         spare = self.spare_time * self.costs.seconds_left if self.spare_time and not has_some_rows else 0.0
         return self.costs.reserves(n_rows, n_exam_rows).total + spare
 
-    def look_at_many_rows(self, *, go_on: bool) -> Subgenerator[None]:
-        """Begin a fit on many rows, to learn from its first steps what all of them would take.
-
-        Parameters
-        ----------
-        go_on : bool
-            Whether a fit that is projected to end in time goes on to its end; otherwise the last model is lost for the
-            price of a set-up and few steps.
-        """
-        while self.costs.knows_steps:
-            n_rows = self._choose_look_size()
-            if n_rows <= _MIN_LOOK_GROWTH * self.costs.largest_known_rows:
-                return
-            new = self.deck.deal(n_rows - len(self.lesson))
-            rows = np.concatenate([self.lesson, new])
-            # A fit that takes longer than its first steps promised leaves a model all the same.
-            stop_after = self._seconds_within(n_rows, 1.0 if go_on else _LOOK_TIME)
-            look = Lesson(
-                rows,
-                self.make_exams(n_rows, stop_after),
-                stop_after=make_limit(stop_after),
-                give_up_over=stop_after if go_on else 0.0,
-            )
-            self.has_model = False
-            try:
-                report = yield from teach(look)
-            except OutOfMemory:
-                # The next lesson is chosen by what is known now.
-                self.deck.put_back(new)
-                return
-            if go_on and not report.gave_up:
-                self._note_lesson(rows, report)
-                return
-            self.deck.put_back(new)
-            if report.is_best:
-                self.note_best(rows, report)
-
-    def _choose_look_size(self) -> int:
-        """Return the most rows whose set-up is cheap, and no more than could be taught."""
-        costs, limit = self.costs, _LOOK_TIME * self.costs.seconds_left
-        oversize = _FIRST_LOOK_OVERSIZE if costs.may_try_again else 1
-
-        def is_cheap(n_rows: int) -> bool:
-            first_steps = costs.setup_seconds(n_rows) + _FIRST_STEPS * costs.fit_seconds(n_rows)
-            return first_steps <= limit and costs.fit_seconds(n_rows // oversize) <= costs.seconds_left
-
-        most = min(self.max_rows, _MAX_LOOK_GROWTH * costs.largest_known_rows)
-        return find_largest_size(most, is_cheap, ratio=2)
-
     def teach_and_validate(
         self,
         lesson: Rows,
@@ -316,27 +241,29 @@ class TeachingState:
     ) -> Subgenerator[None]:
         """Teach these rows in at most a fraction of the time left, and examine holdout and validation rows."""
         self.has_model = False
+        stop_after = self.seconds_within(len(lesson), time_fraction)
         request = Lesson(
             lesson,
             self.make_exams(len(lesson), stop_after),
-            stop_after=make_limit(self._seconds_within(len(lesson), time_fraction)),
+            stop_after=make_limit(stop_after),
             oversampled=oversampled,
             expected_score=expected_score,
         )
         report = yield from teach(request)
-        self._note_lesson(lesson, report, oversampled=oversampled)
+        self.note_lesson(lesson, report, oversampled=oversampled)
 
     def repeat_if_cut_short(self) -> Subgenerator[None]:
         """Teach every row once more, if an earlier fit had to stop with them and now there is more time."""
-        if not self.deck.left and self._seconds_within(len(self.lesson)) > self._cut_after:
+        if not self.deck.left and self.seconds_within(len(self.lesson)) > self._cut_after:
             yield from self.teach_and_validate(self.lesson)
 
-    def _seconds_within(self, n_rows: int, time_fraction: float = 1.0) -> float:
+    def seconds_within(self, n_rows: int, time_fraction: float = 1.0) -> float:
+        """Return the seconds after which a lesson should stop: a fraction of those left, and enough for its exams."""
         seconds_left = self.costs.seconds_left
         seconds = min(time_fraction * seconds_left, seconds_left - self.reserved_seconds(n_rows))
         return max(_LEAST_SECONDS, seconds)
 
-    def _note_lesson(self, lesson: Rows, report: LessonReport, *, oversampled: bool = False) -> None:
+    def note_lesson(self, lesson: Rows, report: LessonReport, *, oversampled: bool = False) -> None:
         """Go on from a lesson that has a model."""
         self.lesson, self.has_model, self.was_cut_short = lesson, True, report.was_cut_short
         holdout, validation = report.answers.get("holdout"), report.answers.get("validation")
@@ -383,9 +310,9 @@ class TeachingState:
         """
         if not self.has_best_model:
             return
-        n_left = max(0, min(len(self._holdout_pool), len(self.validation_set)) - self._n_holdout)
+        n_left = max(0, min(len(self.holdout_rows), len(self.validation_set)) - self._n_holdout)
         n_rows = self.costs.affordable_exam_rows(_FINAL_EXAM_TIME, n_left)
-        yield from examine(self._holdout_pool[self._n_holdout : self._n_holdout + n_rows], purpose="holdout")
+        yield from examine(self.holdout_rows[self._n_holdout : self._n_holdout + n_rows], purpose="holdout")
         if n_rows == n_left and self.deck.left and self.deck.holdout_rows is None:
             n_rows = self.costs.affordable_exam_rows(_FINAL_EXAM_TIME, min(_MAX_FINAL_EXAM_ROWS, self.deck.left))
             # These are no holdout rows: a later fit that goes on from this one may be trained on them.

@@ -1,4 +1,4 @@
-"""Auto, the default teacher: a first lesson, a trial of emphasis on mistakes, and planned lessons until the deadline.
+"""Auto, the default teacher: a first lesson, a trial of oversampling, and planned lessons until the deadline.
 
 The constants were set on the tuning pairs of `benchmarks/accuracy.py`.
 """
@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from fitwithin._core.exceptions import OutOfMemory
 from fitwithin._core.records import Returns, Rows, StopReason
 from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck, FirstSize, check_fraction
+from fitwithin.teachers._auto.first_steps import look_at_many_rows
 from fitwithin.teachers._auto.hedge import Hedge
 from fitwithin.teachers._auto.mistake_search import MistakeSearch
 from fitwithin.teachers._auto.oversampling import compare_oversampling
@@ -35,11 +36,11 @@ _NOTE_EMPHASIS = "emphasis"
 
 
 class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Default teacher: measure the cost of lessons, try emphasis on mistakes, then plan by the expected score.
+    """Default teacher: measure costs, try oversampling of misclassified rows, then plan by the expected score.
 
     A lesson is a fit on some rows, an exam a prediction of other rows. A small first lesson measures the time of both.
-    A trial then compares two lessons of the same size, one of them with mistakes of the first model. It shows whether
-    emphasis on hard rows may help this learner on this data.
+    A trial then compares two lessons of the same size, one of them with oversampling of rows that the first model
+    misclassifies. It shows whether that may help this learner on this data.
 
     Each later lesson is the one with the best expected score at the deadline. A learning curve predicts the score of a
     lesson, and earlier lessons predict its time. It must have a good chance to end in time: 90 %, 95 % if the learner
@@ -52,9 +53,9 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     Parameters
     ----------
     alpha : float, default=0.2
-        With emphasis, the fraction of new rows that are mistakes of the last model, in [0, 1].
+        With oversampling, the fraction of new rows that the last model misclassifies, in [0, 1].
     emphasis : {"trial"} or bool, default="trial"
-        Whether to emphasize mistakes; "trial" decides by the trial.
+        Whether to oversample misclassified rows; "trial" decides by the trial.
 
     Examples
     --------
@@ -129,7 +130,7 @@ def choose_first_size(deck: Deck) -> FirstSize:
 def teach_until_deadline(state: TeachingState, search: MistakeSearch | None) -> Subgenerator[StopReason]:
     """Teach planned lessons after the first ones, with a search for mistakes if they may help."""
     if search is None:
-        yield from state.look_at_many_rows(go_on=True)
+        yield from look_at_many_rows(state, go_on=True)
     return (yield from _teach_planned_lessons(state, search))
 
 

@@ -85,7 +85,7 @@ class Race:
         self.shares = TimeShares(state)
         self._find_early_stopping = find_early_stopping
         self._costs = state.costs
-        self._exam_rows = state.list_validation_rows(_MAX_EXAM_ROWS)
+        self._exam_rows = state.validation_set[:_MAX_EXAM_ROWS]
         self._queue: list[Contender] = []
         self._under_way: list[Contender] = []
         self._n_since_lead = 0
@@ -176,7 +176,7 @@ class Race:
 
     def is_worthwhile(self) -> bool:
         """Whether there is something to choose from, and time for enough trials."""
-        if not self.state.n_validation_rows or (len(self.entrants) == 1 and self.entrants[0].space is None):
+        if not len(self._exam_rows) or (len(self.entrants) == 1 and self.entrants[0].space is None):
             return False
         least = min(_LEAST_FIRST_ROWS, self.state.n_usable)
         return self.in_hand is None or (
@@ -359,7 +359,7 @@ class Race:
 
     @property
     def _holdout_rows(self) -> Rows:
-        return self.state.list_holdout_rows(len(self._exam_rows))
+        return self.state.holdout_rows[: len(self._exam_rows)]
 
     def note_report(self, contender: Contender, n_rows: int, report: LessonReport) -> None:
         """Note a lesson beside the trials, if the session takes its model for the best one."""

@@ -73,7 +73,7 @@ class Search:
             yield from race.open()
             while race.has_time() and (yield from race.try_next()):
                 pass
-        if not race.state.n_validation_rows and race.contenders[0].failure is None:
+        if not len(race.state.validation_set) and race.contenders[0].failure is None:
             # A pool with very few rows is taught whole, and settings cannot be compared.
             return "all rows"
         if race.in_hand is None:
