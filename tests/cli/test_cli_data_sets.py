@@ -172,7 +172,7 @@ def test_an_unknown_target_names_the_closest(here):
     result = train("rows", target="buy")
     assert result.exit_code == 2
     assert "rows has no column 'buy'." in result.output
-    assert "Did you mean buys?" in result.output
+    assert "Did you mean 'buys'?" in result.output
 
 
 @pytest.mark.slow

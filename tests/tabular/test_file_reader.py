@@ -382,3 +382,10 @@ def test_arrays_that_do_not_form_a_table_are_refused(tmp_path, arrays, why):
     np.savez(tmp_path / "a.npz", **arrays)
 
     assert why in refused(tmp_path / "a.npz")
+
+
+def test_a_missing_column_is_reported_with_the_closest_name(tmp_path):
+    (tmp_path / "a.csv").write_text("heights,b\n1,2\n")
+
+    with pytest.raises(UserInputError, match=r"no column 'height'.*Did you mean 'heights'\?"):
+        open_data_file(tmp_path / "a.csv").require_columns(["height"])

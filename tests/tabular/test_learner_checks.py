@@ -9,9 +9,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._tabular.columns import FeatureColumn
-from fitwithin._tabular.files import open_data_file
-from fitwithin._tabular.learner_checks import validate_columns, validate_learner, validate_scoring
+from fitwithin._tabular.learner_checks import validate_learner, validate_scoring
 from fitwithin._tabular.target_column import read_target_column
 
 TARGET = read_target_column("y", pa.chunked_array([["no", "yes"]]))
@@ -50,10 +48,3 @@ def test_a_metric_that_needs_a_missing_method_is_refused(scoring, learner):
 @pytest.mark.parametrize(("scoring", "learner"), [("roc_auc", LinearSVC()), ("neg_log_loss", LogisticRegression())])
 def test_a_metric_that_the_learner_supports_is_accepted(scoring, learner):
     validate_scoring(scoring, learner, TARGET)
-
-
-def test_a_missing_column_is_reported_with_the_closest_name(tmp_path):
-    (tmp_path / "a.csv").write_text("heights,b\n1,2\n")
-
-    with pytest.raises(UserInputError, match=r"no column 'height'.*Did you mean heights\?"):
-        validate_columns([FeatureColumn("height", "number", "double")], open_data_file(tmp_path / "a.csv"))

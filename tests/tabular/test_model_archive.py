@@ -155,7 +155,7 @@ def test_the_card_of_a_file_does_not_make_its_types_trusted(path):
     malicious = Pipeline([("encode", FunctionTransformer(os.system)), ("learn", LogisticRegression().fit(X, Y))])
     assert "posix.system" in write_archive(path, malicious, CARD).trust
 
-    with pytest.raises(UserInputError, match="was not opened"):
+    with pytest.raises(UserInputError, match="was not used"):
         read_pipeline(path)
 
 
@@ -203,7 +203,7 @@ def test_a_card_that_unpacks_to_much_more_than_its_size_is_refused(path):
         file.writestr("more.json", " " * 10**7)
 
     for read in (read_card, read_pipeline):
-        with pytest.raises(UserInputError, match=r"was not opened\. It would unpack to 10,"):
+        with pytest.raises(UserInputError, match=r"was not used\. It would unpack to 10,"):
             read(path)
 
 

@@ -15,7 +15,6 @@ from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import expand_to_classes
 from fitwithin._tabular.features import column_types, extract_features
 from fitwithin._tabular.files import open_data_file, open_predictions_writer, predictions_format, validate_output_path
-from fitwithin._tabular.learner_checks import validate_columns
 from fitwithin._tabular.model_archive import read_card, read_pipeline
 from fitwithin._tabular.model_card import ModelCard
 from fitwithin._tabular.target_column import predictions_to_arrow
@@ -29,7 +28,7 @@ def run_prediction(
     predictions_format(out)
     validate_output_path(out, force=force)
     card, file = read_card(model), open_data_file(data)
-    validate_columns(card.columns, file)
+    file.require_columns(column.name for column in card.columns)
     pipeline = _load_pipeline(model, trusted_types, unsafe_pickle=unsafe_pickle)
     if proba and not (card.classes and hasattr(pipeline, "predict_proba")):
         raise UserInputError(

@@ -13,13 +13,18 @@ from rich.text import Text
 from fitwithin._cli.console import print_line, sanitize_line
 from fitwithin._core.exceptions import join_names
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._tabular.columns import COLUMN_KINDS
+from fitwithin._tabular.columns import ColumnKind
 from fitwithin._tabular.encoding import ENCODING_DESCRIPTIONS
 from fitwithin._tabular.model_card import ModelCard
 from fitwithin._tabular.training_table import TrainingTable
 from fitwithin.teachers._search.contender import describe_settings
 
-_KIND_NAMES = {"number": "numbers", "boolean": "booleans", "time": "dates and times", "text": "text"}
+_KIND_NAMES: dict[ColumnKind, str] = {
+    "number": "numbers",
+    "boolean": "booleans",
+    "time": "dates and times",
+    "text": "text",
+}
 
 
 _MAX_COLUMN_NAMES = 6
@@ -53,11 +58,11 @@ def print_training_table(
 
 def _columns_table(table: TrainingTable, encoding: str) -> Table:
     shown = Table("columns", Column("count", justify="right"), Column("missing values", justify="right"), "encoding")
-    for kind in COLUMN_KINDS:
+    for kind, kind_name in _KIND_NAMES.items():
         names = [column.name for column in table.columns if column.kind == kind]
         if names:
             missing_share = table.missing_values[kind] / (len(names) * table.n_rows)
-            listed = f"{_KIND_NAMES[kind]}: {join_names(names, _MAX_COLUMN_NAMES)}"
+            listed = f"{kind_name}: {join_names(names, _MAX_COLUMN_NAMES)}"
             cells = listed, str(len(names)), f"{missing_share:.1%}", ENCODING_DESCRIPTIONS[encoding][kind]
             shown.add_row(*(Text(sanitize_line(cell)) for cell in cells))
     return shown

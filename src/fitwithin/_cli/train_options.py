@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
 from sklearn.metrics import get_scorer_names
 
-from fitwithin._cli.options import make_learner, suggest_name, validate_choice
+from fitwithin._cli.options import make_learner, validate_choice
 from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.exceptions import UserInputError, join_names
 from fitwithin._session.checkpoint_path import validate_checkpoint_path
 from fitwithin._tabular.files import DataFile, open_data_file, validate_output_path
 from fitwithin._tabular.files.data_set_files import is_file_set, needs_blocks
-from fitwithin._tabular.target_column import TaskType
 
 _MAX_COLUMN_NAMES = 20
 """Columns of the file that an error lists."""
@@ -115,14 +114,14 @@ class TrainOptions:
         data = open_data_file(self.data, in_blocks=self.in_blocks)
         target = _find_target(data, self.target)
         if self.groups is not None:
-            _require_column(data, self.groups)
+            data.require_columns([self.groups])
             if self.groups == target:
                 raise UserInputError(
                     f"{target!r} is named by both --target and --groups.", "Name another column with --groups."
                 )
         test = None if self.test is None else open_data_file(self.test, in_blocks=needs_blocks(self.test))
         if test is not None:
-            _require_column(test, target)
+            test.require_columns([target])
         return data, test, target
 
     @property
@@ -174,11 +173,6 @@ class TrainOptions:
         jobs = count_threads(count_jobs(self.jobs)) if self.search else self.jobs
         return [make_learner(name, regression=regression, jobs=jobs) for name in self.learner_names]
 
-    @property
-    def chosen_task(self) -> TaskType | None:
-        """The task, unless it is to follow from the data."""
-        return None if self.task == "auto" else cast(Literal["classification", "regression"], self.task)
-
 
 def _find_target(data: DataFile, wanted: str | None) -> str:
     names = data.column_names()
@@ -188,12 +182,5 @@ def _find_target(data: DataFile, wanted: str | None) -> str:
     if wanted is None:
         listed = join_names(names, _MAX_COLUMN_NAMES)
         raise UserInputError("Which column is the target?", f"Name it with --target; {data.path} has {listed}.")
-    _require_column(data, wanted)
+    data.require_columns([wanted])
     return wanted
-
-
-def _require_column(file: DataFile, name: str) -> None:
-    names = file.column_names()
-    if name not in names:
-        hint = suggest_name(name, names, f"Its columns: {join_names(names, _MAX_COLUMN_NAMES)}.")
-        raise UserInputError(f"{file.path} has no column {name!r}.", hint)

@@ -9,7 +9,7 @@ import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
 from rich.console import Console
@@ -30,7 +30,7 @@ from fitwithin._tabular.files import DataFile, DataSetFiles, full_suffix
 from fitwithin._tabular.learner_checks import validate_learner, validate_scoring
 from fitwithin._tabular.model_card import ModelCard
 from fitwithin._tabular.search_summary import describe_search
-from fitwithin._tabular.target_column import read_target_column
+from fitwithin._tabular.target_column import TaskType, read_target_column
 from fitwithin._tabular.training import (
     build_pipeline,
     complete_model_card,
@@ -96,10 +96,11 @@ def _prepare_data(options: TrainOptions, start: float) -> _PreparedData:
 
 
 def _read_table(options: TrainOptions, data: DataFile, target_name: str) -> TrainingTable:
+    task = None if options.task == "auto" else cast(TaskType, options.task)
     if isinstance(data, DataSetFiles):
-        return read_sampled_table(data, target_name, options.chosen_task, options.max_classes)
+        return read_sampled_table(data, target_name, task, options.max_classes)
     chunk = data.read(label=target_name)
-    target = read_target_column(target_name, chunk.table[target_name], options.chosen_task, options.max_classes)
+    target = read_target_column(target_name, chunk.table[target_name], task, options.max_classes)
     return make_training_table(chunk, target, options.groups)
 
 
@@ -169,16 +170,15 @@ def _score_test_rows(model: Any, test_rows: tuple[Any, Any] | None, scoring: str
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             score = float(get_scorer(scoring)(model, *test_rows))
+        if math.isfinite(score):
+            return {"score": score, "rows": len(test_rows[1])}
+        reason = f"{scoring} is not defined for the rows of the test file."
     except KeyboardInterrupt:
-        print_note("no test score: interrupted")
-        return None
+        reason = "interrupted"
     except (TypeError, ValueError) as error:
-        print_note(f"no test score: {error}")
-        return None
-    if not math.isfinite(score):
-        print_note(f"no test score: {scoring} is not defined for the rows of the test file.")
-        return None
-    return {"score": score, "rows": len(test_rows[1])}
+        reason = str(error)
+    print_note(f"no test score: {reason}")
+    return None
 
 
 def _predict_command(model: Path, card: ModelCard, data: Path, *, is_pickle: bool) -> str:

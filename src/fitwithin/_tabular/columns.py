@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,6 @@ from fitwithin._core.exceptions import UserInputError
 
 ColumnKind = Literal["number", "boolean", "time", "text"]
 """Kinds of columns. Text includes every column that is declared categorical, even if its values are numbers."""
-
-
-COLUMN_KINDS: tuple[ColumnKind, ...] = get_args(ColumnKind)
 
 
 _MAX_CATEGORIES = 100

@@ -1,9 +1,8 @@
-"""Checks before the clock starts: learner, teacher, scoring and columns must go together."""
+"""Checks before the clock starts: learner, teacher, scoring and target must go together."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,19 +11,13 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
 from sklearn.utils.metaestimators import available_if
 
-from fitwithin._core.exceptions import UserInputError, closest_match, join_names
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._session.inputs.learner import validate_teacher
-from fitwithin._tabular.columns import FeatureColumn
-from fitwithin._tabular.files import DataFile
 from fitwithin._tabular.target_column import TargetColumn
 from fitwithin.teachers._registry import TEACHERS
 
 _MAX_REASON_LENGTH = 200
 """Characters of an error of scikit-learn that are shown."""
-
-
-_MAX_COLUMN_NAMES = 10
-"""Missing columns that are listed by name."""
 
 
 def validate_learner(learner: Any, teacher: str, X: Any, target: TargetColumn) -> None:
@@ -103,21 +96,3 @@ class _DummyLikeLearner(DummyClassifier):  # type: ignore[misc]  # scikit-learn 
     def decision_function(self, X: Any) -> Any:
         n_classes = len(self.classes_)
         return np.zeros(len(X) if n_classes == 2 else (len(X), n_classes))
-
-
-def validate_columns(columns: Sequence[FeatureColumn], file: DataFile) -> None:
-    """Check that a file has every column that a model needs.
-
-    Raises
-    ------
-    UserInputError
-        If it lacks one; suggests the closest name.
-    """
-    names = set(file.column_names())
-    missing = [column.name for column in columns if column.name not in names]
-    if missing:
-        closest = closest_match(missing[0], names)
-        raise UserInputError(
-            f"{file.path} has no column {join_names(map(repr, missing), _MAX_COLUMN_NAMES)}, which the model needs.",
-            f"Did you mean {closest}? Rename it in the file." if closest else "Is it the right file?",
-        )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 import zipfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -85,13 +86,8 @@ def read_card(path: Path) -> ModelCard:
     """
     if path.is_dir():
         return read_checkpoint_card(path)
-    with _open_archive(path) as archive:
-        try:
-            return ModelCard.from_json(archive.read(_CARD_ENTRY))
-        except UserInputError as error:
-            raise UserInputError(f"{path} is not a model file. {error.sentence}", error.hint) from error
-        except Exception as error:  # zipfile raises many types.
-            raise UserInputError(f"{path} is not a model file: {error}.", _HINT) from error
+    with _open_archive(path) as archive, _name_file(path, "is not a model file", _HINT):
+        return ModelCard.from_json(archive.read(_CARD_ENTRY))
 
 
 def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pickle: bool = False) -> Any:
@@ -120,33 +116,35 @@ def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pic
                 f"{path} holds a pickle, which can run any program when it is opened.",
                 "If you trust its source, add --unsafe-pickle.",
             )
-        try:
-            return pickle.loads(archive.read(_PICKLE_ENTRY)) if is_pickle else load_model(path, trusted_types)
-        except UntrustedTypes as error:
-            names, options = ", ".join(error.names), " ".join(f"--trust {name}" for name in error.names)
-            raise UserInputError(
-                f"{path} was not opened: it asks for {names}, which fitwithin does not know to be harmless.",
-                f"If that is a learner of your own, add {options}",
-            ) from error
-        except UserInputError as error:
-            raise UserInputError(f"{path} was not used. {error.sentence}", error.hint) from error
-        except ModuleNotFoundError as error:
-            raise _missing_module(path, error) from error
-        except Exception as error:  # A pickle may raise anything.
-            raise UserInputError(
-                f"{path} can't be opened: {error}.", "Copy it again, or train the model again."
-            ) from error
+        with _name_file(path, "can't be opened", "Copy it again, or train the model again."):
+            try:
+                return pickle.loads(archive.read(_PICKLE_ENTRY)) if is_pickle else load_model(path, trusted_types)
+            except UntrustedTypes as error:
+                names, options = ", ".join(error.names), " ".join(f"--trust {name}" for name in error.names)
+                raise UserInputError(
+                    f"It asks for {names}, which fitwithin does not know to be harmless.",
+                    f"If that is a learner of your own, add {options}",
+                ) from error
+            except ModuleNotFoundError as error:
+                raise _missing_module(error) from error
+
+
+@contextmanager
+def _name_file(path: Path, failure: str, hint: str) -> Iterator[None]:
+    """Name the file in each error."""
+    try:
+        yield
+    except UserInputError as error:
+        raise UserInputError(f"{path} was not used. {error.sentence}", error.hint) from error
+    except Exception as error:  # zipfile raises many types, and a pickle any.
+        raise UserInputError(f"{path} {failure}: {error}.", hint) from error
 
 
 def _open_archive(path: Path) -> zipfile.ZipFile:
     if not path.is_file():
         raise UserInputError(f"There is no model file {path}.", "Create one: fitwithin train DATA --target COLUMN")
-    try:
+    with _name_file(path, "is not a model file", _HINT):
         archive = open_archive(path)
-    except UserInputError as error:
-        raise UserInputError(f"{path} was not opened. {error.sentence}", error.hint) from error
-    except (OSError, zipfile.BadZipFile) as error:
-        raise UserInputError(f"{path} is not a model file: {error}.", _HINT) from error
     names = set(archive.namelist())
     if _CARD_ENTRY not in names or not names & {_SKOPS_ENTRY, _PICKLE_ENTRY}:
         archive.close()
@@ -154,11 +152,11 @@ def _open_archive(path: Path) -> zipfile.ZipFile:
     return archive
 
 
-def _missing_module(path: Path, error: ModuleNotFoundError) -> UserInputError:
+def _missing_module(error: ModuleNotFoundError) -> UserInputError:
     library = (error.name or "").partition(".")[0]
     if library in BOOSTERS:
-        return UserInputError(f"{path} needs {library}, which is not installed.", format_install_command("boosters"))
+        return UserInputError(f"It needs {library}, which is not installed.", format_install_command("boosters"))
     return UserInputError(
-        f"{path} needs the module {error.name!r}, which can't be found.",
+        f"It needs the module {error.name!r}, which can't be found.",
         "Run the command where that module can be imported.",
     )

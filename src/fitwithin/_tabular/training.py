@@ -19,7 +19,6 @@ from fitwithin._tabular.block_training import open_test_blocks
 from fitwithin._tabular.feature_blocks import TARGET, FeatureBlocks
 from fitwithin._tabular.features import EncodedFeatures, column_types
 from fitwithin._tabular.files import DataFile, DataSetFiles
-from fitwithin._tabular.learner_checks import validate_columns
 from fitwithin._tabular.model_card import ModelCard
 from fitwithin._tabular.target_column import TargetColumn
 from fitwithin._tabular.training_table import TrainingTable, select_rows
@@ -64,7 +63,7 @@ def read_test_rows(features: EncodedFeatures, target: TargetColumn, file: DataFi
     UserInputError
         If the file lacks a column, or has no target values.
     """
-    validate_columns(features.columns, file)
+    file.require_columns(column.name for column in features.columns)
     if isinstance(file, DataSetFiles):
         return open_test_blocks(features, target, file)
     # The target is read as text or float, and converted below.

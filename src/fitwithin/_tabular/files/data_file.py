@@ -6,13 +6,13 @@ import zipfile
 import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 
-from fitwithin._core.exceptions import UserInputError, join_names
+from fitwithin._core.exceptions import UserInputError, join_names, no_such_column
 from fitwithin._tabular.files.table_chunk import ColumnTypes, TableChunk
 
 # The readers' errors for truncated files and for files of another format have no common base.
@@ -55,6 +55,13 @@ class DataFile(ABC):
                 "Rename them in the file: every column needs a name of its own.",
             )
         return names
+
+    def require_columns(self, names: Iterable[str]) -> None:
+        """Raise an error unless the file has these columns."""
+        known = self.column_names()
+        for name in names:
+            if name not in known:
+                raise no_such_column(name, known, str(self.path))
 
     def read(self, types: ColumnTypes | None = None, label: str | None = None) -> TableChunk:
         """Read all rows; only the columns in `types`, if given.
