@@ -224,15 +224,6 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         """Return the first learner."""
         return self._list_learners()[0].estimator
 
-    def _default_learner(self) -> Any:
-        return list_learners(None, None, "regression" if self._regression else None)[0].estimator
-
-    def _learner_or_default(self) -> Any:
-        try:
-            return self._make_learner()
-        except (ImportError, TypeError, ValueError):
-            return self._default_learner()
-
     def _score_rows(self, X: Any, y: Any, sample_weight: Any) -> float:
         scoring = self.scoring or ("r2" if self._regression else "accuracy")
         scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring

@@ -21,10 +21,20 @@ def a_round(number=1, rows=100, *, fit=1.0, handover=0.0, exam=0.0, model=0.0, b
 
 def a_model(*rounds, load=0.0):
     model = CostModel()
+    if rounds[0].number > 1:
+        # The hand-over of the first round, which waits for a process.
+        model.observe_handover(1, 0.0)
     for finished in rounds:
         model.observe_fit(finished.rows, finished.seconds_fit)
-        model.observe_round(finished, load)
+        observe_round(model, finished, load)
     return model
+
+
+def observe_round(model, finished, load=0.0):
+    model.observe_handover(finished.rows, finished.seconds_handover)
+    model.observe_exam(finished.examined, finished.seconds_exam, finished.rows)
+    if finished.best:
+        model.observe_save(finished.rows, finished.seconds_model + load)
 
 
 def a_learner(*lessons):
@@ -46,7 +56,6 @@ def test_a_lesson_of_the_same_size_is_expected_to_take_as_long_again():
 
     assert prediction.fit_seconds == 3.0
     assert prediction.other_seconds == 0.9375
-    assert prediction.expected == 3.9375
 
 
 def test_training_grows_a_little_faster_than_the_rows_and_the_rest_with_them():
@@ -71,8 +80,8 @@ def test_later_hand_overs_are_scaled_beyond_what_any_round_takes():
 
 def test_storing_and_loading_stay_in_the_prediction_after_a_round_that_stored_nothing():
     model = CostModel()
-    model.observe_round(a_round(1, rows=100, model=2.0), load_seconds=3.0)
-    model.observe_round(a_round(2, rows=100, model=0.0, best=False), load_seconds=0.0)
+    observe_round(model, a_round(1, rows=100, model=2.0), load=3.0)
+    observe_round(model, a_round(2, rows=100, model=0.0, best=False))
 
     prediction = model.predict(100)
 
@@ -150,12 +159,11 @@ rounds = st.builds(
 
 
 @given(st.lists(rounds, min_size=1, max_size=8), seconds, st.integers(1, 10**7))
-def test_a_prediction_is_finite_and_the_sum_of_its_parts(finished, load, rows):
+def test_a_prediction_is_finite(finished, load, rows):
     prediction = a_model(*finished, load=load).predict(rows)
 
     assert 0 <= prediction.fit_seconds < math.inf
     assert 0 <= prediction.other_seconds < math.inf
-    assert prediction.expected == prediction.fit_seconds + prediction.other_seconds
 
 
 @given(st.lists(rounds, min_size=1, max_size=8), seconds, st.integers(1, 10**7), st.integers(0, 10**7))
@@ -184,16 +192,15 @@ def test_a_prediction_does_not_change_what_is_learned():
 
 def test_observations_that_are_restored_predict_the_same():
     cost, other = CostModel(), CostModel()
-    finished = a_round(2, rows=1000)
     for rows, seconds in ((100, 1.0), (1000, 5.0)):
         cost.observe_fit(rows, seconds)
     cost.observe_exam(50, 0.5, 100)
     cost.observe_exam(50, 0.9, 1000)
-    cost.observe_round(finished, 0.1)
+    observe_round(cost, a_round(2, rows=1000, handover=0.2), 0.1)
 
-    other.restore(json.loads(json.dumps(cost.observations())), finished)
+    other.restore(json.loads(json.dumps(cost.observations())))
 
-    assert other.predict(3000).fit_seconds == cost.predict(3000).fit_seconds
+    assert other.predict(3000) == cost.predict(3000)
     assert other.fits.deviation(3000) == cost.fits.deviation(3000)
     assert other.exam_seconds(7) == cost.exam_seconds(7)
     assert other.exam_seconds(7, 3000) == cost.exam_seconds(7, 3000)
@@ -211,16 +218,3 @@ def test_exams_take_longer_if_they_did_with_more_training_rows_and_no_longer_oth
     assert 1e-3 * 8000**0.5 < sorted_neighbors.exam_seconds(100, 8000) < 1e-3 * 2000**0.5 * 4
     assert tree.exam_seconds(100, 8000) == pytest.approx(0.01)
     assert neighbors.exam_seconds(100) == pytest.approx(0.02), "by default, of the last model"
-
-
-def test_a_model_that_takes_longer_to_write_with_more_rows_is_expected_to_go_on_so():
-    cost = CostModel()
-    for rows, seconds in ((100, 10.0), (1000, 100.0)):
-        cost.observe_fit(rows, seconds)
-    cost.observe_round(a_round(2, rows=1000), 0.0)
-    before = cost.overhead_seconds(2000)
-
-    cost.observe_write(100, 0.1)
-    cost.observe_write(1000, 1.0)
-
-    assert cost.overhead_seconds(2000) - before == pytest.approx(1.0)

@@ -1,7 +1,6 @@
 """What a teacher may afford."""
 
 import math
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -9,7 +8,6 @@ from hypothesis import strategies as st
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin.testing import FakeClock
-from sample_fits import A_ROUND
 from teacher_driver import cost_estimates
 
 
@@ -29,17 +27,19 @@ def test_what_is_left_goes_by_the_budget():
     assert costs.seconds_left == 6
 
 
-def test_the_most_that_an_exam_may_take_grows_with_the_rows_of_the_model():
-    costs = cost_estimates()
-    assert costs.most_exam_seconds(100, 1000) == 0.0
-    costs.cost.observe_exam(100, 1.0, model_rows=1000)
+def test_an_exam_that_cannot_be_killed_is_expected_to_grow_with_the_rows_of_the_model():
+    killed, unkilled = cost_estimates(), cost_estimates()
+    unkilled.killable = False
+    for costs in (killed, unkilled):
+        assert costs.exam_seconds(100, 1000) == 0.0
+        for rows in (1000, 2000):
+            costs.cost.observe_exam(100, rows**0.5, model_rows=rows)
 
-    assert costs.exam_seconds(100, 8000) == pytest.approx(1.0)
-    assert costs.most_exam_seconds(100, 8000) == pytest.approx(8.0)
-    assert costs.most_exam_seconds(100, 500) == pytest.approx(1.0)
+    assert killed.exam_seconds(100, 8000) < unkilled.exam_seconds(100, 8000) == pytest.approx(4 * 2000**0.5)
+    assert killed.exam_seconds(100, 1000) == unkilled.exam_seconds(100, 1000) == pytest.approx(1000**0.5)
 
-    costs.cost.observe_exam(100, 1.0, model_rows=2000)
-    assert costs.most_exam_seconds(100, 8000) == pytest.approx(1.0), "twice the rows took no longer"
+    unkilled.cost.observe_exam(100, 2000**0.5, model_rows=4000)
+    assert unkilled.exam_seconds(100, 8000) == pytest.approx(2000**0.5), "twice the rows took no longer"
 
 
 def test_lessons_and_exams_cost_what_the_last_ones_did():
@@ -75,7 +75,7 @@ def test_a_learner_that_can_stop_early_is_as_good_as_at_its_end_a_little_before(
 def after_rounds(took, limit, *, killable=True):
     """The costs after two rounds of 100 rows, with so many seconds left."""
     costs = cost_estimates(limit, lessons=[(100, took), (100, took)])
-    costs.cost.observe_round(replace(A_ROUND, number=2, rows=100, seconds_exam=0.0, seconds_handover=0.0))
+    costs.cost.observe_handover(100, 0.0)
     costs.killable = killable
     return costs
 
@@ -92,7 +92,7 @@ def test_a_round_that_can_be_killed_begins_with_a_small_chance_and_any_other_mus
 
 def test_a_second_round_may_begin_whatever_the_first_one_took_if_it_can_be_killed():
     costs = cost_estimates(1.0, lessons=[(100, 500.0)])
-    costs.cost.observe_round(A_ROUND)
+    costs.cost.observe_handover(100, 0.0)
 
     assert costs.may_try_again
     assert costs.may_finish(100)

@@ -95,5 +95,5 @@ def test_an_exam_is_a_plain_one_and_a_lesson_has_no_limit_unless_it_is_said():
     exam, lesson = Exam(np.arange(3)), Lesson(np.arange(3))
 
     assert (exam.purpose, exam.margins) == ("mistakes", False)
-    assert (lesson.batch, lesson.within) == (None, None)
+    assert (lesson.batch, lesson.stop_after, lesson.kill_after, lesson.give_up_over) == (None,) * 4
     assert Answers(exam.rows, np.zeros(3, bool)).score is None

@@ -53,7 +53,7 @@ def test_skops_stores_it_without_pickle(classifier):
 
     own = [
         "fitwithin._classifier.TimeConstrainedClassifier",
-        "fitwithin._core.records.Round",
+        "fitwithin._core.rounds.Round",
         "fitwithin.teachers._tct.TCT",
         "fitwithin.viz._history.History",
     ]

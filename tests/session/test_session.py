@@ -911,7 +911,7 @@ def test_a_lesson_that_gave_up_has_no_model_and_no_answers():
     assert (dict(report.answers), report.is_best) == ({}, None)
     # The first steps tell what all would take.
     assert teacher.costs == [10.0, True]
-    first, gave_up, last = classifier.history_
+    _, gave_up, last = classifier.history_
     assert (gave_up.rows, gave_up.new_rows, gave_up.examined, gave_up.estimate) == (25, 0, 0, None)
     assert not gave_up.best
     assert (last.number, last.new_rows) == (3, 10)

@@ -51,11 +51,6 @@ class RoundCost:
     fit_seconds: float
     other_seconds: float
 
-    @property
-    def expected(self) -> float:
-        """Seconds of the whole round."""
-        return self.fit_seconds + self.other_seconds
-
 
 class CostModel:
     """Predict the seconds of lessons and exams of one learner from those it has finished.
@@ -86,7 +81,6 @@ class CostModel:
         self._save_and_load_seconds = SecondsByRows(1.0, least_growing_share=0.0)
         # Seconds for each row by the rows that the model was trained on: neighbours are searched among them.
         self._exam_seconds_per_row = SecondsByRows(1.0, first_growing_share=0.0, least_growing_share=0.0)
-        self._write_seconds: dict[int, float] = {}
         # Of the last lesson; its exams are added up.
         self._last_rows = 0
         self._last_handover = 0.0
@@ -120,14 +114,6 @@ class CostModel:
     def observe_save(self, rows: int, seconds: float) -> None:
         """Learn how long it takes to save the model of a lesson and to load it."""
         self._save_and_load_seconds.observe(rows, seconds)
-
-    def observe_write(self, rows: int, seconds: float) -> None:
-        """Learn how long writing the model of a lesson to a checkpoint takes; 0 without one.
-
-        The budget reserves these seconds for the best model, so only their growth is added to a prediction.
-        """
-        self._write_seconds.pop(rows, None)
-        self._write_seconds[rows] = seconds
 
     def observations(self) -> dict[str, Any]:
         """Return everything that was learned, as values for JSON."""
@@ -214,15 +200,7 @@ class CostModel:
         saving = self._save_and_load_seconds.predict(min(rows, max(self._save_and_load_seconds.observed, default=rows)))
         growing = max(0.0, growing) + self._save_and_load_seconds.predict(rows) - saving
         limit = _MAX_OVERHEAD_SHARE * self.fit_seconds(rows)
-        return max(handover + saving, _ROUND_SECONDS) + min(growing + self._write_growth_seconds(rows), limit)
-
-    def _write_growth_seconds(self, rows: int) -> float:
-        """Seconds that writing a model of this number of rows takes beyond those of the last one."""
-        if len(self._write_seconds) < 2:
-            return 0.0
-        (size, seconds), (other, took), *_ = reversed(self._write_seconds.items())
-        slope = (seconds - took) / (size - other)
-        return min(max(0.0, slope), seconds / size) * max(0, rows - size)
+        return max(handover + saving, _ROUND_SECONDS) + min(growing, limit)
 
 
 class CostEstimates:
