@@ -276,15 +276,15 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         return kept[1], budget.after(kept[1].seconds)
 
     def _set_fitted(self, result: SessionResult) -> None:
-        estimate = result.estimate
+        record, estimate = result.record, result.record.fresh_estimate
         self.__dict__.pop("_kept_state", None)
         self.best_estimator_ = result.model
         self.history_ = History(result.history)
         self.stop_reason_ = result.stop_reason
-        self.n_rows_trained_ = result.n_rows
+        self.n_rows_trained_ = record.n_rows
         self.lost_seconds_ = result.seconds_lost
-        if result.class_counts is not None:
-            self.class_count_trained_ = result.class_counts
+        if record.class_counts is not None:
+            self.class_count_trained_ = record.class_counts
         self.score_estimate_ = None if estimate is None else (estimate.value, estimate.low, estimate.high)
 
     def _default_learner(self) -> Any:

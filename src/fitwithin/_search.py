@@ -199,7 +199,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
             entries.append(self._describe_stored_model(result.history[:n_past], names))
         self.cv_results_ = make_cv_results(entries)
         self.best_params_ = entries[self.best_index_].settings
-        self.best_score_ = None if result.validation_estimate is None else result.validation_estimate.value
+        self.best_score_ = None if result.record.estimate is None else result.record.estimate.value
 
     def _find_past(
         self, inputs: FitInputs, checkpoint: Checkpoint | None, budget: Budget

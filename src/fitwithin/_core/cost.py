@@ -32,6 +32,9 @@ _DELAY_SECONDS = 0.05
 _DELAY_SHARE = 0.02
 _MAX_DELAY_SECONDS = 0.3
 
+# Share of a learner's steps after which it is as good as at its end.
+_NEARLY_ALL_STEPS = 0.85
+
 # Share of a first fit's steps that grows with its rows: boosters and forests take as long for 250 rows as for 500.
 _FIRST_GROWING_SHARE_OF_STEPS = 0.3
 
@@ -332,9 +335,8 @@ class CostEstimates:
         after : int, optional
             The chance as it will be after a fit on this number of rows.
         """
-        if self.can_stop_early:
-            return self.cost.fits.chance_of_nearly_all_steps(rows, within, after=after)
-        return self.cost.fits.chance_to_end(rows, within, after=after)
+        share = _NEARLY_ALL_STEPS if self.can_stop_early else 1.0
+        return self.cost.fits.chance_to_end(rows, within, after=after, share_of_steps=share)
 
     @property
     def knows_steps(self) -> bool:

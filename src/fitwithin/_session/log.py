@@ -62,13 +62,13 @@ class SessionLog:
 
     def on_end(self, result: SessionResult) -> None:
         """Log why the session ended, and the model that it returns."""
-        estimate = result.estimate
+        estimate = result.record.fresh_estimate
         score = (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
         LOGGER.info(
             "Ended after %.1f s (%s): a model of %s rows, %s%s.",
             self._budget.elapsed(),
             result.stop_reason,
-            f"{result.n_rows:,}",
+            f"{result.record.n_rows:,}",
             _describe_score(*score),
             f"; {result.seconds_lost:.1f} s went into fits that left no model" if result.seconds_lost else "",
         )

@@ -255,21 +255,15 @@ class Session:
             if reason == "interrupted":
                 raise
             reason, model = "interrupted", self._load_best()
-        best, history = self._selector.best.record, self._tracker.history
-        candidate = self._selector.best.candidate
-        if self._failure is not None:
-            reason = "learner failed"
+        best = self._selector.best
         return SessionResult(
             model,
-            history,
-            reason,
-            best.n_rows,
-            best.fresh_estimate,
-            best.class_counts,
+            self._tracker.history,
+            reason if self._failure is None else "learner failed",
+            best.record,
             seconds_lost=self._tracker.lost_seconds,
             failure=self._failure,
-            validation_estimate=best.estimate,
-            candidate=None if candidate is None else candidate.number,
+            candidate=None if best.candidate is None else best.candidate.number,
         )
 
     def _load_best(self) -> Any:
