@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.exceptions import CheckpointWarning, DataSetWarning, LearnerFailedWarning
+from fitwithin._core.log import LOGGER
 from fitwithin._core.memory_limit import MemoryLimit, parse_memory_limit
 from fitwithin._core.rounds import OnRound
 from fitwithin._core.target import Array, Labels
@@ -41,7 +43,7 @@ from fitwithin._session.inputs.learner import (
     validate_fit_params,
     validate_teacher,
 )
-from fitwithin._session.log import start_log
+from fitwithin._session.log import SessionLog
 from fitwithin._session.progress import ShowProgress, show_progress
 from fitwithin._session.result import SessionResult
 from fitwithin.backends import Backend, FitSettings
@@ -156,7 +158,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         settings = self._make_settings(teacher, memory_limit, weighted=sample_weight is not None)
         given = FitArguments(X, y, sample_weight, params, self.validation, groups, X_val, y_val).split_frames()
         with (
-            open_checkpoint(self.checkpoint, budget) as checkpoint,
+            nullcontext() if self.checkpoint is None else open_checkpoint(self.checkpoint, budget) as checkpoint,
             backend.open(budget) as runner,
             show_progress(self.progress, budget, self._describe_candidate) as display,
             ExitStack() as cleanup,
@@ -171,7 +173,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             if past is None or not past.is_over(budget):
                 inputs.pool.start()
                 runner.prepare(inputs.learner, inputs.pool, inputs.settings)
-            log = start_log(budget, self._describe_candidate, inputs, self.n_rows_in_)
+            log = SessionLog(budget, self._describe_candidate) if LOGGER.isEnabledFor(logging.INFO) else None
+            if log is not None:
+                log.on_start(inputs.learner, self.n_rows_in_, inputs.settings.other_learners)
             listeners = [listener for listener in (display, log) if listener is not None]
             session = inputs.open_session(
                 runner, budget, listeners=listeners, on_round=self.on_round, past=past, checkpoint=checkpoint
@@ -180,7 +184,9 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             if log is not None:
                 log.on_end(result)
         self._set_fitted(result)
-        self._keep_state(session.state(result.stop_reason), result, inputs)
+        if self.warm_start:
+            # The next call goes on from it; it takes five bytes a row.
+            self._kept_state = inputs.fingerprint, replace(session.state(result.stop_reason), model=result.model)
         self.time_limit_, self.time_used_ = budget.seconds, budget.elapsed()
         self.memory_limit_ = memory_limit
         for message, category in _list_warnings(result, inputs, checkpoint):
@@ -191,7 +197,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         """Start the clock; seconds of an interrupted fit count, unless `warm_start` gives it a new limit."""
         start, limit = backend.clock(), parse_time_limit(self.time_limit)
         is_new = self.warm_start and hasattr(self, "_kept_state")
-        spent = 0.0 if is_new else read_stored_seconds(self.checkpoint)
+        spent = 0.0 if is_new or self.checkpoint is None else read_stored_seconds(self.checkpoint)
         return Budget(limit, backend.clock, spent=spent, start=start)
 
     def _make_settings(self, teacher: Teacher, memory_limit: int | None, *, weighted: bool) -> FitSettings:
@@ -269,21 +275,16 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             return stored, budget
         return kept[1], budget.after(kept[1].seconds)
 
-    def _keep_state(self, state: FitState, result: SessionResult, inputs: FitInputs) -> None:
-        """Keep what the next call with `warm_start` goes on from; it takes five bytes a row."""
-        self.__dict__.pop("_kept_state", None)
-        if self.warm_start:
-            self._kept_state = inputs.fingerprint, replace(state, model=result.model)
-
     def _set_fitted(self, result: SessionResult) -> None:
-        estimate = result.estimate
+        record, estimate = result.record, result.record.fresh_estimate
+        self.__dict__.pop("_kept_state", None)
         self.best_estimator_ = result.model
         self.history_ = History(result.history)
         self.stop_reason_ = result.stop_reason
-        self.n_rows_trained_ = result.n_rows
+        self.n_rows_trained_ = record.n_rows
         self.lost_seconds_ = result.seconds_lost
-        if result.class_counts is not None:
-            self.class_count_trained_ = result.class_counts
+        if record.class_counts is not None:
+            self.class_count_trained_ = record.class_counts
         self.score_estimate_ = None if estimate is None else (estimate.value, estimate.low, estimate.high)
 
     def _default_learner(self) -> Any:
@@ -299,7 +300,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         """Return the learner, or the default one if its name is unknown; `fit` reports the error."""
         try:
             return self._make_learner()
-        except (ImportError, ValueError):
+        except (ImportError, TypeError, ValueError):
             return self._default_learner()
 
     def predict(self, X: Any) -> Array:

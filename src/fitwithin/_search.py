@@ -199,7 +199,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
             entries.append(self._describe_stored_model(result.history[:n_past], names))
         self.cv_results_ = make_cv_results(entries)
         self.best_params_ = entries[self.best_index_].settings
-        self.best_score_ = None if result.validation_estimate is None else result.validation_estimate.value
+        self.best_score_ = None if result.record.estimate is None else result.record.estimate.value
 
     def _find_past(
         self, inputs: FitInputs, checkpoint: Checkpoint | None, budget: Budget
@@ -223,15 +223,6 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     def _make_learner(self) -> Any:
         """Return the first learner."""
         return self._list_learners()[0].estimator
-
-    def _default_learner(self) -> Any:
-        return list_learners(None, None, "regression" if self._regression else None)[0].estimator
-
-    def _learner_or_default(self) -> Any:
-        try:
-            return self._make_learner()
-        except (ImportError, TypeError, ValueError):
-            return self._default_learner()
 
     def _score_rows(self, X: Any, y: Any, sample_weight: Any) -> float:
         scoring = self.scoring or ("r2" if self._regression else "accuracy")

@@ -158,7 +158,7 @@ def test_fewer_steps_and_what_a_fit_before_teaches_never_lower_the_chance(cost, 
     chance = cost.chance_to_end(rows, within)
 
     assert cost.chance_to_end(rows, within, share_of_steps=share) >= chance - 1e-9
-    assert cost.chance_of_nearly_all_steps(rows, within) >= chance - 1e-9
+    assert cost.chance_to_end(rows, within, share_of_steps=0.85) >= chance - 1e-9
     if within >= cost.seconds(rows):
         assert cost.chance_to_end(rows, within, after=rows) >= chance - 1e-9
 

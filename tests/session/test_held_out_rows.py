@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import TablePool
 from fitwithin._session.held_out_rows import (
-    ValidationRows,
     count_held_out_rows,
     encode_groups,
     hold_out_groups,
     hold_out_last_rows,
     hold_out_second_table,
 )
+from fitwithin._session.inputs.features import ValidationRows
 from fitwithin._session.inputs.fit_arguments import FitArguments
 
 sizes_of_groups = st.lists(st.integers(1, 60), min_size=3, max_size=200)

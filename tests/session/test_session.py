@@ -1133,7 +1133,11 @@ def test_the_record_of_a_saved_model_has_its_score_before_the_round_is_over():
         session = Session(teacher, runner, deck, budget, CostEstimates(budget), labels=labels)
         result = session.run()
 
-    assert teacher.record.fresh_estimate == result.estimate == accuracy_interval(int((X[AUDITORS, 1] < 0.8).sum()), 400)
+    assert (
+        teacher.record.fresh_estimate
+        == result.record.fresh_estimate
+        == accuracy_interval(int((X[AUDITORS, 1] < 0.8).sum()), 400)
+    )
     assert teacher.record.estimate == accuracy_interval(int((X[JUDGES, 1] < 0.8).sum()), 400)
 
 
@@ -1293,7 +1297,7 @@ def test_listeners_are_told_what_goes_on():
         deck = Deck(1000, np.random.default_rng(0))
         result = Session(teacher, runner, deck, budget, CostEstimates(budget), listeners=diaries).run()
 
-    assert result.n_rows == 10
+    assert result.record.n_rows == 10
     for diary in diaries:
         activities = [(re.sub(r"^(train|predict|sav)\w*.*", r"\1", what), rows) for what, rows in diary.entries]
         assert activities == [

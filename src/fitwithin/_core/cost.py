@@ -32,6 +32,9 @@ _DELAY_SECONDS = 0.05
 _DELAY_SHARE = 0.02
 _MAX_DELAY_SECONDS = 0.3
 
+# Share of a learner's steps after which it is as good as at its end.
+_NEARLY_ALL_STEPS = 0.85
+
 # Share of a first fit's steps that grows with its rows: boosters and forests take as long for 250 rows as for 500.
 _FIRST_GROWING_SHARE_OF_STEPS = 0.3
 
@@ -50,11 +53,6 @@ class RoundCost:
 
     fit_seconds: float
     other_seconds: float
-
-    @property
-    def expected(self) -> float:
-        """Seconds of the whole round."""
-        return self.fit_seconds + self.other_seconds
 
 
 class CostModel:
@@ -86,7 +84,6 @@ class CostModel:
         self._save_and_load_seconds = SecondsByRows(1.0, least_growing_share=0.0)
         # Seconds for each row by the rows that the model was trained on: neighbours are searched among them.
         self._exam_seconds_per_row = SecondsByRows(1.0, first_growing_share=0.0, least_growing_share=0.0)
-        self._write_seconds: dict[int, float] = {}
         # Of the last lesson; its exams are added up.
         self._last_rows = 0
         self._last_handover = 0.0
@@ -120,14 +117,6 @@ class CostModel:
     def observe_save(self, rows: int, seconds: float) -> None:
         """Learn how long it takes to save the model of a lesson and to load it."""
         self._save_and_load_seconds.observe(rows, seconds)
-
-    def observe_write(self, rows: int, seconds: float) -> None:
-        """Learn how long writing the model of a lesson to a checkpoint takes; 0 without one.
-
-        The budget reserves these seconds for the best model, so only their growth is added to a prediction.
-        """
-        self._write_seconds.pop(rows, None)
-        self._write_seconds[rows] = seconds
 
     def observations(self) -> dict[str, Any]:
         """Return everything that was learned, as values for JSON."""
@@ -214,15 +203,7 @@ class CostModel:
         saving = self._save_and_load_seconds.predict(min(rows, max(self._save_and_load_seconds.observed, default=rows)))
         growing = max(0.0, growing) + self._save_and_load_seconds.predict(rows) - saving
         limit = _MAX_OVERHEAD_SHARE * self.fit_seconds(rows)
-        return max(handover + saving, _ROUND_SECONDS) + min(growing + self._write_growth_seconds(rows), limit)
-
-    def _write_growth_seconds(self, rows: int) -> float:
-        """Seconds that writing a model of this number of rows takes beyond those of the last one."""
-        if len(self._write_seconds) < 2:
-            return 0.0
-        (size, seconds), (other, took), *_ = reversed(self._write_seconds.items())
-        slope = (seconds - took) / (size - other)
-        return min(max(0.0, slope), seconds / size) * max(0, rows - size)
+        return max(handover + saving, _ROUND_SECONDS) + min(growing, limit)
 
 
 class CostEstimates:
@@ -364,9 +345,8 @@ class CostEstimates:
         after : int, optional
             The chance as it will be after a fit on this number of rows.
         """
-        if self.can_stop_early:
-            return self.cost.fits.chance_of_nearly_all_steps(rows, within, after=after)
-        return self.cost.fits.chance_to_end(rows, within, after=after)
+        share = _NEARLY_ALL_STEPS if self.can_stop_early else 1.0
+        return self.cost.fits.chance_to_end(rows, within, after=after, share_of_steps=share)
 
     @property
     def knows_steps(self) -> bool:

@@ -37,7 +37,16 @@ class FitwithinError(Exception):
     """Base class of the errors of fitwithin itself."""
 
 
-class NoModelInTime(FitwithinError, TimeoutError):
+class _HintedError(FitwithinError):
+    """An error that says what is wrong, and in a second sentence what can be done about it in Python."""
+
+    def __init__(self, sentence: str, hint: str = "") -> None:
+        super().__init__(f"{sentence} {hint}".strip())
+        self.sentence = sentence
+        self.hint = hint
+
+
+class NoModelInTime(_HintedError, TimeoutError):
     """No model could be trained by the deadline.
 
     The message says what was tried, how long it took and which limit to try. It is a `TimeoutError` too.
@@ -50,12 +59,8 @@ class NoModelInTime(FitwithinError, TimeoutError):
         What else can be done about it in Python.
     """
 
-    def __init__(self, sentence: str, hint: str = "") -> None:
-        super().__init__(f"{sentence} {hint}".strip())
-        self.sentence = sentence
 
-
-class NoModelInMemory(FitwithinError, MemoryError):
+class NoModelInMemory(_HintedError, MemoryError):
     """No model could be trained within the memory limit.
 
     The message says how much memory the learner took, for how many rows, the limit, and what to do. It is a
@@ -68,10 +73,6 @@ class NoModelInMemory(FitwithinError, MemoryError):
     hint : str, default=""
         What else can be done about it in Python.
     """
-
-    def __init__(self, sentence: str, hint: str = "") -> None:
-        super().__init__(f"{sentence} {hint}".strip())
-        self.sentence = sentence
 
 
 class LearnerFailed(FitwithinError, RuntimeError):
@@ -113,7 +114,7 @@ class CheckpointWarning(RuntimeWarning):
     """The checkpoint, or the model in it, could not be written; the fit itself is not affected."""
 
 
-class UserInputError(FitwithinError, ValueError):
+class UserInputError(_HintedError, ValueError):
     """A file, a column or an option that cannot be used.
 
     Parameters
@@ -128,11 +129,6 @@ class UserInputError(FitwithinError, ValueError):
     >>> print(UserInputError("There is no file rows.csv.", "Look for it with ls."))
     There is no file rows.csv. Look for it with ls.
     """
-
-    def __init__(self, sentence: str, hint: str = "") -> None:
-        super().__init__(f"{sentence} {hint}".strip())
-        self.sentence = sentence
-        self.hint = hint
 
 
 class ReadingFailed(UserInputError):

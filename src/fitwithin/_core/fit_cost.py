@@ -32,8 +32,6 @@ _FAST_WEIGHT = 0.5
 _MAX_RESIDUAL = 5.0
 # Number of observations that the prior counts for.
 _PRIOR_WEIGHT = 2.0
-# Share of a learner's steps after which it is as good as at its end.
-_NEARLY_ALL_STEPS = 0.85
 
 
 class SecondsByRows:
@@ -223,10 +221,6 @@ class FitCost:
         # The quotient of two tiny numbers may be 0, which has no logarithm.
         logarithm = math.log(within) - math.log(expected)
         return _normal_cdf(logarithm / self.deviation(rows, after=after))
-
-    def chance_of_nearly_all_steps(self, rows: int, within: float, *, after: int | None = None) -> float:
-        """Return the chance that a fit which can stop early is nearly complete after `within` seconds."""
-        return self.chance_to_end(rows, within, after=after, share_of_steps=_NEARLY_ALL_STEPS)
 
     def deviation(self, rows: int, *, after: int | None = None) -> float:
         """Return the standard deviation of log(real / predicted) for a fit on this number of rows."""

@@ -8,8 +8,7 @@ import tempfile
 from typing import Self
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.temporary_file import close_and_remove
-from fitwithin._core.write_at import write_at
+from fitwithin._core.temporary_file import close_and_remove, write_at
 
 
 class SpoolFile:

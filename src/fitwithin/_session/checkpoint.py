@@ -306,10 +306,8 @@ class Checkpoint:
             self._writer.delete_unnamed()
 
 
-def read_stored_seconds(target: str | os.PathLike[str] | None) -> float:
+def read_stored_seconds(target: str | os.PathLike[str]) -> float:
     """Return the seconds that earlier calls spent on a fit that has a model; 0.0 if there is none to resume."""
-    if target is None:
-        return 0.0
     with suppress(OSError, KeyError, TypeError, ValueError):
         # `open_checkpoint` and `Checkpoint.begin` report what is wrong with it.
         values = json.loads((Path(target) / STATE_FILE).read_bytes())
@@ -318,8 +316,8 @@ def read_stored_seconds(target: str | os.PathLike[str] | None) -> float:
 
 
 @contextmanager
-def open_checkpoint(target: str | os.PathLike[str] | None, budget: Budget) -> Iterator[Checkpoint | None]:
-    """Yield the checkpoint of a fit, which no other fit can open meanwhile; None without one.
+def open_checkpoint(target: str | os.PathLike[str], budget: Budget) -> Iterator[Checkpoint]:
+    """Yield the checkpoint of a fit, which no other fit can open meanwhile.
 
     Raises
     ------
@@ -328,9 +326,6 @@ def open_checkpoint(target: str | os.PathLike[str] | None, budget: Budget) -> It
     UserInputError
         If the folder can't be written to or read, or another fit uses it.
     """
-    if target is None:
-        yield None
-        return
     if not isinstance(target, str | os.PathLike):
         raise UserInputError(f"checkpoint must be a path or None; got {target!r}.", 'For example "fit.ckpt".')
     missing = [name for name in ("filelock", "skops") if find_spec(name) is None]

@@ -11,10 +11,6 @@ import numpy.typing as npt
 
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Labels, count_codes, encode_integers, is_missing
-from fitwithin._pools.pool import Pool
-from fitwithin._pools.table_pool import TablePool
-from fitwithin._session.fingerprint import Fingerprint, describe_rows, hash_columns
-from fitwithin._session.inputs.fit_arguments import Validation
 
 Codes = npt.NDArray[np.integer[Any]]
 """The group of each row, as a number from 0 on without gaps."""
@@ -51,63 +47,6 @@ class HeldOutRows:
     validation: Rows
     holdout: Rows
     can_refit: bool = True
-
-
-@dataclass(frozen=True, eq=False)
-class ValidationRows:
-    """The checked arguments of a fit that choose the validation and holdout rows.
-
-    Parameters
-    ----------
-    validation : {"random", "last"}
-        The estimator's parameter.
-    groups : array of int or None
-        The group of each row of X, from 0 on without gaps.
-    table : TablePool or None
-        The rows of X_val and y_val.
-    """
-
-    validation: Validation
-    groups: Codes | None = None
-    table: TablePool | None = None
-
-    def add_to(self, training: Pool) -> Pool:
-        """Return the training rows with, numbered after them, those of the other table, if there is one."""
-        if self.table is None:
-            return training
-        assert isinstance(training, TablePool)
-        return training.add_validation_rows(self.table)
-
-    def hold_out(self, training: Pool, rng: np.random.Generator) -> HeldOutRows | None:
-        """Return the rows; None if the teacher may choose them.
-
-        Raises
-        ------
-        ValueError
-            If too few rows, groups or classes are left for training.
-        """
-        if self.table is not None:
-            return hold_out_second_table(len(training), len(self.table), rng)
-        if self.groups is not None:
-            held_out = hold_out_groups(self.groups, rng)
-            advice = "Give groups that hold several classes each, or more of them."
-        elif self.validation == "last":
-            held_out = hold_out_last_rows(len(training), rng)
-            advice = "Sort the rows by time, not by class."
-        else:
-            return None
-        if isinstance(training.y, Labels):
-            _check_classes(training.y, held_out, advice)
-        return held_out
-
-    def describe(self) -> Fingerprint:
-        """Return what must be equal in a fit that goes on from an earlier one."""
-        described: dict[str, str] = {} if self.validation == "random" else {"validation": self.validation}
-        if self.groups is not None:
-            described["groups"] = hash_columns(self.groups)
-        if self.table is not None:
-            described.update(describe_rows(self.table, suffix="_val"))
-        return described
 
 
 def hold_out_last_rows(n_rows: int, rng: np.random.Generator) -> HeldOutRows:
@@ -235,7 +174,7 @@ def count_held_out_rows(n_rows: int) -> int:
     return max(1, min(_MAX_ROWS, count))
 
 
-def _check_classes(labels: Labels, held_out: HeldOutRows, advice: str) -> None:
+def check_classes(labels: Labels, held_out: HeldOutRows, advice: str) -> None:
     """Raise a ValueError if fewer than two classes are left for training."""
     codes = labels.codes[np.concatenate([held_out.validation, held_out.holdout])]
     found = np.flatnonzero(labels.counts - count_codes(codes, len(labels.classes)))

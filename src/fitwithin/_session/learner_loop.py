@@ -318,7 +318,7 @@ class LearnerLoop:
             raise OutOfTime
         cost = self.parts.costs_of(current.lesson).cost
         cost.observe_save(len(current.rows), model.save_seconds + model.load_seconds)
-        cost.observe_write(current.n_rows_trained, self.parts.continuation.reserve_seconds(model))
+        self.parts.session.reserve_seconds(model)
         record = ModelRecord(
             number=current.number,
             n_rows=current.n_rows_trained,
@@ -339,7 +339,7 @@ class LearnerLoop:
         if self._selector.holds(current.saved) and not current.lesson.refit:
             self._selector.update_best(estimate, fresh_estimate, current.validation)
         finished = self.tracker.close(current, estimate, self.budget.elapsed())
-        self.parts.continuation.write()
+        self.parts.session.write()
         for listener in self.parts.listeners:
             listener.on_round(finished)
         return self.parts.on_round is not None and bool(self.parts.on_round(finished))
@@ -365,7 +365,7 @@ class LearnerLoop:
         current = self.tracker.open_round
         if current.saved is None:
             self._save(current, lost.estimate, lost.fresh_estimate)
-        self.parts.continuation.lost = None
+        self.parts.session.lost = None
         self._close_round(current, lost.estimate, lost.fresh_estimate)
 
 

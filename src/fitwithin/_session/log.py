@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.log import LOGGER
 from fitwithin._core.rounds import Round
-from fitwithin._session.inputs.fit_inputs import FitInputs
 from fitwithin._session.progress import DescribeCandidate
 from fitwithin._session.result import SessionResult
 
@@ -64,27 +62,16 @@ class SessionLog:
 
     def on_end(self, result: SessionResult) -> None:
         """Log why the session ended, and the model that it returns."""
-        estimate = result.estimate
+        estimate = result.record.fresh_estimate
         score = (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
         LOGGER.info(
             "Ended after %.1f s (%s): a model of %s rows, %s%s.",
             self._budget.elapsed(),
             result.stop_reason,
-            f"{result.n_rows:,}",
+            f"{result.record.n_rows:,}",
             _describe_score(*score),
             f"; {result.seconds_lost:.1f} s went into fits that left no model" if result.seconds_lost else "",
         )
-
-
-def start_log(
-    budget: Budget, describe_candidate: DescribeCandidate, inputs: FitInputs, n_rows: int
-) -> SessionLog | None:
-    """Log the start of a session, and return the log of the rest; None unless the level INFO is on."""
-    if not LOGGER.isEnabledFor(logging.INFO):
-        return None
-    log = SessionLog(budget, describe_candidate)
-    log.on_start(inputs.learner, n_rows, inputs.settings.other_learners)
-    return log
 
 
 def _name(learner: Any) -> str:

@@ -9,8 +9,9 @@ from typing import Any
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import NoModelInMemory, NoModelInTime, OutOfMemory
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._core.records import ClassCounts, Estimate, StopReason
+from fitwithin._core.records import StopReason
 from fitwithin._core.rounds import Round
+from fitwithin._session.fit_state import ModelRecord
 
 # Least limit, in seconds, that is recommended: the first fit of a program starts a process.
 _MIN_RECOMMENDED_LIMIT = 5.0
@@ -28,18 +29,12 @@ class SessionResult:
         Every finished round.
     stop_reason : str
         Why the session ended.
-    n_rows : int
-        Rows that the model was trained on.
-    estimate : Estimate or None
-        Its score on rows that had no part in training or choosing; None without such rows.
-    class_counts : array of int or None
-        The rows that the model was trained on, by class; None without classes.
+    record : ModelRecord
+        The model's rows and scores.
     seconds_lost : float
         Seconds of the fits that left no model, because the deadline, the memory limit, an error or the user ended them.
     failure : str or None
         How the learner failed in a later round, for a warning.
-    validation_estimate : Estimate or None
-        Its score on the rows that chose it.
     candidate : int or None
         In a search, the number of its candidate.
     """
@@ -47,12 +42,9 @@ class SessionResult:
     model: Any
     history: list[Round]
     stop_reason: StopReason
-    n_rows: int
-    estimate: Estimate | None
-    class_counts: ClassCounts | None
+    record: ModelRecord
     seconds_lost: float = 0.0
     failure: str | None = None
-    validation_estimate: Estimate | None = None
     candidate: int | None = None
 
 

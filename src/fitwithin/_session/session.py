@@ -15,15 +15,14 @@ from fitwithin._core.records import StopReason
 from fitwithin._core.rounds import OnRound
 from fitwithin._core.target import Labels
 from fitwithin._session.checkpoint import Checkpoint
-from fitwithin._session.continuation import Continuation
-from fitwithin._session.fit_state import FitState
+from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.learner_loop import LearnerLoop
 from fitwithin._session.parallel_loops import ParallelLoops
 from fitwithin._session.result import SessionResult, no_memory_error, no_model_error
 from fitwithin._session.round_tracker import RoundTracker
-from fitwithin._session.selection import ModelSelector, find_stored_model
+from fitwithin._session.selection import ModelSelector, find_stored_model, is_lower
 from fitwithin._session.session_parts import Listener, SessionParts
-from fitwithin.backends import Runner
+from fitwithin.backends import Runner, SavedModel
 from fitwithin.teachers import Deck, Teacher
 from fitwithin.teachers._validation import list_requests
 
@@ -55,6 +54,11 @@ class Session:
         Where to store the session while it runs.
     n_jobs : int, default=1
         Learners that the runner can have at work at the same time; a teacher may need fewer.
+
+    Attributes
+    ----------
+    lost : ModelRecord or None
+        The best model of the earlier fit, if it could not be stored and is not fitted again yet.
     """
 
     def __init__(
@@ -80,13 +84,26 @@ class Session:
         self._tracker.waited_seconds = lambda: deck.waited_seconds
         stored, validation_rows = (None, None) if past is None else (find_stored_model(past), past.validation_rows)
         self._selector = ModelSelector(teacher.returns, stored, validation_rows)
-        self._continuation = Continuation(past, checkpoint, budget, self._selector, self.state)
-        self._continuation.restore(self._tracker, costs, deck, teacher)
-        parts = SessionParts(budget, costs, self._selector, self._continuation, listeners, on_round)
+        self._past = past
+        self._checkpoint = checkpoint
+        self.lost = None if past is None else past.lost_best
+        if past is not None:
+            self._restore(past)
+        parts = SessionParts(budget, costs, self._selector, self, listeners, on_round)
         # The loop that decides how the session ends; of several, the first one unless another one fails.
         self._loop = LearnerLoop(parts, runner, self._tracker)
         self._n_jobs = n_jobs
         self._failure: str | None = None
+
+    def _restore(self, past: FitState) -> None:
+        """Go on with rounds, costs and rows of an earlier fit."""
+        self._tracker.restore(past.marks, past.history)
+        self.costs.cost.restore(past.cost)
+        if past.teacher == type(self.teacher).__name__:
+            # Another teacher may have taught the rows that this one keeps for validation.
+            self._tracker.last_exams.update({"validation": past.validation_rows, "holdout": past.holdout_rows})
+            self.deck.resume_point = past.resume_point
+            self.deck.notes.update(past.notes)
 
     def run(self) -> SessionResult:
         """Teach until the time is up or nothing is left to teach, and return the best model.
@@ -101,18 +118,27 @@ class Session:
             If the learner took more than the memory limit before the first model.
         """
         try:
-            return self._result(self._continuation.reason_to_end_at_once() or self._teach_and_store())
+            return self._result(self._find_reason_to_end_at_once() or self._teach_and_store())
         except Exception as error:
             LOGGER.warning("There is no model. %s: %s", type(error).__name__, error)
             raise
         finally:
             self._selector.close()
 
+    def _find_reason_to_end_at_once(self) -> StopReason | None:
+        """Return why the stored model is all that can be returned; None if there is something to do."""
+        past = self._past
+        if past is None or not past.is_over(self.budget):
+            return None
+        if self.lost is not None and self._checkpoint is not None:
+            self._checkpoint.report_older_model(past)
+        return past.stop_reason if past.is_finished else "time"
+
     def _teach_and_store(self) -> StopReason:
-        self._continuation.write()
+        self.write()
         reason = self._teach_until_stopped()
         try:
-            self._continuation.write(reason)
+            self.write(reason)
         except KeyboardInterrupt:
             if reason == "interrupted":
                 raise
@@ -129,7 +155,7 @@ class Session:
             cost=self.costs.cost.observations(),
             marks=self._tracker.marks,
             was_cut_short=self._tracker.was_cut_short,
-            best=self._continuation.find_best(),
+            best=self._find_best(),
             validation_rows=exams.get("validation", none),
             holdout_rows=exams.get("holdout", none),
             teacher=type(self.teacher).__name__,
@@ -137,13 +163,36 @@ class Session:
             model_record=None if self._selector.best is None else self._selector.best.record,
         )
 
+    def _find_best(self) -> ModelRecord | None:
+        """Return the best model of all calls; it may be one that was not stored, and is not fitted again yet."""
+        best = None if self._selector.best is None else self._selector.best.record
+        is_lost = self.lost is not None and (best is None or is_lower(best.estimate, self.lost.estimate))
+        return self.lost if is_lost else best
+
+    def reserve_seconds(self, model: SavedModel) -> None:
+        """Keep the time before the deadline that loading and storing a new best model takes."""
+        self.budget.reserves.load = model.load_seconds
+        if self._checkpoint is not None:
+            self.budget.reserves.checkpoint = self._checkpoint.reserved_seconds(model)
+
+    def write(self, reason: StopReason | None = None) -> None:
+        """Store the session, and its best model if that is new and there is time; `reason` says why it ended."""
+        if self._checkpoint is None:
+            return
+        if reason is not None:
+            # The time that was kept for this.
+            self.budget.reserves.checkpoint = 0.0
+        model = None if self._selector.best is None else self._selector.best.model
+        self._checkpoint.write(self.state(reason), model, is_last=reason is not None)
+
     def _teach_until_stopped(self) -> StopReason:
         reason: StopReason
+        past = self._past
         try:
-            if self._continuation.lost is not None:
-                self._loop.fit_again(self._continuation.lost)
-                if self._continuation.reason_to_end is not None:
-                    return self._continuation.reason_to_end
+            if past is not None and self.lost is not None:
+                self._loop.fit_again(self.lost)
+                if past.is_finished and past.stop_reason is not None:
+                    return past.stop_reason
             return self._run_loops()
         except OutOfTime as error:
             self._loop.status = str(error) or self._loop.status
@@ -206,21 +255,15 @@ class Session:
             if reason == "interrupted":
                 raise
             reason, model = "interrupted", self._load_best()
-        best, history = self._selector.best.record, self._tracker.history
-        candidate = self._selector.best.candidate
-        if self._failure is not None:
-            reason = "learner failed"
+        best = self._selector.best
         return SessionResult(
             model,
-            history,
-            reason,
-            best.n_rows,
-            best.fresh_estimate,
-            best.class_counts,
+            self._tracker.history,
+            reason if self._failure is None else "learner failed",
+            best.record,
             seconds_lost=self._tracker.lost_seconds,
             failure=self._failure,
-            validation_estimate=best.estimate,
-            candidate=None if candidate is None else candidate.number,
+            candidate=None if best.candidate is None else best.candidate.number,
         )
 
     def _load_best(self) -> Any:

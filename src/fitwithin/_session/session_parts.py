@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.records import Lesson
 from fitwithin._core.rounds import OnRound, Round
-from fitwithin._session.continuation import Continuation
 from fitwithin._session.selection import ModelSelector
+
+if TYPE_CHECKING:
+    from fitwithin._session.session import Session
 
 
 class Listener(Protocol):
@@ -39,8 +41,8 @@ class SessionParts:
         Predicts lessons and exams, and learns from them.
     selector : ModelSelector
         Holds the best model.
-    continuation : Continuation
-        Stores the session while it runs.
+    session : Session
+        Is stored while it runs.
     listeners : sequence of Listener
         Told what the session does.
     on_round : callable or None
@@ -50,7 +52,7 @@ class SessionParts:
     budget: Budget
     costs: CostEstimates
     selector: ModelSelector
-    continuation: Continuation
+    session: Session
     listeners: Sequence[Listener]
     on_round: OnRound | None
 

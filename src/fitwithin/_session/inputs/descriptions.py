@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from fitwithin._pools.pool import Pool
 from fitwithin._pools.tables import list_column_types
@@ -15,22 +15,9 @@ from fitwithin._session.fingerprint import (
     describe_value,
 )
 from fitwithin._session.inputs.fit_inputs import FitInputs
-from fitwithin.backends._scoring import Scorer
 
 
-class DescribedEstimator(Protocol):
-    """A `TimeConstrainedEstimator` that knows its features."""
-
-    estimator: Any
-    teacher: Any
-    scoring: str | Scorer | None
-    _regression: bool
-    n_features_in_: int
-
-
-def describe_training(
-    estimator: DescribedEstimator, learner: Any, training: Pool, fit_params: Mapping[str, Any]
-) -> Fingerprint:
+def describe_training(estimator: Any, learner: Any, training: Pool, fit_params: Mapping[str, Any]) -> Fingerprint:
     """Return what must be equal in a fit that goes on from an earlier one: training rows, learner and metric.
 
     Parameters
@@ -53,7 +40,7 @@ def describe_training(
     }
 
 
-def describe_fit(estimator: DescribedEstimator, inputs: FitInputs, time_limit: float) -> dict[str, Any]:
+def describe_fit(estimator: Any, inputs: FitInputs, time_limit: float) -> dict[str, Any]:
     """Return what a reader of the checkpoint needs in place of the data."""
     labels, target, teacher = inputs.labels, inputs.pool.y, estimator.teacher
     return {
@@ -69,11 +56,11 @@ def describe_fit(estimator: DescribedEstimator, inputs: FitInputs, time_limit: f
     }
 
 
-def _name_task(estimator: DescribedEstimator) -> str:
+def _name_task(estimator: Any) -> str:
     return "regression" if estimator._regression else "classification"
 
 
-def _name_scoring(estimator: DescribedEstimator) -> str | None:
+def _name_scoring(estimator: Any) -> str | None:
     scoring = estimator.scoring
     return scoring if scoring is None or isinstance(scoring, str) else describe_value(scoring)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,17 @@ from fitwithin._pools.pool import Pool
 from fitwithin._pools.remote_table import RemoteTable
 from fitwithin._pools.table_pool import TablePool
 from fitwithin._pools.tables import describe_table, is_frame
-from fitwithin._session.held_out_rows import ValidationRows, encode_groups
-from fitwithin._session.inputs.fit_arguments import FitArguments, refuse_row_params, split_fit_params
+from fitwithin._session.fingerprint import Fingerprint, describe_rows, hash_columns
+from fitwithin._session.held_out_rows import (
+    Codes,
+    HeldOutRows,
+    check_classes,
+    encode_groups,
+    hold_out_groups,
+    hold_out_last_rows,
+    hold_out_second_table,
+)
+from fitwithin._session.inputs.fit_arguments import FitArguments, Validation, split_fit_params
 
 # Missing values are left to the learner.
 _CHECKS = {"ensure_all_finite": False, "dtype": None, "accept_sparse": "csr"}
@@ -73,8 +83,70 @@ def open_data_set(
     folder = None if spool is None else os.fspath(spool)
     pool = DiskPool.open(source, regression=estimator._regression, seed=seed, budget=budget, folder=folder)
     validate_data(estimator, pool.X, reset=True, skip_check_array=True)
-    refuse_row_params(others, len(pool))
-    return pool, others
+    row_params, fit_params = split_fit_params(others, len(pool))
+    if row_params:
+        raise TypeError(
+            f"{', '.join(row_params)}: got one entry for each row; with a data set on disk only sample_weight can have "
+            "that, as the name of a column. Read the data set into memory, or leave this argument out."
+        )
+    return pool, fit_params
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationRows:
+    """The checked arguments of a fit that choose the validation and holdout rows.
+
+    Parameters
+    ----------
+    validation : {"random", "last"}
+        The estimator's parameter.
+    groups : array of int or None
+        The group of each row of X, from 0 on without gaps.
+    table : TablePool or None
+        The rows of X_val and y_val.
+    """
+
+    validation: Validation
+    groups: Codes | None = None
+    table: TablePool | None = None
+
+    def add_to(self, training: Pool) -> Pool:
+        """Return the training rows with, numbered after them, those of the other table, if there is one."""
+        if self.table is None:
+            return training
+        assert isinstance(training, TablePool)
+        return training.add_validation_rows(self.table)
+
+    def hold_out(self, training: Pool, rng: np.random.Generator) -> HeldOutRows | None:
+        """Return the rows; None if the teacher may choose them.
+
+        Raises
+        ------
+        ValueError
+            If too few rows, groups or classes are left for training.
+        """
+        if self.table is not None:
+            return hold_out_second_table(len(training), len(self.table), rng)
+        if self.groups is not None:
+            held_out = hold_out_groups(self.groups, rng)
+            advice = "Give groups that hold several classes each, or more of them."
+        elif self.validation == "last":
+            held_out = hold_out_last_rows(len(training), rng)
+            advice = "Sort the rows by time, not by class."
+        else:
+            return None
+        if isinstance(training.y, Labels):
+            check_classes(training.y, held_out, advice)
+        return held_out
+
+    def describe(self) -> Fingerprint:
+        """Return what must be equal in a fit that goes on from an earlier one."""
+        described: dict[str, str] = {} if self.validation == "random" else {"validation": self.validation}
+        if self.groups is not None:
+            described["groups"] = hash_columns(self.groups)
+        if self.table is not None:
+            described.update(describe_rows(self.table, suffix="_val"))
+        return described
 
 
 def check_validation_rows(estimator: Any, arguments: FitArguments, training: Pool) -> ValidationRows:

@@ -184,21 +184,6 @@ def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, 
     return row_params, fit_params
 
 
-def refuse_row_params(params: Mapping[str, Any], n_rows: int) -> None:
-    """Raise a TypeError if an argument has one entry for each row of a data set on disk, whose rows are shuffled.
-
-    Examples
-    --------
-    >>> refuse_row_params({"verbose": True}, 2)
-    """
-    for name, value in params.items():
-        if isinstance(value, list | tuple | np.ndarray) and len(value) == n_rows:
-            raise TypeError(
-                f"{name} has one entry for each row; with a data set on disk only sample_weight can, as the name of "
-                "a column. Read the data set into memory, or leave this argument out."
-            )
-
-
 def _validate_row_param(name: str, value: Any) -> Array:
     column = np.asarray(value)
     if column.dtype.hasobject:

@@ -22,8 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.target import Array
-from fitwithin._core.temporary_file import close_and_remove
-from fitwithin._core.write_at import write_at
+from fitwithin._core.temporary_file import close_and_remove, write_at
 
 _UINT64 = struct.Struct("!Q")
 
