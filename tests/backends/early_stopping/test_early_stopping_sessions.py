@@ -28,7 +28,7 @@ class FitAllRows:
         self.within = within
 
     def teach(self, deck):
-        yield Lesson(deck.opening(deck.size), within=self.within)
+        yield Lesson(deck.opening(deck.size), stop_after=self.within)
         return "all rows"
 
 
