@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import t
 
-from fitwithin._core.records import Z_95
+from fitwithin._core.records import Z_95, Estimate
 from fitwithin._core.target import Array
 from fitwithin._pools.pool import Clusters
 
@@ -46,6 +46,12 @@ def interval_factor(values: Array, clusters: Clusters) -> float:
     doubt = float(t.ppf(0.975, max(1, n_found - 1)) / Z_95) ** 2
     effect = doubt * between * float(imbalance @ imbalance) / (of_rows / len(residuals) ** 2)
     return float(np.sqrt(1 + effect))
+
+
+def widen_interval(estimate: Estimate, values: Array, clusters: Clusters) -> Estimate:
+    """Return an estimate with an interval that is wider by `interval_factor`."""
+    value, factor = estimate.value, interval_factor(values, clusters)
+    return Estimate(value, value - factor * (value - estimate.low), value + factor * (estimate.high - value))
 
 
 def _estimate_variance_between(residuals: Array, blocks: Array, n_rows: Array) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import get_scorer
 
+from fitwithin._core.records import Influence
 from fitwithin._core.target import Array
 
 RowMetric = Callable[[Array, Array], Array]
@@ -48,14 +49,29 @@ def mean_influence(values: Array, weights: Array) -> Array:
     return np.asarray(weights * (values - (weights * values).sum() / total) / total)
 
 
-def _r2_influence(predicted: Array, y: Array, weights: Array) -> Array:
-    # R2 is 1 - e / v, the means of squared errors and of squared distances from the mean of y. To first order, a row
-    # moves it by its own parts of both.
-    squared_error = (predicted.ravel() - y) ** 2
+def standard_error(influence: Array) -> float:
+    """Return the standard error that rows or resamples add up to; infinite if all are unknown."""
+    known = influence[np.isfinite(influence)]
+    return float(np.linalg.norm(known)) if len(known) else float("inf")
+
+
+def to_influence(parts: Array) -> Influence | None:
+    """Return what rows or resamples add to an error in the type that is passed on; None if some are unknown."""
+    with np.errstate(over="ignore"):
+        influence = parts.astype(np.float32)
+    return influence if np.isfinite(influence).all() else None
+
+
+def r2_influence(squared_errors: Array, y: Array, weights: Array) -> Array:
+    """Return what each row adds to the error of R2.
+
+    R2 is 1 - e / v, the means of squared errors and of squared distances from the mean of y. To first order, a row
+    moves it by its own parts of both.
+    """
     squared_distance = (y - np.average(y, weights=weights)) ** 2
     variance = np.average(squared_distance, weights=weights)
-    unexplained = np.average(squared_error, weights=weights) / variance
-    return mean_influence((unexplained * squared_distance - squared_error) / variance, weights)
+    unexplained = np.average(squared_errors, weights=weights) / variance
+    return mean_influence((unexplained * squared_distance - squared_errors) / variance, weights)
 
 
 ROW_METRICS: tuple[tuple[Any, str, RowMetric], ...] = (
@@ -66,9 +82,6 @@ ROW_METRICS: tuple[tuple[Any, str, RowMetric], ...] = (
 )
 """scikit-learn's scorer, the method that it asks a model for, and the metric by row, if it is a mean over rows."""
 
-RowInfluence = Callable[[Array, Array, Array], Array]
-"""Takes a model's predictions, the truth and the weights of rows; returns what each row adds to the error."""
-
 # Balanced accuracy is left to resamples: by its formula a class with one row would have no error.
-ROW_INFLUENCES: tuple[tuple[Any, str, RowInfluence], ...] = ((get_scorer("r2"), "predict", _r2_influence),)
-"""The same for metrics that are no means over rows. On few rows resamples give better intervals of the score itself."""
+R2: Any = get_scorer("r2")
+"""The one metric that is no mean over rows and whose error has a formula."""

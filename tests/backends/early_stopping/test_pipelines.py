@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from fake_stop_signal import questions
-from fitwithin.backends._early_stopping import StopSignal, base, find_early_stopping, register_early_stopping
+from fitwithin.backends._early_stopping import StopSignal, find_early_stopping, register_early_stopping, registry
 
 X = np.random.default_rng(0).normal(size=(200, 4))
 Y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, "yes", "no")
@@ -146,12 +146,12 @@ def _fit_stepwise(learner, X, y, stop_signal, params):
 
 
 def test_a_registered_learner_in_a_pipeline_is_stopped_in_another_process_too(monkeypatch):
-    monkeypatch.setattr(base, "_REGISTERED", {})
+    monkeypatch.setattr(registry, "_REGISTERED", {})
     register_early_stopping(_Stepwise, _fit_stepwise)
     pipeline = Pipeline([("scale", StandardScaler()), ("learn", _Stepwise())])
     early_stopping = cloudpickle.loads(cloudpickle.dumps(find_early_stopping(pipeline)))
     # Another process has registered nothing.
-    base._REGISTERED.clear()
+    registry._REGISTERED.clear()
 
     X = np.arange(20.0).reshape(10, 2)
     early_stopping(pipeline, X, np.arange(10) % 2, StopSignal(60), {})

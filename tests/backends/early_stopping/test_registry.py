@@ -24,12 +24,12 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBRFClassifier
 
-from fitwithin.backends._early_stopping import StopSignal, base, find_early_stopping, register_early_stopping
+from fitwithin.backends._early_stopping import StopSignal, find_early_stopping, register_early_stopping, registry
 
 
 @pytest.fixture(autouse=True)
 def restore_registry(monkeypatch):
-    monkeypatch.setattr(base, "_REGISTERED", dict(base._REGISTERED))
+    monkeypatch.setattr(registry, "_REGISTERED", dict(registry._REGISTERED))
 
 
 class Stepwise(BaseEstimator):

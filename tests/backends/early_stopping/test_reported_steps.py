@@ -1,5 +1,7 @@
 """Learners report the steps of a fit, and those whose steps are unknown never give up."""
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.ensemble import (
@@ -14,8 +16,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from tests.fake_stop_signal import questions
 
-from fitwithin.backends import StopSignal, register_early_stopping
-from fitwithin.backends._early_stopping import base, find_early_stopping, knows_steps
+from fitwithin._core.budget import Budget
+from fitwithin._core.target import Labels
+from fitwithin._pools.table_pool import TablePool
+from fitwithin.backends import FitLimits, FitSettings, Inline, StopSignal, register_early_stopping
+from fitwithin.backends._early_stopping import find_early_stopping, knows_steps, registry
 
 X = np.random.default_rng(0).normal(size=(300, 4))
 Y = (X[:, 0] + X[:, 1] > 0).astype(int)
@@ -109,12 +114,47 @@ def test_a_solver_that_converges_is_complete_and_never_gives_up(learner):
     assert stop_signal.skipped_seconds == 0
 
 
+def reported(learner, stop_after):
+    """The report of a fit on all rows, on a clock that moves by a second with every look at it."""
+    ticks = itertools.count()
+    backend = Inline(clock=lambda: float(next(ticks)))
+    with backend.open(Budget(ENOUGH, clock=backend.clock)) as runner:
+        settings = FitSettings(early_stopping=find_early_stopping(learner))
+        runner.prepare(learner, TablePool(X, Labels.encode(Y)), settings)
+        return runner.fit(np.arange(len(X)), limits=FitLimits(stop_after=stop_after))
+
+
+CONVERGING = {
+    "network": MLPClassifier(tol=0.1, random_state=0),
+    "network, lbfgs": MLPClassifier((3,), solver="lbfgs", tol=0.1, max_iter=400, random_state=0),
+    "SGD": SGDClassifier(random_state=0),
+    "logistic regression": LogisticRegression(),
+    "logistic regression, saga": LogisticRegression(solver="saga", max_iter=400, random_state=0),
+}
+
+
+@pytest.mark.parametrize("learner", CONVERGING.values(), ids=CONVERGING.keys())
+def test_a_fit_that_converged_before_its_last_iteration_was_not_cut_short(learner):
+    report = reported(learner, ENOUGH)
+
+    assert not report.was_cut_short
+    assert 1 <= report.steps == report.planned_steps < learner.max_iter
+
+
+@pytest.mark.parametrize("learner", CONVERGING.values(), ids=CONVERGING.keys())
+def test_the_same_fit_was_cut_short_if_the_time_ended_it(learner):
+    report = reported(learner, 3)
+
+    assert report.was_cut_short
+    assert 1 <= report.steps < report.planned_steps == learner.max_iter
+
+
 def test_a_learner_that_cannot_stop_knows_no_steps():
     assert not knows_steps(DecisionTreeClassifier())
 
 
 def test_a_registered_learner_says_whether_it_knows_its_steps(monkeypatch):
-    monkeypatch.setattr(base, "_REGISTERED", {})
+    monkeypatch.setattr(registry, "_REGISTERED", {})
     for answer in (True, False):
         register_early_stopping(DecisionTreeClassifier, lambda *_: None, knows_steps=answer)
         assert knows_steps(make_pipeline(DecisionTreeClassifier())) is answer

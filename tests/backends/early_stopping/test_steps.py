@@ -14,10 +14,10 @@ from fitwithin.testing import FakeClock
 class TimedLearner:
     """A learner with fixed seconds for the setup of a call and for every step."""
 
-    def __init__(self, setup, step, seconds, converges_at=10**9):
+    def __init__(self, setup, step, seconds):
         self.clock = FakeClock()
         self.stop_signal = StopSignal(seconds, clock=self.clock)
-        self.setup, self.step, self.converges_at = setup, step, converges_at
+        self.setup, self.step = setup, step
         self.calls = []
 
     @property
@@ -28,19 +28,16 @@ class TimedLearner:
         assert steps > self.done
         self.clock.advance(self.setup + self.step * (steps - self.done))
         self.calls.append(steps)
-        return steps < self.converges_at
 
 
 costs = st.floats(0, 10)
 
 
-@given(costs, costs, st.floats(0, 1000), st.integers(1, 300), st.integers(1, 8), st.sampled_from([0.5, 0.7, 1.0]))
-def test_steps_of_equal_length_end_in_time_after_the_first_call(
-    setup, step, seconds, max_steps, first_steps, time_share
-):
+@given(costs, costs, st.floats(0, 1000), st.integers(1, 300), st.integers(1, 8))
+def test_steps_of_equal_length_end_in_time_after_the_first_call(setup, step, seconds, max_steps, first_steps):
     learner = TimedLearner(setup, step, seconds)
 
-    advance_until(learner.stop_signal, max_steps, learner.advance_to, first_steps=first_steps, time_share=time_share)
+    advance_until(learner.stop_signal, max_steps, learner.advance_to, first_steps=first_steps)
 
     assert 1 <= learner.done <= max_steps
     assert learner.clock() <= max(seconds, setup + step * min(first_steps, max_steps)) + 1e-6
@@ -90,22 +87,6 @@ def test_calls_take_multiples_of_the_first_steps_until_the_last():
     assert learner.calls == [4, 16, 28, 30]
 
 
-def test_no_call_follows_convergence():
-    learner = TimedLearner(setup=0, step=1, seconds=1000, converges_at=1)
-
-    advance_until(learner.stop_signal, 100, learner.advance_to)
-
-    assert learner.calls == [1]
-
-
-def test_max_growth_limits_the_steps_of_a_call():
-    learner = TimedLearner(setup=0, step=1, seconds=10_000)
-
-    advance_until(learner.stop_signal, 100, learner.advance_to, max_growth=1)
-
-    assert learner.calls == [1, 2, 4, 8, 16, 32, 64, 100]
-
-
 def test_steps_too_short_for_the_clock_are_all_taken():
     learner = TimedLearner(setup=0, step=0, seconds=1)
 
@@ -151,14 +132,6 @@ def test_skipped_seconds_are_the_time_of_the_skipped_steps():
     advance_until(learner.stop_signal, 1000, learner.advance_to)
 
     assert learner.stop_signal.skipped_seconds == pytest.approx(2 * (1000 - learner.done))
-
-
-def test_a_learner_that_converged_skipped_nothing():
-    learner = TimedLearner(setup=0, step=1, seconds=1000, converges_at=1)
-
-    advance_until(learner.stop_signal, 100, learner.advance_to)
-
-    assert learner.stop_signal.skipped_seconds == 0
 
 
 @pytest.mark.parametrize(("max_steps", "skipped_seconds"), [(50, 41), (9, 0), (0, 0)])
@@ -295,7 +268,7 @@ def advanced(give_up_over, *, setup=0.0, step=1.0, seconds=10**6):
 
     def advance_to(n_steps):
         clock.advance(setup + step * (n_steps - calls[-1]))
-        return calls.append(n_steps) is None
+        calls.append(n_steps)
 
     advance_until(stop_signal, 100, advance_to)
     return calls[1:], stop_signal

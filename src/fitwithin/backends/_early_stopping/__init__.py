@@ -1,13 +1,12 @@
 """Fits that stop early, when a stop signal says so."""
 
-from fitwithin.backends._early_stopping.base import (
+from fitwithin.backends._early_stopping.registry import (
     EarlyStoppingFit,
-    StopSignal,
     find_early_stopping,
     knows_steps,
-    make_stop_signal,
     register_early_stopping,
 )
+from fitwithin.backends._early_stopping.stop_signal import StopSignal, make_stop_signal
 
 __all__ = [
     "EarlyStoppingFit",

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fitwithin.backends._early_stopping.base import StopSignal
 from fitwithin.backends._early_stopping.steps import StepTimer, override_method, preserve_attributes
+from fitwithin.backends._early_stopping.stop_signal import StopSignal
 
 # Rows above which `early_stopping="auto"` of histogram boosting is on; from scikit-learn's documentation.
 _AUTO_EARLY_STOPPING_ROWS = 10_000

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from fitwithin.backends._early_stopping.base import StopSignal
 from fitwithin.backends._early_stopping.steps import (
     WarningRecorder,
     advance_until,
@@ -17,6 +16,7 @@ from fitwithin.backends._early_stopping.steps import (
     preserve_attributes,
     save_random_state,
 )
+from fitwithin.backends._early_stopping.stop_signal import StopSignal
 
 
 def fit_forest(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
@@ -25,12 +25,7 @@ def fit_forest(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Ma
     The first call fits one tree per job. Each later call takes up to half of the time left, because every call checks
     all rows again. A running call cannot be stopped.
     """
-    if must_fit_in_one_call(learner, learner.n_estimators):
-        learner.fit(X, y, **params)
-        stop_signal.finish_setup()
-        return
-    with preserve_attributes(learner, "n_estimators", "warm_start"):
-        _add_members(learner, stop_signal, lambda: learner.fit(X, y, **params))
+    _add_members(learner, stop_signal, lambda: learner.fit(X, y, **params))
 
 
 def fit_bagging(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
@@ -38,18 +33,13 @@ def fit_bagging(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: M
 
     `n_estimators` becomes the number of members, because `predict` divides by it.
     """
-    if must_fit_in_one_call(learner, learner.n_estimators):
-        learner.fit(X, y, **params)
-        stop_signal.finish_setup()
-        return
     seeds: list[int] = []
 
     def fit() -> None:
         learner.fit(X, y, **params)
         seeds.extend(getattr(learner, "_seeds", ()))
 
-    with preserve_attributes(learner, "n_estimators", "warm_start"):
-        _add_members(learner, stop_signal, fit)
+    _add_members(learner, stop_signal, fit)
     learner.n_estimators = len(learner.estimators_)
     if seeds:
         # `estimators_samples_` draws the rows of each member from this private attribute. A call leaves only the seeds
@@ -63,19 +53,23 @@ def can_stop_bagging(learner: Any) -> bool:
 
 
 def _add_members(learner: Any, stop_signal: StopSignal, fit: Callable[[], object]) -> None:
-    """Fit with more and more members; the caller restores the parameters."""
+    """Fit with more and more members."""
+    if must_fit_in_one_call(learner, learner.n_estimators):
+        fit()
+        stop_signal.finish_setup()
+        return
     restore_random_state = save_random_state(learner.random_state)
     recorder = WarningRecorder()
-    max_members = learner.n_estimators
 
-    def advance_to(n_members: int) -> bool:
+    def advance_to(n_members: int) -> None:
         restore_random_state()
         learner.n_estimators = n_members
         recorder.record(fit)
         learner.warm_start = True
-        return True
 
-    advance_until(stop_signal, max_members, advance_to, first_steps=effective_n_jobs(learner.n_jobs))
+    with preserve_attributes(learner, "n_estimators", "warm_start"):
+        n_jobs = effective_n_jobs(learner.n_jobs)
+        advance_until(stop_signal, learner.n_estimators, advance_to, first_steps=n_jobs)
     recorder.show(unless=_is_about_warm_start)
 
 

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from fitwithin.backends._early_stopping.base import StopSignal
 from fitwithin.backends._early_stopping.linear_models import (
     FitCall,
-    continue_with_warm_start,
     fit_in_several_calls,
     report_iterations,
 )
 from fitwithin.backends._early_stopping.steps import StepTimer, WarningRecorder, override_method
+from fitwithin.backends._early_stopping.stop_signal import StopSignal
 
 
 class _StopTraining(KeyboardInterrupt):
@@ -31,7 +30,7 @@ def fit_neural_network(learner: Any, X: Any, y: Any, stop_signal: StopSignal, pa
         learner.fit(X, y, **params)
 
     if learner.solver == "lbfgs":
-        fit_in_several_calls(learner, fit, stop_signal, continue_with_warm_start(learner, fit))
+        fit_in_several_calls(learner, fit, stop_signal)
     else:
         _fit_by_batches(learner, fit, stop_signal)
 

@@ -10,14 +10,21 @@ from typing import Any
 
 from sklearn.utils import check_random_state
 
-from fitwithin.backends._early_stopping.base import StopSignal
+from fitwithin.backends._early_stopping.stop_signal import StopSignal
 
-AdvanceTo = Callable[[int], bool]
-"""Advance a fit to this total number of steps; return whether more steps would improve it."""
+AdvanceTo = Callable[[int], object]
+"""Advance a fit to this total number of steps."""
 
 
-UNLIMITED = 1 << 62
-"""More steps than any fit takes."""
+StartAnew = Callable[[int], bool]
+"""Fit from scratch with this number of steps; return whether more steps would improve the fit."""
+
+
+# More steps than any fit takes.
+_UNLIMITED = 1 << 62
+
+# Share of the time left for a call: it may be twice as slow as expected.
+_TIME_SHARE = 1 / 2
 
 # Least ratio of the steps of a call that starts anew to those of the call before, which are thrown away.
 _MIN_RESTART_GROWTH = 2
@@ -99,46 +106,38 @@ class _CallCost:
     Both are upper bounds if all steps take equally long. One call alone does not tell its setup from its steps.
     """
 
-    def __init__(self, n_steps: int, seconds: float) -> None:
-        self._first_call = (n_steps, seconds)
-        self.setup_seconds = seconds
-        self.step_seconds = self.marginal_seconds = seconds / n_steps
+    def __init__(self) -> None:
+        self._first_call: tuple[int, float] | None = None
+        self.setup_seconds = self.step_seconds = self.marginal_seconds = 0.0
 
-    def update(self, n_steps: int, seconds: float) -> None:
-        """Learn from another call; a longer one than the first separates the setup from the steps."""
-        first_steps, first_seconds = self._first_call
-        if n_steps > first_steps:
-            setup = first_seconds - first_steps * (seconds - first_seconds) / (n_steps - first_steps)
-            self.setup_seconds = min(first_seconds, max(0.0, setup))
+    def add_call(self, n_steps: int, seconds: float) -> None:
+        """Learn from a call; a longer one than the first separates the setup from the steps."""
         self.step_seconds = self.marginal_seconds = seconds / n_steps
+        if self._first_call is None:
+            self._first_call = n_steps, seconds
+            self.setup_seconds = seconds
+        first_steps, first_seconds = self._first_call
         if n_steps > first_steps:
             # What another step adds to a call; short calls are too noisy to believe that it is next to nothing.
             added = (seconds - first_seconds) / (n_steps - first_steps)
             self.marginal_seconds = min(max(added, _LEAST_MARGINAL_SHARE * self.step_seconds), self.step_seconds)
+            self.setup_seconds = min(first_seconds, max(0.0, first_seconds - first_steps * added))
 
-    def affordable_steps(self, seconds_left: float, time_share: float, multiple_of: int) -> int:
+    def affordable_steps(self, seconds_left: float, multiple_of: int = 1) -> int:
         """Return the steps that fit into a share of the time left; one multiple if only that fits, 0 if it does not."""
         if seconds_left <= self.setup_seconds + self.step_seconds * multiple_of:
             return 0
         if self.step_seconds <= 0.0:
-            return UNLIMITED
-        multiples = int((time_share * seconds_left - self.setup_seconds) / (self.step_seconds * multiple_of))
+            return _UNLIMITED
+        multiples = int((_TIME_SHARE * seconds_left - self.setup_seconds) / (self.step_seconds * multiple_of))
         return max(1, multiples) * multiple_of
 
 
-def advance_until(
-    stop_signal: StopSignal,
-    max_steps: int,
-    advance_to: AdvanceTo,
-    *,
-    first_steps: int = 1,
-    time_share: float = 0.5,
-    max_growth: int = UNLIMITED,
-) -> float:
+def advance_until(stop_signal: StopSignal, max_steps: int, advance_to: AdvanceTo, *, first_steps: int = 1) -> None:
     """Call `advance_to` with a growing number of steps until the time is up.
 
     The first calls measure the cost of a call and of a step. With plenty of time there are two calls. Otherwise each
-    call takes a share of the time left, because a call cannot be stopped and may be slower than the last.
+    call takes half of the time left, because a call cannot be stopped and may be slower than the last.
 
     Parameters
     ----------
@@ -151,15 +150,6 @@ def advance_until(
         Advances the fit to a total number of steps.
     first_steps : int, default=1
         Steps of the first call, which is made even if the time is up. Later calls take a multiple of it.
-    time_share : float, default=0.5
-        Share of the time left that a call may take. With 0.5 it may be twice as slow as expected.
-    max_growth : int, optional
-        Largest ratio of the steps of a call to all steps before it, for steps that differ in cost.
-
-    Returns
-    -------
-    float
-        Seconds per step of the last call.
 
     Examples
     --------
@@ -168,7 +158,7 @@ def advance_until(
     ...     clock, calls = FakeClock(), [0]
     ...     def advance_to(n_steps):
     ...         clock.advance(0.5 + 0.1 * (n_steps - calls[-1]))
-    ...         return calls.append(n_steps) is None
+    ...         calls.append(n_steps)
     ...     advance_until(StopSignal(seconds, clock=clock), 100, advance_to)
     ...     return calls[1:]
     >>> run(1000)
@@ -180,28 +170,25 @@ def advance_until(
     """
     done, n_steps = 0, min(first_steps, max_steps)
     left = start = stop_signal.seconds_left()
-    cost: _CallCost | None = None
+    cost = _CallCost()
     while True:
-        is_improving = advance_to(done + n_steps)
+        advance_to(done + n_steps)
         before, left = left, stop_signal.seconds_left()
-        if cost is None:
-            cost = _CallCost(n_steps, before - left)
-        else:
-            cost.update(n_steps, before - left)
+        cost.add_call(n_steps, before - left)
         stop_signal.finish_setup(start - cost.setup_seconds)
         done += n_steps
         stop_signal.count_steps(done)
-        if not is_improving or done >= max_steps:
-            return cost.step_seconds
-        # Until it is known whether the fit gives up, calls are short.
-        growth = max_growth if stop_signal.give_up_over is None else 1
-        affordable = cost.affordable_steps(left, time_share, first_steps)
-        n_steps = min(affordable, max(first_steps, growth * done), max_steps - done)
+        if done >= max_steps:
+            return
+        n_steps = min(cost.affordable_steps(left, first_steps), max_steps - done)
+        if stop_signal.give_up_over is not None:
+            # Until it is known whether the fit gives up, calls are short.
+            n_steps = min(n_steps, max(first_steps, done))
         if stop_signal.ends_after(done, max_steps, cost.marginal_seconds, n_steps == 0):
-            return cost.step_seconds
+            return
 
 
-def restart_until(stop_signal: StopSignal, max_steps: int, start_anew: AdvanceTo, *, time_share: float = 0.5) -> float:
+def restart_until(stop_signal: StopSignal, max_steps: int, start_anew: StartAnew) -> float:
     """Call `start_anew` with a growing number of steps, while one of all steps or twice as many should end in time.
 
     Most of a short first call may be its setup, so that the second one is over long before the time is. Then there is
@@ -215,8 +202,6 @@ def restart_until(stop_signal: StopSignal, max_steps: int, start_anew: AdvanceTo
         Steps of a complete fit.
     start_anew : callable
         Fits from scratch with this number of steps; returns whether more steps would improve the fit.
-    time_share : float, default=0.5
-        Share of the time left that a call may take.
 
     Returns
     -------
@@ -236,17 +221,16 @@ def restart_until(stop_signal: StopSignal, max_steps: int, start_anew: AdvanceTo
     [1, 8, 54, 178]
     """
     n_steps = 1
+    # The number of steps until the fit converges is unknown.
+    stop_signal.give_up_over = None
     left = start = stop_signal.seconds_left()
-    cost: _CallCost | None = None
+    cost = _CallCost()
     while True:
         is_improving = start_anew(n_steps)
         before, left = left, stop_signal.seconds_left()
-        if cost is None:
-            cost = _CallCost(n_steps, before - left)
-        else:
-            cost.update(n_steps, before - left)
+        cost.add_call(n_steps, before - left)
         stop_signal.finish_setup(start - cost.setup_seconds)
-        affordable = cost.affordable_steps(left, time_share, 1)
+        affordable = cost.affordable_steps(left)
         if n_steps == affordable == 1:
             # If there is time for one more step, a fit that cannot continue takes it anew.
             affordable = 2

@@ -6,8 +6,9 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from fitwithin.backends._early_stopping.base import EarlyStoppingFit, StopSignal
+from fitwithin.backends._early_stopping.registry import EarlyStoppingFit
 from fitwithin.backends._early_stopping.steps import override_method
+from fitwithin.backends._early_stopping.stop_signal import StopSignal
 
 
 def fit_pipeline(

@@ -1,0 +1,187 @@
+"""The signal that tells a running fit when to stop, and that the fit tells its steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from fitwithin._core.records import FitLimits
+
+# Longest time of a stop signal in seconds, about thirty years; keeps differences of `seconds_left` finite.
+_MAX_SECONDS = 1e9
+
+
+# Steps and their seconds before a fit is projected: the first step is special, and short ones may be slow by chance.
+_MEASURED_STEPS = 4
+_MEASURED_SECONDS = 0.05
+
+
+class StopSignal:
+    """Tells a running fit when to stop.
+
+    An early-stopping fit receives a stop signal and looks at it between two steps. A fit with a known number of steps
+    loops over `steps`. Any other fit calls `is_set` after each step.
+
+    Parameters
+    ----------
+    seconds : float
+        Time for the fit, counted from now.
+    clock : callable, default=time.monotonic
+        Returns the current time in seconds. Pass a fake clock in tests.
+    give_up_over : float or None, default=None
+        See `FitLimits`; only a fit that uses `steps` knows whether to give up.
+
+    Attributes
+    ----------
+    skipped_seconds : float
+        Estimated time of the steps that the fit skipped; 0 for a complete fit. `steps` sets it. A fit that does not use
+        `steps` sets it itself. It is used to predict the time of a complete fit.
+    n_steps, planned_steps : int or None
+        Steps that were taken, and those of a complete fit, at most; None if they are unknown. `steps` sets them.
+    gave_up : bool
+        Whether the fit was projected to take longer than `give_up_over`, and ended.
+    setup_seconds : float or None
+        Seconds from the start of the fit until its first step: the part that nothing can stop, such as binning. `steps`
+        sets it. A fit that does not use `steps` calls `finish_setup`, or sets it itself; None if it does neither.
+
+    See Also
+    --------
+    register_early_stopping : Let fitwithin stop your own learner.
+
+    Examples
+    --------
+    >>> from fitwithin.testing import FakeClock
+    >>> clock = FakeClock()
+    >>> stop_signal = StopSignal(10, clock=clock)
+    >>> clock.advance(4)
+    >>> stop_signal.seconds_left(), stop_signal.is_set()
+    (6.0, False)
+    >>> clock.advance(6)
+    >>> stop_signal.is_set()
+    True
+    """
+
+    def __init__(
+        self, seconds: float, clock: Callable[[], float] = time.monotonic, *, give_up_over: float | None = None
+    ) -> None:
+        self.skipped_seconds = 0.0
+        self.n_steps: int | None = None
+        self.planned_steps: int | None = None
+        self.gave_up = False
+        self.give_up_over = give_up_over
+        self.setup_seconds: float | None = None
+        self._clock = clock
+        self._start = clock()
+        self._end = self._start + min(float(seconds), _MAX_SECONDS)
+
+    def seconds_left(self) -> float:
+        """Return the seconds until the fit should stop; negative if it is late."""
+        return self._end - self._clock()
+
+    def is_set(self) -> bool:
+        """Return whether the fit should stop now; cheap enough to be called after every step."""
+        return self.seconds_left() <= 0.0
+
+    @property
+    def elapsed_seconds(self) -> float:
+        """Seconds since the start of the fit."""
+        return self._clock() - self._start
+
+    def begin_fit(self) -> None:
+        """Count `setup_seconds` from now on, because the rows are read; without this call, from the beginning."""
+        self._start = self._clock()
+
+    def finish_setup(self, seconds_left: float | None = None) -> None:
+        """Set `setup_seconds`; call it when the first step begins.
+
+        Parameters
+        ----------
+        seconds_left : float, optional
+            What `seconds_left` returned, or would have returned, when the first step began; by default now.
+
+        Examples
+        --------
+        >>> from fitwithin.testing import FakeClock
+        >>> clock = FakeClock()
+        >>> stop_signal = StopSignal(10, clock=clock)
+        >>> clock.advance(4)
+        >>> stop_signal.finish_setup()
+        >>> stop_signal.setup_seconds
+        4.0
+        """
+        began = self._clock() if seconds_left is None else self._end - seconds_left
+        self.setup_seconds = max(0.0, began - self._start)
+
+    def steps(self, max_steps: int) -> Iterator[int]:
+        """Yield step numbers until the time is up, and set `skipped_seconds` for the remaining steps.
+
+        The time before the first step becomes `setup_seconds`.
+
+        Parameters
+        ----------
+        max_steps : int
+            Number of steps of a complete fit.
+
+        Yields
+        ------
+        int
+            Number of the next step, starting at 0. The first is yielded even if the time is up.
+
+        Examples
+        --------
+        >>> from fitwithin.testing import FakeClock
+        >>> clock = FakeClock()
+        >>> stop_signal = StopSignal(10, clock=clock)
+        >>> for step in stop_signal.steps(100):
+        ...     clock.advance(4)
+        >>> step, stop_signal.skipped_seconds
+        (2, 388.0)
+        """
+        start = self.seconds_left()
+        self.finish_setup(start)
+        for number in range(max_steps):
+            if number and self.ends_after(number, max_steps, (start - self.seconds_left()) / number, self.is_set()):
+                return
+            self.count_steps(number + 1)
+            yield number
+
+    def ends_after(self, n_steps: int, max_steps: int, step_seconds: float, is_late: bool) -> bool:
+        """Count the steps, and return whether the fit ends before the others: it is late, or gives up.
+
+        Parameters
+        ----------
+        n_steps, max_steps : int
+            Steps that were taken, and those of a complete fit.
+        step_seconds : float
+            Seconds of each of the others.
+        is_late : bool
+            Whether there is no time for another step.
+        """
+        self.count_steps(n_steps)
+        skipped_seconds = max(0, max_steps - n_steps) * step_seconds
+        is_measured = n_steps >= _MEASURED_STEPS and n_steps * step_seconds >= _MEASURED_SECONDS
+        if self.give_up_over is not None and is_measured:
+            self.gave_up = self.elapsed_seconds + skipped_seconds > self.give_up_over
+            self.give_up_over = None
+        if not (is_late or self.gave_up):
+            return False
+        self.planned_steps, self.skipped_seconds = max(n_steps, max_steps), skipped_seconds
+        return True
+
+    def count_steps(self, n_steps: int) -> None:
+        """Set the number of steps of a fit that is complete with them, as far as is known."""
+        self.n_steps = self.planned_steps = n_steps
+
+
+def make_stop_signal(limits: FitLimits, clock: Callable[[], float] = time.monotonic) -> StopSignal | None:
+    """Return the signal for a fit; None if nothing but the deadline ends it.
+
+    Examples
+    --------
+    >>> make_stop_signal(FitLimits(kill_after=5)) is None, make_stop_signal(FitLimits(stop_after=10)) is None
+    (True, False)
+    """
+    if limits.stop_after is None and limits.give_up_over is None:
+        return None
+    seconds = _MAX_SECONDS if limits.stop_after is None else limits.stop_after
+    return StopSignal(seconds, clock, give_up_over=limits.give_up_over)
