@@ -59,7 +59,7 @@ def file(table, tmp_path, request):
 @pytest.fixture
 def small_batches(monkeypatch):
     """Keep every record batch a block of its own."""
-    monkeypatch.setattr("fitwithin._pools.sources.fragments._MIN_BATCH_BYTES", 0)
+    monkeypatch.setattr("fitwithin._pools.sources.file_blocks._MIN_BATCH_BYTES", 0)
 
 
 def read_all(source):

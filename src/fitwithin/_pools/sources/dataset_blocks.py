@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 
 from fitwithin._core.exceptions import NoModelInTime, no_such_column
 from fitwithin._pools.sources.column_types import ColumnSurvey, ColumnTypes, needs_null_count, pandas_index_columns
-from fitwithin._pools.sources.fragments import Block, FragmentView, split_fragment
+from fitwithin._pools.sources.file_blocks import Block, DatasetView, split_file
 
 _OPENING_THREADS = 8
 """Files that are opened at the same time; most of it is waiting, for a disk or a server."""
@@ -77,7 +77,7 @@ class DatasetBlocks:
         self._files: Sequence[str] = getattr(dataset, "files", [])
         self._file_system = getattr(dataset, "filesystem", None)
         self._filter = "" if filter_ is None else str(filter_)
-        self._blocks = _list_blocks(unfiltered, FragmentView(dataset.schema, filter_), is_over or _never)
+        self._blocks = _list_blocks(unfiltered, DatasetView(dataset.schema, filter_), is_over or _never)
         schema = pa.schema([dataset.schema.field(name) for name in names], metadata=dataset.schema.metadata)
         if survey is None:
             survey = _survey_columns(schema, self._blocks, is_over or _never, only_categories=as_stored)
@@ -143,11 +143,11 @@ def remove_filter(dataset: ds.Dataset) -> tuple[ds.Dataset, Any]:
     return plain, options.get("filter")
 
 
-def _list_blocks(dataset: ds.Dataset, view: FragmentView, is_over: IsOver) -> list[Block]:
+def _list_blocks(dataset: ds.Dataset, view: DatasetView, is_over: IsOver) -> list[Block]:
     fragments = list(dataset.get_fragments(filter=view.filter))
     with ThreadPoolExecutor(_OPENING_THREADS, thread_name_prefix="fitwithin-open") as threads:
-        parts = threads.map(lambda fragment: _unless_over(is_over, split_fragment, fragment, view), fragments)
-        return [block for part in parts for block in part]
+        files = threads.map(lambda fragment: _unless_over(is_over, split_file, fragment, view), fragments)
+        return [block for blocks in files for block in blocks]
 
 
 def _survey_columns(

@@ -61,7 +61,7 @@ class LazyFrameBlocks:
         is_over: IsOver | None = None,
     ) -> None:
         with translate_query_errors():
-            self._plan = frame.explain(optimized=False)
+            self._query = frame.explain(optimized=False)
             selected = frame if names is None else frame.select(names)
             self._polars_schema = selected.collect_schema()
             self.schema = _arrow_schema(self._polars_schema)
@@ -91,7 +91,7 @@ class LazyFrameBlocks:
     def describe(self) -> Mapping[str, str]:
         """Return the query and its number of rows."""
         columns = ", ".join(f"{name}: {dtype}" for name, dtype in self._polars_schema.items())
-        return {"columns": columns, "query": self._plan, "rows": str(self._result.n_rows)}
+        return {"columns": columns, "query": self._query, "rows": str(self._result.n_rows)}
 
 
 def to_polars(table: pa.Table, schema: Mapping[str, Any]) -> pl.DataFrame:
@@ -110,8 +110,8 @@ class _Slices:
         self.n_blocks = -(-self.n_rows // block_rows)
 
     def read(self, number: int, names: list[str]) -> pa.Table:
-        part = self._frame.select(names).slice(number * self._block_rows, self._block_rows).collect()
-        return _to_arrow(part, self._schema)
+        block = self._frame.select(names).slice(number * self._block_rows, self._block_rows).collect()
+        return _to_arrow(block, self._schema)
 
 
 class _StoredResult:
@@ -135,16 +135,16 @@ class _StoredResult:
     def _write(
         self, path: str, frame: pl.LazyFrame, block_rows: int, schema: pa.Schema, is_over: IsOver | None
     ) -> None:
-        parts = _collect_batches(frame, block_rows)
+        batches = _collect_batches(frame, block_rows)
         with pa.ipc.new_file(path, schema) as writer:
-            while (part := _next_part(parts)) is not None:
+            while (batch := _next_batch(batches)) is not None:
                 if is_over is not None and is_over():
                     raise NoModelInTime(
                         "No model within the time limit: it was over before the query of the lazy frame had its "
                         "result. Allow more time, or store the result in a parquet file first."
                     )
-                writer.write_table(_to_arrow(part, schema), max_chunksize=block_rows)
-                self.n_rows += len(part)
+                writer.write_table(_to_arrow(batch, schema), max_chunksize=block_rows)
+                self.n_rows += len(batch)
 
     def read(self, number: int, names: list[str]) -> pa.Table:
         # A reader of its own for each thread.
@@ -152,9 +152,9 @@ class _StoredResult:
         return pa.Table.from_batches([batch]).select(names)
 
 
-def _next_part(parts: Iterator[pl.DataFrame]) -> pl.DataFrame | None:
+def _next_batch(batches: Iterator[pl.DataFrame]) -> pl.DataFrame | None:
     with translate_query_errors():
-        return next(parts, None)
+        return next(batches, None)
 
 
 def _collect_batches(frame: pl.LazyFrame, block_rows: int) -> Iterator[pl.DataFrame]:
