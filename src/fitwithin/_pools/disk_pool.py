@@ -198,12 +198,9 @@ def choose_format(source: LabeledBlocks, frame: Any) -> SpoolFormat:
     names = tuple(source.schema.names)
     if isinstance(frame, np.ndarray):
         return ArrayFormat(names, frame.dtype, as_array=True)
-    types = set(frame.dtypes) if type(frame).__module__.startswith("pandas") else set()
-    dtype = next(iter(types)) if len(types) == 1 else None
-    if isinstance(dtype, np.dtype) and dtype in (np.float32, np.float64):
-        arrow_types = {str(field.type) for field in source.schema}
-        if arrow_types == {{"float32": "float", "float64": "double"}[dtype.name]}:
-            return ArrayFormat(names, dtype)
+    dtype, *others = set(frame.dtypes)
+    if not others and isinstance(dtype, np.dtype) and dtype in (np.float32, np.float64):
+        return ArrayFormat(names, dtype)
     return ArrowFormat(names, source.to_frame)
 
 

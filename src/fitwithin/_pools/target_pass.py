@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -59,13 +59,12 @@ class TargetPass:
 
 @dataclass(frozen=True, eq=False)
 class _BlockTarget:
-    """The target of one block: its values' type, its classes and their codes, and the sum of its weights."""
+    """The target of one block: its classes and the code of each row, which a regression has not, and its weights."""
 
     n_rows: int
-    dtype: np.dtype[Any]
-    classes: Array | None = None
-    codes: Array | None = None
-    weight: float = 0.0
+    classes: Array
+    codes: Array
+    weight: float
 
 
 def read_target(source: LabeledBlocks, *, regression: bool, check: Callable[[], None] = lambda: None) -> TargetPass:
@@ -97,7 +96,7 @@ def read_target(source: LabeledBlocks, *, regression: bool, check: Callable[[], 
             "Give at least one row a weight greater than zero.",
         )
     if regression:
-        dtype = np.result_type(*{block.dtype for block in blocks})
+        dtype = np.result_type(*{block.classes.dtype for block in blocks})
         return TargetPass(block_rows, Values(np.zeros(0, dtype)), block_rows[:, None], [])
     return _merge_classes(blocks, block_rows)
 
@@ -119,15 +118,15 @@ def _read_blocks(source: LabeledBlocks, regression: bool, check: Callable[[], No
 def _read_block(source: LabeledBlocks, number: int, *, regression: bool) -> _BlockTarget:
     names = [source.target] if source.weight is None else [source.target, source.weight]
     table = source.read_columns(number, names)
-    weight = 0.0 if source.weight is None else _sum_weights(table, source.weight)
+    weight = 0.0 if source.weight is None else float(read_values(table, source.weight).sum(dtype=np.float64))
     column = table.column(source.target)
     if column.null_count:
         raise _missing_target(source.target, column.null_count)
     if regression:
-        values = read_values(table, source.target)
-        return _BlockTarget(len(values), values.dtype, weight=weight)
-    classes, codes = encode_labels(column, source.target)
-    return _BlockTarget(len(codes), classes.dtype, classes, codes, weight)
+        classes = codes = read_values(table, source.target)[:0]
+    else:
+        classes, codes = encode_labels(column, source.target)
+    return _BlockTarget(table.num_rows, classes, codes, weight)
 
 
 def read_values(table: pa.Table, name: str) -> Array:
@@ -150,10 +149,6 @@ def read_values(table: pa.Table, name: str) -> Array:
     if n_missing:
         raise _missing_target(name, n_missing)
     return np.asarray(values)
-
-
-def _sum_weights(table: pa.Table, name: str) -> float:
-    return float(read_values(table, name).sum(dtype=np.float64))
 
 
 def encode_labels(column: pa.ChunkedArray, name: str) -> tuple[Array, Array]:
@@ -184,8 +179,8 @@ def encode_labels(column: pa.ChunkedArray, name: str) -> tuple[Array, Array]:
 
 def _merge_classes(blocks: list[_BlockTarget], block_rows: npt.NDArray[np.int64]) -> TargetPass:
     """Give every block the same codes."""
-    counts = [_count_codes(block) for block in blocks]
-    found = [classes[n_rows > 0] for classes, n_rows in counts]
+    counts = [count_codes(block.codes, len(block.classes)) for block in blocks]
+    found = [block.classes[n_rows > 0] for block, n_rows in zip(blocks, counts, strict=True)]
     classes = _unique_labels([labels for labels in found if len(labels)])
     if classes.dtype.kind == "f":
         check_classification_targets(np.repeat(classes, 2))
@@ -198,23 +193,14 @@ def _merge_classes(blocks: list[_BlockTarget], block_rows: npt.NDArray[np.int64]
     is_kept = len(classes) <= _MAX_KEPT_CLASSES and len(classes) * len(blocks) <= _MAX_CELLS
     class_counts = np.zeros((len(blocks) if is_kept else 1, len(classes)), dtype=np.int64)
     codes = []
-    for number, (block, (known, n_rows)) in enumerate(zip(blocks, counts, strict=True)):
+    for number, (block, n_rows) in enumerate(zip(blocks, counts, strict=True)):
         is_present = n_rows > 0
-        code_of = np.zeros(len(known), dtype=dtype)
-        code_of[is_present] = np.searchsorted(classes, known[is_present])
+        code_of = np.zeros(len(block.classes), dtype=dtype)
+        code_of[is_present] = np.searchsorted(classes, block.classes[is_present])
         class_counts[number if is_kept else 0, code_of[is_present]] += n_rows[is_present]
-        is_same = np.array_equal(code_of, np.arange(len(known)))
-        own = np.zeros(0, dtype) if block.codes is None else block.codes
-        codes.append(own.astype(dtype, copy=False) if is_same else code_of[own])
+        codes.append(code_of[block.codes])
     labels = Labels(classes, np.zeros(0, dtype), class_counts.sum(axis=0))
     return TargetPass(block_rows, labels, class_counts if is_kept else block_rows[:, None], codes)
-
-
-def _count_codes(block: _BlockTarget) -> tuple[Array, npt.NDArray[np.int64]]:
-    """Return the labels of a block and the rows of each."""
-    assert block.classes is not None
-    assert block.codes is not None
-    return block.classes, count_codes(block.codes, len(block.classes))
 
 
 def _unique_labels(found: list[Array]) -> Array:
