@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime, UserInputError
+from fitwithin._pools.block_index import BlockIndex
 from fitwithin._pools.decks.block_pile import BlockPile, share_evenly
 from fitwithin._pools.row_supply import RowSupply
 from fitwithin.teachers import Deck
@@ -25,7 +26,7 @@ steps = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 60), st.floats(0, 1
 
 
 def read_supply(counts, n_read=None):
-    supply = RowSupply(np.array(counts, dtype=np.int64))
+    supply = RowSupply(BlockIndex(np.array(counts, dtype=np.int64)))
     for _ in range(len(counts) if n_read is None else n_read):
         supply.add_block()
     return supply
@@ -37,7 +38,7 @@ def a_deck(supply, seed=0, seconds=60.0, **arguments):
 
 
 def classes_of(supply, rows):
-    return (np.searchsorted(supply.cell_starts.reshape(-1), rows, side="right") - 1) % supply.cell_counts.shape[1]
+    return (np.searchsorted(supply.index.cell_starts.reshape(-1), rows, side="right") - 1) % supply.cell_counts.shape[1]
 
 
 @given(blocks, steps, seeds)
@@ -46,7 +47,7 @@ def test_every_row_is_dealt_at_most_once_and_only_after_it_was_read(counts, step
     supply = read_supply(counts, 1)
     deck, dealt = a_deck(supply, seed, seconds=0.2), []
     for n_more, count, _ in steps:
-        for _ in range(min(n_more, supply.n_blocks - supply.n_blocks_read)):
+        for _ in range(min(n_more, len(supply.cell_counts) - supply.n_places_read)):
             supply.add_block()
         if not supply.is_over:
             count = min(count, supply.n_rows_read - len(dealt))
@@ -80,7 +81,7 @@ def test_blocks_are_dealt_from_in_proportion_to_their_rows(sizes, count, seed):
     supply = read_supply([[size] for size in sizes])
     count = min(count, supply.n_rows)
 
-    dealt = np.bincount(supply.find_blocks(a_deck(supply, seed).deal(count)), minlength=len(sizes))
+    dealt = np.bincount(supply.index.find_places(a_deck(supply, seed).deal(count)), minlength=len(sizes))
 
     assert (np.abs(dealt - count * np.array(sizes) / sum(sizes)) < 1 + 1e-6).all()
 
@@ -93,10 +94,10 @@ def test_a_block_that_is_read_later_catches_up(sizes, n_read, count, seed):
     early = deck.deal(min(count, supply.n_rows_read))
     while not supply.is_over:
         supply.add_block()
-    by_block = np.bincount(supply.find_blocks(early), minlength=len(sizes))
+    by_block = np.bincount(supply.index.find_places(early), minlength=len(sizes))
     n_missing = int(np.ceil((by_block / sizes).max() * sizes.sum())) - len(early)
 
-    by_block += np.bincount(supply.find_blocks(deck.deal(n_missing)), minlength=len(sizes))
+    by_block += np.bincount(supply.index.find_places(deck.deal(n_missing)), minlength=len(sizes))
 
     assert (np.abs(by_block - by_block.sum() * sizes / sizes.sum()) < 2).all()
 
@@ -106,7 +107,7 @@ def test_the_beginning_of_a_deal_is_balanced_too():
     rows = a_deck(supply).deal(4000)
 
     # A chi-squared statistic of nine degrees of freedom exceeds 28 once in a thousand times.
-    by_block = np.bincount(supply.find_blocks(rows[:500]), minlength=10)
+    by_block = np.bincount(supply.index.find_places(rows[:500]), minlength=10)
     assert ((by_block - 50) ** 2 / 50).sum() < 28
 
 
@@ -227,13 +228,13 @@ def test_rows_are_shared_without_rest(parts, count, seed):
 
 
 def test_rows_come_evenly_from_the_heads_of_large_blocks_until_these_are_used_up():
-    supply = RowSupply(np.array([[100], [100], [100], [900], [900], [900]]), np.array([0, 1, 2, 0, 1, 2]))
+    supply = RowSupply(BlockIndex(np.array([[100], [100], [100], [900], [900], [900]]), np.array([0, 1, 2, 0, 1, 2])))
     for _ in range(4):
         supply.add_block()
     deck = a_deck(supply, seconds=1.0)
 
-    first = np.bincount(supply.find_blocks(deck.deal(80)), minlength=6)
-    second = np.bincount(supply.find_blocks(deck.deal(720)), minlength=6)
+    first = np.bincount(supply.index.find_places(deck.deal(80)), minlength=6)
+    second = np.bincount(supply.index.find_places(deck.deal(720)), minlength=6)
 
     # A block whose rest has been read counts for what was read of it, the others for all of their rows.
     assert first[1:3].min() >= 26
@@ -243,7 +244,7 @@ def test_rows_come_evenly_from_the_heads_of_large_blocks_until_these_are_used_up
 
 
 def test_all_rows_are_dealt_evenly_once_the_rest_of_each_block_is_read():
-    supply = RowSupply(np.array([[100], [100], [900], [900]]), np.array([0, 1, 1, 0]))
+    supply = RowSupply(BlockIndex(np.array([[100], [100], [900], [900]]), np.array([0, 1, 1, 0])))
     for _ in range(2):
         supply.add_block()
     deck = a_deck(supply, seconds=1.0)
@@ -251,9 +252,9 @@ def test_all_rows_are_dealt_evenly_once_the_rest_of_each_block_is_read():
     for _ in range(2):
         supply.add_block()
 
-    by_part = np.bincount(supply.find_blocks(np.concatenate([early, deck.deal(900)])), minlength=4)
+    by_place = np.bincount(supply.index.find_places(np.concatenate([early, deck.deal(900)])), minlength=4)
 
-    assert by_part.tolist() == [50, 50, 450, 450]
+    assert by_place.tolist() == [50, 50, 450, 450]
 
 
 def test_a_class_that_is_short_of_rows_makes_a_deal_smaller_and_not_unfair():

@@ -80,7 +80,7 @@ def test_the_first_rows_of_each_cell_are_random_ones_of_its_class_and_block(tmp_
     rows = read_all(pool)
     pool.close()
 
-    for starts, counts in zip(pool.supply.cell_starts, pool.supply.cell_counts, strict=True):
+    for starts, counts in zip(pool.index.cell_starts, pool.index.cell_counts, strict=True):
         for label, start, count in zip(["no", "yes"], starts, counts, strict=True):
             assert set(rows.y[start : start + count]) == {label}
             places = rows.X.place.to_numpy()[start : start + count] % 1000

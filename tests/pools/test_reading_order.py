@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from disk_rows import make_numbers, open_pool, read_all, write_blocks
 from fitwithin._core.target import Labels, Values
-from fitwithin._pools.reading_order import HEAD_ROWS, BlockIndex, choose_block_order, choose_reading_order
+from fitwithin._pools.block_index import BlockIndex
+from fitwithin._pools.reading_order import HEAD_ROWS, choose_block_order, choose_reading_order
 from fitwithin._pools.target_pass import TargetPass
 
 SIZES = st.lists(
@@ -21,37 +22,36 @@ def a_target(sizes, n_classes, seed=0):
     if n_classes == 1:
         return TargetPass(sizes, Values(np.zeros(0)), sizes[:, None], [])
     codes = [np.sort(rng.integers(n_classes, size=size)).astype(np.uint8) for size in sizes]
-    counts = np.array([np.bincount(part, minlength=n_classes) for part in codes])
+    counts = np.array([np.bincount(block, minlength=n_classes) for block in codes])
     return TargetPass(sizes, Labels(np.arange(n_classes), np.zeros(0, np.uint8), counts.sum(axis=0)), counts, codes)
 
 
 @given(SIZES, st.integers(1, 3), st.booleans(), st.booleans(), st.integers(0, 99))
-def test_every_row_is_in_one_part_and_counted_with_its_class(sizes, n_classes, has_heads, is_shuffled, seed):
+def test_every_row_is_at_one_place_and_counted_with_its_class(sizes, n_classes, has_heads, is_shuffled, seed):
     found = a_target(sizes, n_classes)
     order = choose_reading_order(found, np.random.default_rng(seed), has_quick_heads=has_heads, is_shuffled=is_shuffled)
+    places = list(zip(order.numbers, order.offsets, order.offsets + np.diff(order.row_starts), strict=True))
 
     for block, size in enumerate(sizes):
-        rows = [row for part in order.parts if part.block == block for row in (part.start, part.stop)]
+        rows = [row for number, start, stop in places if number == block for row in (start, stop)]
         assert rows in ([], [0, size], [0, HEAD_ROWS, HEAD_ROWS, size])
         assert bool(rows) == (size > 0)
         assert (len(rows) == 4) == (has_heads and not is_shuffled and size >= 4 * HEAD_ROWS)
-    for part, counts in zip(order.parts, order.cell_counts, strict=True):
-        assert counts.sum() == part.stop - part.start
+    for (number, start, stop), counts in zip(places, order.cell_counts, strict=True):
+        assert counts.sum() == stop - start
         if n_classes > 1:
-            assert np.bincount(found.codes[part.block][part.start : part.stop], minlength=n_classes).tolist() == list(
-                counts
-            )
+            assert np.bincount(found.codes[number][start:stop], minlength=n_classes).tolist() == list(counts)
 
 
 def test_all_heads_come_before_the_rest_of_any_block():
     order = choose_reading_order(a_target([5 * HEAD_ROWS] * 9 + [7], 2), np.random.default_rng(0), has_quick_heads=True)
 
-    assert [part.start > 0 for part in order.parts] == [False] * 10 + [True] * 9
-    assert order.parts[0].block != 0 or order.parts[1].block != 1, "in random order"
+    assert (order.offsets > 0).tolist() == [False] * 10 + [True] * 9
+    assert order.numbers[:2].tolist() != [0, 1], "in random order"
 
 
 def test_rows_of_a_head_and_of_the_rest_are_of_one_block():
-    index = BlockIndex(np.array([0, 2, 4, 7]), np.array([1, 0, 1]), np.array([2, 5]))
+    index = BlockIndex(np.array([[2], [2], [3]]), np.array([1, 0, 1]))
 
     clusters = index.find_clusters(np.array([6, 0, 3]), np.array([1, 0, 1], np.uint8))
 
@@ -68,7 +68,7 @@ def test_a_pool_with_heads_has_every_row_once_with_its_label(tmp_path, weight):
     rows = read_all(pool)
     pool.close()
 
-    assert [part.start > 0 for part in pool._spool._plan.parts] == [False] * 3 + [True] * 2
+    assert (pool.index.offsets > 0).tolist() == [False] * 3 + [True] * 2
     places = rows.X["place"].to_numpy().astype(int)
     assert np.sort(places).tolist() == list(range(n_rows))
     assert (rows.y == frame["label"].to_numpy()[places]).all()

@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 
+from fitwithin._pools.block_index import BlockIndex
 from fitwithin._pools.row_supply import RowSupply
 
 LONG = 60.0
@@ -14,7 +15,7 @@ LONG = 60.0
 @pytest.fixture
 def supply():
     """A supply of which one of three blocks has been read."""
-    supply = RowSupply(np.array([[100], [100], [100]]))
+    supply = RowSupply(BlockIndex(np.array([[100], [100], [100]])))
     supply.add_block()
     return supply
 
@@ -38,7 +39,7 @@ def test_a_pause_ends_when_half_of_the_rows_read_is_in_use_or_reading_ends(suppl
 
 
 def test_a_head_stands_for_its_whole_block_until_the_rest_is_read():
-    supply = RowSupply(np.array([[10, 5], [7, 7], [90, 1]]), np.array([0, 1, 0]))
+    supply = RowSupply(BlockIndex(np.array([[10, 5], [7, 7], [90, 1]]), np.array([0, 1, 0])))
     assert supply.shares.tolist() == [[100, 6], [7, 7], [90, 1]]
     for _ in range(3):
         supply.add_block()

@@ -59,7 +59,7 @@ def file(table, tmp_path, request):
 @pytest.fixture
 def small_batches(monkeypatch):
     """Keep every record batch a block of its own."""
-    monkeypatch.setattr("fitwithin._pools.sources.fragments._MIN_BATCH_BYTES", 0)
+    monkeypatch.setattr("fitwithin._pools.sources.file_blocks._MIN_BATCH_BYTES", 0)
 
 
 def read_all(source):
@@ -230,8 +230,8 @@ def parquet(table, tmp_path):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("fitwithin._pools.sources.lazy_frame_blocks._MIN_BLOCK_ROWS", 1)
-    monkeypatch.setattr("fitwithin._pools.sources.lazy_frame_blocks._MAX_BLOCK_ROWS", 150)
+    """Blocks of 150 rows with 11 columns."""
+    monkeypatch.setattr("fitwithin._pools.sources.lazy_frame_blocks._BLOCK_VALUES", 11 * 150)
 
 
 @pytest.mark.skipif(not hasattr(pl.LazyFrame, "collect_batches"), reason="older versions read slices from the start")
@@ -265,9 +265,9 @@ def test_categories_of_polars_come_back_as_such(small_blocks):
         pl.col("k").cast(pl.Categorical), pl.col("e").cast(kinds)
     )
     source = open_source(frame.lazy(), "label")
-    part = source.to_frame(source.read_block(1))
-    assert part.schema["k"] == pl.Categorical
-    assert part.schema["e"] == kinds
+    block = source.to_frame(source.read_block(1))
+    assert block.schema["k"] == pl.Categorical
+    assert block.schema["e"] == kinds
 
 
 def test_a_query_is_given_up_when_the_time_is_over(parquet, small_blocks):

@@ -16,12 +16,12 @@ from fitwithin._core.target import Array, Labels, Target, Values
 from fitwithin._pools.decks.block_pile import BlockPile
 from fitwithin._pools.decks.deck import Deck
 from fitwithin._pools.pool import LabeledRows
-from fitwithin._pools.reading_order import BlockIndex, choose_reading_order
+from fitwithin._pools.reading_order import choose_reading_order
 from fitwithin._pools.row_supply import RowSupply
 from fitwithin._pools.sources.blocks import LabeledBlocks
-from fitwithin._pools.spool import Spool, SpoolSource
+from fitwithin._pools.spool import Spool
 from fitwithin._pools.spool_file import SpoolFile
-from fitwithin._pools.spool_format import ArrayFormat, ArrowFormat, SpoolFormat, SpoolReader, StoredBlock
+from fitwithin._pools.spool_format import ArrayFormat, ArrowFormat, SpoolFormat, SpoolReader
 from fitwithin._pools.target_pass import TargetPass, read_target
 
 
@@ -54,7 +54,7 @@ class DiskPool:
     supply : RowSupply
         Which rows have been read.
     index : BlockIndex
-        The block that each row comes from.
+        The blocks in the order of reading, and the rows of each.
     """
 
     def __init__(
@@ -64,12 +64,13 @@ class DiskPool:
         self._budget = budget
         self._seed = seed
         rng = np.random.default_rng(seed)
-        order = choose_reading_order(found, rng, has_quick_heads=source.has_quick_heads, is_shuffled=source.is_shuffled)
-        self.supply = RowSupply(order.cell_counts, order.blocks)
-        self.index = BlockIndex(self.supply.block_starts, order.blocks, found.block_rows)
+        self.index = choose_reading_order(
+            found, rng, has_quick_heads=source.has_quick_heads, is_shuffled=source.is_shuffled
+        )
+        self.supply = RowSupply(self.index)
         self.X = source.to_frame(source.schema.empty_table())
         self.layout = choose_format(source, self.X)
-        self._spool = Spool(SpoolSource(source, found, order.parts, self.supply, self.layout, seed), folder)
+        self._spool = Spool(source, found, self.supply, self.layout, seed, folder)
         self.y = _with_column(found.target, self._spool.target)
         self.row_params: Mapping[str, Array] = (
             {} if self._spool.weights is None else {"sample_weight": self._spool.weights}
@@ -110,9 +111,9 @@ class DiskPool:
         return self._spool.files
 
     @property
-    def segments(self) -> tuple[StoredBlock, ...]:
-        """Where the blocks lie that have been read."""
-        return tuple(self._spool.segments)
+    def bounds(self) -> tuple[int, ...]:
+        """Where the features lie of the blocks that have been read, in bytes: the end of each, after 0."""
+        return tuple(self._spool.bounds)
 
     def start(self) -> None:
         """Begin to read in the background."""
@@ -147,7 +148,7 @@ class DiskPool:
         row_params = {name: column[rows] for name, column in self.row_params.items()}
         codes: Array = self.y.column[rows]
         clusters = self.index.find_clusters(rows, codes)
-        return LabeledRows(self._reader.read(rows, self.segments), self.y.decode(codes), row_params, clusters)
+        return LabeledRows(self._reader.read(rows, self.index, self.bounds), self.y.decode(codes), row_params, clusters)
 
     @property
     def training_table(self) -> Any:
@@ -197,12 +198,9 @@ def choose_format(source: LabeledBlocks, frame: Any) -> SpoolFormat:
     names = tuple(source.schema.names)
     if isinstance(frame, np.ndarray):
         return ArrayFormat(names, frame.dtype, as_array=True)
-    types = set(frame.dtypes) if type(frame).__module__.startswith("pandas") else set()
-    dtype = next(iter(types)) if len(types) == 1 else None
-    if isinstance(dtype, np.dtype) and dtype in (np.float32, np.float64):
-        arrow_types = {str(field.type) for field in source.schema}
-        if arrow_types == {{"float32": "float", "float64": "double"}[dtype.name]}:
-            return ArrayFormat(names, dtype)
+    dtype, *others = set(frame.dtypes)
+    if not others and isinstance(dtype, np.dtype) and dtype in (np.float32, np.float64):
+        return ArrayFormat(names, dtype)
     return ArrowFormat(names, source.to_frame)
 
 

@@ -37,13 +37,13 @@ class Clusters:
     block_rows: Array
 
     @classmethod
-    def join(cls, parts: Sequence[Clusters]) -> Clusters:
-        """Return the clusters of several parts, one after the other."""
-        classes = [part.classes for part in parts if part.classes is not None]
+    def join(cls, clusters: Sequence[Clusters]) -> Clusters:
+        """Return the clusters of several selections of rows, one after the other."""
+        classes = [each.classes for each in clusters if each.classes is not None]
         return cls(
-            np.concatenate([part.blocks for part in parts]),
+            np.concatenate([each.blocks for each in clusters]),
             np.concatenate(classes) if classes else None,
-            parts[0].block_rows,
+            clusters[0].block_rows,
         )
 
     def select(self, rows: Array) -> Clusters:

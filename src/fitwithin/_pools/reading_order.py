@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
-from fitwithin._core.records import Rows
-from fitwithin._core.target import Array
-from fitwithin._pools.pool import Clusters
+from fitwithin._pools.block_index import BlockIndex, Counts, Places
 from fitwithin._pools.target_pass import TargetPass
-
-Counts = npt.NDArray[np.int64]
 
 HEAD_ROWS = 1 << 16
 """Rows of a large block that are read first: few enough to be quick, many enough for the first fits."""
@@ -28,71 +21,9 @@ _SORTED_DISTANCE = 0.1
 """Share of its rows that a block must have in other classes than the data set, for its files to count as sorted."""
 
 
-@dataclass(frozen=True)
-class BlockRows:
-    """Some rows of a block, side by side.
-
-    Parameters
-    ----------
-    block : int
-        Number of the block in the data set.
-    start, stop : int
-        The first row of the block, and the one after the last.
-    """
-
-    block: int
-    start: int
-    stop: int
-
-
-@dataclass(frozen=True, eq=False)
-class BlockIndex:
-    """Finds the block that a row comes from.
-
-    Parameters
-    ----------
-    part_starts : array of int
-        Number of the first row of each part, in the order of reading, and the number of rows.
-    part_blocks : array of int
-        The block of each part.
-    block_rows : array of int
-        Rows of each block.
-    """
-
-    part_starts: Counts
-    part_blocks: npt.NDArray[np.intp]
-    block_rows: Counts
-
-    def find_clusters(self, rows: Rows, codes: Array) -> Clusters:
-        """Return the blocks that rows come from."""
-        blocks = self.part_blocks[np.searchsorted(self.part_starts, rows, side="right") - 1]
-        return Clusters(blocks, codes if codes.dtype.kind == "u" else None, self.block_rows)
-
-
-@dataclass(frozen=True, eq=False)
-class ReadingOrder:
-    """What is read of a data set, one part after the other.
-
-    Parameters
-    ----------
-    parts : sequence of BlockRows
-        All rows, in the order of reading.
-    cell_counts : array of int of shape (n_parts, n_classes)
-        Rows of each class in each part; one column if the rows have no classes.
-    """
-
-    parts: Sequence[BlockRows]
-    cell_counts: Counts
-
-    @property
-    def blocks(self) -> npt.NDArray[np.intp]:
-        """The block of each part."""
-        return np.array([part.block for part in self.parts], dtype=np.intp)
-
-
 def choose_reading_order(
     found: TargetPass, rng: np.random.Generator, *, has_quick_heads: bool = False, is_shuffled: bool = False
-) -> ReadingOrder:
+) -> BlockIndex:
     """Return the order in which to read a data set: blocks at random, the heads of large ones first.
 
     Parameters
@@ -111,9 +42,8 @@ def choose_reading_order(
     head_counts = _count_heads(found, heads)
     order = choose_block_order(head_counts, rng, is_shuffled=is_shuffled)
     rest_order = choose_block_order(counts - head_counts, rng) if (heads < rows).any() else order[:0]
-    parts = [BlockRows(block, 0, int(heads[block])) for block in order.tolist()]
-    parts += [BlockRows(block, int(heads[block]), int(rows[block])) for block in rest_order.tolist()]
-    return ReadingOrder(parts, np.concatenate([head_counts[order], (counts - head_counts)[rest_order]]))
+    cell_counts = np.concatenate([head_counts[order], (counts - head_counts)[rest_order]])
+    return BlockIndex(cell_counts, np.concatenate([order, rest_order]))
 
 
 def _count_heads(found: TargetPass, heads: Counts) -> Counts:
@@ -128,9 +58,7 @@ def _count_heads(found: TargetPass, heads: Counts) -> Counts:
     return counts
 
 
-def choose_block_order(
-    class_counts: Counts, rng: np.random.Generator, *, is_shuffled: bool = False
-) -> npt.NDArray[np.intp]:
+def choose_block_order(class_counts: Counts, rng: np.random.Generator, *, is_shuffled: bool = False) -> Places:
     """Return the numbers of all blocks that have rows, in random order.
 
     If the classes are spread unevenly over the blocks, as in files that are sorted by class, the order is chosen so
@@ -153,7 +81,7 @@ def choose_block_order(
     [False, True, False, True, False, True]
     """
     rows = class_counts.sum(axis=1)
-    order: npt.NDArray[np.intp] = np.flatnonzero(rows)
+    order: Places = np.flatnonzero(rows)
     if is_shuffled:
         return order
     rng.shuffle(order)
@@ -165,7 +93,7 @@ def choose_block_order(
     return order[_follow_shares(counts, share)]
 
 
-def _follow_shares(counts: npt.NDArray[np.float64], share: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+def _follow_shares(counts: npt.NDArray[np.float64], share: npt.NDArray[np.float64]) -> Places:
     """Return places in `counts`, so that each next block brings the rows so far nearest to the shares."""
     so_far = np.zeros_like(share)
     is_left = np.ones(len(counts), dtype=np.bool_)

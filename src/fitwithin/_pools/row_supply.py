@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-import numpy as np
-import numpy.typing as npt
+from fitwithin._pools.block_index import BlockIndex
 
 _CHECK_SECONDS = 0.05
 """Seconds between two looks at the time, while nothing is read."""
@@ -18,97 +17,73 @@ _LEAD = 2
 class RowSupply:
     """Rows that are read block by block: one thread reads, and others wait for rows.
 
-    Rows are numbered in the order in which they are read. Those of a block lie side by side, class after class, and
-    in random order within their class. The rows of one class in one block are a *cell*: its first rows are a random
-    sample of it.
+    The rows of a cell are in random order: its first rows are a random sample of it.
 
     Parameters
     ----------
-    cell_counts : array of int of shape (n_blocks, n_classes)
-        Rows of each class in each block, in the order of reading; one column if the rows have no classes.
-    numbers : array of int, optional
-        Two blocks with the same number are the head of a large block and the rest of it. By default all differ.
+    index : BlockIndex
+        The blocks in the order of reading.
 
     Attributes
     ----------
-    shares : array of int of shape (n_blocks, n_classes)
+    shares : array of int of shape (n_places, n_classes)
         Rows that each cell stands for: its own, and those of the rest of its block until that has been read.
-    cell_starts : array of int of shape (n_blocks, n_classes)
-        Number of the first row of each cell.
-    block_starts : array of int of shape (n_blocks + 1,)
-        Number of the first row of each block, and the number of rows.
+    n_places_read : int
+        Places of the order that have been read.
+    is_over : bool
+        Whether no further rows will come.
     failure : str or None
         Why reading ended before all blocks were read.
 
     Examples
     --------
-    >>> supply = RowSupply(np.array([[2, 1], [3, 0]]))
+    >>> import numpy as np
+    >>> supply = RowSupply(BlockIndex(np.array([[2, 1], [3, 0]])))
     >>> supply.n_rows, supply.n_rows_read
     (6, 0)
     >>> supply.add_block()
     >>> supply.n_rows_read, supply.is_over
     (3, False)
-    >>> supply.find_blocks(np.array([2, 5, 3]))
-    array([0, 1, 1])
     """
 
-    def __init__(self, cell_counts: npt.NDArray[np.int64], numbers: npt.NDArray[np.intp] | None = None) -> None:
-        self.cell_counts = cell_counts
-        self.numbers = np.arange(len(cell_counts)) if numbers is None else numbers
-        self._heads = find_heads(self.numbers)
-        self.shares = cell_counts.copy()
-        for rest, head in self._heads.items():
-            self.shares[head] += cell_counts[rest]
-        ends = np.cumsum(cell_counts.reshape(-1), dtype=np.int64).reshape(cell_counts.shape)
-        self.cell_starts = ends - cell_counts
-        self.block_starts = np.concatenate([np.zeros(1, np.int64), ends[:, -1]])
+    def __init__(self, index: BlockIndex) -> None:
+        self.index = index
+        self.cell_counts = index.cell_counts
+        self.shares = index.cell_counts.copy()
+        self.shares[index.heads[index.is_rest]] += index.cell_counts[index.is_rest]
         self.failure: str | None = None
-        self.n_blocks_read = 0
-        self._has_ended = not len(cell_counts)
+        self.n_places_read = 0
+        self.is_over = not len(index.cell_counts)
         self._n_dealt = 0
         self._n_waiting = 0
         self._changed = threading.Condition()
 
     @property
-    def n_blocks(self) -> int:
-        """Blocks of the data set that have rows."""
-        return len(self.cell_counts)
-
-    @property
     def n_rows(self) -> int:
         """Rows of the data set."""
-        return int(self.block_starts[-1])
+        return int(self.index.row_starts[-1])
 
     @property
     def n_rows_read(self) -> int:
         """Rows that have been read: those with smaller numbers."""
-        return int(self.block_starts[self.n_blocks_read])
-
-    @property
-    def is_over(self) -> bool:
-        """Whether no further rows will come."""
-        return self._has_ended
-
-    def find_blocks(self, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.intp]:
-        """Return the block of each row, by its place in the order of reading."""
-        return np.searchsorted(self.block_starts, rows, side="right") - 1
+        return int(self.index.row_starts[self.n_places_read])
 
     def add_block(self) -> None:
         """Note that the next block has been read."""
         with self._changed:
-            head = self._heads.get(self.n_blocks_read)
-            if head is not None:
+            head = self.index.heads[self.n_places_read]
+            if head < self.n_places_read:
                 self.shares[head] = self.cell_counts[head]
-            self.n_blocks_read += 1
-            self._has_ended = self.n_blocks_read == self.n_blocks
+            self.n_places_read += 1
+            self.is_over = self.n_places_read == len(self.cell_counts)
             self._changed.notify_all()
 
     def end(self, failure: str | None = None) -> None:
         """Note that no further block will be read, and why."""
         with self._changed:
-            if not self._has_ended:
+            if not self.is_over:
                 self.failure = failure
-            self._has_ended = True
+            self.is_over = True
             self._changed.notify_all()
 
     def wait(self, is_enough: Callable[[], bool], seconds_left: Callable[[], float]) -> bool:
@@ -132,7 +107,7 @@ class RowSupply:
             try:
                 while not is_enough():
                     seconds = seconds_left()
-                    if self._has_ended or seconds <= 0:
+                    if self.is_over or seconds <= 0:
                         return False
                     self._changed.wait(min(_CHECK_SECONDS, seconds))
             finally:
@@ -152,22 +127,5 @@ class RowSupply:
         """
         with self._changed:
             return self._changed.wait_for(
-                lambda: self._has_ended or self._n_waiting > 0 or self.n_rows_read < _LEAD * self._n_dealt, seconds
+                lambda: self.is_over or self._n_waiting > 0 or self.n_rows_read < _LEAD * self._n_dealt, seconds
             )
-
-
-def find_heads(numbers: npt.NDArray[np.intp]) -> dict[int, int]:
-    """Return, for the place of each block that is the rest of another, the place of that one.
-
-    Examples
-    --------
-    >>> find_heads(np.array([2, 0, 1, 0]))
-    {3: 1}
-    """
-    first: dict[int, int] = {}
-    heads = {}
-    for place, number in enumerate(numbers.tolist()):
-        if number in first:
-            heads[place] = first[number]
-        first[number] = place
-    return heads

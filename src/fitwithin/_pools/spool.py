@@ -5,24 +5,21 @@ from __future__ import annotations
 import atexit
 import contextlib
 import mmap
-import os
 import sys
 import threading
 import time
 import weakref
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
-from fitwithin._pools.reading_order import BlockRows
 from fitwithin._pools.row_supply import RowSupply
 from fitwithin._pools.sources.blocks import LabeledBlocks
+from fitwithin._pools.sources.read_errors import shorten_reason
 from fitwithin._pools.spool_file import SpoolFile, spool_error
-from fitwithin._pools.spool_format import ALIGNMENT_BYTES, SpoolFormat, StoredBlock
+from fitwithin._pools.spool_format import SpoolFormat
 from fitwithin._pools.target_pass import TargetPass, read_values
 
 if TYPE_CHECKING:
@@ -34,42 +31,11 @@ _EXIT_SECONDS = 5.0
 _OPEN_SPOOLS: weakref.WeakSet[Spool] = weakref.WeakSet()
 """Spools whose threads may be at work."""
 
-_HURRIED_PARTS = 16
-"""Parts of blocks that are read as fast as possible in any case, so that the first rows come from many blocks."""
+_HURRIED_BLOCKS = 16
+"""Blocks that are read as fast as possible in any case, so that the first rows come from many blocks."""
 
 _PAUSE = 9.0
-"""Pause after each part beyond those, relative to the time it took, while the learner has rows enough."""
-
-_BACKGROUND_NICENESS = 10
-"""How far the thread stands back for the learner after that; on Linux each thread has its own priority."""
-
-
-@dataclass(frozen=True, eq=False)
-class SpoolSource:
-    """What is read, and in which order.
-
-    Parameters
-    ----------
-    source : LabeledBlocks
-        The data set.
-    found : TargetPass
-        Its target.
-    parts : sequence of BlockRows
-        All rows, in the order of reading.
-    supply : RowSupply
-        Told of each part that was read; its classes are those that rows are sorted by.
-    layout : SpoolFormat
-        How features are written.
-    seed : int
-        Makes the order of the rows in each block random.
-    """
-
-    source: LabeledBlocks
-    found: TargetPass
-    parts: Sequence[BlockRows]
-    supply: RowSupply
-    layout: SpoolFormat
-    seed: int
+"""Pause after each block beyond those, relative to the time it took, while the learner has rows enough."""
 
 
 class Spool:
@@ -77,8 +43,16 @@ class Spool:
 
     Parameters
     ----------
-    plan : SpoolSource
-        What to read.
+    source : LabeledBlocks
+        The data set.
+    found : TargetPass
+        Its target.
+    supply : RowSupply
+        Knows the order of reading, and is told of each block that was read.
+    layout : SpoolFormat
+        How features are written.
+    seed : int
+        Makes the order of the rows in each block random.
     folder : str or None
         Where the files lie; None is the temporary folder.
 
@@ -90,23 +64,31 @@ class Spool:
         The target of each row that has been read.
     weights : array or None
         Their weights.
-    segments : list of StoredBlock
-        Where the features of the blocks lie that have been read.
+    bounds : list of int
+        Where the features lie of the blocks that have been read, in bytes: the end of each, after 0.
     """
 
-    def __init__(self, plan: SpoolSource, folder: str | None = None) -> None:
-        self._plan = plan
+    def __init__(
+        self,
+        source: LabeledBlocks,
+        found: TargetPass,
+        supply: RowSupply,
+        layout: SpoolFormat,
+        seed: int,
+        folder: str | None = None,
+    ) -> None:
+        self._source = source
+        self._found = found
+        self._supply = supply
+        self._layout = layout
+        self._seed = seed
         self._folder = folder
-        n_rows, target = plan.supply.n_rows, plan.found.target.column.dtype
-        self.files = {"target": SpoolFile.create(folder, n_rows * target.itemsize)}
-        self.target = _map(self.files["target"], n_rows, target)
-        self.weights: Array | None = None
-        if plan.source.weight is not None:
-            self.files["weight"] = SpoolFile.create(folder, n_rows * np.dtype(np.float64).itemsize)
-            self.weights = _map(self.files["weight"], n_rows, np.dtype(np.float64))
+        self.files: dict[str, SpoolFile] = {}
+        self.target = self._create_column("target", found.target.column.dtype)
+        self.weights = None if source.weight is None else self._create_column("weight", np.dtype(np.float64))
         # Rows are added at its end, which takes a fifth of the time of filling a file that has its size.
         self.files["features"] = SpoolFile.create(folder)
-        self.segments: list[StoredBlock] = []
+        self.bounds = [0]
         self._must_stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -118,7 +100,7 @@ class Spool:
 
     def close(self) -> None:
         """Stop reading, without waiting for the thread, which closes the files within about a second."""
-        self._plan.supply.end()
+        self._supply.end()
         self._must_stop.set()
         if self._thread is None:
             self._close_files()
@@ -132,9 +114,9 @@ class Spool:
         try:
             self._read_blocks()
         except UserInputError as error:
-            self._plan.supply.end(str(error))
+            self._supply.end(str(error))
         except Exception as error:  # file systems and formats raise errors of many kinds
-            self._plan.supply.end(f"The data set could not be read further: {_one_line(error)}")
+            self._supply.end(f"The data set could not be read further: {shorten_reason(error)}.")
         # Memory that the libraries keep for another block.
         with contextlib.suppress(Exception):
             sys.modules["pyarrow"].default_memory_pool().release_unused()
@@ -142,59 +124,60 @@ class Spool:
         self._close_files()
 
     def _read_blocks(self) -> None:
-        plan = self._plan
         pause = 0.0
-        for place, part in enumerate(plan.parts):
-            if place == _HURRIED_PARTS:
-                _lower_priority()
-            if place >= _HURRIED_PARTS:
-                plan.supply.pause(pause)
+        for place in range(len(self._supply.cell_counts)):
+            if place >= _HURRIED_BLOCKS:
+                self._supply.pause(pause)
             if self._must_stop.is_set():
                 return
             start = time.monotonic()
-            table = self._read_part(part)
+            table = self._read_block(place)
             try:
-                self.segments.append(self._write_part(table, place, part))
+                self.bounds.append(self._write_block(table, place))
             except OSError as error:
                 raise spool_error(self._folder, error) from error
-            plan.supply.add_block()
+            self._supply.add_block()
             pause = _PAUSE * (time.monotonic() - start)
 
-    def _read_part(self, part: BlockRows) -> pa.Table:
-        n_rows = int(self._plan.found.block_rows[part.block])
-        table = self._plan.source.read_block(part.block, part.stop if part.stop < n_rows else None)
-        if table.num_rows != part.stop:
+    def _read_block(self, place: int) -> pa.Table:
+        index = self._supply.index
+        block, n_before = int(index.numbers[place]), int(index.offsets[place])
+        n_rows, stop = int(index.block_rows[block]), n_before + int(index.cell_counts[place].sum())
+        table = self._source.read_block(block, stop if stop < n_rows else None)
+        if table.num_rows != stop:
             raise UserInputError(
-                f"Block {part.block} of the data set has {table.num_rows:,} rows now and had {n_rows:,} when its "
+                f"Block {block} of the data set has {table.num_rows:,} rows now and had {n_rows:,} when its "
                 "labels were read: its files were changed during fit.",
                 "Leave them in place until fit returns.",
             )
-        return table.slice(part.start)
+        return table.slice(n_before)
 
-    def _write_part(self, table: pa.Table, place: int, part: BlockRows) -> StoredBlock:
-        """Write some rows of a block in random order, class after class."""
-        plan = self._plan
-        first = int(plan.supply.block_starts[place])
-        order = np.arange(table.num_rows, dtype=np.int32)
-        np.random.default_rng((plan.seed, part.block, part.start)).shuffle(order)
-        if plan.found.codes:
-            codes = plan.found.codes[part.block][part.start : part.stop]
-            if plan.supply.cell_counts.shape[1] > 1:
+    def _write_block(self, table: pa.Table, place: int) -> int:
+        """Write the rows of a block in random order, class after class; return where they end."""
+        index = self._supply.index
+        block, n_before, first = int(index.numbers[place]), int(index.offsets[place]), int(index.row_starts[place])
+        order = np.arange(table.num_rows)
+        np.random.default_rng((self._seed, block, n_before)).shuffle(order)
+        if self._found.codes:
+            codes = self._found.codes[block][n_before : n_before + len(order)]
+            if index.cell_counts.shape[1] > 1:
                 order = order[np.argsort(codes[order], kind="stable")]
             values = codes[order]
-            if part.stop == plan.found.block_rows[part.block]:
+            if n_before + len(order) == index.block_rows[block]:
                 # They are needed no more.
-                plan.found.codes[part.block] = codes[:0]
+                self._found.codes[block] = codes[:0]
         else:
-            values = read_values(table, plan.source.target)[order]
+            values = read_values(table, self._source.target)[order]
         self._write_column("target", values.astype(self.target.dtype, copy=False), first)
-        if plan.source.weight is not None:
-            self._write_column("weight", read_values(table, plan.source.weight)[order].astype(np.float64), first)
-        end = self.segments[-1].offset + self.segments[-1].n_bytes if self.segments else 0
-        # Rows of one size follow each other without a gap.
-        offset = end if plan.layout.row_bytes else end + -end % ALIGNMENT_BYTES
-        n_bytes = plan.layout.write(table, order.astype(np.intp), offset, self.files["features"].write)
-        return StoredBlock(first, len(order), offset, n_bytes)
+        if self._source.weight is not None:
+            self._write_column("weight", read_values(table, self._source.weight)[order].astype(np.float64), first)
+        return self.bounds[-1] + self._layout.write(table, order, self.bounds[-1], self.files["features"].write)
+
+    def _create_column(self, name: str, dtype: np.dtype[Any]) -> Array:
+        """Create the file of a column, and return it mapped, read-only."""
+        n_rows = self._supply.n_rows
+        file = self.files[name] = SpoolFile.create(self._folder, n_rows * dtype.itemsize)
+        return np.ndarray(n_rows, dtype, mmap.mmap(file.fd, n_rows * dtype.itemsize, access=mmap.ACCESS_READ))
 
     def _write_column(self, name: str, values: Array, first: int) -> None:
         self.files[name].write(np.ascontiguousarray(values).view(np.uint8).data, first * values.itemsize)
@@ -211,19 +194,3 @@ def _join_threads() -> None:
     for spool in list(_OPEN_SPOOLS):
         spool.close()
         spool.join(max(0.0, end - time.monotonic()))
-
-
-def _map(file: SpoolFile, n_rows: int, dtype: np.dtype[Any]) -> Array:
-    """Map a column of the spool, read-only."""
-    return np.ndarray(n_rows, dtype, mmap.mmap(file.fd, n_rows * dtype.itemsize, access=mmap.ACCESS_READ))
-
-
-def _lower_priority() -> None:
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _BACKGROUND_NICENESS)
-
-
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if text.endswith(".") else f"{text}."

@@ -40,12 +40,8 @@ class SpoolFile:
         folder = tempfile.gettempdir() if folder is None else folder
         try:
             file = cls._open(folder)
-        except OSError as error:
-            raise spool_error(folder, error) from error
-        try:
             os.ftruncate(file.fd, size)
         except OSError as error:
-            file.close()
             raise spool_error(folder, error) from error
         return file
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array
+from fitwithin._pools.block_index import BlockIndex
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,51 +25,8 @@ _CHUNK_BYTES = 1 << 20
 _TURNED_ROWS = 4096
 """Rows that are turned from columns to rows at a time, for the same reason."""
 
-ALIGNMENT_BYTES = 64
+_ALIGNMENT_BYTES = 64
 """Blocks begin at multiples of this, as Arrow wants its values to."""
-
-
-@dataclass(frozen=True)
-class StoredBlock:
-    """Where the rows of one block lie.
-
-    Parameters
-    ----------
-    first, n_rows : int
-        Number of its first row, and its rows.
-    offset, n_bytes : int
-        Its bytes in the spool.
-    """
-
-    first: int
-    n_rows: int
-    offset: int
-    n_bytes: int
-
-
-class SpoolFormat(Protocol):
-    """How features are written to the spool, and read from it by any process."""
-
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of one row; 0 if they differ."""
-        ...
-
-    def write(self, table: pa.Table, order: Rows, offset: int, write: Write) -> int:
-        """Write the rows of a block in this order, beginning at an offset; return their bytes."""
-        ...
-
-    def open(self, fd: int) -> SpoolReader:
-        """Return a reader of the spool with this descriptor."""
-        ...
-
-
-class SpoolReader(Protocol):
-    """Reads features from the spool."""
-
-    def read(self, rows: Rows, segments: Sequence[StoredBlock]) -> Any:
-        """Return these rows as the learner gets them; they are a copy."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -110,9 +68,9 @@ class ArrayFormat:
         columns = [table.column(name).to_numpy() for name in self.names]
         rows = np.empty((table.num_rows, len(columns)), self.dtype)
         for start in range(0, len(rows), _TURNED_ROWS):
-            part = rows[start : start + _TURNED_ROWS]
-            for place, column in enumerate(columns):
-                part[:, place] = column[start : start + _TURNED_ROWS]
+            turned = rows[start : start + _TURNED_ROWS]
+            for number, column in enumerate(columns):
+                turned[:, number] = column[start : start + _TURNED_ROWS]
         return rows
 
     def open(self, fd: int) -> ArrayReader:
@@ -128,11 +86,11 @@ class ArrayReader:
         self._fd = fd
         self._rows: Array = np.empty((0, len(layout.names)), layout.dtype)
 
-    def read(self, rows: Rows, segments: Sequence[StoredBlock]) -> Any:
+    def read(self, rows: Rows, index: BlockIndex, bounds: Sequence[int]) -> Any:
         """Return these rows as a pandas frame, or as an array."""
         if int(rows.max(initial=-1)) >= len(self._rows):
-            n_rows, row_bytes = segments[-1].first + segments[-1].n_rows, self._layout.row_bytes
-            mapped = mmap.mmap(self._fd, n_rows * row_bytes, access=mmap.ACCESS_READ)
+            n_rows = bounds[-1] // self._layout.row_bytes
+            mapped = mmap.mmap(self._fd, bounds[-1], access=mmap.ACCESS_READ)
             self._rows = np.ndarray((n_rows, len(self._layout.names)), self._layout.dtype, mapped)
         found = self._rows[rows]
         if self._layout.as_array:
@@ -163,7 +121,7 @@ class ArrowFormat:
         return 0
 
     def write(self, table: pa.Table, order: Rows, offset: int, write: Write) -> int:
-        """Write the rows of a block in this order, beginning at an offset; return their bytes."""
+        """Write the rows of a block in this order, beginning at an offset; return their bytes and those of a gap."""
         import pyarrow as pa
 
         rows = table.select(self.names).combine_chunks().take(order).combine_chunks()
@@ -172,7 +130,7 @@ class ArrowFormat:
             writer.write_table(rows)
         content = sink.getvalue()
         write(memoryview(content), offset)
-        return int(content.size)
+        return int(content.size) + -int(content.size) % _ALIGNMENT_BYTES
 
     def open(self, fd: int) -> ArrowReader:
         """Return a reader of the spool with this descriptor."""
@@ -188,47 +146,49 @@ class ArrowReader:
         self._mapped = memoryview(b"")
         self._tables: dict[int, Any] = {}
 
-    def read(self, rows: Rows, segments: Sequence[StoredBlock]) -> Any:
+    def read(self, rows: Rows, index: BlockIndex, bounds: Sequence[int]) -> Any:
         """Return these rows as a frame."""
         import pyarrow as pa
 
-        found = [(self._open(segment), rows[here] - segment.first, here) for segment, here in _group(rows, segments)]
-        order = np.argsort(np.concatenate([here for _, _, here in found]))
+        places = index.find_places(rows)
+        by_place = np.argsort(places, kind="stable")
+        distinct, starts = np.unique(places[by_place], return_index=True)
+        groups = [rows[group] for group in np.split(by_place, starts[1:])]
+        found = [
+            (self._open(bounds[place], bounds[place + 1]), pa.array(group - index.row_starts[place]))
+            for place, group in zip(distinct.tolist(), groups, strict=True)
+        ]
+        order = np.argsort(by_place)
         # Column by column, so that there is never a second copy of more than one.
         columns = [
-            _join([table.column(place).take(pa.array(indices)) for table, indices, _ in found], order)
-            for place in range(found[0][0].num_columns)
+            _join([table.column(number).take(indices) for table, indices in found], order)
+            for number in range(found[0][0].num_columns)
         ]
         return self._to_frame(pa.Table.from_arrays(columns, schema=found[0][0].schema))
 
-    def _open(self, segment: StoredBlock) -> Any:
+    def _open(self, start: int, end: int) -> Any:
         import pyarrow as pa
 
-        if segment.offset not in self._tables:
-            end = segment.offset + segment.n_bytes
+        if start not in self._tables:
             if len(self._mapped) < end:
-                # All of the file: the system allows some ten thousand mapped parts, and there may be more blocks.
+                # All of the file: the system allows some ten thousand mappings, and there may be more blocks.
                 self._mapped = memoryview(mmap.mmap(self._fd, 0, access=mmap.ACCESS_READ))
-            body = pa.py_buffer(self._mapped[segment.offset : end])
-            self._tables[segment.offset] = pa.ipc.open_stream(body).read_all()
-        return self._tables[segment.offset]
+            self._tables[start] = pa.ipc.open_stream(pa.py_buffer(self._mapped[start:end])).read_all()
+        return self._tables[start]
 
 
-def _group(rows: Rows, segments: Sequence[StoredBlock]) -> Iterator[tuple[StoredBlock, Rows]]:
-    """Yield each segment with rows, and their places in `rows`, in order."""
-    numbers = np.searchsorted([segment.first for segment in segments], rows, side="right") - 1
-    order = np.argsort(numbers, kind="stable")
-    starts = np.searchsorted(numbers[order], np.arange(len(segments) + 1))
-    for segment, start, stop in zip(segments, starts[:-1], starts[1:], strict=True):
-        if stop > start:
-            yield segment, order[start:stop]
+SpoolFormat = ArrayFormat | ArrowFormat
+"""How features are written to the spool, and read from it by any process."""
+
+SpoolReader = ArrayReader | ArrowReader
+"""Reads features from the spool: a copy of some rows, as the learner gets them."""
 
 
-def _join(parts: list[pa.ChunkedArray], order: Rows) -> pa.ChunkedArray:
-    """Return the values of all parts, in this order of them."""
+def _join(columns: list[pa.ChunkedArray], order: Rows) -> pa.ChunkedArray:
+    """Return the values of one column in all blocks, in this order of them."""
     import pyarrow as pa
 
-    if len(parts) == 1:
-        return parts[0]
-    joined = pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=parts[0].type)
+    if len(columns) == 1:
+        return columns[0]
+    joined = pa.chunked_array([chunk for column in columns for chunk in column.chunks], type=columns[0].type)
     return joined.take(pa.array(order))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -34,9 +34,6 @@ _MAX_KEPT_CLASSES = 32
 _MAX_CELLS = 1 << 17
 """Numbers of classes and blocks up to which the same is done: every deal looks at each of them."""
 
-_MAX_DIFFERENCE_RANGE = 16
-"""Range of integers up to which codes are differences, which takes a seventh of the time of a dictionary."""
-
 
 @dataclass(frozen=True, eq=False)
 class TargetPass:
@@ -61,14 +58,13 @@ class TargetPass:
 
 
 @dataclass(frozen=True, eq=False)
-class _PartTarget:
-    """The target of one block: its values' type, its classes and their codes, and the sum of its weights."""
+class _BlockTarget:
+    """The target of one block: its classes and the code of each row, which a regression has not, and its weights."""
 
     n_rows: int
-    dtype: np.dtype[Any]
-    classes: Array | None = None
-    codes: Array | None = None
-    weight: float = 0.0
+    classes: Array
+    codes: Array
+    weight: float
 
 
 def read_target(source: LabeledBlocks, *, regression: bool, check: Callable[[], None] = lambda: None) -> TargetPass:
@@ -100,12 +96,12 @@ def read_target(source: LabeledBlocks, *, regression: bool, check: Callable[[], 
             "Give at least one row a weight greater than zero.",
         )
     if regression:
-        dtype = np.result_type(*{block.dtype for block in blocks})
+        dtype = np.result_type(*{block.classes.dtype for block in blocks})
         return TargetPass(block_rows, Values(np.zeros(0, dtype)), block_rows[:, None], [])
     return _merge_classes(blocks, block_rows)
 
 
-def _read_blocks(source: LabeledBlocks, regression: bool, check: Callable[[], None]) -> Iterator[_PartTarget]:
+def _read_blocks(source: LabeledBlocks, regression: bool, check: Callable[[], None]) -> Iterator[_BlockTarget]:
     threads = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fitwithin-labels")
     read_block = partial(_read_block, source, regression=regression)
     try:
@@ -119,18 +115,18 @@ def _read_blocks(source: LabeledBlocks, regression: bool, check: Callable[[], No
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _read_block(source: LabeledBlocks, number: int, *, regression: bool) -> _PartTarget:
+def _read_block(source: LabeledBlocks, number: int, *, regression: bool) -> _BlockTarget:
     names = [source.target] if source.weight is None else [source.target, source.weight]
     table = source.read_columns(number, names)
-    weight = 0.0 if source.weight is None else _sum_weights(table, source.weight)
+    weight = 0.0 if source.weight is None else float(read_values(table, source.weight).sum(dtype=np.float64))
     column = table.column(source.target)
     if column.null_count:
         raise _missing_target(source.target, column.null_count)
     if regression:
-        values = read_values(table, source.target)
-        return _PartTarget(len(values), values.dtype, weight=weight)
-    classes, codes = encode_labels(column, source.target)
-    return _PartTarget(len(codes), classes.dtype, classes, codes, weight)
+        classes = codes = read_values(table, source.target)[:0]
+    else:
+        classes, codes = encode_labels(column, source.target)
+    return _BlockTarget(table.num_rows, classes, codes, weight)
 
 
 def read_values(table: pa.Table, name: str) -> Array:
@@ -155,10 +151,6 @@ def read_values(table: pa.Table, name: str) -> Array:
     return np.asarray(values)
 
 
-def _sum_weights(table: pa.Table, name: str) -> float:
-    return float(read_values(table, name).sum(dtype=np.float64))
-
-
 def encode_labels(column: pa.ChunkedArray, name: str) -> tuple[Array, Array]:
     """Return the distinct labels of a column, in any order, and the code of each row's label.
 
@@ -171,10 +163,6 @@ def encode_labels(column: pa.ChunkedArray, name: str) -> tuple[Array, Array]:
     """
     import pyarrow as pa
 
-    if pa.types.is_integer(column.type):
-        encoded = _encode_narrow_integers(column.to_numpy())
-        if encoded is not None:
-            return encoded
     combined = column.combine_chunks()
     encoded_column = combined if pa.types.is_dictionary(combined.type) else combined.dictionary_encode()
     classes = encoded_column.dictionary.to_numpy(zero_copy_only=False)
@@ -189,22 +177,11 @@ def encode_labels(column: pa.ChunkedArray, name: str) -> tuple[Array, Array]:
     return classes, codes.astype(np.min_scalar_type(max(1, len(classes)) - 1))
 
 
-def _encode_narrow_integers(values: Array) -> tuple[Array, Array] | None:
-    if not len(values):
-        return values, values.astype(np.uint8)
-    low = values.min()
-    if int(values.max()) - int(low) >= _MAX_DIFFERENCE_RANGE:
-        return None
-    # Integers that wrap around wrap to the right code.
-    codes = (values - low).astype(np.uint8)
-    return low + np.arange(int(codes.max()) + 1, dtype=values.dtype), codes
-
-
-def _merge_classes(blocks: list[_PartTarget], block_rows: npt.NDArray[np.int64]) -> TargetPass:
+def _merge_classes(blocks: list[_BlockTarget], block_rows: npt.NDArray[np.int64]) -> TargetPass:
     """Give every block the same codes."""
-    counts = [_count_codes(block) for block in blocks]
-    found = [classes[n_rows > 0] for classes, n_rows in counts]
-    classes = _unique_labels([part for part in found if len(part)])
+    counts = [count_codes(block.codes, len(block.classes)) for block in blocks]
+    found = [block.classes[n_rows > 0] for block, n_rows in zip(blocks, counts, strict=True)]
+    classes = _unique_labels([labels for labels in found if len(labels)])
     if classes.dtype.kind == "f":
         check_classification_targets(np.repeat(classes, 2))
     if len(classes) < 2:
@@ -216,28 +193,19 @@ def _merge_classes(blocks: list[_PartTarget], block_rows: npt.NDArray[np.int64])
     is_kept = len(classes) <= _MAX_KEPT_CLASSES and len(classes) * len(blocks) <= _MAX_CELLS
     class_counts = np.zeros((len(blocks) if is_kept else 1, len(classes)), dtype=np.int64)
     codes = []
-    for number, (block, (known, n_rows)) in enumerate(zip(blocks, counts, strict=True)):
+    for number, (block, n_rows) in enumerate(zip(blocks, counts, strict=True)):
         is_present = n_rows > 0
-        code_of = np.zeros(len(known), dtype=dtype)
-        code_of[is_present] = np.searchsorted(classes, known[is_present])
+        code_of = np.zeros(len(block.classes), dtype=dtype)
+        code_of[is_present] = np.searchsorted(classes, block.classes[is_present])
         class_counts[number if is_kept else 0, code_of[is_present]] += n_rows[is_present]
-        is_same = np.array_equal(code_of, np.arange(len(known)))
-        own = np.zeros(0, dtype) if block.codes is None else block.codes
-        codes.append(own.astype(dtype, copy=False) if is_same else code_of[own])
+        codes.append(code_of[block.codes])
     labels = Labels(classes, np.zeros(0, dtype), class_counts.sum(axis=0))
     return TargetPass(block_rows, labels, class_counts if is_kept else block_rows[:, None], codes)
 
 
-def _count_codes(block: _PartTarget) -> tuple[Array, npt.NDArray[np.int64]]:
-    """Return the labels of a block and the rows of each."""
-    assert block.classes is not None
-    assert block.codes is not None
-    return block.classes, count_codes(block.codes, len(block.classes))
-
-
-def _unique_labels(parts: list[Array]) -> Array:
+def _unique_labels(found: list[Array]) -> Array:
     try:
-        return np.unique(np.concatenate(parts))
+        return np.unique(np.concatenate(found))
     except TypeError:
         raise UserInputError(
             "The labels are of mixed types; all labels must be of one type.", "Convert them, for example to text."

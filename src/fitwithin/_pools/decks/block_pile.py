@@ -12,10 +12,9 @@ import numpy.typing as npt
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime, ReadingFailed, UserInputError
 from fitwithin._core.records import Rows
+from fitwithin._pools.block_index import Counts
 from fitwithin._pools.decks.stratified_sample import allocate_quotas, min_opening_size
 from fitwithin._pools.row_supply import RowSupply
-
-Counts = npt.NDArray[np.int64]
 
 # The first deal waits for this many blocks, and for this many times its rows, but only so long.
 _FIRST_BLOCKS = 16
@@ -74,14 +73,16 @@ class BlockPile:
 
     Examples
     --------
-    >>> supply = RowSupply(np.array([[600], [200], [400]]))
+    >>> from fitwithin._pools.block_index import BlockIndex
+    >>> index = BlockIndex(np.array([[600], [200], [400]]))
+    >>> supply = RowSupply(index)
     >>> supply.add_block(), supply.add_block()
     (None, None)
     >>> pile = BlockPile(supply, np.random.default_rng(0))
-    >>> np.bincount(supply.find_blocks(pile.draw(80)), minlength=3)
+    >>> np.bincount(index.find_places(pile.draw(80)), minlength=3)
     array([60, 20,  0])
     >>> supply.add_block()
-    >>> np.bincount(supply.find_blocks(pile.draw(40)), minlength=3)
+    >>> np.bincount(index.find_places(pile.draw(40)), minlength=3)
     array([ 0,  0, 40])
     >>> pile.left
     1080
@@ -182,9 +183,7 @@ class BlockPile:
         """Note that drawn rows were discarded (sign -1), or came back into use (+1)."""
         # Some of very many rows tell well enough where all of them lie: they are in random order.
         step = max(1, len(rows) // _COUNTED_ROWS)
-        cells = np.searchsorted(self._supply.cell_starts.reshape(-1), rows[::step], side="right") - 1
-        # Cells without rows begin where the next one does, so the last of them is the one with rows.
-        self._n_in_use += sign * step * np.bincount(cells, minlength=self._n_in_use.size).reshape(self._n_in_use.shape)
+        self._n_in_use += sign * step * self._supply.index.count_by_cell(rows[::step])
 
     # Waiting
 
@@ -196,12 +195,12 @@ class BlockPile:
         supply, end = self._supply, min(_FIRST_SECONDS, _FIRST_TIME * self._costs.seconds_left)
 
         def is_enough() -> bool:
-            return supply.n_blocks_read >= _FIRST_BLOCKS and supply.n_rows_read >= _FIRST_ROWS_FACTOR * count
+            return supply.n_places_read >= _FIRST_BLOCKS and supply.n_rows_read >= _FIRST_ROWS_FACTOR * count
 
         def has_least_rows() -> bool:
-            is_read = supply.cell_counts[: supply.n_blocks_read].any(axis=0)
+            is_read = supply.cell_counts[: supply.n_places_read].any(axis=0)
             n_rows = self._class_rows[is_read].sum()
-            return bool(supply.n_blocks_read >= _MIN_FIRST_BLOCKS and n_rows >= _MIN_FIRST_CLASSES * self.size)
+            return bool(supply.n_places_read >= _MIN_FIRST_BLOCKS and n_rows >= _MIN_FIRST_CLASSES * self.size)
 
         self._wait(is_enough, end)
         self._wait(has_least_rows, _MAX_FIRST_TIME * self._costs.seconds_left)
@@ -243,7 +242,7 @@ class BlockPile:
     @property
     def _n_available(self) -> Counts:
         """Rows of each cell that have been read and not drawn; only the blocks that have been read."""
-        n_read = self._supply.n_blocks_read
+        n_read = self._supply.n_places_read
         return self._supply.cell_counts[:n_read] - self._n_drawn[:n_read]
 
     def _draw_read_rows(self, count: int) -> Rows:
@@ -278,7 +277,7 @@ class BlockPile:
 
     def _draw_by_class(self, quotas: Counts) -> Rows:
         """Draw so many rows of each class, evenly from the blocks that have been read."""
-        available, starts = self._n_available, self._supply.cell_starts + self._n_drawn
+        available, starts = self._n_available, self._supply.index.cell_starts + self._n_drawn
         n_read = len(available)
         counts = np.zeros_like(available)
         for number, quota in enumerate(quotas.tolist()):
@@ -311,12 +310,12 @@ class BlockPile:
 
 
 def share_evenly(sizes: Counts, kept: Counts, available: Counts, count: int, rng: np.random.Generator) -> Counts:
-    """Share `count` rows among parts, so that the rows in use become proportional to the parts' sizes.
+    """Share `count` rows among blocks, so that the rows in use become proportional to the blocks' sizes.
 
     Parameters
     ----------
     sizes, kept, available : array of int
-        Rows of each part, those in use, and those that can be added.
+        Rows of each block, those in use, and those that can be added.
     count : int
         Rows to share; at most the sum of `available`.
     rng : numpy.random.Generator
@@ -339,25 +338,14 @@ def share_evenly(sizes: Counts, kept: Counts, available: Counts, count: int, rng
             high = level
     wanted = np.clip(high * sizes - kept, 0, available)
     shares: Counts = np.floor(wanted).astype(np.int64)
-    _round_up(shares, wanted - shares, available, count - int(shares.sum()), rng)
+    fractions = wanted - shares
+    # The rows that are left go to blocks at random, one to each, with the chance of its fraction.
+    order = rng.permutation(np.flatnonzero(fractions))
+    steps = np.floor(np.cumsum(fractions[order]) + rng.random())
+    is_passed_over = np.diff(steps, prepend=0.0) == 0
+    chosen = order[np.argsort(is_passed_over, kind="stable")]
+    shares[chosen[: max(0, count - int(shares.sum()))]] += 1
     return shares
-
-
-def _round_up(
-    shares: Counts, fractions: npt.NDArray[np.float64], available: Counts, count: int, rng: np.random.Generator
-) -> None:
-    """Add one row to some parts, `count` in all, each with the chance of its fraction."""
-    order = rng.permutation(len(shares))
-    steps = np.floor(np.cumsum(fractions[order]) + rng.random()).astype(np.int64)
-    chosen = order[np.diff(steps, prepend=0) > 0]
-    chosen = chosen[shares[chosen] < available[chosen]][: max(0, count)]
-    shares[chosen] += 1
-    # Errors of rounding leave a row or two; it does not matter who gets them.
-    n_missing = count - len(chosen)
-    while n_missing > 0:
-        spare = order[shares[order] < available[order]][:n_missing]
-        shares[spare] += 1
-        n_missing -= len(spare)
 
 
 def _list_ranges(starts: Counts, counts: Counts) -> Rows:

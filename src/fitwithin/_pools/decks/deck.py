@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,75 +13,14 @@ from fitwithin._core.records import Rows
 from fitwithin._core.rounds import ResumePoint
 from fitwithin._pools.decks.table_pile import TablePile
 
+if TYPE_CHECKING:
+    from fitwithin._pools.decks.block_pile import BlockPile
+
 FirstSize = int | float
 """Size of the first lesson: a number of rows (int) or a fraction of the pool (float)."""
 
 # Rows of a pool that is taught whole; the default fraction of it would be two or three rows.
 SMALL_POOL_ROWS = 500
-
-
-class Pile(Protocol):
-    """The rows that a deck has not dealt yet.
-
-    Attributes
-    ----------
-    size : int
-        Rows that it had at first, without the held-out ones.
-    left : int
-        Rows that it has, or will have.
-    is_growing : bool
-        Whether further rows are being read.
-    is_complete : bool
-        Whether no row is missing for good.
-    waited_seconds : float
-        Seconds spent on waiting for rows to be read.
-    """
-
-    waited_seconds: float
-
-    @property
-    def size(self) -> int: ...
-
-    @property
-    def left(self) -> int: ...
-
-    @property
-    def is_growing(self) -> bool: ...
-
-    @property
-    def is_complete(self) -> bool: ...
-
-    def list_rows(self) -> Rows:
-        """Return every row, drawn or not, in the order of the pool."""
-        ...
-
-    def hold_out(self, rows: Rows) -> None:
-        """Never draw these rows."""
-        ...
-
-    def draw(self, count: int) -> Rows:
-        """Take `count` random rows out of the pile, or as many as there are, and return them."""
-        ...
-
-    def draw_first(self, count: int, min_class_rows: int) -> Rows:
-        """Take the rows of a first lesson out of the pile: all classes, in the proportions of all rows.
-
-        They are at least as many as `min_opening_size` says; if that takes every row, they are in the order of the
-        pool, and in random order otherwise.
-        """
-        ...
-
-    def sample(self, count: int) -> Rows:
-        """Return random rows with replacement, drawn or not."""
-        ...
-
-    def remove(self, rows: Rows) -> None:
-        """Take these rows out of the pile, if they are in it."""
-        ...
-
-    def count_in_use(self, rows: Rows, sign: int) -> None:
-        """Note that drawn rows were discarded (sign -1), or came back into use (+1)."""
-        ...
 
 
 class Deck:
@@ -106,7 +45,7 @@ class Deck:
         What the teacher can afford; by default there is no limit.
     class_counts : array of int, optional
         How often each class occurs in `strata`, if that is known; otherwise it is counted.
-    pile : Pile, optional
+    pile : BlockPile, optional
         The rows of another pool than a table; `strata` and `class_counts` are not used then.
 
     Attributes
@@ -146,7 +85,7 @@ class Deck:
         costs: CostEstimates | None = None,
         class_counts: npt.NDArray[np.intp] | None = None,
         *,
-        pile: Pile | None = None,
+        pile: BlockPile | None = None,
     ) -> None:
         self.pool_size = size
         self.costs = costs or CostEstimates()
@@ -157,7 +96,9 @@ class Deck:
         self.holdout_rows: Rows | None = None
         self._can_refit = True
         self._min_class_rows = min_class_rows
-        self._pile: Pile = TablePile(size, rng, strata, class_counts, self.costs) if pile is None else pile
+        self._pile: TablePile | BlockPile = (
+            TablePile(size, rng, strata, class_counts, self.costs) if pile is None else pile
+        )
         row_type = np.int32 if size < 2**31 else np.int64
         # Rows that were put back; discarded rows that are dealt again; rows that were discarded since.
         self._top: Rows = np.zeros(0, dtype=row_type)

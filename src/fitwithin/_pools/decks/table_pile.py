@@ -19,7 +19,8 @@ MAX_SHUFFLED = 2_000_000
 # A larger pile is shuffled too if a draw takes, or has taken, so much of it that random rows would often be repeats.
 _MAX_SAMPLED_ONE_IN = 8
 
-# Seconds that drawing or shuffling a row takes, with room (`benchmarks/overhead.py`). It cannot be interrupted.
+# Seconds that drawing a row takes, with room; it cannot be interrupted. Timed with timeit: `draw` took 24 to 50 ns a
+# row of 10 million rows, and 65 to 68 ns of 50 million, shuffled or sampled.
 _SECONDS_PER_ROW = 1e-7
 
 

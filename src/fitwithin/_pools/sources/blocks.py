@@ -66,26 +66,15 @@ class LabeledBlocks:
         self.blocks = blocks
         self.target = target
         self.weight = weight
+        self.n_blocks = blocks.n_blocks
+        self.is_shuffled = blocks.is_shuffled
+        self.has_quick_heads = blocks.has_quick_heads
+        self.to_frame = blocks.to_frame
         schema = blocks.schema
         for name in filter(None, (target, weight)):
             schema = schema.remove(schema.get_field_index(name))
         self.schema: pa.Schema = schema
         self._names = [*schema.names, target, *([] if weight is None else [weight])]
-
-    @property
-    def n_blocks(self) -> int:
-        """How many blocks there are."""
-        return self.blocks.n_blocks
-
-    @property
-    def is_shuffled(self) -> bool:
-        """Whether the rows lie in random order."""
-        return self.blocks.is_shuffled
-
-    @property
-    def has_quick_heads(self) -> bool:
-        """Whether the first rows of a block are read in a fraction of the time that all of it takes."""
-        return self.blocks.has_quick_heads
 
     def read_block(self, number: int, n_rows: int | None = None) -> pa.Table:
         """Read one block, or only its first rows: the features, then the target, then the weight."""
@@ -94,11 +83,6 @@ class LabeledBlocks:
     def read_columns(self, number: int, names: Sequence[str]) -> pa.Table:
         """Read some columns of a block alone."""
         return self.blocks.read(number, names)
-
-    @property
-    def to_frame(self) -> Callable[[pa.Table], Any]:
-        """Makes of any columns and rows what the learner gets."""
-        return self.blocks.to_frame
 
     def describe(self) -> Mapping[str, str]:
         """Return what tells this data set from another."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -119,16 +118,18 @@ class ColumnTypes:
 
 def read_pandas_metadata(schema: pa.Schema) -> dict[str, Mapping[str, Any]]:
     """Return what pandas noted about each column that it wrote."""
-    stored = (schema.metadata or {}).get(b"pandas")
-    columns = json.loads(stored).get("columns", []) if stored else []
+    columns = _read_pandas_notes(schema).get("columns", [])
     return {str(column["field_name"] if "field_name" in column else column["name"]): column for column in columns}
 
 
 def pandas_index_columns(schema: pa.Schema) -> set[str]:
     """Return the columns that hold the index of a pandas frame, which is no feature."""
-    stored = (schema.metadata or {}).get(b"pandas")
-    index = json.loads(stored).get("index_columns", []) if stored else []
-    return {name for name in index if isinstance(name, str)}
+    return {name for name in _read_pandas_notes(schema).get("index_columns", []) if isinstance(name, str)}
+
+
+def _read_pandas_notes(schema: pa.Schema) -> dict[str, Any]:
+    notes: dict[str, Any] = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+    return notes
 
 
 def merge_categories(dictionaries: Sequence[pa.Array], type_: pa.DataType, *, ordered: bool) -> pa.Array:
@@ -157,27 +158,6 @@ def recode(column: pa.ChunkedArray, categories: pa.Array, type_: pa.DataType) ->
     for chunk in column.chunks:
         if not pa.types.is_dictionary(chunk.type):
             chunk = chunk.cast(type_.value_type).dictionary_encode()
-        if chunk.dictionary.equals(categories):
-            codes = chunk.indices.cast(pa.int32())
-        else:
-            codes = pc.index_in(chunk.dictionary, value_set=categories).take(chunk.indices)
+        codes = pc.index_in(chunk.dictionary, value_set=categories).take(chunk.indices)
         chunks.append(pa.DictionaryArray.from_arrays(codes, categories, ordered=type_.ordered))
     return pa.chunked_array(chunks, type_)
-
-
-def column_bytes(schema: pa.Schema) -> int:
-    """Return about how many bytes a row takes in memory.
-
-    Examples
-    --------
-    >>> column_bytes(pa.schema({"a": pa.float32(), "b": pa.string()}))
-    36
-    """
-    return sum(_type_bytes(column.type) for column in schema)
-
-
-def _type_bytes(type_: pa.DataType) -> int:
-    try:
-        return int(np.ceil(type_.bit_width / 8))
-    except ValueError:
-        return 32  # Text and lists have no fixed width.

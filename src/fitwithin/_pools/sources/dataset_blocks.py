@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
@@ -12,9 +12,9 @@ import pyarrow.dataset as ds
 
 from fitwithin._core.exceptions import NoModelInTime, no_such_column
 from fitwithin._pools.sources.column_types import ColumnSurvey, ColumnTypes, needs_null_count, pandas_index_columns
-from fitwithin._pools.sources.fragments import Block, FragmentView, split_fragment
+from fitwithin._pools.sources.file_blocks import Block, DatasetView, split_file
 
-_OPENING_THREADS = 8
+OPENING_THREADS = 8
 """Files that are opened at the same time; most of it is waiting, for a disk or a server."""
 
 _SURVEY_THREADS = 2
@@ -74,31 +74,22 @@ class DatasetBlocks:
         for name in (*names, *roles):
             if name not in dataset.schema.names:
                 raise no_such_column(name, dataset.schema.names, label)
-        self._files: Sequence[str] = getattr(dataset, "files", [])
-        self._file_system = getattr(dataset, "filesystem", None)
+        self._dataset = unfiltered
         self._filter = "" if filter_ is None else str(filter_)
-        self._blocks = _list_blocks(unfiltered, FragmentView(dataset.schema, filter_), is_over or _never)
+        self._blocks = _list_blocks(unfiltered, DatasetView(dataset.schema, filter_), is_over or _never)
         schema = pa.schema([dataset.schema.field(name) for name in names], metadata=dataset.schema.metadata)
         if survey is None:
             survey = _survey_columns(schema, self._blocks, is_over or _never, only_categories=as_stored)
         self.metadata: Mapping[bytes, bytes] | None = schema.metadata
         self._types = ColumnTypes(schema, survey)
-        self.survey = survey
-
-    @property
-    def schema(self) -> pa.Schema:
-        """All columns, with the types that every block has."""
-        return self._types.schema
+        self.schema = self._types.schema
+        self.n_blocks = len(self._blocks)
+        self.to_frame = self._types.to_pandas
 
     @property
     def categories(self) -> list[pa.Array | None]:
         """Those of each categorical column; None for any other."""
         return [self._types.categories.get(name) for name in self.schema.names]
-
-    @property
-    def n_blocks(self) -> int:
-        """How many blocks there are."""
-        return len(self._blocks)
 
     @cached_property
     def has_quick_heads(self) -> bool:
@@ -113,21 +104,14 @@ class DatasetBlocks:
         """Read these columns of one block with the types that they have in the file."""
         return self._blocks[number].read(names)
 
-    @property
-    def to_frame(self) -> Callable[[pa.Table], Any]:
-        """Makes of any columns and rows a pandas frame."""
-        return self._types.to_pandas
-
     def describe(self) -> Mapping[str, str]:
         """Return the files with their sizes and times, the columns and the filter."""
         columns = ", ".join(f"{column.name}: {column.type}" for column in self.schema)
-        return {"columns": columns, "filter": self._filter, "files": "; ".join(self._describe_files())}
-
-    def _describe_files(self) -> Iterable[str]:
-        if self._file_system is None or not self._files:
-            return [f"{self.n_blocks} blocks"]
-        found = self._file_system.get_file_info(list(self._files))
-        return [f"{file.path} {file.size} {file.mtime_ns}" for file in found]
+        files = [f"{self.n_blocks} blocks"]
+        if isinstance(self._dataset, ds.FileSystemDataset):
+            found = self._dataset.filesystem.get_file_info(self._dataset.files)
+            files = [f"{file.path} {file.size} {file.mtime_ns}" for file in found]
+        return {"columns": columns, "filter": self._filter, "files": "; ".join(files)}
 
 
 def remove_filter(dataset: ds.Dataset) -> tuple[ds.Dataset, Any]:
@@ -143,11 +127,11 @@ def remove_filter(dataset: ds.Dataset) -> tuple[ds.Dataset, Any]:
     return plain, options.get("filter")
 
 
-def _list_blocks(dataset: ds.Dataset, view: FragmentView, is_over: IsOver) -> list[Block]:
+def _list_blocks(dataset: ds.Dataset, view: DatasetView, is_over: IsOver) -> list[Block]:
     fragments = list(dataset.get_fragments(filter=view.filter))
-    with ThreadPoolExecutor(_OPENING_THREADS, thread_name_prefix="fitwithin-open") as threads:
-        parts = threads.map(lambda fragment: _unless_over(is_over, split_fragment, fragment, view), fragments)
-        return [block for part in parts for block in part]
+    with ThreadPoolExecutor(OPENING_THREADS, thread_name_prefix="fitwithin-open") as threads:
+        files = threads.map(lambda fragment: _unless_over(is_over, split_file, fragment, view), fragments)
+        return [block for blocks in files for block in blocks]
 
 
 def _survey_columns(

@@ -12,14 +12,11 @@ import polars as pl
 import pyarrow as pa
 
 from fitwithin._core.exceptions import NoModelInTime
-from fitwithin._pools.sources.column_types import column_bytes
 from fitwithin._pools.sources.dataset_blocks import IsOver
 from fitwithin._pools.sources.read_errors import translate_query_errors, translate_write_errors
 
-_BLOCK_BYTES = 1 << 25
-"""Bytes of a block in memory, about."""
-
-_MIN_BLOCK_ROWS, _MAX_BLOCK_ROWS = 10_000, 1_000_000
+_BLOCK_VALUES = 1 << 22
+"""Values of a block, about: 32 MiB of numbers."""
 
 _SLICED_NODES = ("Parquet SCAN", "IPC SCAN", "PROJECT", "SLICE:", "ESTIMATED ROWS", "SELECT [", "WITH_COLUMNS", "[")
 """How the lines begin in the plan of a slice that is read from the middle of a file, and nowhere else."""
@@ -61,12 +58,11 @@ class LazyFrameBlocks:
         is_over: IsOver | None = None,
     ) -> None:
         with translate_query_errors():
-            self._plan = frame.explain(optimized=False)
+            self._query = frame.explain(optimized=False)
             selected = frame if names is None else frame.select(names)
             self._polars_schema = selected.collect_schema()
             self.schema = _arrow_schema(self._polars_schema)
-            rows = _BLOCK_BYTES // max(column_bytes(self.schema), 1)
-            block_rows = min(max(rows, _MIN_BLOCK_ROWS), _MAX_BLOCK_ROWS)
+            block_rows = max(1, _BLOCK_VALUES // max(1, len(self.schema)))
             self._result = (
                 _Slices(selected, block_rows, self.schema)
                 if can_be_sliced(selected, block_rows)
@@ -91,7 +87,7 @@ class LazyFrameBlocks:
     def describe(self) -> Mapping[str, str]:
         """Return the query and its number of rows."""
         columns = ", ".join(f"{name}: {dtype}" for name, dtype in self._polars_schema.items())
-        return {"columns": columns, "query": self._plan, "rows": str(self._result.n_rows)}
+        return {"columns": columns, "query": self._query, "rows": str(self._result.n_rows)}
 
 
 def to_polars(table: pa.Table, schema: Mapping[str, Any]) -> pl.DataFrame:
@@ -110,8 +106,8 @@ class _Slices:
         self.n_blocks = -(-self.n_rows // block_rows)
 
     def read(self, number: int, names: list[str]) -> pa.Table:
-        part = self._frame.select(names).slice(number * self._block_rows, self._block_rows).collect()
-        return _to_arrow(part, self._schema)
+        block = self._frame.select(names).slice(number * self._block_rows, self._block_rows).collect()
+        return _to_arrow(block, self._schema)
 
 
 class _StoredResult:
@@ -135,16 +131,15 @@ class _StoredResult:
     def _write(
         self, path: str, frame: pl.LazyFrame, block_rows: int, schema: pa.Schema, is_over: IsOver | None
     ) -> None:
-        parts = _collect_batches(frame, block_rows)
         with pa.ipc.new_file(path, schema) as writer:
-            while (part := _next_part(parts)) is not None:
+            for batch in _collect_batches(frame, block_rows):
                 if is_over is not None and is_over():
                     raise NoModelInTime(
                         "No model within the time limit: it was over before the query of the lazy frame had its "
                         "result. Allow more time, or store the result in a parquet file first."
                     )
-                writer.write_table(_to_arrow(part, schema), max_chunksize=block_rows)
-                self.n_rows += len(part)
+                writer.write_table(_to_arrow(batch, schema), max_chunksize=block_rows)
+                self.n_rows += len(batch)
 
     def read(self, number: int, names: list[str]) -> pa.Table:
         # A reader of its own for each thread.
@@ -152,15 +147,12 @@ class _StoredResult:
         return pa.Table.from_batches([batch]).select(names)
 
 
-def _next_part(parts: Iterator[pl.DataFrame]) -> pl.DataFrame | None:
-    with translate_query_errors():
-        return next(parts, None)
-
-
 def _collect_batches(frame: pl.LazyFrame, block_rows: int) -> Iterator[pl.DataFrame]:
-    if hasattr(frame, "collect_batches"):
-        return iter(frame.collect_batches(chunk_size=block_rows, maintain_order=True))
-    return iter([frame.collect()])  # Before polars 1.33.
+    with translate_query_errors():
+        if hasattr(frame, "collect_batches"):
+            yield from frame.collect_batches(chunk_size=block_rows, maintain_order=True)
+        else:  # Before polars 1.33.
+            yield frame.collect()
 
 
 def _arrow_schema(schema: Mapping[str, Any]) -> pa.Schema:

@@ -14,15 +14,12 @@ import pyarrow.dataset as ds
 
 from fitwithin._core.exceptions import UserInputError, closest_match
 from fitwithin._pools.sources.column_types import ColumnSurvey
-from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
+from fitwithin._pools.sources.dataset_blocks import OPENING_THREADS, DatasetBlocks
 from fitwithin._pools.sources.read_errors import translate_read_errors
 from fitwithin._pools.sources.shuffled_marker import ShuffledMarker, read_marker
 
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
 """Endings of the names of files, with pyarrow's name of the format."""
-
-_OPENING_THREADS = 8
-"""Files whose columns are read at the same time."""
 
 AnyPath = str | os.PathLike[str]
 
@@ -99,20 +96,18 @@ def make_dataset(files: Sequence[Path], folder: Path | None = None) -> ds.Datase
         raise UserInputError(
             f"{one} and {other} have different formats.", "Name files of one format, such as 'rows/*.parquet'."
         )
-    format_ = next(iter(formats))
-    schema = find_common_schema(files, format_)
     options: dict[str, Any] = {}
     if folder is not None:
         options = {"partitioning": "hive", "partition_base_dir": str(folder)}
-    with translate_read_errors(str(folder or files[0])):
-        names = [str(file) for file in files]
-        dataset = ds.dataset(names, format=format_, **options)
-        # Folders such as year=2026 add columns to those of the files.
-        added = [column for column in dataset.schema if column.name not in schema.names]
-        return dataset.replace_schema(pa.schema([*schema, *added], metadata=schema.metadata))
+    with translate_read_errors(str(files[0])):
+        dataset = ds.dataset([str(file) for file in files], format=next(iter(formats)), **options)
+    schema = find_common_schema(files, list(dataset.get_fragments()))
+    # Folders such as year=2026 add columns to those of the files.
+    added = [column for column in dataset.schema if column.name not in schema.names]
+    return dataset.replace_schema(pa.schema([*schema, *added], metadata=schema.metadata))
 
 
-def find_common_schema(files: Sequence[Path], format_: str) -> pa.Schema:
+def find_common_schema(files: Sequence[Path], fragments: Sequence[Any]) -> pa.Schema:
     """Return the columns that all files have.
 
     A column without any value in one file may have the type null there.
@@ -122,12 +117,10 @@ def find_common_schema(files: Sequence[Path], format_: str) -> pa.Schema:
     UserInputError
         If a file has other columns, or other types; names the file and the column.
     """
-    with ThreadPoolExecutor(_OPENING_THREADS) as threads:
-        schemas = list(threads.map(lambda file: _read_schema(file, format_), files))
-    first = schemas[0]
-    _refuse_duplicates(files[0], first)
+    with ThreadPoolExecutor(OPENING_THREADS) as threads:
+        first, *others = threads.map(_read_schema, files, fragments)
     types = {column.name: column.type for column in first}
-    for file, schema in zip(files[1:], schemas[1:], strict=True):
+    for file, schema in zip(files[1:], others, strict=True):
         _compare_names(files[0], first, file, schema)
         for column in schema:
             known = types[column.name]
@@ -138,7 +131,7 @@ def find_common_schema(files: Sequence[Path], format_: str) -> pa.Schema:
                     f"The column {column.name!r} holds {column.type} in {file}, but {known} in {files[0]}.",
                     "All files must have the same types; write one of them again.",
                 )
-    return pa.schema([pa.field(name, type_) for name, type_ in types.items()], metadata=first.metadata)
+    return pa.schema(list(types.items()), metadata=first.metadata)
 
 
 def _are_alike(one: pa.DataType, other: pa.DataType) -> bool:
@@ -149,29 +142,15 @@ def _are_alike(one: pa.DataType, other: pa.DataType) -> bool:
 
 
 def _compare_names(first_file: Path, first: pa.Schema, file: Path, schema: pa.Schema) -> None:
-    missing = next((name for name in first.names if name not in schema.names), None)
-    if missing is not None:
-        raise UserInputError(
-            f"{file} has no column {missing!r}, which {first_file} has.", "All files must have the same columns."
-        )
-    added = next((name for name in schema.names if name not in first.names), None)
-    if added is not None:
-        raise UserInputError(
-            f"{file} has a column {added!r}, which {first_file} does not have.", "All files must have the same columns."
-        )
+    missing = [f"no column {name!r}, which {first_file} has" for name in first.names if name not in schema.names]
+    added = [f"a column {name!r}, which {first_file} does not have" for name in schema.names if name not in first.names]
+    if missing or added:
+        raise UserInputError(f"{file} has {(missing + added)[0]}.", "All files must have the same columns.")
 
 
-def _refuse_duplicates(file: Path, schema: pa.Schema) -> None:
-    twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
-    if twice is not None:
-        raise UserInputError(
-            f"{file} has more than one column called {twice!r}.", "Every column needs a name of its own."
-        )
-
-
-def _read_schema(file: Path, format_: str) -> pa.Schema:
+def _read_schema(file: Path, fragment: Any) -> pa.Schema:
     with translate_read_errors(str(file)):
-        return ds.dataset(str(file), format=format_).schema
+        return fragment.physical_schema
 
 
 def _list_folder(folder: Path) -> list[Path]:

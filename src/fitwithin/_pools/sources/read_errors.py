@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 
 from fitwithin._core.exceptions import FitwithinError, UserInputError
@@ -32,45 +32,36 @@ def translate_read_errors(path: str) -> Iterator[None]:
     """Raise a `UserInputError` that names the file for every error of a reader."""
     import pyarrow as pa
 
-    try:
-        yield
-    except FitwithinError:
-        raise
-    except FileNotFoundError as error:
-        raise UserInputError(f"{path} is gone.", "It must stay where it is until all rows were read.") from error
-    except (OSError, EOFError, KeyError, ValueError, pa.ArrowException) as error:
-        raise UserInputError(
-            f"{path} can't be read: {shorten_reason(error)}.", "Is it complete, and does its ending match its format?"
-        ) from error
+    kinds = (OSError, EOFError, KeyError, ValueError, pa.ArrowException)
+    with _translate(kinds, f"{path} can't be read", "Is it complete, and does its ending match its format?"):
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise UserInputError(f"{path} is gone.", "It must stay where it is until all rows were read.") from error
 
 
-@contextmanager
-def translate_query_errors() -> Iterator[None]:
+def translate_query_errors() -> AbstractContextManager[None]:
     """Raise a `UserInputError` for every error of a polars query."""
     import polars as pl
 
-    try:
-        yield
-    except FitwithinError:
-        raise
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise UserInputError(
-            f"The query of the lazy frame failed: {shorten_reason(error)}.", "Does its collect() work?"
-        ) from error
+    kinds = (OSError, ValueError, pl.exceptions.PolarsError)
+    return _translate(kinds, "The query of the lazy frame failed", "Does its collect() work?")
+
+
+def translate_write_errors(folder: object) -> AbstractContextManager[None]:
+    """Raise a `UserInputError` that names the folder if it can't be written to."""
+    return _translate((OSError,), f"The folder {folder} can't be written to", "Make room in it, or name another one.")
 
 
 @contextmanager
-def translate_write_errors(folder: object) -> Iterator[None]:
-    """Raise a `UserInputError` that names the folder if it can't be written to."""
+def _translate(kinds: tuple[type[Exception], ...], problem: str, advice: str) -> Iterator[None]:
     try:
         yield
     except FitwithinError:
         raise
-    except OSError as error:
-        raise UserInputError(
-            f"The folder {folder} can't be written to: {error.strerror or shorten_reason(error)}.",
-            "Make room in it, or name another one.",
-        ) from error
+    except kinds as error:
+        reason = getattr(error, "strerror", None) or shorten_reason(error)
+        raise UserInputError(f"{problem}: {reason}.", advice) from error
 
 
 def shorten_reason(error: Exception) -> str:

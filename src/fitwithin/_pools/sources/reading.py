@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,16 +17,9 @@ if TYPE_CHECKING:
 
 
 def read_tables(blocks: Blocks, names: Sequence[str]) -> Iterator[pa.Table]:
-    """Yield these columns of all rows, block by block; the next block is read meanwhile."""
-    with ThreadPoolExecutor(1, thread_name_prefix="fitwithin-read") as reader:
-        upcoming = reader.submit(blocks.read, 0, names) if blocks.n_blocks else None
-        for number in range(blocks.n_blocks):
-            assert upcoming is not None
-            table = upcoming.result()
-            if number + 1 < blocks.n_blocks:
-                upcoming = reader.submit(blocks.read, number + 1, names)
-            if table.num_rows:
-                yield table
+    """Return these columns of all rows, block by block."""
+    tables = (blocks.read(number, names) for number in range(blocks.n_blocks))
+    return (table for table in tables if table.num_rows)
 
 
 def predict_blocks(predict: Any, X: Any, names: Sequence[str] | None) -> Array:
@@ -49,10 +41,10 @@ def predict_blocks(predict: Any, X: Any, names: Sequence[str] | None) -> Array:
     """
     blocks = open_blocks(X, names)
     tables = read_tables(blocks, blocks.schema.names)
-    parts = [np.asarray(predict(blocks.to_frame(table))) for table in tables]
-    if not parts:
+    predictions = [np.asarray(predict(blocks.to_frame(table))) for table in tables]
+    if not predictions:
         raise UserInputError("The data set has no rows to predict.", "Is its filter right?")
-    return np.concatenate(parts)
+    return np.concatenate(predictions)
 
 
 def read_score_arguments(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
@@ -72,10 +64,10 @@ def read_score_arguments(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
 
 def _read_columns(X: Any, names: Sequence[str]) -> dict[str, Array]:
     blocks = open_blocks(X, names)
-    parts = [[_to_numpy(table[name]) for name in names] for table in read_tables(blocks, names)]
-    if not parts:
+    tables = [[_to_numpy(table[name]) for name in names] for table in read_tables(blocks, names)]
+    if not tables:
         raise UserInputError("The data set has no rows to score.", "Is its filter right?")
-    return {name: np.concatenate(columns) for name, columns in zip(names, zip(*parts, strict=True), strict=True)}
+    return {name: np.concatenate(columns) for name, columns in zip(names, zip(*tables, strict=True), strict=True)}
 
 
 def _to_numpy(column: pa.ChunkedArray) -> Array:

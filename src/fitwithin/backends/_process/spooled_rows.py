@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Target
+from fitwithin._pools.block_index import BlockIndex
 from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.pool import LabeledRows
-from fitwithin._pools.reading_order import BlockIndex
-from fitwithin._pools.spool_format import SpoolFormat, SpoolReader, StoredBlock
+from fitwithin._pools.spool_format import SpoolFormat, SpoolReader
 from fitwithin.backends._model_runner import rows_per_piece, split_exam
 from fitwithin.backends._process.shared_memory import SharedColumn, SharedFile
 from fitwithin.backends._process.shared_rows import RowLayout, RowReader, RowSelection
@@ -52,12 +52,12 @@ class SpooledSelection:
     ----------
     rows : array of int
         Their numbers.
-    segments : tuple of StoredBlock
-        Where the blocks lie that have been read.
+    bounds : tuple of int
+        Where the features lie of the blocks that have been read, in bytes: the end of each, after 0.
     """
 
     rows: Rows
-    segments: tuple[StoredBlock, ...]
+    bounds: tuple[int, ...]
 
 
 AnySelection = RowSelection | SpooledSelection
@@ -92,7 +92,7 @@ class SpooledRows:
     def share_training_rows(self, rows: Rows) -> SpooledSelection:
         """Wait until these rows have been read; raise TimeoutError at the deadline."""
         self._pool.wait_for(rows)
-        return SpooledSelection(rows, self._pool.segments)
+        return SpooledSelection(rows, self._pool.bounds)
 
     share_exam_rows = share_training_rows
 
@@ -149,20 +149,20 @@ class SpooledRowReader:
 
     def read(self, selection: SpooledSelection) -> LabeledRows:
         """Return a copy of the selected rows."""
-        return self._read(selection.rows, selection.segments)
+        return self._read(selection.rows, selection.bounds)
 
     def read_in_pieces(self, selection: SpooledSelection, seconds: float | None = None) -> Iterator[LabeledRows]:
         """Yield the selected rows piece by piece."""
         size = rows_per_piece(self._layout.features.row_bytes)
         for piece in split_exam(len(selection.rows), size, seconds):
-            yield self._read(selection.rows[piece], selection.segments)
+            yield self._read(selection.rows[piece], selection.bounds)
 
-    def _read(self, rows: Rows, segments: tuple[StoredBlock, ...]) -> LabeledRows:
+    def _read(self, rows: Rows, bounds: tuple[int, ...]) -> LabeledRows:
         layout, stop = self._layout, int(rows.max(initial=-1)) + 1
         columns = [column.open(file, stop)[rows] for column, file in zip(layout.columns, self._files, strict=False)]
         target, *others = columns
         return LabeledRows(
-            self._features.read(rows, segments),
+            self._features.read(rows, layout.index, bounds),
             layout.target.decode(target),
             dict(zip(layout.row_params, others, strict=True)),
             layout.index.find_clusters(rows, target),

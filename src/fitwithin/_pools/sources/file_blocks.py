@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -22,30 +22,8 @@ _WHOLE_BLOCK = 1 << 30
 """Rows of a record batch of a block: more than it has, as one that is cut into batches is copied to be joined."""
 
 
-class Block(Protocol):
-    """A part of a file that is read whole."""
-
-    @property
-    def path(self) -> str:
-        """The file."""
-        ...
-
-    @property
-    def has_quick_head(self) -> bool:
-        """Whether its first rows are read in a fraction of the time that all of it takes."""
-        ...
-
-    def read(self, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
-        """Read these columns, after the filter of the data set; only the first rows if their number is given."""
-        ...
-
-    def count_nulls(self, name: str) -> int | None:
-        """Return the missing values of a column, before the filter; None if only reading it would tell."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
-class FragmentView:
+class DatasetView:
     """What a data set wants of its files.
 
     Parameters
@@ -61,24 +39,19 @@ class FragmentView:
 
 
 @dataclass(frozen=True, eq=False)
-class FragmentBlock:
-    """A fragment of a data set: one row group of a parquet file, or a whole file of another format.
+class FileBlock:
+    """One row group of a parquet file, or a whole file of another format.
 
     Parameters
     ----------
     fragment : pyarrow.dataset.Fragment
         The rows.
-    view : FragmentView
+    view : DatasetView
         Columns and filter of the data set.
     """
 
     fragment: Any
-    view: FragmentView
-
-    @property
-    def path(self) -> str:
-        """The file, or what the rows are where there is none."""
-        return getattr(self.fragment, "path", "") or "A part of the data set"
+    view: DatasetView
 
     @property
     def has_quick_head(self) -> bool:
@@ -92,7 +65,7 @@ class FragmentBlock:
 
     def read(self, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
         """Read these columns, after the filter of the data set; only the first rows if their number is given."""
-        with translate_read_errors(self.path):
+        with translate_read_errors(_find_path(self.fragment)):
             if n_rows is not None and self.has_quick_head:
                 return self._read_head(list(names), n_rows)
             table = self.fragment.to_table(
@@ -144,21 +117,16 @@ class RecordBatchBlock:
     ----------
     fragment : pyarrow.dataset.FileFragment
         The file.
-    view : FragmentView
+    view : DatasetView
         Columns and filter of the data set.
     start, stop : int
         The first record batch, and the one after the last.
     """
 
     fragment: Any
-    view: FragmentView
+    view: DatasetView
     start: int
     stop: int
-
-    @property
-    def path(self) -> str:
-        """The file."""
-        return str(self.fragment.path)
 
     @property
     def has_quick_head(self) -> bool:
@@ -170,7 +138,7 @@ class RecordBatchBlock:
         # A filter may need any column.
         wanted = list(names) if self.view.filter is None else self.view.schema.names
         # Not mapped: a file that is cut while it is mapped ends the program.
-        with translate_read_errors(self.path), self.fragment.open() as file:
+        with translate_read_errors(_find_path(self.fragment)), self.fragment.open() as file:
             positions = [number for number, name in enumerate(pa.ipc.open_file(file).schema.names) if name in wanted]
             reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=positions))
             batches = [reader.get_batch(number) for number in range(self.start, self.stop)]
@@ -202,19 +170,26 @@ class RecordBatchBlock:
         return None
 
 
-def split_fragment(fragment: Any, view: FragmentView) -> list[Block]:
-    """Return the blocks of one file of a data set, without those that its filter rules out."""
-    path = getattr(fragment, "path", "") or "A part of the data set"
-    with translate_read_errors(path):
+Block = FileBlock | RecordBatchBlock
+"""A part of a file, which is read at a time."""
+
+
+def split_file(fragment: Any, view: DatasetView) -> Sequence[Block]:
+    """Return the blocks of one file of a data set, a *fragment* of pyarrow, without those that its filter rules out."""
+    with translate_read_errors(_find_path(fragment)):
         if isinstance(fragment, ds.ParquetFileFragment):
             groups = fragment.split_by_row_group(filter=view.filter, schema=view.schema)
-            return [FragmentBlock(group, view) for group in groups]
+            return [FileBlock(group, view) for group in groups]
         if isinstance(getattr(fragment, "format", None), ds.IpcFileFormat):
-            return list(_split_arrow_file(fragment, view))
-    return [FragmentBlock(fragment, view)]
+            return _split_arrow_file(fragment, view)
+    return [FileBlock(fragment, view)]
 
 
-def _split_arrow_file(fragment: Any, view: FragmentView) -> list[RecordBatchBlock]:
+def _find_path(fragment: Any) -> str:
+    return getattr(fragment, "path", "") or "A block of the data set"
+
+
+def _split_arrow_file(fragment: Any, view: DatasetView) -> list[RecordBatchBlock]:
     with fragment.open() as file:
         size, n_batches = file.size(), pa.ipc.open_file(file).num_record_batches
     step = max(1, _MIN_BATCH_BYTES * n_batches // max(size, 1))
