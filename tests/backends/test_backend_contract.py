@@ -153,7 +153,7 @@ def test_an_idle_process_ends_by_itself_and_is_reaped(handle):
 @pytest.mark.slow
 def test_a_fork_server_that_died_while_idle_is_replaced():
     with open_runner(Process(start="fork"), RecordingClassifier(), make_pool()) as runner:
-        server = psutil.Process(runner._host._server._process.pid)
+        server = psutil.Process(runner.host._server._process.pid)
     server.kill()
 
     with open_runner(Process(start="fork"), RecordingClassifier(), make_pool()) as runner:
@@ -162,7 +162,7 @@ def test_a_fork_server_that_died_while_idle_is_replaced():
 
 def test_a_fork_server_that_dies_during_a_fit_is_reported_as_the_learners_death():
     with open_runner(Process(start="fork"), AwkwardClassifier("hangs in Python"), make_pool()) as runner:
-        server = psutil.Process(runner._host._server._process.pid)
+        server = psutil.Process(runner.host._server._process.pid)
         threading.Timer(0.3, server.kill).start()
         with pytest.raises(LearnerDied):
             runner.fit(np.arange(30))
@@ -179,7 +179,7 @@ def test_a_session_that_gave_up_on_a_fork_does_not_confuse_the_next_one():
     fork_servers.give_back(server)
 
     with open_runner(Process(start="fork"), RecordingClassifier(), make_pool()) as runner:
-        assert runner._host._server is server
+        assert runner.host._server is server
         assert runner.fit(np.arange(9)).fit_seconds >= 0
         assert runner.examine(Exam(np.arange(9, 12))).wrong.shape == (3,)
     for end in (ours, theirs):

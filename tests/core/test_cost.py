@@ -230,16 +230,3 @@ def test_exams_take_longer_if_they_did_with_more_training_rows_and_no_longer_oth
     assert 1e-3 * 8000**0.5 < sorted_neighbors.exam_seconds(100, 8000) < 1e-3 * 2000**0.5 * 4
     assert tree.exam_seconds(100, 8000) == pytest.approx(0.01)
     assert neighbors.exam_seconds(100) == pytest.approx(0.02), "by default, of the last model"
-
-
-def test_a_model_that_takes_longer_to_write_with_more_rows_is_expected_to_go_on_so():
-    cost = CostModel()
-    for rows, seconds in ((100, 10.0), (1000, 100.0)):
-        cost.observe_fit(rows, seconds)
-    cost.observe_handover(1000, 0.0)
-    before = cost.overhead_seconds(2000)
-
-    cost.observe_write(100, 0.1)
-    cost.observe_write(1000, 1.0)
-
-    assert cost.overhead_seconds(2000) - before == pytest.approx(1.0)

@@ -589,6 +589,7 @@ class LedgerSeat(InlineRunner):
 
 class LedgerModel:
     save_seconds = 0.0
+    n_bytes = None
 
     def __init__(self, model: InlineModel, ledger):
         self.model = model

@@ -153,7 +153,7 @@ class LearnerLoop:
         is_saved_first = not lesson.refit and is_first()
         report = self._fit(lesson, () if is_saved_first else lesson.exams)
         if report.gave_up:
-            return _make_report(report)
+            return _make_report(current, report)
         if is_saved_first:
             if is_first():
                 self._save(current, is_preferred=is_first)
@@ -162,7 +162,7 @@ class LearnerLoop:
             reports = zip(lesson.exams, report.exams, strict=True)
             answers = {exam.purpose: self._note_exam(exam, exam_report) for exam, exam_report in reports}
             self._choose_by_validation(current)
-        return _make_report(report, answers, is_best=None if current.validation is None else current.saved is not None)
+        return _make_report(current, report, answers)
 
     def _fit(self, lesson: Lesson, exams: Sequence[Exam]) -> FitReport:
         learner, rows = None if lesson.candidate is None else lesson.candidate.estimator, lesson.rows
@@ -378,7 +378,7 @@ def _may_begin(lesson: Lesson, costs: CostEstimates) -> bool:
 
 
 def _make_report(
-    report: FitReport, answers: Mapping[Purpose, Answers] | None = None, *, is_best: bool | None = None
+    current: OpenRound, report: FitReport, answers: Mapping[Purpose, Answers] | None = None
 ) -> LessonReport:
     return LessonReport(
         seconds=report.fit_seconds,
@@ -387,9 +387,9 @@ def _make_report(
         planned_steps=report.planned_steps,
         was_cut_short=report.was_cut_short,
         gave_up=report.gave_up,
-        model_bytes=report.model_bytes,
+        model_bytes=None if current.saved is None else current.saved.n_bytes,
         answers=answers or {},
-        is_best=is_best,
+        is_best=None if current.validation is None else current.saved is not None,
     )
 
 

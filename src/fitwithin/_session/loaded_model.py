@@ -20,6 +20,7 @@ class LoadedModel:
     """
 
     dumps_in_background: ClassVar[bool] = False
+    n_bytes: ClassVar[int | None] = None
 
     model: Any
     save_seconds: float = 0.0

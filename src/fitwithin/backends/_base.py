@@ -36,8 +36,6 @@ class FitReport:
         a fit without limits.
     gave_up : bool, default=False
         Whether it ended after a few steps because of `FitLimits.give_up_over`.
-    model_bytes : int or None, default=None
-        Size of the model; None if it is unknown.
     exams : tuple of ExamReport, default=()
         The results of the requested exams; none if it gave up.
     """
@@ -51,7 +49,6 @@ class FitReport:
     steps: int | None = None
     planned_steps: int | None = None
     gave_up: bool = False
-    model_bytes: int | None = None
     exams: tuple[ExamReport, ...] = ()
 
     @property
@@ -176,6 +173,8 @@ class SavedModel(Protocol):
         Seconds that saving took.
     load_seconds : float
         Seconds that `load` is expected to take.
+    n_bytes : int or None
+        Size of the saved model; None if it is unknown.
     dumps_in_background : bool
         Whether `dump` returns before the file is written.
     """
@@ -193,6 +192,11 @@ class SavedModel(Protocol):
     @property
     def load_seconds(self) -> float:
         """Seconds that `load` is expected to take. The session reserves them before the deadline."""
+        ...
+
+    @property
+    def n_bytes(self) -> int | None:
+        """Size of the saved model; None if it is unknown."""
         ...
 
     def load(self) -> Any:

@@ -91,6 +91,7 @@ class InlineModel:
     """A saved model that never left this process."""
 
     dumps_in_background: ClassVar[bool] = False
+    n_bytes: ClassVar[int | None] = None
 
     model_runner: ModelRunner
     save_seconds: float = 0.0

@@ -18,8 +18,8 @@ from fitwithin._pools.tables import take_rows
 from fitwithin.backends._dask.deadline_thread import DeadlineThread
 from fitwithin.backends._dask.partitions import Partitions, unpack_positions
 from fitwithin.backends._dask.received_rows import ReceivedRows, RowSchema, join_rows
+from fitwithin.backends._process.row_reader import RowReader
 from fitwithin.backends._process.shared_memory import SharedColumn
-from fitwithin.backends._process.shared_rows import RowReader
 
 N_ROWS = 60
 TABLE = np.arange(2.0 * N_ROWS).reshape(N_ROWS, 2)

@@ -44,7 +44,7 @@ def server():
     fork_servers.clear()
     with open_runner(Process(start="fork"), GaussianNB(), make_pool()) as runner:
         runner.fit(np.arange(9))
-        handle = runner._host._server
+        handle = runner.host._server
     assert eventually(lambda: handle.alive and not handle.owes_answer)
     yield psutil.Process(handle._process.pid)
     fork_servers.clear()
@@ -82,7 +82,7 @@ def test_a_server_whose_imports_take_long_is_waited_for(monkeypatch):
 def test_a_pid_of_an_earlier_session_does_not_end_a_new_worker(server):
     del server
     with open_runner(Process(start="fork"), GaussianNB(), make_pool()) as runner:
-        handle = runner._host._server
+        handle = runner.host._server
         handle.ended_workers = EndedBefore()
         runner.fit(np.arange(9))
 

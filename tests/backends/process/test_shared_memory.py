@@ -50,8 +50,8 @@ def test_a_small_model_holds_no_descriptor():
 
 def test_a_file_can_hold_several_pickles():
     file = SharedFile.create()
-    second, _ = dump_pickle({"first": np.arange(3)}, file.fd)
-    end, _ = dump_pickle(["second", np.zeros(1000)], file.fd, second)
+    second = dump_pickle({"first": np.arange(3)}, file.fd)
+    end = dump_pickle(["second", np.zeros(1000)], file.fd, second)
 
     assert load_pickle(file.fd)["first"].tolist() == [0, 1, 2]
     assert load_pickle(file.fd, second)[0] == "second"

@@ -10,25 +10,10 @@ from hypothesis import strategies as st
 from fitwithin._core.budget import Budget
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import StackedTable, TablePool
-from fitwithin.backends._process import row_positions
 from fitwithin.backends._process.mapped_file import MappedFile
-from fitwithin.backends._process.shared_rows import (
-    AppendOnlyRowMap,
-    MappedFileRows,
-    RowMap,
-    RowRange,
-    RowReader,
-    share_rows,
-)
+from fitwithin.backends._process.row_reader import RowRange, RowReader
+from fitwithin.backends._process.shared_rows import AppendOnlyRowMap, MappedFileRows, RowMap, RowPositions, share_rows
 from fitwithin.testing import FakeClock
-
-
-@pytest.fixture(autouse=True, scope="module", params=[0, 2_000_000], ids=["as a large pool", "as a small pool"])
-def largest_small_pool(request):
-    """Run every test as if its pool were large, and by the size that it has."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_positions, "_MAX_LISTED_ROWS", request.param)
-        yield
 
 
 def make_pool(size):
@@ -66,6 +51,21 @@ def test_any_sequence_of_fits_and_exams_reads_back_the_requested_rows(uses, dist
         if is_fit and distinct:
             assert (selection.start, selection.stop) == (0, len(rows))
     shared.close()
+
+
+def test_of_a_row_that_comes_twice_the_last_position_counts():
+    positions = RowPositions(50)
+
+    positions.set(np.array([7, 9, 7]), np.array([0, 1, 2]))
+
+    assert positions.find(np.array([7, 9, 8])).tolist() == [2, 1, -1]
+
+
+def test_positions_are_sent_in_few_bytes():
+    positions = RowPositions(50)
+    positions.set(np.array([5]), np.array([0]))
+
+    assert positions.find(np.array([5])).dtype == np.int32
 
 
 def test_a_growing_subset_moves_only_new_rows():

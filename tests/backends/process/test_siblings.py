@@ -30,7 +30,7 @@ def test_a_fork_server_that_dies_is_replaced_for_all_siblings(nothing_left_behin
     ):
         both = runner, sibling
         call_both(both, "fit", np.arange(10))
-        server = psutil.Process(runner._host._server._process.pid)
+        server = psutil.Process(runner.host._server._process.pid)
         threading.Timer(0.3, server.kill).start()
 
         deaths = call_both(both, "fit", np.arange(30))
@@ -94,8 +94,8 @@ def test_a_sibling_counts_no_start_of_a_process_as_hand_over():
     ):
         runner.fit(np.arange(10))
         started = []
-        start_worker = runner._host.start_worker
-        runner._host.start_worker = lambda *arguments: started.append(1) or _slowly(start_worker, *arguments)
+        start_worker = runner.host.start_worker
+        runner.host.start_worker = lambda *arguments: started.append(1) or _slowly(start_worker, *arguments)
         report = sibling.fit(np.arange(10))
 
     assert started

@@ -1,4 +1,4 @@
-"""The process backend works where Python or the C library has no `memfd_create` or `pidfd_open`."""
+"""The process backend works where Python or the C library has no `memfd_create`."""
 
 import ctypes
 import os
@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fitwithin.backends._process import shared_memory
 from fitwithin.backends._process.shared_memory import SharedFile, dump_pickle, load_pickle
 
 CONTRACT = Path(__file__).parents[1] / "test_backend_contract.py"
@@ -25,15 +24,13 @@ class OldLibrary(ctypes.CDLL):
         return super().__getattr__(name)
 
 
-@pytest.fixture(params=["memfd_create", "C library", "memory folder", "temporary folder"])
+@pytest.fixture(params=["memfd_create", "C library", "temporary folder"])
 def origin(request, monkeypatch):
     """Where an anonymous file comes from, and a system that has nothing better."""
     if request.param != "memfd_create":
         monkeypatch.delattr(os, "memfd_create")
-    if request.param in ("memory folder", "temporary folder"):
-        monkeypatch.setattr(ctypes, "CDLL", OldLibrary)
     if request.param == "temporary folder":
-        monkeypatch.setattr(shared_memory, "_MIN_FREE_MEMORY_BYTES", 1 << 60)
+        monkeypatch.setattr(ctypes, "CDLL", OldLibrary)
     return request.param
 
 
@@ -44,9 +41,7 @@ def where(file):
 def test_a_file_without_a_name_is_created_in_the_best_place_there_is(origin):
     file = SharedFile.create()
 
-    prefix = {"memory folder": "/dev/shm/", "temporary folder": f"{tempfile.gettempdir()}/"}.get(
-        origin, "/memfd:fitwithin"
-    )
+    prefix = f"{tempfile.gettempdir()}/" if origin == "temporary folder" else "/memfd:fitwithin"
     assert where(file).startswith(prefix)
     assert where(file).endswith("(deleted)")
     assert not os.get_inheritable(file.fd)
@@ -64,16 +59,6 @@ def test_a_file_without_a_name_holds_rows_and_models(origin):
     model.close()
 
 
-def test_a_file_that_would_not_fit_into_the_memory_folder_goes_to_the_temporary_folder(monkeypatch):
-    monkeypatch.delattr(os, "memfd_create")
-    monkeypatch.setattr(ctypes, "CDLL", OldLibrary)
-
-    file = SharedFile.create(size=1 << 60)
-
-    assert where(file).startswith(f"{tempfile.gettempdir()}/")
-    file.close()
-
-
 SYSTEMS = {
     "no os.memfd_create": "",
     "no memfd_create": """
@@ -85,25 +70,14 @@ class OldLibrary(ctypes.CDLL):
         return super().__getattr__(name)
 ctypes.CDLL = OldLibrary
 """,
-    "no /dev/shm": """
-statvfs = os.statvfs
-def refuse(path):
-    if path == "/dev/shm":
-        raise FileNotFoundError(path)
-    return statvfs(path)
-os.statvfs = refuse
-""",
 }
 
 
 @pytest.mark.slow
-# Files in /dev/shm have names like those in the temporary folder, so one of the two is enough.
-@pytest.mark.parametrize("system", ["no os.memfd_create", "no /dev/shm"])
+@pytest.mark.parametrize("system", list(SYSTEMS))
 def test_the_backend_keeps_its_contract_on_an_older_system(system, tmp_path):
     # Every interpreter runs this file before anything else, those of the backend included.
-    missing = "import os\nfor name in ('memfd_create', 'pidfd_open'):\n    delattr(os, name)\n"
-    parts = [SYSTEMS["no memfd_create"], SYSTEMS[system]] if system == "no /dev/shm" else [SYSTEMS[system]]
-    (tmp_path / "sitecustomize.py").write_text(missing + "".join(parts))
+    (tmp_path / "sitecustomize.py").write_text("import os\ndel os.memfd_create\n" + SYSTEMS[system])
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
 
     done = subprocess.run(

@@ -12,9 +12,9 @@ from fitwithin._core.records import Rows
 from fitwithin._core.target import Target
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
-from fitwithin.backends._process.row_positions import RowPositions
+from fitwithin.backends._process.row_reader import RowBlock, RowIndices, RowLayout, RowRange, RowSelection
 from fitwithin.backends._process.shared_memory import SharedColumn, create_files, dump_pickle
-from fitwithin.backends._process.shared_rows import RowBlock, RowIndices, RowLayout, RowRange, RowSelection
+from fitwithin.backends._process.shared_rows import RowPositions
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +62,6 @@ class ReceivedRows:
         Types of the rows.
     budget : Budget
         Ends copying at the deadline.
-    folder : str, optional
-        Where to put the files; see `SharedFile.create`.
 
     Examples
     --------
@@ -80,11 +78,11 @@ class ReceivedRows:
     >>> received.close()
     """
 
-    def __init__(self, schema: RowSchema, budget: Budget, folder: str | None = None) -> None:
+    def __init__(self, schema: RowSchema, budget: Budget) -> None:
         self.layout = schema.layout
         self._schema = schema
         self._budget = budget
-        self.files = create_files(len(schema.columns) + (schema.features is None), folder)
+        self.files = create_files(len(schema.columns) + (schema.features is None))
         self.forget()
 
     def forget(self) -> None:
@@ -123,7 +121,7 @@ class ReceivedRows:
             file.write_rows(values.astype(column.dtype, copy=False), first)
         if self._schema.features is None:
             offset = self._block_end
-            self._block_end, _ = dump_pickle(content.X, self.files[-1].fd, offset, self._budget.raise_if_spent)
+            self._block_end = dump_pickle(content.X, self.files[-1].fd, offset, self._budget.raise_if_spent)
             self._blocks.append(RowBlock(offset, first, len(rows)))
         self._n_rows += len(rows)
         self._positions.set(rows, np.arange(first, self._n_rows))

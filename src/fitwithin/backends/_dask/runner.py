@@ -184,7 +184,7 @@ class DaskRunner:
         start = self._budget.elapsed()
         model = self._call(HomeWorker.bring_model)
         file = write_model_file(model.body)
-        return DaskModel(file, self._budget.elapsed() - start, model.load_seconds, model.warnings)
+        return DaskModel(file, self._budget.elapsed() - start, model.load_seconds, file.n_bytes, model.warnings)
 
     def _call(self, action: Callable[[HomeWorker], T], *, is_repeated: bool = False) -> T:
         """Carry out a call in the runner's thread, and again on another worker if one is lost.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from fitwithin.backends._inline import FinishedDump
 from fitwithin.backends._model_runner import reissue_warnings
-from fitwithin.backends._process.protocol import PortableWarning
+from fitwithin.backends._process.portable_warning import PortableWarning
 from fitwithin.backends._process.shared_memory import SharedFile, load_pickle
 
 
@@ -22,6 +22,8 @@ class DaskModel:
         Holds it.
     save_seconds, load_seconds : float
         Seconds that saving took, and those that loading is expected to take.
+    n_bytes : int
+        Size of the file.
     warnings : list of PortableWarning
         Warnings of its fit.
     """
@@ -31,6 +33,7 @@ class DaskModel:
     file: SharedFile
     save_seconds: float
     load_seconds: float
+    n_bytes: int
     warnings: list[PortableWarning]
 
     def load(self) -> Any:

@@ -16,12 +16,12 @@ from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import ExamReport
 from fitwithin.backends._dask.received_rows import ReceivedRows, RowSchema
 from fitwithin.backends._process.backend import PreparedProcess, ProcessRunner
+from fitwithin.backends._process.portable_warning import PortableWarning
 from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._process.protocol import (
     AddAnswersRequest,
     AdoptRequest,
     AnswerRequest,
-    PortableWarning,
     SaveRequest,
     WorkerSetup,
 )
@@ -90,7 +90,7 @@ class WorkerRunner(ProcessRunner):
     def open_beside(cls, first: ProcessRunner, budget: Budget, setup: SessionSetup) -> WorkerRunner:
         """Return a runner with a process of its own that the same host starts."""
         runner = cls(first.host, budget, first)
-        runner.rows = ReceivedRows(setup.schema, budget, first.host.folder)
+        runner.rows = ReceivedRows(setup.schema, budget)
         worker_setup = WorkerSetup(setup.pickled_learner, runner.rows.layout, setup.local_state(), setup.seed)
         runner._prepared_process = PreparedProcess(runner.rows, worker_setup, setup.memory_limit, 1)
         return runner
@@ -111,21 +111,22 @@ class WorkerRunner(ProcessRunner):
 
     def pickle_model(self) -> bytes:
         """Return the newest model, pickled; raise as `Runner.save` does."""
-        file = self._create_model_file()
+        with self._until_deadline():
+            file = SharedFile.create()
         try:
-            self._request(SaveRequest(file.path), [file])
+            self._request(SaveRequest(), [file])
             return os.pread(file.fd, os.fstat(file.fd).st_size, 0)
         finally:
             file.close()
 
     def adopt_model(self, body: bytes) -> float:
         """Take over a model that another process trained; return the seconds that loading it took."""
-        file = write_model_file(body, self._host.folder)
+        file = write_model_file(body)
         try:
             if self._learner is None:
                 with self._until_deadline():
                     self._start_learner()
-            seconds: float = self._request(AdoptRequest(file.path), [file])
+            seconds: float = self._request(AdoptRequest(), [file])
             return seconds
         finally:
             file.close()
@@ -150,8 +151,8 @@ class WorkerRunner(ProcessRunner):
         return report
 
 
-def write_model_file(body: bytes, folder: str | None = None) -> SharedFile:
+def write_model_file(body: bytes) -> SharedFile:
     """Return a file in memory that holds a pickled model."""
-    file = SharedFile.create(folder, len(body))
+    file = SharedFile.create()
     file.write_rows(np.frombuffer(body, np.uint8), 0)
     return file

@@ -19,8 +19,8 @@ from fitwithin.backends._dask.partitions import take_partition_rows
 from fitwithin.backends._dask.received_rows import join_rows
 from fitwithin.backends._dask.worker_runner import PickledLearner, SessionSetup
 from fitwithin.backends._dask.worker_session import RunnerParts, open_session
-from fitwithin.backends._process.backend import predict_load_seconds
-from fitwithin.backends._process.protocol import PortableWarning
+from fitwithin.backends._process.portable_warning import PortableWarning
+from fitwithin.backends._process.saved_model import predict_load_seconds
 from fitwithin.backends._scoring import ExamPredictions
 
 

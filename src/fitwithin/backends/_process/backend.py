@@ -4,115 +4,46 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, Self
 
 import cloudpickle
 
 from fitwithin._core.budget import Budget, Clock, StoppableBudget
 from fitwithin._core.cores import share_cores
-from fitwithin._core.exceptions import FitwithinError, LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime
+from fitwithin._core.exceptions import FitwithinError, LearnerDied, LearnerFailed, OutOfMemory, OutOfTime
 from fitwithin._core.records import NO_LIMITS, Exam, FitLimits, Mask, Rows
 from fitwithin._pools.pool import Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
-from fitwithin.backends._model_runner import reissue_warnings
 from fitwithin.backends._process.fork_host import ForkHost
 from fitwithin.backends._process.learner_modules import find_modules
 from fitwithin.backends._process.memory_watch import MemoryWatch
+from fitwithin.backends._process.portable_warning import PortableWarning
 from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._process.protocol import (
-    Channel,
     DumpRequest,
-    ErrorReply,
     ExamRequest,
     FitRequest,
     LoadRequest,
-    PortableWarning,
-    Reply,
     Request,
     SaveRequest,
     ScoreRequest,
     WorkerSetup,
 )
-from fitwithin.backends._process.shared_memory import SharedFile, load_pickle
+from fitwithin.backends._process.saved_model import ProcessDump, ProcessModel, predict_load_seconds
+from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.shared_rows import SharedRows, share_rows
 from fitwithin.backends._process.spawn_host import SpawnHost
 from fitwithin.backends._process.spooled_rows import SpooledRows
-
-_LOAD_SECONDS = 0.01
-"""Seconds to load the smallest model."""
-
-_LOAD_FACTOR = 1.5
-"""Seconds to reserve for loading a model, for each second that it took in a clean process; on the safe side."""
+from fitwithin.backends._process.worker_connection import WorkerConnection
 
 _MAX_GROWTH_BYTES = 512 << 20
 """Bytes by which the learner's process may grow between lessons before it is replaced."""
-
-
-class WorkerConnection(Protocol):
-    """The parent's connection to a worker."""
-
-    pid: int
-
-    def request(
-        self, request: Request, files: Sequence[SharedFile] = (), watch: MemoryWatch | None = None
-    ) -> Reply | ErrorReply:
-        """Send a request, with the files that it names no path for, and return the reply.
-
-        Raises TimeoutError at the deadline, OutOfMemory if the watch sees too much, or LearnerDied.
-        """
-        ...
-
-    def receive(self, watch: MemoryWatch | None = None) -> Reply | ErrorReply:
-        """Return the next reply of a request that has several; raise as `request` does."""
-        ...
-
-    def post(self, request: Request, files: Sequence[SharedFile] = ()) -> Channel:
-        """Send a request, and return the channel that the reply comes from; raise as `request` does."""
-        ...
-
-    def kill(self) -> None:
-        """Kill the worker's process at once, from any thread: a request that another one waits for raises."""
-        ...
-
-    def stop(self) -> None:
-        """Kill the worker's process at once, and close the connection."""
-        ...
-
-    def end(self) -> None:
-        """Kill the worker's process and everything that it started; others are needed further."""
-        ...
-
-
-class ProcessHost(Protocol):
-    """Starts workers, from any thread.
-
-    Attributes
-    ----------
-    folder : str or None
-        Folder for the files that workers open; None if they get descriptors.
-    """
-
-    folder: str | None
-
-    def import_modules(self, modules: list[str], n_learners: int = 1) -> None:
-        """Import modules ahead of the first worker, if the host can; `n_learners` will run at the same time."""
-        ...
-
-    def start_worker(self, setup: WorkerSetup, budget: Budget, files: Sequence[SharedFile] = ()) -> WorkerConnection:
-        """Start a worker that reads these shared rows; raise TimeoutError, or LearnerDied."""
-        ...
-
-    def close(self) -> None:
-        """End the session."""
-        ...
 
 
 class Process:
@@ -179,7 +110,7 @@ class ProcessRunner:
 
     Parameters
     ----------
-    host : ProcessHost
+    host : ForkHost or SpawnHost
         Starts the processes.
     budget : Budget
         The time limit.
@@ -189,8 +120,8 @@ class ProcessRunner:
 
     killable = True
 
-    def __init__(self, host: ProcessHost, budget: Budget, first: ProcessRunner | None = None) -> None:
-        self._host = host
+    def __init__(self, host: ForkHost | SpawnHost, budget: Budget, first: ProcessRunner | None = None) -> None:
+        self.host = host
         self._session_budget = budget
         self._budget = StoppableBudget(budget)
         self._first = first
@@ -205,11 +136,6 @@ class ProcessRunner:
         self._resting_bytes: list[int] = []
         self._import_seconds = 0.0
         self._warnings: list[PortableWarning] = []
-
-    @property
-    def host(self) -> ProcessHost:
-        """Starts the processes."""
-        return self._host
 
     def __enter__(self) -> Self:
         return self
@@ -227,7 +153,7 @@ class ProcessRunner:
         prepared, self._prepared_process = self._prepared_process, None
         if prepared is not None:
             prepared.rows.close()
-        self._host.close()
+        self.host.close()
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Pickle the learner, have its modules imported, and open the shared files."""
@@ -235,13 +161,13 @@ class ProcessRunner:
         process_state = ProcessState.current()
         with _naming_refusals():
             # Frames are made in the learner's process.
-            self._host.import_modules([*find_modules(pickled_learner), *pool.modules], settings.n_jobs)
+            self.host.import_modules([*find_modules(pickled_learner), *pool.modules], settings.n_jobs)
             # Rows are shared with siblings, which go on if this runner is stopped.
             rows: SharedRows | SpooledRows
             if pool.spooled is not None:
                 rows = SpooledRows(pool.spooled)
             else:
-                rows = share_rows(pool, self._session_budget, self._host.folder, settings.n_jobs)
+                rows = share_rows(pool, self._session_budget, settings.n_jobs)
         # A single learner may use all cores.
         core_share = share_cores(settings.n_jobs)[0] if settings.n_jobs > 1 else None
         setup = WorkerSetup(pickled_learner, rows.layout, process_state, settings.seed, core_share)
@@ -252,7 +178,7 @@ class ProcessRunner:
         prepared, number = self._prepared, len(self._siblings) + 1
         if number >= prepared.n_jobs:
             raise RuntimeError(f"Got {number + 1} runners; prepare() was told n_jobs={prepared.n_jobs}.")
-        sibling = ProcessRunner(self._host, self._session_budget, self)
+        sibling = ProcessRunner(self.host, self._session_budget, self)
         setup = replace(prepared.setup, core_share=share_cores(prepared.n_jobs)[number])
         sibling._prepared_process = replace(prepared, setup=setup)
         self._siblings.append(sibling)
@@ -281,7 +207,7 @@ class ProcessRunner:
         pickled_learner = None if learner is None else pickle_learner(learner)
         with self._until_deadline("its process was still starting, which takes a few seconds for the first fit"):
             selection = shared.share_training_rows(rows) if batch is None else shared.share_exam_rows(rows)
-            exam_requests = tuple(map(self._share_exam, exams))
+            exam_requests = tuple(_share_exam(shared, exam) for exam in exams)
             if batch is None and self._has_grown:
                 self._end_learner()
             if self._learner is None:
@@ -309,7 +235,7 @@ class ProcessRunner:
     def _start_learner(self) -> float:
         """Start the learner's process; return the seconds that this took."""
         start, prepared = self._budget.elapsed(), self._prepared
-        self._learner = self._host.start_worker(prepared.setup, self._budget, prepared.rows.files)
+        self._learner = self.host.start_worker(prepared.setup, self._budget, prepared.rows.files)
         self._watch = MemoryWatch(self._learner.pid, prepared.memory_limit)
         return self._budget.elapsed() - start
 
@@ -331,12 +257,8 @@ class ProcessRunner:
         """Predict rows in the process that trained the model."""
         start = self._budget.elapsed()
         with self._until_deadline():
-            request = self._share_exam(exam)
+            request = _share_exam(self._prepared.rows, exam)
         return self._finish_exam(request, start)
-
-    def _share_exam(self, exam: Exam) -> ExamRequest:
-        selection = self._prepared.rows.share_exam_rows(exam.rows)
-        return ExamRequest(selection, exam.purpose, exam.margins, exam.seconds)
 
     def _finish_exam(self, request: ExamRequest | None, start: float) -> ExamReport:
         """Return the report of an exam that began at `start`; without a request, of the next one of the last fit."""
@@ -355,27 +277,26 @@ class ProcessRunner:
     def save(self) -> ProcessModel:
         """Save the newest model, and load it once in a clean process that can be killed, to be sure that it can be."""
         start = self._budget.elapsed()
-        file = self._create_model_file()
+        with self._until_deadline():
+            file = SharedFile.create()
         try:
-            self._request(SaveRequest(file.path), [file])
+            self._request(SaveRequest(), [file])
             load_seconds = self._try_to_load(file)
         except BaseException:
             file.close()
             raise
         save_seconds = self._budget.elapsed() - start
-        return ProcessModel(file, save_seconds, load_seconds, self._warnings, self._first or self)
-
-    def _create_model_file(self) -> SharedFile:
-        with self._until_deadline():
-            return SharedFile.create(self._host.folder)
+        begin_dump = (self._first or self).begin_dump
+        return ProcessModel(file, save_seconds, load_seconds, self._warnings, file.n_bytes, begin_dump)
 
     def _try_to_load(self, file: SharedFile) -> float:
         """Return the seconds that loading a model is expected to take."""
         with self._until_deadline():
             if self._loader is None:
-                self._loader = self._host.start_worker(self._prepared.setup, self._budget)
+                self._loader = self.host.start_worker(self._prepared.setup, self._budget)
         try:
-            seconds, modules = self._ask(self._loader, LoadRequest(file.path), [file])
+            with self._until_deadline():
+                seconds, modules = self._loader.ask(LoadRequest(), [file])
         except LearnerDied as death:
             with self._workers_lock:
                 loader, self._loader = self._loader, None
@@ -392,8 +313,8 @@ class ProcessRunner:
         """Have a process that never trained write a saved model to a skops file, while the learner goes on."""
         with self._until_deadline():
             if self._writer is None:
-                self._writer = self._host.start_worker(self._prepared.setup, self._session_budget)
-            return ProcessDump(self._writer.post(DumpRequest(str(path), file.path), [file]))
+                self._writer = self.host.start_worker(self._prepared.setup, self._session_budget)
+            return ProcessDump(self._writer.post(DumpRequest(str(path)), [file]))
 
     @property
     def _prepared(self) -> PreparedProcess:
@@ -408,24 +329,11 @@ class ProcessRunner:
         if self._watch is not None:
             self._watch.begin_request()
         try:
-            return self._ask(self._learner, request, files, self._watch)
+            with self._until_deadline():
+                return self._learner.ask(request, files, self._watch)
         except (LearnerDied, OutOfMemory):
             self._end_learner()
             raise
-
-    def _ask(
-        self,
-        worker: WorkerConnection,
-        request: Request | None,
-        files: Sequence[SharedFile],
-        watch: MemoryWatch | None = None,
-    ) -> Any:
-        with self._until_deadline():
-            reply = worker.receive(watch) if request is None else worker.request(request, files, watch)
-        if isinstance(reply, ErrorReply):
-            # Unpickling it may import a library, so that waits until somebody wants it.
-            raise LearnerRaised(partial(_unpickle_error, reply), reply.traceback, reply.text)
-        return reply.value
 
     @contextlib.contextmanager
     def _until_deadline(self, doing: str = "") -> Iterator[None]:
@@ -453,75 +361,8 @@ class ProcessRunner:
                     worker.stop()
 
 
-class ProcessDump:
-    """A saved model that another process writes to a skops file.
-
-    Parameters
-    ----------
-    channel : Channel
-        The reply comes from here.
-    """
-
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
-        self._failure: LearnerDied | None = None
-
-    def wait(self, seconds: float) -> bool:
-        """Wait until the file is written, at most so long; return whether that is over, well or not."""
-        try:
-            return self._channel.poll(seconds)
-        except (EOFError, OSError):
-            self._failure = LearnerDied("the process that wrote the model has ended")
-            return True
-
-    def result(self) -> tuple[str, ...]:
-        """Return the types in the file that are not on fitwithin's own list."""
-        if self._failure is not None:
-            raise self._failure
-        reply: Reply | ErrorReply = self._channel.receive()
-        if isinstance(reply, ErrorReply):
-            raise _unpickle_error(reply)
-        types: tuple[str, ...] = reply.value
-        return types
-
-
-@dataclass(frozen=True, eq=False)
-class ProcessModel:
-    """A model that a learner's process saved to a shared file.
-
-    Parameters
-    ----------
-    file : SharedFile
-        The file.
-    save_seconds, load_seconds : float
-        Seconds that saving took, and those that loading is expected to take.
-    warnings : list of PortableWarning
-        Warnings of its fit.
-    runner : ProcessRunner
-        Writes it to a skops file, while its session lasts.
-    """
-
-    dumps_in_background: ClassVar[bool] = True
-
-    file: SharedFile
-    save_seconds: float
-    load_seconds: float
-    warnings: list[PortableWarning]
-    runner: ProcessRunner
-
-    def load(self) -> Any:
-        """Return the fitted learner in this process."""
-        model = load_pickle(self.file.fd)
-        reissue_warnings([warning.to_message() for warning in self.warnings])
-        return model
-
-    def dump(self, path: Path) -> ProcessDump:
-        """Have the model written to a skops file by another process."""
-        return self.runner.begin_dump(self.file, path)
-
-    def discard(self) -> None:
-        """Close the file."""
-        self.file.close()
+def _share_exam(rows: SharedRows | SpooledRows, exam: Exam) -> ExamRequest:
+    return ExamRequest(rows.share_exam_rows(exam.rows), exam.purpose, exam.margins, exam.seconds)
 
 
 @contextlib.contextmanager
@@ -538,11 +379,6 @@ def _naming_refusals() -> Iterator[None]:
         ) from error
 
 
-def predict_load_seconds(seconds: float) -> float:
-    """Predict the seconds that loading a model takes here, from those that it took in a clean process."""
-    return _LOAD_SECONDS + _LOAD_FACTOR * seconds
-
-
 def pickle_learner(learner: Any) -> bytes:
     """Pickle a learner, or one with its settings."""
     try:
@@ -555,12 +391,3 @@ def pickle_learner(learner: Any) -> bytes:
             "Use backend='inline', or make it picklable."
         ) from error
     return body
-
-
-def _unpickle_error(reply: ErrorReply) -> BaseException:
-    """Return the learner's exception, or a RuntimeError with its text if it could not be pickled."""
-    try:
-        error = pickle.loads(reply.pickled_error)
-    except Exception:
-        return RuntimeError(reply.text)
-    return error if isinstance(error, BaseException) else RuntimeError(reply.text)

@@ -18,23 +18,17 @@ import psutil
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
-from fitwithin.backends._process.memory_watch import MemoryWatch
+from fitwithin.backends._process.channel import MIN_TIMEOUT_SECONDS, Channel, wait_readable
 from fitwithin.backends._process.protocol import (
     MAX_CONTROL_BYTES,
-    MIN_TIMEOUT_SECONDS,
     Answer,
-    Channel,
     Command,
     EndSession,
     EndWorker,
-    ErrorReply,
     ForkWorker,
     ImportModules,
-    Reply,
-    Request,
     WorkerEnded,
     WorkerSetup,
-    wait_readable,
 )
 from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.subprocesses import (
@@ -47,6 +41,7 @@ from fitwithin.backends._process.subprocesses import (
     module_search_path,
     start_interpreter,
 )
+from fitwithin.backends._process.worker_connection import WorkerConnection
 
 _PATIENCE_SECONDS = 10.0
 """Seconds that a fork server may owe an answer before the next session takes another one."""
@@ -57,14 +52,9 @@ _LIVENESS_SECONDS = 1.0
 _POLL_SECONDS = 0.02
 """Longest wait for a message of the fork server: another thread may read it, which wakes this one up by chance."""
 
-_LOOK_SECONDS = 0.1
-"""Longest wait for a reply before a look at the budget, which another thread may stop."""
-
 
 class ForkHost:
-    """Fork workers for one session; files go there by descriptor."""
-
-    folder: str | None = None
+    """Fork workers for one session."""
 
     def __init__(self) -> None:
         self._server = fork_servers.take()
@@ -129,48 +119,16 @@ class ForkHost:
             server.close()
 
 
-class ForkedWorker:
+class ForkedWorker(WorkerConnection):
     """The parent's connection to a worker that the fork server forked."""
 
     def __init__(self, server: ForkServerHandle, channel: Channel, pid: int, budget: Budget) -> None:
-        self.pid = pid
+        super().__init__(channel, pid, budget)
         self._server = server
-        self._channel = channel
-        self._budget = budget
 
-    def request(
-        self, request: Request, files: Sequence[SharedFile] = (), watch: MemoryWatch | None = None
-    ) -> Reply | ErrorReply:
-        """Send a request and return the reply; raise TimeoutError, OutOfMemory, or LearnerDied."""
-        self.post(request, files)
-        return self.receive(watch)
-
-    def receive(self, watch: MemoryWatch | None = None) -> Reply | ErrorReply:
-        """Return the next reply; raise TimeoutError, OutOfMemory, or LearnerDied."""
-        channel, budget = self._channel, self._budget
-        while not channel.has_message:
-            timeout = min(budget.remaining(), _LOOK_SECONDS if watch is None else watch.look_seconds)
-            ready = wait_readable([channel.fileno(), self._server.control.fileno()], timeout)
-            if watch is not None:
-                watch.look()
-            if channel.fileno() in ready:
-                self._read()
-            elif ready or self.pid in self._server.ended_workers:
-                # Another thread may have read the message about this worker.
-                if (description := self._describe_end(0.0)) is not None:
-                    raise LearnerDied(description)
-            else:
-                # The deadline goes by the budget's clock, which a study pauses.
-                budget.raise_if_spent()
-        reply: Reply | ErrorReply = channel.receive()
-        return reply
-
-    def post(self, request: Request, files: Sequence[SharedFile] = ()) -> Channel:
-        """Send a request, and return the channel that the reply comes from."""
-        # If the process is gone already, waiting for its reply tells how it ended.
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self._channel.send(request, self._budget.remaining(), [file.fd for file in files])
-        return self._channel
+    @property
+    def _event_descriptors(self) -> list[int]:
+        return [self._server.control.fileno()]
 
     def kill(self) -> None:
         """Kill its process group at once; a request that another thread waits for raises LearnerDied."""
@@ -188,13 +146,6 @@ class ForkedWorker:
         self.stop()
         with contextlib.suppress(ForkServerGone):
             self._server.send(EndWorker(self.pid))
-
-    def _read(self) -> None:
-        try:
-            self._channel.read()
-        except EOFError:
-            description = self._describe_end(min(EXIT_STATUS_SECONDS, self._budget.remaining()))
-            raise LearnerDied(description or "it closed its connection and gave no reason") from None
 
     def _describe_end(self, timeout: float) -> str | None:
         """Describe how the worker ended; None if the server does not report its end in time."""
@@ -238,7 +189,7 @@ class ForkServerHandle:
         self._mark = secrets.token_hex(8)
         try:
             self._process = start_interpreter(
-                "fork_server", theirs.fileno(), os.getpid(), idle_seconds, pass_fds=(theirs.fileno(),), mark=self._mark
+                "fork_server", theirs.fileno(), idle_seconds, pass_fds=(theirs.fileno(),), mark=self._mark
             )
         except BaseException:
             self.control.close()

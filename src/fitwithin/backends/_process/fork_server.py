@@ -23,21 +23,19 @@ from collections.abc import Collection
 
 import psutil
 
-from fitwithin.backends._process.parent_watch import ParentWatch
+from fitwithin.backends._process.channel import MAX_DESCRIPTORS, Channel, wait_readable
 from fitwithin.backends._process.protocol import (
     MAX_CONTROL_BYTES,
-    MAX_CONTROL_DESCRIPTORS,
     Answer,
-    Channel,
     Command,
     EndSession,
     EndWorker,
     ForkWorker,
     ImportModules,
     WorkerEnded,
-    wait_readable,
 )
 from fitwithin.backends._process.subprocesses import (
+    PARENT_POLL_SECONDS,
     become_first_oom_choice,
     close_standard_input,
     kill_descendants,
@@ -61,13 +59,13 @@ _CLEANUP_POLL_SECONDS = 0.002
 """Seconds between two rounds of killing, so that killed processes can end."""
 
 
-def main(descriptor: int, parent_pid: int, idle_seconds: float) -> None:
+def main(descriptor: int, idle_seconds: float) -> None:
     """Serve the parent process until it is gone, or needs nothing for `idle_seconds`."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     for name in _IGNORED_SIGNALS:
         signal.signal(name, signal.SIG_IGN)
     with socket.socket(fileno=descriptor) as control:
-        ForkServer(control, ParentWatch(parent_pid), idle_seconds).run()
+        ForkServer(control, idle_seconds).run()
     # Taking down an interpreter with all these libraries takes long on a busy machine, and none of them was used.
     _exit_now(0)
 
@@ -79,15 +77,14 @@ class ForkServer:
     ----------
     control : socket.socket
         Connected to the parent's `ForkServerHandle`.
-    parent : ParentWatch
-        Tells of the parent's end; a fork of the parent may hold the socket open for longer.
     idle_seconds : float
         Seconds without a session after which the server ends itself.
     """
 
-    def __init__(self, control: socket.socket, parent: ParentWatch, idle_seconds: float) -> None:
+    def __init__(self, control: socket.socket, idle_seconds: float) -> None:
         self._control = control
-        self._parent = parent
+        # The end of the parent closes the socket, unless a fork of the parent holds it open.
+        self._parent_pid = os.getppid()
         self._idle_seconds = idle_seconds
         self._in_session = False
         self._n_commands = 0
@@ -113,20 +110,20 @@ class ForkServer:
 
     def _handle_event(self) -> bool:
         """Wait for one event and handle it; False when it is time to end."""
-        timeout = self._parent.poll_seconds if self._in_session else self._idle_seconds
+        timeout = PARENT_POLL_SECONDS if self._in_session else self._idle_seconds
         control, wake = self._control.fileno(), self._wake.fileno()
-        ready = wait_readable([control, wake, *self._parent.descriptors], timeout)
+        ready = wait_readable([control, wake], timeout)
         if wake in ready:
             with contextlib.suppress(BlockingIOError):
                 self._wake.recv(4096)
             self._report_ends()
         if control in ready:
             return self._handle_command()
-        return not self._parent.has_ended() and (bool(ready) or self._in_session)
+        return os.getppid() == self._parent_pid and (bool(ready) or self._in_session)
 
     def _handle_command(self) -> bool:
         try:
-            body, descriptors, _, _ = socket.recv_fds(self._control, MAX_CONTROL_BYTES, MAX_CONTROL_DESCRIPTORS)
+            body, descriptors, _, _ = socket.recv_fds(self._control, MAX_CONTROL_BYTES, MAX_DESCRIPTORS)
         except ConnectionError:
             body, descriptors = b"", []
         if not body:
@@ -160,7 +157,7 @@ class ForkServer:
         # last.
         self._files += files
         try:
-            self._folder = self._folder or make_temporary_folder(os.getppid())
+            self._folder = self._folder or make_temporary_folder(self._parent_pid)
             server_pid = os.getpid()
             pid = os.fork()
             if pid == 0:
@@ -182,7 +179,7 @@ class ForkServer:
             for name in (*_IGNORED_SIGNALS, signal.SIGCHLD):
                 signal.signal(name, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            for end in (self._control, self._parent, self._wake, self._wake_writer):
+            for end in (self._control, self._wake, self._wake_writer):
                 end.close()
             close_standard_input()
             os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = self._folder

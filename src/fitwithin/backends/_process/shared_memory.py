@@ -12,7 +12,6 @@ import os
 import pickle
 import struct
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -22,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.target import Array
-from fitwithin._core.temporary_file import close_and_remove, write_at
+from fitwithin._core.temporary_file import write_at
 
 _UINT64 = struct.Struct("!Q")
 
@@ -35,27 +34,19 @@ _MAX_WRITE_BYTES = 32 << 20
 _MIN_MAPPED_BYTES = 32 << 20
 """Models up to this size are copied when loaded: a mapped one holds a descriptor for as long as it lives."""
 
-
-_MEMORY_FOLDER = "/dev/shm"
-"""Files in this folder lie in memory, on Linux."""
-
-_MIN_FREE_MEMORY_BYTES = 1 << 30
-"""Free bytes that the memory folder must have besides those of a file: containers often limit it to 64 MB, and
-whoever writes more to a mapped file is killed."""
-
 _MFD_CLOEXEC = 1  # from linux/memfd.h
 
 
-def create_anonymous_file(size: int = 0) -> int:
-    """Return the descriptor of a new file without a name; `size` is the bytes that it may grow to.
+def _create_anonymous_file() -> int:
+    """Return the descriptor of a new file without a name, in memory if possible.
 
-    It lies in memory if possible. Builds of Python for old systems lack `os.memfd_create` even where
-    the C library has it. Without both, the file lies in a folder, and is removed from it at once.
+    Builds of Python for old systems lack `os.memfd_create` even where the C library has it. Without both, the file
+    lies in the temporary folder, and is removed from it at once.
     """
     for create in (_create_memory_file, _create_memory_file_in_c):
         with contextlib.suppress(AttributeError, OSError):
             return create()
-    with tempfile.TemporaryFile(dir=_MEMORY_FOLDER if _has_room(_MEMORY_FOLDER, size) else None, buffering=0) as file:
+    with tempfile.TemporaryFile(buffering=0) as file:
         return os.dup(file.fileno())
 
 
@@ -70,42 +61,29 @@ def _create_memory_file_in_c() -> int:
     return descriptor
 
 
-def _has_room(folder: str, size: int) -> bool:
-    try:
-        status = os.statvfs(folder)
-    except OSError:
-        return False
-    return os.access(folder, os.W_OK) and status.f_bavail * status.f_frsize >= size + _MIN_FREE_MEMORY_BYTES
-
-
 class SharedFile:
-    """A file that this process writes and a learner's process maps.
+    """A file without a name that this process writes and a learner's process maps.
+
+    It is gone with its last owner: even a kill leaves nothing behind.
 
     Parameters
     ----------
     fd : int
         Its descriptor, which this object owns.
-    path : str, optional
-        Its name; None for anonymous memory.
     """
 
-    def __init__(self, fd: int, path: str | None = None) -> None:
+    def __init__(self, fd: int) -> None:
         self.fd = fd
-        self.path = path
 
     @classmethod
-    def create(cls, folder: str | None = None, size: int = 0) -> Self:
-        """Create an empty file.
+    def create(cls) -> Self:
+        """Create an empty file."""
+        return cls(_create_anonymous_file())
 
-        Parameters
-        ----------
-        folder : str, optional
-            Where to put a named file, for a process that cannot be handed a descriptor. Without a folder the file has
-            no name and is gone with its last owner: even a kill leaves nothing behind.
-        size : int
-            Bytes that it may grow to, if that is known.
-        """
-        return cls(create_anonymous_file(size)) if folder is None else cls(*tempfile.mkstemp(dir=folder))
+    @property
+    def n_bytes(self) -> int:
+        """Size of the file."""
+        return os.fstat(self.fd).st_size
 
     def map_array(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
         """Resize the file to this array and map it, writable; only pages that are written take memory."""
@@ -123,20 +101,15 @@ class SharedFile:
         self.close()
 
     def close(self) -> None:
-        """Close the file, and remove it if it has a name."""
+        """Close the descriptor."""
         descriptor, self.fd = self.fd, -1
-        close_and_remove(descriptor, self.path)
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
-def create_files(count: int, folder: str | None = None, size: int = 0) -> tuple[SharedFile, ...]:
-    """Create empty files, all of them or none, that may grow to `size` bytes together; see `SharedFile.create`."""
-    with contextlib.ExitStack() as undo:
-        files = []
-        for _ in range(count):
-            files.append(SharedFile.create(folder, size))
-            undo.callback(files[-1].close)
-        undo.pop_all()
-    return tuple(files)
+def create_files(count: int) -> tuple[SharedFile, ...]:
+    """Create empty files; those of a failed call close themselves."""
+    return tuple(SharedFile.create() for _ in range(count))
 
 
 def unmap_pages(mapped: Array) -> None:
@@ -175,10 +148,8 @@ class SharedColumn:
         return map_private_array(fd, (stop, *self.row_shape), self.dtype)
 
 
-def dump_pickle(
-    value: Any, fd: int, offset: int = 0, before_write: Callable[[], None] = lambda: None
-) -> tuple[int, float]:
-    """Write a pickle to a file, arrays out of band.
+def dump_pickle(value: Any, fd: int, offset: int = 0, before_write: Callable[[], None] = lambda: None) -> int:
+    """Write a pickle to a file, arrays out of band; return where it ends.
 
     Parameters
     ----------
@@ -188,16 +159,9 @@ def dump_pickle(
         The file, and where to begin.
     before_write : callable, optional
         Called before each write of at most 32 MB; may raise.
-
-    Returns
-    -------
-    tuple
-        Where the pickle ends, and the seconds that pickling took without the writing.
     """
     buffers: list[pickle.PickleBuffer] = []
-    start = time.monotonic()
     body = cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-    pickle_seconds = time.monotonic() - start
     parts = [memoryview(body), *(buffer.raw() for buffer in buffers)]
     with os.fdopen(os.dup(fd), "r+b", buffering=0) as file:
         file.seek(offset)
@@ -207,7 +171,7 @@ def dump_pickle(
             file.seek(-part.nbytes % _ALIGNMENT_BYTES, os.SEEK_CUR)
         end = file.tell()
         file.truncate(max(end, os.fstat(fd).st_size))
-    return end, pickle_seconds
+    return end
 
 
 def load_pickle(fd: int, offset: int = 0) -> Any:

@@ -12,133 +12,27 @@ the map, and contiguous; all rows of the pool are the whole map. A learner gathe
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Rows
-from fitwithin._core.target import Array, Target
-from fitwithin._pools.pool import LabeledRows, Pool
+from fitwithin._core.target import Array
+from fitwithin._pools.pool import Pool
 from fitwithin._pools.table_pool import StackedTable, TablePool, has_fixed_row_size
-from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
-from fitwithin.backends._model_runner import rows_per_piece, split_exam
+from fitwithin._pools.tables import is_contiguous, take_rows
 from fitwithin.backends._process.mapped_file import MappedFile
-from fitwithin.backends._process.row_positions import RowPositions
-from fitwithin.backends._process.shared_memory import (
-    SharedColumn,
-    SharedFile,
-    create_files,
-    dump_pickle,
-    load_pickle,
-    unmap_pages,
-)
+from fitwithin.backends._process.row_reader import RowBlock, RowIndices, RowLayout, RowRange, RowSelection
+from fitwithin.backends._process.shared_memory import SharedColumn, SharedFile, create_files, dump_pickle, unmap_pages
 
 _MAX_COPY_BYTES = 1 << 20
 """Bytes copied between two checks of the time, about a millisecond, so that copying never makes a session late."""
 
 _UNMAPPED_CHUNKS = 32
 """Chunks that are moved before this process lets go of their pages."""
-
-
-# How the rows lie in the shared files.
-
-
-@dataclass(frozen=True)
-class RowBlock:
-    """A part of a table, pickled at `offset` of the block file; it fills `n_rows` positions from `first` on."""
-
-    offset: int
-    first: int
-    n_rows: int
-
-
-@dataclass(frozen=True, eq=False)
-class RowRange:
-    """Rows at consecutive positions."""
-
-    start: int
-    stop: int
-    blocks: tuple[RowBlock, ...] = ()
-
-    def __len__(self) -> int:
-        return self.stop - self.start
-
-    def take(self, piece: slice) -> RowRange:
-        """Return some of these rows."""
-        return RowRange(self.start + piece.start, self.start + piece.stop, self.blocks)
-
-    @property
-    def index(self) -> slice:
-        """Index into a shared column."""
-        return slice(self.start, self.stop)
-
-    @property
-    def positions(self) -> Rows:
-        """Position of each row."""
-        return np.arange(self.start, self.stop)
-
-
-@dataclass(frozen=True, eq=False)
-class RowIndices:
-    """Rows at any positions, in any order."""
-
-    positions: Rows
-    blocks: tuple[RowBlock, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.positions)
-
-    def take(self, piece: slice) -> RowIndices:
-        """Return some of these rows."""
-        return RowIndices(self.positions[piece], self.blocks)
-
-    @property
-    def index(self) -> Rows:
-        """Index into a shared column."""
-        return self.positions
-
-    @property
-    def stop(self) -> int:
-        """One more than the last position."""
-        return int(self.positions.max(initial=-1)) + 1
-
-
-RowSelection = RowRange | RowIndices
-"""Where the rows of a fit or an exam lie."""
-
-
-@dataclass(frozen=True, eq=False)
-class RowLayout:
-    """What a learner's process must know to read the shared files.
-
-    Parameters
-    ----------
-    columns : tuple of SharedColumn
-        One for each shared file: the target, the row_params, and the features if they are a plain array.
-    target : Target
-        Decodes the first column; holds no rows itself.
-    row_params : tuple of str
-        Names of the columns after the target.
-    mapped_file : MappedFile or None
-        The features' own file, if they have one.
-    second_table : MappedFile, SharedColumn or None
-        The features of a `StackedTable`'s second table, if the first has its own file: another file of its own, or
-        the shared file after those of the columns.
-    """
-
-    columns: tuple[SharedColumn, ...]
-    target: Target
-    row_params: tuple[str, ...]
-    mapped_file: MappedFile | None = None
-    second_table: MappedFile | SharedColumn | None = None
-
-
-# The parent's side.
 
 
 class SharedRows(Protocol):
@@ -160,7 +54,7 @@ class SharedRows(Protocol):
         ...
 
 
-def share_rows(pool: Pool, budget: Budget, folder: str | None = None, n_readers: int = 1) -> SharedRows:
+def share_rows(pool: Pool, budget: Budget, n_readers: int = 1) -> SharedRows:
     """Return the way to share this pool's rows.
 
     Parameters
@@ -169,8 +63,6 @@ def share_rows(pool: Pool, budget: Budget, folder: str | None = None, n_readers:
         The rows.
     budget : Budget
         Ends copying at the deadline.
-    folder : str, optional
-        Where to put the files; see `SharedFile.create`.
     n_readers : int, default=1
         Learners' processes that read at the same time.
     """
@@ -181,8 +73,8 @@ def share_rows(pool: Pool, budget: Budget, folder: str | None = None, n_readers:
     first = pool.X.first if isinstance(pool.X, StackedTable) else pool.X
     file = MappedFile.find(first) if has_fixed_row_size(pool.X) else None
     if file is not None:
-        return MappedFileRows(pool, file, budget, folder)
-    return (RowMap if n_readers == 1 else AppendOnlyRowMap)(pool, budget, folder)
+        return MappedFileRows(pool, file, budget)
+    return (RowMap if n_readers == 1 else AppendOnlyRowMap)(pool, budget)
 
 
 class MappedFileRows:
@@ -191,15 +83,14 @@ class MappedFileRows:
     A second table of the pool is mapped too if it has a file; otherwise its rows are copied as they are used.
     """
 
-    def __init__(self, pool: TablePool, file: MappedFile, budget: Budget, folder: str | None = None) -> None:
+    def __init__(self, pool: TablePool, file: MappedFile, budget: Budget) -> None:
         sources = (pool.y.column, *pool.row_params.values())
         columns = tuple(map(SharedColumn.from_array, sources))
         second = pool.X.second if isinstance(pool.X, StackedTable) else None
         second_table = None if second is None else MappedFile.find(second) or SharedColumn.from_array(second)
         copied = second if isinstance(second_table, SharedColumn) else None
         self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params), file, second_table)
-        n_files = len(sources) + (copied is not None)
-        self.files = create_files(n_files, folder, sum(source.nbytes for source in sources))
+        self.files = create_files(len(sources) + (copied is not None))
         self._copy: _CopiedRows | None = None
         try:
             for shared_file, source in zip(self.files, sources, strict=False):
@@ -258,17 +149,46 @@ class _CopiedRows:
             self._is_shared[chunk] = True
 
 
+class RowPositions:
+    """The position of each row that has one.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the pool.
+
+    Examples
+    --------
+    >>> positions = RowPositions(1000)
+    >>> positions.set(np.array([999, 5]), np.array([0, 1]))
+    >>> positions.find(np.array([5, 6, 999]))
+    array([ 1, -1,  0], dtype=int32)
+    """
+
+    def __init__(self, n_rows: int) -> None:
+        # Zeroed memory costs nothing until it is written: 0 stands for no position.
+        self._numbers: Rows = np.zeros(n_rows, dtype=np.int32 if n_rows < np.iinfo(np.int32).max else np.int64)
+
+    def find(self, rows: Rows) -> Rows:
+        """Return the position of each of these rows, -1 for one that has none."""
+        positions: Rows = self._numbers[rows] - 1
+        return positions
+
+    def set(self, rows: Rows, positions: Rows) -> None:
+        """Give these rows new positions; of a row that comes twice, the last counts."""
+        self._numbers[rows] = positions + 1
+
+
 class RowMap:
     """Rows of a table in memory, appended to a growing shared map as they are used."""
 
-    def __init__(self, pool: TablePool, budget: Budget, folder: str | None = None) -> None:
+    def __init__(self, pool: TablePool, budget: Budget) -> None:
         self._budget = budget
         is_plain = has_fixed_row_size(pool.X)
         self._sources: tuple[Array, ...] = (pool.y.column, *pool.row_params.values(), *((pool.X,) if is_plain else ()))
         columns = tuple(map(SharedColumn.from_array, self._sources))
         self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params))
-        n_bytes = sum(source.nbytes for source in self._sources)
-        self.files = create_files(len(columns) + (not is_plain), folder, n_bytes)
+        self.files = create_files(len(columns) + (not is_plain))
         self._column_files = self.files[: len(columns)]
         self._blocks = None if is_plain else _BlockFile(pool.X, budget, self.files[-1])
         try:
@@ -394,8 +314,8 @@ class AppendOnlyRowMap(RowMap):
     Its methods may be called by several threads.
     """
 
-    def __init__(self, pool: TablePool, budget: Budget, folder: str | None = None) -> None:
-        super().__init__(pool, budget, folder)
+    def __init__(self, pool: TablePool, budget: Budget) -> None:
+        super().__init__(pool, budget)
         self._lock = threading.Lock()
         # One more than the last free position: rows that are only examined lie behind it.
         self._free_end = len(pool)
@@ -430,7 +350,7 @@ class _BlockFile:
         part = take_rows(self._X, rows)
         self._budget.raise_if_spent()
         offset = self._end
-        self._end, _ = dump_pickle(part, self._file.fd, offset, self._budget.raise_if_spent)
+        self._end = dump_pickle(part, self._file.fd, offset, self._budget.raise_if_spent)
         self.blocks.append(RowBlock(offset, first, len(rows)))
 
 
@@ -442,98 +362,3 @@ def _close_all(files: tuple[SharedFile, ...]) -> None:
 def _common_prefix(left: Rows, right: Rows) -> int:
     differs = left != right
     return int(differs.argmax()) if differs.any() else len(right)
-
-
-# The learner's side.
-
-
-class RowReader:
-    """Read shared rows in the learner's process.
-
-    Parameters
-    ----------
-    layout : RowLayout
-        How the rows lie in the files.
-    files : tuple of int
-        Descriptors of the shared files.
-    """
-
-    def __init__(self, layout: RowLayout, files: tuple[int, ...]) -> None:
-        self._layout = layout
-        self._files = files
-        self._mapped = self._open_mapped()
-
-    def read(self, selection: RowSelection) -> LabeledRows:
-        """Return the selected rows; whatever the learner writes into them, the next reading sees the pool's."""
-        return self._read(selection, _LoadedBlocks(self._files))
-
-    def _read(self, selection: RowSelection, blocks: _LoadedBlocks) -> LabeledRows:
-        columns = [
-            column.open(file, selection.stop)[selection.index]
-            for column, file in zip(self._layout.columns, self._files, strict=False)
-        ]
-        target, *others = columns
-        row_params = dict(zip(self._layout.row_params, others, strict=False))
-        return LabeledRows(self._features(selection, columns, blocks), self._layout.target.decode(target), row_params)
-
-    def read_in_pieces(self, selection: RowSelection, seconds: float | None = None) -> Iterator[LabeledRows]:
-        """Yield the selected rows piece by piece; a range at once if there is time, because that copies nothing."""
-        n_rows = len(selection)
-        size = n_rows if isinstance(selection, RowRange) else rows_per_piece(self._row_bytes())
-        blocks = _LoadedBlocks(self._files)
-        for piece in split_exam(n_rows, size, seconds):
-            yield self._read(selection.take(piece), blocks)
-
-    def _open_mapped(self) -> Any:
-        """Map the features that have a file of their own; None if they have none."""
-        layout = self._layout
-        if layout.mapped_file is None:
-            return None
-        first = layout.mapped_file.open()
-        if layout.second_table is None:
-            return first
-        if isinstance(layout.second_table, MappedFile):
-            return StackedTable(first, layout.second_table.open())
-        file = self._files[len(layout.columns)]
-        n_rows = os.fstat(file).st_size // max(1, layout.second_table.row_bytes)
-        return StackedTable(first, layout.second_table.open(file, n_rows))
-
-    def _row_bytes(self) -> int:
-        if self._mapped is not None:
-            return SharedColumn.from_array(self._mapped).row_bytes
-        return sum(column.row_bytes for column in self._layout.columns)
-
-    def _features(self, selection: RowSelection, columns: list[Array], blocks: _LoadedBlocks) -> Any:
-        if self._mapped is not None:
-            return self._mapped[selection.index]
-        return blocks.read(selection) if selection.blocks else columns[-1]
-
-
-class _LoadedBlocks:
-    """Blocks of a table, loaded once for all pieces of one exam, or for one fit.
-
-    They are not kept for longer: a learner may have written into them.
-    """
-
-    def __init__(self, files: tuple[int, ...]) -> None:
-        self._files = files
-        self._tables: dict[int, Any] = {}
-
-    def read(self, selection: RowSelection) -> Any:
-        """Return the selected rows as one table."""
-        positions = selection.positions
-        parts, found = [], []
-        for block in selection.blocks:
-            here = np.flatnonzero((positions >= block.first) & (positions < block.first + block.n_rows))
-            if len(here):
-                parts.append(self._take(block, positions[here] - block.first))
-                found.append(here)
-        order = np.concatenate(found)
-        table = concatenate(parts)
-        return table if is_contiguous(order) else take_rows(table, np.argsort(order))
-
-    def _take(self, block: RowBlock, rows: Rows) -> Any:
-        if block.offset not in self._tables:
-            self._tables[block.offset] = load_pickle(self._files[-1], block.offset)
-        table = self._tables[block.offset]
-        return table if np.array_equal(rows, np.arange(block.n_rows)) else take_rows(table, rows)

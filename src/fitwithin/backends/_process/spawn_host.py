@@ -9,26 +9,15 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import psutil
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.exceptions import LearnerDied
-from fitwithin.backends._process.memory_watch import MemoryWatch
-from fitwithin.backends._process.protocol import (
-    BeginSession,
-    Channel,
-    ErrorReply,
-    ImportModules,
-    Reply,
-    Request,
-    WorkerSetup,
-)
+from fitwithin.backends._process.channel import Channel
+from fitwithin.backends._process.protocol import BeginSession, ImportModules, WorkerSetup
 from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.subprocesses import (
-    EXIT_STATUS_SECONDS,
     IDLE_SECONDS,
     ProcessCache,
     describe_exit,
@@ -38,12 +27,10 @@ from fitwithin.backends._process.subprocesses import (
     remove_loky_semaphores,
     start_interpreter,
 )
+from fitwithin.backends._process.worker_connection import WorkerConnection
 
 _IMPORT_ORDER_SECONDS = 0.01
 """Seconds that a worker has to take the names of modules; they fit into the socket's buffer."""
-
-_ALIVE_POLL_SECONDS = 1.0
-"""Seconds between two looks whether a worker that says nothing still runs."""
 
 
 class WorkerHandle:
@@ -63,9 +50,7 @@ class WorkerHandle:
         with theirs:
             descriptor = theirs.fileno()
             try:
-                self._process = start_interpreter(
-                    "worker", descriptor, os.getpid(), idle_seconds, pass_fds=(descriptor,)
-                )
+                self._process = start_interpreter("worker", descriptor, idle_seconds, pass_fds=(descriptor,))
             except OSError:
                 ours.close()
                 raise
@@ -80,42 +65,19 @@ class WorkerHandle:
         with contextlib.suppress(OSError):
             self.channel.send(ImportModules(module_search_path(), modules), _IMPORT_ORDER_SECONDS)
 
-    def receive(self, budget: Budget, watch: MemoryWatch | None = None) -> Any:
-        """Return the worker's next message; raise TimeoutError, OutOfMemory, or EOFError if it has ended."""
-        channel, poll_seconds = self.channel, _ALIVE_POLL_SECONDS
-        while not channel.has_message:
-            # A process that the learner started may hold the socket open after the end of the worker.
-            alive = self.alive
-            if watch is not None:
-                watch.look()
-                poll_seconds = min(_ALIVE_POLL_SECONDS, watch.look_seconds)
-            try:
-                channel.wait_and_read(min(budget.remaining(), poll_seconds))
-            except TimeoutError:
-                # The deadline goes by the budget's clock, which a study pauses.
-                budget.raise_if_spent()
-                if not alive:
-                    raise EOFError from None
-        if watch is not None:
-            watch.look()
-        return channel.receive()
-
     @property
     def pid(self) -> int:
         """The worker's process."""
         return self._process.pid
 
-    def kill_group(self) -> None:
-        """Kill what the learner started in the worker's session, after the worker ended."""
-        with contextlib.suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-
-    def describe_end(self, timeout: float) -> str:
-        """Describe how the worker ended."""
+    def describe_end(self, timeout: float) -> str | None:
+        """Describe how the worker ended, and kill what it left in its session; None if it runs on."""
         try:
             code = self._process.wait(timeout)
         except subprocess.TimeoutExpired:
-            return "it closed its connection and gave no reason"
+            return None
+        with contextlib.suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         return describe_exit(code >= 0, abs(code))
 
     def kill(self) -> None:
@@ -137,13 +99,13 @@ spawned_workers: ProcessCache[WorkerHandle] = ProcessCache(WorkerHandle)
 
 
 class SpawnHost:
-    """Spawn workers for one session; files lie in a folder that both sides open."""
+    """Spawn workers for one session; they share a folder for temporary files."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._modules: list[str] = []
         self._waiting = [spawned_workers.take()]
-        self.folder: str | None = self._make_folder()
+        self._folder = self._make_folder()
         self._started: list[WorkerHandle] = []
 
     def _make_folder(self) -> str:
@@ -166,8 +128,7 @@ class SpawnHost:
             handle = self._take_waiting() or WorkerHandle()
             self._started.append(handle)
         worker = SpawnedConnection(handle, budget)
-        paths = [file.path for file in files if file.path is not None]
-        worker.begin(BeginSession(setup, self.folder or "", paths))
+        worker.post(BeginSession(setup, self._folder, len(files)), files)
         return worker
 
     def _take_waiting(self) -> WorkerHandle | None:
@@ -190,41 +151,15 @@ class SpawnHost:
                 self._waiting[0].import_modules(self._modules)
         for handle in self._waiting:
             spawned_workers.give_back(handle)
-        if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
-class SpawnedConnection:
+class SpawnedConnection(WorkerConnection):
     """The parent's connection to a spawned worker."""
 
     def __init__(self, handle: WorkerHandle, budget: Budget) -> None:
-        self.pid = handle.pid
+        super().__init__(handle.channel, handle.pid, budget)
         self._handle = handle
-        self._budget = budget
-
-    def begin(self, message: BeginSession) -> None:
-        """Send the first message."""
-        with self._describing_end():
-            self._handle.channel.send(message, self._budget.remaining())
-
-    def request(
-        self, request: Request, files: Sequence[SharedFile] = (), watch: MemoryWatch | None = None
-    ) -> Reply | ErrorReply:
-        """Send a request and return the reply; raise TimeoutError, OutOfMemory, or LearnerDied."""
-        self.post(request, files)
-        return self.receive(watch)
-
-    def receive(self, watch: MemoryWatch | None = None) -> Reply | ErrorReply:
-        """Return the next reply; raise TimeoutError, OutOfMemory, or LearnerDied."""
-        with self._describing_end():
-            reply: Reply | ErrorReply = self._handle.receive(self._budget, watch)
-            return reply
-
-    def post(self, request: Request, files: Sequence[SharedFile] = ()) -> Channel:
-        """Send a request, and return the channel that the reply comes from."""
-        with self._describing_end():
-            self._handle.channel.send(request, self._budget.remaining())
-        return self._handle.channel
 
     def kill(self) -> None:
         """Kill the worker, with everything that it started; a request that another thread waits for raises."""
@@ -236,12 +171,5 @@ class SpawnedConnection:
 
     end = stop
 
-    @contextlib.contextmanager
-    def _describing_end(self) -> Iterator[None]:
-        """Turn the end of the worker's process into LearnerDied."""
-        try:
-            yield
-        except (EOFError, BrokenPipeError, ConnectionResetError):
-            description = self._handle.describe_end(min(EXIT_STATUS_SECONDS, self._budget.remaining()))
-            self._handle.kill_group()
-            raise LearnerDied(description) from None
+    def _describe_end(self, timeout: float) -> str | None:
+        return self._handle.describe_end(timeout)

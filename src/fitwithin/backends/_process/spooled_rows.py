@@ -15,8 +15,8 @@ from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.spool_format import SpoolFormat, SpoolReader
 from fitwithin.backends._model_runner import rows_per_piece, split_exam
+from fitwithin.backends._process.row_reader import RowLayout, RowReader, RowSelection
 from fitwithin.backends._process.shared_memory import SharedColumn, SharedFile
-from fitwithin.backends._process.shared_rows import RowLayout, RowReader, RowSelection
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class SpooledRows:
             pool.index,
         )
         names = ["target", *(["weight"] if pool.row_params else []), "features"]
-        self.files = tuple(_SpoolHandle(os.dup(pool.files[name].fd), pool.files[name].path) for name in names)
+        self.files = tuple(SharedFile(os.dup(pool.files[name].fd)) for name in names)
 
     def share_training_rows(self, rows: Rows) -> SpooledSelection:
         """Wait until these rows have been read; raise TimeoutError at the deadline."""
@@ -100,16 +100,6 @@ class SpooledRows:
         """Close the handles of the files."""
         for file in self.files:
             file.close()
-
-
-class _SpoolHandle(SharedFile):
-    """A second descriptor of a file that the pool owns."""
-
-    def close(self) -> None:
-        """Close the descriptor; the pool removes the file."""
-        descriptor, self.fd = self.fd, -1
-        if descriptor >= 0:
-            os.close(descriptor)
 
 
 # The learner's side.

@@ -29,22 +29,20 @@ from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreRe
 from fitwithin.backends._early_stopping import find_early_stopping, make_stop_signal
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
+from fitwithin.backends._process.channel import Channel
 from fitwithin.backends._process.core_binding import bind_to_cores, limit_threads
-from fitwithin.backends._process.parent_watch import ParentWatch
+from fitwithin.backends._process.portable_warning import PortableWarning
 from fitwithin.backends._process.process_state import find_own_variables
 from fitwithin.backends._process.protocol import (
     AddAnswersRequest,
     AdoptRequest,
     AnswerRequest,
-    BeginSession,
-    Channel,
     DumpRequest,
     ErrorReply,
     ExamRequest,
     FitRequest,
     ImportModules,
     LoadRequest,
-    PortableWarning,
     Reply,
     SaveRequest,
     ScoreRequest,
@@ -52,7 +50,7 @@ from fitwithin.backends._process.protocol import (
 )
 from fitwithin.backends._process.shared_memory import dump_pickle, load_pickle
 from fitwithin.backends._process.spooled_rows import AnyRowReader, open_rows
-from fitwithin.backends._process.subprocesses import become_first_oom_choice, kill_descendants
+from fitwithin.backends._process.subprocesses import PARENT_POLL_SECONDS, become_first_oom_choice, kill_descendants
 from fitwithin.backends._scoring import ExamPredictions
 
 _MODEL_NOT_PICKLED = (
@@ -186,7 +184,7 @@ class Worker:
 
     def save(self, request: SaveRequest) -> None:
         """Write the newest model to a file."""
-        file = self._open_model_file(request.path)
+        file = self._channel.take_descriptor()
         try:
             dump_pickle(self._fitted.model, file)
         except Exception as error:
@@ -196,7 +194,7 @@ class Worker:
 
     def load(self, request: LoadRequest) -> tuple[float, set[str]]:
         """Load a saved model, forget it, and tell which modules that imported."""
-        self._keep_file(self._open_model_file(request.path))
+        self._keep_file(self._channel.take_descriptor())
         # The parent has the learner's modules, so they are no part of the time.
         self._unpickle_learner()
         known = set(sys.modules)
@@ -210,7 +208,7 @@ class Worker:
     def adopt(self, request: AdoptRequest) -> float:
         """Take over a saved model."""
         self._forget_model()
-        file = self._open_model_file(request.path)
+        file = self._channel.take_descriptor()
         _, settings = self._unpickle_learner()
         start = time.monotonic()
         try:
@@ -233,7 +231,7 @@ class Worker:
         """Write a saved model to a skops file."""
         from fitwithin._core.model_file import dump_model
 
-        self._keep_file(self._open_model_file(request.path))
+        self._keep_file(self._channel.take_descriptor())
         return dump_model(load_pickle(self._loaded_files[-1]), Path(request.skops_path))
 
     def _keep_file(self, file: int) -> None:
@@ -241,11 +239,6 @@ class Worker:
         self._loaded_files.append(file)
         while len(self._loaded_files) > _KEPT_FILES:
             os.close(self._loaded_files.pop(0))
-
-    def _open_model_file(self, path: str | None) -> int:
-        if path is None:
-            return self._channel.take_descriptor()
-        return os.open(path, os.O_RDWR)
 
     def _unpickle_learner(self) -> tuple[Any, FitSettings]:
         pair: tuple[Any, FitSettings] = pickle.loads(self._setup.pickled_learner)
@@ -299,46 +292,34 @@ def _pickle_error(error: Exception) -> bytes:
     return body
 
 
-def main(descriptor: int, parent_pid: int, idle_seconds: float) -> None:
+def main(descriptor: int, idle_seconds: float) -> None:
     """Serve one session for the process that started this one.
 
     Parameters
     ----------
     descriptor : int
         Descriptor of a socket that is connected to the parent.
-    parent_pid : int
-        The parent.
     idle_seconds : float
         Seconds without a session after which to end.
     """
     become_first_oom_choice()
-    worker = SpawnedWorker()
-    threading.Thread(target=worker.end_with_parent, args=(parent_pid,), daemon=True).start()
+    folders: list[str] = []
+    threading.Thread(target=_end_with_parent, args=(os.getppid(), folders), daemon=True).start()
     with contextlib.suppress(EOFError, OSError):
         os.set_inheritable(descriptor, False)
         channel = Channel(socket.socket(fileno=descriptor))
         while isinstance(message := channel.receive(idle_seconds), ImportModules):
             message.carry_out()
-        worker.serve_session(channel, message)
+        folders.append(message.folder)
+        os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = message.folder
+        serve(channel, message.setup, tuple(channel.take_descriptor() for _ in range(message.n_files)))
 
 
-class SpawnedWorker:
-    """A worker in an interpreter of its own."""
-
-    def __init__(self) -> None:
-        self._folder: str | None = None
-
-    def serve_session(self, channel: Channel, begin: BeginSession) -> None:
-        """Serve a session until the parent closes the connection."""
-        self._folder = begin.folder
-        os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = self._folder
-        files = tuple(os.open(path, os.O_RDWR) for path in begin.paths)
-        serve(channel, begin.setup, files)
-
-    def end_with_parent(self, parent_pid: int) -> None:
-        """Wait for the end of the parent; then clean up and end."""
-        ParentWatch(parent_pid).wait()
-        kill_descendants(psutil.Process())
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-        os._exit(0)
+def _end_with_parent(parent_pid: int, folders: list[str]) -> None:
+    """Wait for the end of the parent; then kill what this process started, remove the folders, and end."""
+    while os.getppid() == parent_pid:
+        time.sleep(PARENT_POLL_SECONDS)
+    kill_descendants(psutil.Process())
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)

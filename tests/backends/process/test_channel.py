@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from fitwithin.backends._process.protocol import Channel
+from fitwithin.backends._process.channel import Channel
 
 
 @pytest.fixture

@@ -1,0 +1,201 @@
+"""Rows that the parent has shared: where they lie, and how the learner's process reads them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fitwithin._core.records import Rows
+from fitwithin._core.target import Array, Target
+from fitwithin._pools.pool import LabeledRows
+from fitwithin._pools.table_pool import StackedTable
+from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
+from fitwithin.backends._model_runner import rows_per_piece, split_exam
+from fitwithin.backends._process.mapped_file import MappedFile
+from fitwithin.backends._process.shared_memory import SharedColumn, load_pickle
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """A part of a table, pickled at `offset` of the block file; it fills `n_rows` positions from `first` on."""
+
+    offset: int
+    first: int
+    n_rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class RowRange:
+    """Rows at consecutive positions."""
+
+    start: int
+    stop: int
+    blocks: tuple[RowBlock, ...] = ()
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def take(self, piece: slice) -> RowRange:
+        """Return some of these rows."""
+        return RowRange(self.start + piece.start, self.start + piece.stop, self.blocks)
+
+    @property
+    def index(self) -> slice:
+        """Index into a shared column."""
+        return slice(self.start, self.stop)
+
+    @property
+    def positions(self) -> Rows:
+        """Position of each row."""
+        return np.arange(self.start, self.stop)
+
+
+@dataclass(frozen=True, eq=False)
+class RowIndices:
+    """Rows at any positions, in any order."""
+
+    positions: Rows
+    blocks: tuple[RowBlock, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def take(self, piece: slice) -> RowIndices:
+        """Return some of these rows."""
+        return RowIndices(self.positions[piece], self.blocks)
+
+    @property
+    def index(self) -> Rows:
+        """Index into a shared column."""
+        return self.positions
+
+    @property
+    def stop(self) -> int:
+        """One more than the last position."""
+        return int(self.positions.max(initial=-1)) + 1
+
+
+RowSelection = RowRange | RowIndices
+"""Where the rows of a fit or an exam lie."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowLayout:
+    """What a learner's process must know to read the shared files.
+
+    Parameters
+    ----------
+    columns : tuple of SharedColumn
+        One for each shared file: the target, the row_params, and the features if they are a plain array.
+    target : Target
+        Decodes the first column; holds no rows itself.
+    row_params : tuple of str
+        Names of the columns after the target.
+    mapped_file : MappedFile or None
+        The features' own file, if they have one.
+    second_table : MappedFile, SharedColumn or None
+        The features of a `StackedTable`'s second table, if the first has its own file: another file of its own, or
+        the shared file after those of the columns.
+    """
+
+    columns: tuple[SharedColumn, ...]
+    target: Target
+    row_params: tuple[str, ...]
+    mapped_file: MappedFile | None = None
+    second_table: MappedFile | SharedColumn | None = None
+
+
+class RowReader:
+    """Read shared rows in the learner's process.
+
+    Parameters
+    ----------
+    layout : RowLayout
+        How the rows lie in the files.
+    files : tuple of int
+        Descriptors of the shared files.
+    """
+
+    def __init__(self, layout: RowLayout, files: tuple[int, ...]) -> None:
+        self._layout = layout
+        self._files = files
+        self._mapped = self._open_mapped()
+
+    def read(self, selection: RowSelection) -> LabeledRows:
+        """Return the selected rows; whatever the learner writes into them, the next reading sees the pool's."""
+        return self._read(selection, _LoadedBlocks(self._files))
+
+    def _read(self, selection: RowSelection, blocks: _LoadedBlocks) -> LabeledRows:
+        columns = [
+            column.open(file, selection.stop)[selection.index]
+            for column, file in zip(self._layout.columns, self._files, strict=False)
+        ]
+        target, *others = columns
+        row_params = dict(zip(self._layout.row_params, others, strict=False))
+        return LabeledRows(self._features(selection, columns, blocks), self._layout.target.decode(target), row_params)
+
+    def read_in_pieces(self, selection: RowSelection, seconds: float | None = None) -> Iterator[LabeledRows]:
+        """Yield the selected rows piece by piece; a range at once if there is time, because that copies nothing."""
+        n_rows = len(selection)
+        size = n_rows if isinstance(selection, RowRange) else rows_per_piece(self._row_bytes())
+        blocks = _LoadedBlocks(self._files)
+        for piece in split_exam(n_rows, size, seconds):
+            yield self._read(selection.take(piece), blocks)
+
+    def _open_mapped(self) -> Any:
+        """Map the features that have a file of their own; None if they have none."""
+        layout = self._layout
+        if layout.mapped_file is None:
+            return None
+        first = layout.mapped_file.open()
+        if layout.second_table is None:
+            return first
+        if isinstance(layout.second_table, MappedFile):
+            return StackedTable(first, layout.second_table.open())
+        file = self._files[len(layout.columns)]
+        n_rows = os.fstat(file).st_size // max(1, layout.second_table.row_bytes)
+        return StackedTable(first, layout.second_table.open(file, n_rows))
+
+    def _row_bytes(self) -> int:
+        if self._mapped is not None:
+            return SharedColumn.from_array(self._mapped).row_bytes
+        return sum(column.row_bytes for column in self._layout.columns)
+
+    def _features(self, selection: RowSelection, columns: list[Array], blocks: _LoadedBlocks) -> Any:
+        if self._mapped is not None:
+            return self._mapped[selection.index]
+        return blocks.read(selection) if selection.blocks else columns[-1]
+
+
+class _LoadedBlocks:
+    """Blocks of a table, loaded once for all pieces of one exam, or for one fit.
+
+    They are not kept for longer: a learner may have written into them.
+    """
+
+    def __init__(self, files: tuple[int, ...]) -> None:
+        self._files = files
+        self._tables: dict[int, Any] = {}
+
+    def read(self, selection: RowSelection) -> Any:
+        """Return the selected rows as one table."""
+        positions = selection.positions
+        parts, found = [], []
+        for block in selection.blocks:
+            here = np.flatnonzero((positions >= block.first) & (positions < block.first + block.n_rows))
+            if len(here):
+                parts.append(self._take(block, positions[here] - block.first))
+                found.append(here)
+        order = np.concatenate(found)
+        table = concatenate(parts)
+        return table if is_contiguous(order) else take_rows(table, np.argsort(order))
+
+    def _take(self, block: RowBlock, rows: Rows) -> Any:
+        if block.offset not in self._tables:
+            self._tables[block.offset] = load_pickle(self._files[-1], block.offset)
+        table = self._tables[block.offset]
+        return table if np.array_equal(rows, np.arange(block.n_rows)) else take_rows(table, rows)
