@@ -18,7 +18,7 @@ search = TimeConstrainedSearch(["decision-tree", "logistic-regression"], time_li
 estimate, low, high = search.score_estimate_
 results = search.cv_results_
 print(f"{len(results['params'])} candidates in {search.time_used_:.1f} s of {search.time_limit_:g} s")
-print(f"best: {results['estimator'][search.best_index_]}, {search.best_params_ or 'own settings'}")
+print(f"best: {results['estimator'][search.best_index_]}, {search.best_params_ or 'own hyperparameters'}")
 print(f"accuracy {estimate:.3f} [{low:.3f}, {high:.3f}], from {search.n_rows_trained_:,} of {search.n_rows_in_:,} rows")
 
 # %%

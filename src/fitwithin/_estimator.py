@@ -258,7 +258,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
 
     @property
     def _can_go_on(self) -> bool:
-        """Whether a later fit may go on from this one, or this one from an earlier one."""
+        """Whether a later fit may resume this one, or this one an earlier one."""
         return self.checkpoint is not None or self.warm_start
 
     def _find_past(

@@ -1,4 +1,4 @@
-"""TimeConstrainedSearch: learners and settings raced inside one deadline."""
+"""TimeConstrainedSearch: learners and hyperparameters raced inside one deadline."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from fitwithin.teachers._search.teacher import Search
 
 
 class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
-    """Search over learners and settings for the best model within a time limit.
+    """Search over learners and hyperparameters for the best model within a time limit.
 
-    A candidate is a learner with one choice of settings. Candidates are trained on small subsets of the rows first, and
-    the better ones on larger subsets. All are scored on the same validation rows. The candidate that should be ahead at
-    the deadline gets the rest of the time, at least 40 % of it. The learner's own settings are a candidate too, and
-    lose only to settings that are clearly better.
+    A candidate is a learner with one choice of hyperparameters. Candidates are trained on small subsets of the rows
+    first, and the better ones on larger subsets. All are scored on the same validation rows. The candidate that should
+    be ahead at the deadline gets the rest of the time, at least 40 % of it. The learner's own hyperparameters are a
+    candidate too, and lose only to others that are clearly better.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     param_distributions : dict or None, default=None
         Settings to try, as in scikit-learn's ``RandomizedSearchCV``: for each parameter, such as ``step__parameter``
         in a pipeline, a list of values or a distribution with a method ``rvs``. None means a ready-made space for
-        learners that fitwithin knows. Of other learners only their own settings are tried.
+        learners that fitwithin knows. Of other learners only their own hyperparameters are tried.
     initial_params : dict, list of dict or None, default=None
         Settings to try first, such as the ``best_params_`` of an earlier search.
     task : {"classification", "regression"} or None, default=None
@@ -82,14 +82,14 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         Which rows of X are held out to choose the model and to estimate its score: random ones, or the last ones, for
         data in time order. For groups of rows or your own validation set, see `groups` and `X_val` of `fit`.
     random_state : int, RandomState or None, default=None
-        Seed of every choice of rows and settings, and of each `random_state` of a learner that is None.
+        Seed of every choice of rows and hyperparameters, and of each `random_state` of a learner that is None.
 
     Attributes
     ----------
     best_estimator_ : estimator
         The fitted learner with the best settings.
     best_params_ : dict
-        Its settings that differ from the learner's own.
+        Its hyperparameters that differ from the learner's own.
     best_score_ : float or None
         Its score on the validation rows. It is a little too high, because these rows chose the model.
     score_estimate_ : tuple of float or None
@@ -101,7 +101,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         ``n_rows`` (the rows of that subset), ``seconds`` (of all its fits), ``ended`` (why it was not trained further)
         and ``rank_test_score``, which is 1 for the returned model.
     history_ : list of Round
-        A record of each fit; ``candidate`` is the place of its settings in `cv_results_`.
+        A record of each fit; ``candidate`` is the place of its hyperparameters in `cv_results_`.
     stop_reason_, time_limit_, time_used_, lost_seconds_, memory_limit_, n_rows_trained_, n_rows_in_, classes_
         As in `TimeConstrainedClassifier`.
 
@@ -117,7 +117,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     np.int32(1)
     """
 
-    # The search is its own way of choosing rows, and does not go on from an earlier call.
+    # The search is its own way of choosing rows, and does not resume an earlier call.
     teacher: ClassVar[str] = "search"  # type: ignore[misc]  # a parameter of the siblings
     warm_start: ClassVar[bool] = False  # type: ignore[misc]  # a parameter of the siblings
 
@@ -164,7 +164,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         )
 
     def _make_teacher(self) -> Teacher:
-        # Errors in the settings should come before any time is used.
+        # Errors in the distributions should come before any time is used.
         list_starts(self.initial_params, self._list_learners())
         return Search([], _find_early_stopping)
 

@@ -25,7 +25,7 @@ class SearchLearner:
     Parameters
     ----------
     estimator : estimator
-        Not fitted, with its own settings.
+        Not fitted, with its own hyperparameters.
     distributions : dict or None
         The settings to try, as the user passed them; None for a ready space.
     name : str

@@ -48,12 +48,12 @@ def test_a_search_names_the_best_learner_its_settings_and_what_was_tried(run):
     predicted = run("predict", "model.skops", "rows.parquet", "--out", "predictions.parquet")
 
     assert result.exit_code == 0, result.output
-    assert "best settings of decision-tree and of random-forest for at most 12 s" in join_lines(result.stdout)
+    assert "best hyperparameters of decision-tree and of random-forest for at most 12 s" in join_lines(result.stdout)
     for shown in (result, inspected):
         assert "best learner" in shown.stdout
         assert ", of decision-tree, random-forest" in shown.stdout
-        assert "its settings" in shown.stdout
-        assert "settings tried" in shown.stdout
+        assert "its hyperparameters" in shown.stdout
+        assert "candidates tried" in shown.stdout
     assert predicted.exit_code == 0, predicted.output
     assert len(pd.read_parquet("predictions.parquet")) == ROWS
 

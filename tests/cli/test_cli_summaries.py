@@ -50,7 +50,7 @@ def test_without_such_fits_nothing_is_said_about_them(training):
 @pytest.mark.parametrize(
     ("search", "expected"),
     [
-        ({"learners": ["lightgbm"], "params": {}, "n_settings": 1, "n_failed": 0}, ["own settings"]),
+        ({"learners": ["lightgbm"], "params": {}, "n_settings": 1, "n_failed": 0}, ["own hyperparameters"]),
         (
             {"learners": ["lightgbm", "xgboost"], "params": {"num_leaves": 63}, "n_settings": 1234, "n_failed": 2},
             ["lightgbm, of lightgbm, xgboost", "num_leaves=63", "1,234, 2 of them failed"],

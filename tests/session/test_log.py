@@ -144,5 +144,5 @@ def test_a_round_of_a_search_names_the_learner_and_its_settings(lines):
     search.fit(X, Y)
 
     texts = [text for _, text in lines()]
-    assert any(": DecisionTreeClassifier, own settings; " in text for text in texts)
+    assert any(": DecisionTreeClassifier, own hyperparameters; " in text for text in texts)
     assert any(": DecisionTreeClassifier, max_depth=3; " in text for text in texts)

@@ -19,7 +19,7 @@ from fitwithin.testing import FakeClock
 ROUND = Round(3, 4000, 2000, 700, 9000, 9000, 0, 1, 1, 0, 0, None, 0.912, 0.907, 0.917, True, 2.0)
 
 
-CANDIDATES = ["random-forest, own settings", "lightgbm, num_leaves=63", "lightgbm, num_leaves=127"]
+CANDIDATES = ["random-forest, own hyperparameters", "lightgbm, num_leaves=63", "lightgbm, num_leaves=127"]
 
 
 def shown(act, width=160):

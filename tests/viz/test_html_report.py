@@ -290,7 +290,12 @@ def test_the_report_of_a_search_has_the_race_the_best_settings_and_those_that_ma
     page = page_of(search, tmp_path)
 
     assert f"Best of 41 candidates: {search.cv_results_['estimator'][search.best_index_]}, depth=" in summary_of(page)
-    for words in ("The race. Each point is a fit", "Which settings mattered.", "The best 10 settings", "own settings"):
+    for words in (
+        "The race. Each point is a fit",
+        "Which hyperparameters mattered.",
+        "The best 10 candidates",
+        "own hyperparameters",
+    ):
         assert words in page.text
     assert "Score over time" not in page.text, "the race is drawn instead"
     assert "failed: ValueError: <no>" in page.text
@@ -300,8 +305,8 @@ def test_the_report_of_a_search_has_the_race_the_best_settings_and_those_that_ma
 def test_the_report_of_a_search_with_one_candidate_leaves_out_what_it_does_not_know(tmp_path):
     page = page_of(a_search(1, n_failed=0, names=("tree",)), tmp_path)
 
-    assert "The best settings" in page.text
-    assert "Which settings mattered" not in page.text
+    assert "The best candidates" in page.text
+    assert "Which hyperparameters mattered" not in page.text
     assert "Candidates that failed" not in page.text
 
 

@@ -102,7 +102,7 @@ def test_the_parameter_that_decides_the_score_has_the_strongest_correlation():
     assert [effect.parameter for effect in effects[:2]] == ["depth", "depth"]
     for effect in effects:
         assert effect.is_clear == (effect.parameter == "depth")
-        assert (effect.n_candidates, effect.n_rows) == (39, 1_000), "without the learner's own settings"
+        assert (effect.n_candidates, effect.n_rows) == (39, 1_000), "without the learner's own hyperparameters"
 
 
 def test_candidates_are_compared_on_one_subset():

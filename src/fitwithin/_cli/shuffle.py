@@ -57,7 +57,7 @@ def shuffle(
                     on_progress=lambda done, total: progress.update(task, completed=done, total=total),
                 )
         except KeyboardInterrupt:
-            fail("Interrupted. The same command goes on from here.", code=EXIT_STOPPED)
+            fail("Interrupted. The same command resumes it.", code=EXIT_STOPPED)
         if json:
             typer.echo(json_.dumps({"rows": result.n_rows, "files": len(result.files), "folder": str(out)}))
             return

@@ -112,8 +112,8 @@ def _describe_learner(card: ModelCard) -> dict[str, str]:
     failed = f", {search['n_failed']:,} of them failed" if search["n_failed"] else ""
     return {
         "best learner": card.learner + (f", of {', '.join(map(str, search['learners']))}" if others else ""),
-        "its settings": describe_settings(search["params"]),
-        "settings tried": f"{search['n_settings']:,}{failed}",
+        "its hyperparameters": describe_settings(search["params"]),
+        "candidates tried": f"{search['n_settings']:,}{failed}",
     }
 
 

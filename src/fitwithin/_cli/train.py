@@ -46,7 +46,7 @@ def train(
         ),
     ] = "hist-gradient-boosting",
     search: Annotated[
-        bool, typer.Option("--search", help="Search for the best settings, and for the best of several learners.")
+        bool, typer.Option("--search", help="Search for the best hyperparameters, and the best of several learners.")
     ] = False,
     teacher: Annotated[
         str, typer.Option(help="How training rows are chosen: auto, tct, double, osct, tct_al, sgd or full.")

@@ -110,7 +110,7 @@ def _print_prepared_data(console: Console, options: TrainOptions, prepared: _Pre
         print_line(console, f"Going on from {options.checkpoint}; the time limit counts all runs together.")
     memory = "" if options.memory_limit is None else f" in at most {format_bytes(options.memory_limit)}"
     names = " and of ".join(options.learner_names)
-    activity = f"Searching for the best settings of {names}" if options.search else f"Training {options.learner}"
+    activity = f"Searching for the best hyperparameters of {names}" if options.search else f"Training {options.learner}"
     print_line(console, f"{activity} for at most {options.time_limit:g} s{memory}; Ctrl-C keeps the best model so far.")
 
 

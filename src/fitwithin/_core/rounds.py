@@ -84,7 +84,7 @@ class Round:
 
 @dataclass(frozen=True, eq=False)
 class ResumePoint:
-    """Where an earlier fit on the same rows ended, for a teacher that can go on from there.
+    """Where an earlier fit on the same rows ended, for a teacher that can resume there.
 
     There is no model to examine yet: the teacher's first request must be a `Lesson`.
 

@@ -180,7 +180,7 @@ class DiskPool:
         return self.layout.open(self.files["features"].fd)
 
     def describe(self) -> dict[str, str]:
-        """Return what must be the same in a fit that goes on from an earlier one, by a name for users."""
+        """Return what must be the same in a resumed fit, by a name for users."""
         described = {"rows of X": str(len(self)), "columns of X": str(self.X.shape[1])}
         return described | {f"data set: {name}": value for name, value in self.source.describe().items()}
 

@@ -292,7 +292,7 @@ class Checkpoint:
                 self._has_failed = True
                 self._report(
                     f"The checkpoint {self.path} could not be written: {getattr(error, 'strerror', None) or error}. "
-                    "The fit went on; a later call goes on from the last state that could be written, if there is one."
+                    "The fit went on; a later call resumes from the last state that could be written, if there is one."
                 )
 
     def _report(self, message: str) -> None:

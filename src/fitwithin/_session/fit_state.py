@@ -1,4 +1,4 @@
-"""The state of a fit that a later call goes on from, in memory or in a checkpoint."""
+"""The state of a fit that a later call resumes, in memory or in a checkpoint."""
 
 from __future__ import annotations
 

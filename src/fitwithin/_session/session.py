@@ -49,7 +49,7 @@ class Session:
     on_round : callable, optional
         Called with each finished `Round`; stops the session by returning True.
     past : FitState, optional
-        An earlier fit on the same rows, to go on from.
+        An earlier fit on the same rows, to resume.
     checkpoint : Checkpoint, optional
         Where to store the session while it runs.
     n_jobs : int, default=1
@@ -146,7 +146,7 @@ class Session:
         return reason
 
     def state(self, reason: StopReason | None = None) -> FitState:
-        """Return the fit so far, for a later one to go on from."""
+        """Return the fit so far, for a later one to resume."""
         exams, none = self._tracker.last_exams, np.zeros(0, dtype=np.int32)
         return FitState(
             seconds=self.budget.elapsed(),

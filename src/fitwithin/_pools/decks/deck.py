@@ -55,7 +55,7 @@ class Deck:
     pool_size : int
         Rows of the pool.
     resume_point : ResumePoint or None
-        Where an earlier fit on the same rows ended; a teacher may go on from there, or begin again.
+        Where an earlier fit on the same rows ended; a teacher may resume there, or begin again.
     notes : dict
         Small facts that a teacher wants back in the resume point of a later fit: text, numbers and booleans.
     validation_rows, holdout_rows : array of int or None

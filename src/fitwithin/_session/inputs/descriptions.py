@@ -18,7 +18,7 @@ from fitwithin._session.inputs.fit_inputs import FitInputs
 
 
 def describe_training(estimator: Any, learner: Any, training: Pool, fit_params: Mapping[str, Any]) -> Fingerprint:
-    """Return what must be equal in a fit that goes on from an earlier one: training rows, learner and metric.
+    """Return what must be equal in a resumed fit: training rows, learner and metric.
 
     Parameters
     ----------

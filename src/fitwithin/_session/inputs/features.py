@@ -140,7 +140,7 @@ class ValidationRows:
         return held_out
 
     def describe(self) -> Fingerprint:
-        """Return what must be equal in a fit that goes on from an earlier one."""
+        """Return what must be equal in a resumed fit."""
         described: dict[str, str] = {} if self.validation == "random" else {"validation": self.validation}
         if self.groups is not None:
             described["groups"] = hash_columns(self.groups)

@@ -315,5 +315,5 @@ class TeachingState:
         yield from examine(self.holdout_rows[self._n_holdout : self._n_holdout + n_rows], purpose="holdout")
         if n_rows == n_left and self.deck.left and self.deck.holdout_rows is None:
             n_rows = self.costs.affordable_exam_rows(_FINAL_EXAM_TIME, min(_MAX_FINAL_EXAM_ROWS, self.deck.left))
-            # These are no holdout rows: a later fit that goes on from this one may be trained on them.
+            # These are no holdout rows: a later fit that resumes this one may be trained on them.
             yield from examine(self.deck.deal(n_rows))

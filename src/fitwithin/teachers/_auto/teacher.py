@@ -30,7 +30,7 @@ _MAX_FIRST_FRACTION = 0.1  # of the pool, which `_MIN_FIRST_ROWS` may take of a 
 _FIRST_TIME = 0.25  # of the time left; then the learner is asked to stop
 _MIN_SPLIT_ROWS = 20  # a pool with fewer rows is taught whole, without an estimate
 
-# Notes for a later fit that goes on from this one
+# Notes for a later fit that resumes this one
 _NOTE_VALIDATED = "validation rows chosen"
 _NOTE_EMPHASIS = "emphasis"
 

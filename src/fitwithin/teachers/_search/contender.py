@@ -144,7 +144,7 @@ def describe_settings(settings: dict[str, Any]) -> str:
     >>> describe_settings({"num_leaves": 63, "learning_rate": 0.123456})
     'num_leaves=63, learning_rate=0.123'
     >>> describe_settings({})
-    'own settings'
+    'own hyperparameters'
     """
     values = {name: f"{value:.3g}" if isinstance(value, float) else value for name, value in settings.items()}
-    return ", ".join(f"{name}={value}" for name, value in values.items()) or "own settings"
+    return ", ".join(f"{name}={value}" for name, value in values.items()) or "own hyperparameters"

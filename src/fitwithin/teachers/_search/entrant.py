@@ -29,7 +29,7 @@ class Entrant:
     number : int
         Its place among the learners.
     estimator : estimator
-        The learner with its own settings, not fitted.
+        The learner with its own hyperparameters, not fitted.
     space : Space or None
         Settings that may be tried; None for its own ones alone.
     starts : list of dict
@@ -137,7 +137,7 @@ class Entrant:
             self._suggester.tell(settings, score, known.seconds)
 
     def tell(self, contender: Contender, seconds: float) -> None:
-        """Note what came of the last trial of a contender."""
+        """Note the result of the last trial of a contender."""
         self.seconds += seconds
         contender.seconds += seconds
         failed = contender.failure is not None

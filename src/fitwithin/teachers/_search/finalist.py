@@ -10,16 +10,16 @@ from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.race import Race
 
 _FAR_ERRORS = 2.5  # standard errors of the difference, by which an outsider may not be behind
-_OUTSIDER_TIME = 0.3  # of the time left, for the fit of an outsider; the learner's own settings get the rest
-_SLOW_OWN_ROWS = 0.1  # of every row, for own settings that had no chance yet
-_SLOW_OUTSIDER_TIME = 0.6  # the same, if the learner's own settings cannot have half of the rows
+_OUTSIDER_TIME = 0.3  # of the time left, for the fit of an outsider; the learner's own hyperparameters get the rest
+_SLOW_OWN_ROWS = 0.1  # of every row, for own hyperparameters that had no chance yet
+_SLOW_OUTSIDER_TIME = 0.6  # the same, if the learner's own hyperparameters cannot have half of the rows
 
 
 def choose_finalist(race: Race) -> Contender | None:
     """Return the contender with the best score expected at the deadline; None if all have failed.
 
-    A learner's own settings lose their place only to one that is expected to be ahead by more than the error of the
-    difference on the same validation rows.
+    A learner's own hyperparameters lose their place only to one that is expected to be ahead by more than the error of
+    the difference on the same validation rows.
     """
     known = [one for one in race.contenders if one.failure is None and one.trials]
     if not race.is_open and any(one.has_own_settings for one in known):
@@ -35,14 +35,14 @@ def choose_finalist(race: Race) -> Contender | None:
 
 
 def choose_rival(race: Race, finalist: Contender) -> Contender | None:
-    """Return who is taught beside the finalist in another process: own settings, or the best others."""
+    """Return who is taught beside the finalist in another process: own hyperparameters, or the best others."""
     known = [one for one in race.contenders if one.failure is None and one.trials and one is not finalist]
     rivals = [one for one in known if one.has_own_settings != finalist.has_own_settings]
     return max(rivals, key=lambda one: expect_score(race, one, [one.n_rows]), default=None)
 
 
 def choose_slow_own(race: Race) -> Contender | None:
-    """Return own settings that were too slow to be compared, and may have a good part of the rows in the time left."""
+    """Return own hyperparameters that were too slow to be compared, and may have many rows in the time left."""
     own = race.entrants[0].contenders[0]
     if len(race.entrants) > 1 or not race.is_open or own.failure is not None or own.n_rows >= race.first_rows:
         return None
@@ -99,7 +99,7 @@ def _is_fast(race: Race, contender: Contender, share: float) -> bool:
 
 
 def _is_ahead(race: Race, one: Contender, other: Contender) -> bool:
-    """Whether a contender is expected to be ahead of another; of one with its own settings, clearly so."""
+    """Whether a contender is expected to be ahead of another; of one with its own hyperparameters, clearly so."""
     sizes = sorted({trial.n_rows for trial in one.trials} & {trial.n_rows for trial in other.trials})[-2:]
     if not sizes:
         return one.n_rows > other.n_rows

@@ -24,7 +24,7 @@ Failure = LearnerRaised | LearnerDied | OutOfMemory
 # The subsets
 _LEAST_FIRST_ROWS = 1_000  # there is no race on fewer
 _ROW_FACTOR = 4  # between the rows of a subset and those of the next
-_MAX_PROMOTED = 3  # contenders that are tried on the next subset too, besides those with a learner's own settings
+_MAX_PROMOTED = 3  # contenders that go on to the next subset, besides those with a learner's own hyperparameters
 _MAX_REPEATS = 20  # suggestions in a row that were tried before; then there are no more
 _PATIENCE = 20  # trials of each process without a new leader, after which the next subset is due
 
@@ -33,7 +33,7 @@ _EXAM_TIME = 0.02  # for one exam
 _MAX_EXAM_ROWS = 5_000
 
 # The trials
-_FIRST_LOOK = 0.1  # for a first look at own settings; then a learner that can stop early is told to stop
+_FIRST_LOOK = 0.1  # for a first look at own hyperparameters; then a learner that can stop early is told to stop
 _FIRST_SHARE = 0.5  # of the time left, for the first fits of all learners; then they are killed
 _STOP_FACTOR = 0.8  # of a fit's limit; then a learner that can stop early is told to stop
 _NEIGHBOUR_FACTOR = 1.5  # on the seconds of the leader's fit, for a fit with other settings near its own
@@ -109,7 +109,7 @@ class Race:
         return find_best(self.contenders, len(self.rows))
 
     def begin(self) -> Subgenerator[None]:
-        """Try each learner on few rows, with its fastest known settings and with its own, to see what they cost."""
+        """Try each learner on few rows, with the fastest known hyperparameters and with its own, to see their cost."""
         for entrant in self.entrants:
             own = self._add_contender(entrant, {})
             if entrant.has_fast_ladder:
@@ -124,7 +124,7 @@ class Race:
         yield from self._measure_fastest()
 
     def _measure_fastest(self) -> Subgenerator[None]:
-        """Try the fastest known settings on more rows: the first fit of all says little about what rows cost."""
+        """Try the fastest known hyperparameters on more rows: the first fit of all says little about what rows cost."""
         fastest = [one for one in self.contenders if one.trials and not one.has_own_settings]
         n_rows = min(_ROW_FACTOR * len(self.rows), self.state.max_rows)
         if fastest and n_rows > len(self.rows):
@@ -184,7 +184,7 @@ class Race:
         )
 
     def find_untried_own(self) -> Contender | None:
-        """Return own settings that were not compared with the leader, although a fit on every row fits in the time."""
+        """Return own hyperparameters that were not compared with the leader, although a fit on every row would end."""
         leader = self.leader
         own = None if leader is None else self.entrants[leader.learner].contenders[0]
         if own is None or own.failure is not None or own.n_rows >= self.first_rows or not self.shares.leaves_time(own):
@@ -376,7 +376,7 @@ class Race:
     def _is_level_over(self) -> bool:
         """Whether it is time for the next subset.
 
-        On the first one only known settings are tried, since few rows say little about others.
+        On the first one only known hyperparameters are tried, since few rows say little about others.
         """
         if any(entrant.has_ladder_left for entrant in self.entrants):
             return False
@@ -408,7 +408,7 @@ class Race:
         return True
 
     def _find_promoted(self, n_rows: int) -> list[Contender]:
-        """Return the best contenders, and the learners' own settings unless they are clearly worse.
+        """Return the best contenders, and the learners' own hyperparameters unless they are clearly worse.
 
         Candidates whose trial on `n_rows` rows would take too long stay behind.
         """

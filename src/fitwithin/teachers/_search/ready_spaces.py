@@ -2,8 +2,8 @@
 
 Ranges are narrower than FLAML's. Its local search does not depend on that, but random draws are affordable more often:
 LightGBM on 10,000 rows of covtype, 5 s of fits, mean test accuracy of five seeds with these ranges and with FLAML's:
-local .806 and .805, random .775 and .742 (learner's own settings: .805). Paths of the local search differ by a point
-or two between seeds, so smaller differences between ranges could not be seen.
+local .806 and .805, random .775 and .742 (learner's own hyperparameters: .805). Paths of the local search differ by a
+point or two between seeds, so smaller differences between ranges could not be seen.
 
 No space sets what does not change the model's quality (threads, seeds, verbosity), and none sets what the user's
 labels or target decide (objective, loss). Each starts with a fast fit, and else near the learner's own values.

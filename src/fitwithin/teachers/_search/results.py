@@ -16,7 +16,7 @@ from fitwithin.teachers._search.space import Settings
 
 @dataclass(frozen=True, eq=False)
 class SearchEntry:
-    """Settings of a search, and what came of them.
+    """Hyperparameters of a search, and their results.
 
     Parameters
     ----------

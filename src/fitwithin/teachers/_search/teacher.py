@@ -154,7 +154,7 @@ def _teach_finalist(race: Race, finalist: Contender) -> Subgenerator[StopReason]
     _switch(race, finalist)
     reason: StopReason = "all rows"
     if finalist.n_rows < state.max_rows:
-        # Mistakes help the learner's own settings now and then; others were chosen without them.
+        # Mistakes help the learner's own hyperparameters now and then; others were chosen without them.
         lessons = _teach_like_auto(state) if finalist.has_own_settings else teach_until_deadline(state, None)
         reason = yield from _teach_candidate(lessons, race, finalist)
         yield from state.examine_unused_rows()

@@ -22,17 +22,17 @@ _SIZE_RATIO = 1.25  # between two sizes that are considered
 
 # A trial
 _MAX_TRIAL_TIME = 0.12  # for a fit; with more there would be too few trials
-_MAX_OWN_TRIAL_TIME = 0.2  # for the same with the learner's own settings
+_MAX_OWN_TRIAL_TIME = 0.2  # for the same with the learner's own hyperparameters
 _MAX_SLOW_TRIAL_TIME = 0.08  # for the same, if they are too slow for every row
-_MAX_OWN_NEED = 0.5  # for a fit with own settings on every row; with more there is no time for others
-_NOT_SLOWER = 1.5  # times the seconds of own settings; predictions from few rows are that rough
+_MAX_OWN_NEED = 0.5  # for a fit with own hyperparameters on every row; with more there is no time for others
+_NOT_SLOWER = 1.5  # times the seconds of own hyperparameters; predictions from few rows are that rough
 _KILL_TIME = 0.15  # for a fit; then the learner is killed
 _OVERRUN_FACTOR = 3.0  # times the predicted seconds; then the learner is killed
 
 # The end
 _MIN_FINAL_TIME = 0.4  # for the winner
 _MAX_FINAL_TIME = 0.6  # for the winner, if it needs so much for every row
-_MAX_OWN_TIME = 0.75  # for the learner's own settings, if they lead after the known good ones were tried
+_MAX_OWN_TIME = 0.75  # for the learner's own hyperparameters, if they lead after the known good ones were tried
 _FINAL_SAFETY_FACTOR = 1.25  # on the seconds that it needs
 _MIN_CHANCE = 0.9  # to end in time, of a fit that a contender is judged by
 
@@ -69,7 +69,7 @@ class TimeShares:
         return max(n_rows, least)
 
     def has_room(self, entrant: Entrant) -> bool:
-        """Whether a learner's own settings leave time for others, or it has others with fewer steps."""
+        """Whether a learner's own hyperparameters leave time for others, or it has others with fewer steps."""
         own, *others = entrant.contenders
         limit = _NOT_SLOWER * self._every_row_seconds(own)
         has_fast = any(other.trials and self._every_row_seconds(other) <= limit for other in others)
@@ -80,7 +80,7 @@ class TimeShares:
         return self._every_row_seconds(contender) <= _MAX_OWN_NEED * self._state.time_limit
 
     def is_cheap(self, contender: Contender, n_rows: int) -> bool:
-        """Whether a trial on `n_rows` rows leaves time for others; own settings may take longer."""
+        """Whether a trial on `n_rows` rows leaves time for others; own hyperparameters may take longer."""
         costs, n_rows = contender.candidate.costs, min(n_rows, self._state.n_usable)
         share = _MAX_TRIAL_TIME
         if contender.has_own_settings:
@@ -117,7 +117,7 @@ class TimeShares:
         untried_own : Contender or None
             Own settings that are to be compared before the end.
         own_leads : bool
-            Whether own settings lead after the known good ones were tried.
+            Whether own hyperparameters lead after the known good ones were tried.
         """
         need = self.needed_seconds(leader, self._state.n_usable) + self.refit_seconds(leader)
         if untried_own is not None:

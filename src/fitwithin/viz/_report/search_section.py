@@ -1,4 +1,4 @@
-"""The section of a report about a search: the race, the best settings, and which settings mattered."""
+"""The section of a report about a search: the race, the best hyperparameters, and which of them mattered."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ def _settings_picture(effects: Sequence[SettingEffect]) -> ReportPicture:
     return ReportPicture(
         viz.plot_settings,
         min(_HEIGHT_WITHOUT_BARS + _HEIGHT_OF_BAR * len(effects), _MAX_BARS_HEIGHT),
-        "Which settings mattered",
+        "Which hyperparameters mattered",
         "Spearman's rank correlation of each number with the score, among the n candidates that were tried on one "
         f"subset ({', '.join(subsets.values())}). At 1, higher values always had higher scores; at -1, lower ones. "
-        "Chance alone gives a grey bar in more than 5 % of cases. The search stays near good settings, so this "
+        "Chance alone gives a grey bar in more than 5 % of cases. The search stays near good hyperparameters, so this "
         "describes what was tried, not all that is possible.",
     )
 
 
 def _settings_table(search: FittedSearch) -> str:
-    """Return a table of the best settings, as HTML."""
+    """Return a table of the best candidates, as HTML."""
     results = search.cv_results_
     order = np.argsort(results["rank_test_score"], kind="stable")
     shown = [number for number in order if np.isfinite(results["mean_test_score"][number])][:_MAX_SETTINGS]
@@ -77,7 +77,7 @@ def _settings_table(search: FittedSearch) -> str:
     ]
     records = [{"candidate": number} | {name: values[number] for name, values in results.items()} for number in shown]
     table = f'<div class="settings">{html_table(columns, records)}</div>'
-    count = "The best settings" if len(shown) < _MAX_SETTINGS else f"The best {_MAX_SETTINGS} settings"
+    count = "The best candidates" if len(shown) < _MAX_SETTINGS else f"The best {_MAX_SETTINGS} candidates"
     note = (
         "The first one is returned; then those tried on more rows come first. Scores are those of the last fit, on the "
         "validation rows, and seconds are those of all fits of a candidate."
