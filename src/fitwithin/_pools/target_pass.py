@@ -117,7 +117,7 @@ def _read_blocks(source: LabeledBlocks, regression: bool, check: Callable[[], No
 
 def _read_block(source: LabeledBlocks, number: int, *, regression: bool) -> _BlockTarget:
     names = [source.target] if source.weight is None else [source.target, source.weight]
-    table = source.read_columns(number, names)
+    table = source.blocks.read(number, names)
     weight = 0.0 if source.weight is None else float(read_values(table, source.weight).sum(dtype=np.float64))
     column = table.column(source.target)
     if column.null_count:

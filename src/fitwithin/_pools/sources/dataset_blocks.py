@@ -100,10 +100,6 @@ class DatasetBlocks:
         """Read these columns of one block, in this order; only its first rows if their number is given."""
         return self._types.conform(self._blocks[number].read(names, n_rows), names)
 
-    def read_stored(self, number: int, names: Sequence[str]) -> pa.Table:
-        """Read these columns of one block with the types that they have in the file."""
-        return self._blocks[number].read(names)
-
     def describe(self) -> Mapping[str, str]:
         """Return the files with their sizes and times, the columns and the filter."""
         columns = ", ".join(f"{column.name}: {column.type}" for column in self.schema)
@@ -145,13 +141,9 @@ def _survey_columns(
     ]
 
     def read_unknown(block: Block) -> pa.Table | None:
-        unknown = list(categorical)
-        for name in nullable:
-            n_nulls = None if name in survey.with_nulls else block.count_nulls(name)
-            if n_nulls:
-                survey.with_nulls.add(name)
-            elif n_nulls is None and name not in survey.with_nulls:
-                unknown.append(name)
+        n_nulls = {name: block.count_nulls(name) for name in nullable if name not in survey.with_nulls}
+        survey.with_nulls.update(name for name, count in n_nulls.items() if count)
+        unknown = [*categorical, *(name for name, count in n_nulls.items() if count is None)]
         return block.read(unknown) if unknown else None
 
     with ThreadPoolExecutor(_SURVEY_THREADS, thread_name_prefix="fitwithin-survey") as threads:
