@@ -16,9 +16,8 @@ from fitwithin._pools.block_index import Counts
 from fitwithin._pools.decks.stratified_sample import min_opening_size
 from fitwithin._pools.row_supply import RowSupply
 
-# The first deal waits for this many blocks, and for this many times its rows, but only so long.
+# The first deal waits for this many blocks, and for its rows, but only so long.
 _FIRST_BLOCKS = 16
-_FIRST_ROWS_FACTOR = 4
 _FIRST_SECONDS = 1.0
 _FIRST_TIME = 0.05  # of the time left, if that is less
 
@@ -190,7 +189,7 @@ class BlockPile:
         supply, end = self._supply, min(_FIRST_SECONDS, _FIRST_TIME * self._costs.seconds_left)
 
         def is_enough() -> bool:
-            return supply.n_places_read >= _FIRST_BLOCKS and supply.n_rows_read >= _FIRST_ROWS_FACTOR * count
+            return supply.n_places_read >= _FIRST_BLOCKS and supply.n_rows_read >= count
 
         def has_least_rows() -> bool:
             is_read = supply.cell_counts[: supply.n_places_read].any(axis=0)

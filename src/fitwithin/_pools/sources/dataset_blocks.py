@@ -67,6 +67,7 @@ class DatasetBlocks:
         as_stored: bool = False,
     ) -> None:
         self.is_shuffled = is_shuffled
+        is_over = is_over or (lambda: False)
         unfiltered, filter_ = remove_filter(dataset)
         if names is None:
             index = set() if as_stored else pandas_index_columns(dataset.schema) - set(roles)
@@ -76,10 +77,10 @@ class DatasetBlocks:
                 raise no_such_column(name, dataset.schema.names, label)
         self._dataset = unfiltered
         self._filter = "" if filter_ is None else str(filter_)
-        self._blocks = _list_blocks(unfiltered, DatasetView(dataset.schema, filter_), is_over or _never)
+        self._blocks = _list_blocks(unfiltered, DatasetView(dataset.schema, filter_), is_over)
         schema = pa.schema([dataset.schema.field(name) for name in names], metadata=dataset.schema.metadata)
         if survey is None:
-            survey = _survey_columns(schema, self._blocks, is_over or _never, only_categories=as_stored)
+            survey = _survey_columns(schema, self._blocks, is_over, only_categories=as_stored)
         self.metadata: Mapping[bytes, bytes] | None = schema.metadata
         self._types = ColumnTypes(schema, survey)
         self.schema = self._types.schema
@@ -159,7 +160,3 @@ def _unless_over(is_over: IsOver, function: Callable[..., Any], *arguments: Any)
             "No model within the time limit: it was over before all files of the data set were open. Allow more time."
         )
     return function(*arguments)
-
-
-def _never() -> bool:
-    return False
