@@ -105,7 +105,7 @@ def test_every_block_becomes_a_frame_with_the_dtypes_of_the_whole(file, table, s
 
 def test_some_columns_have_the_rows_of_their_block(file, small_batches):
     source = open_source(file, "label", "w")
-    part = source.read_columns(2, ["w", "label"])
+    part = source.blocks.read(2, ["w", "label"])
     assert part.column_names == ["w", "label"]
     assert part["label"].to_pylist() == source.read_block(2)["label"].to_pylist()
 
@@ -135,7 +135,7 @@ def test_a_filter_of_the_data_set_is_kept_and_rules_out_row_groups(file, table, 
     found = read_all(source)
 
     assert found["number"].to_pylist() == [n for n in range(450, N_ROWS) if n % 3 != 2]
-    assert source.read_columns(0, ["label"]).num_rows == source.read_block(0).num_rows
+    assert source.blocks.read(0, ["label"]).num_rows == source.read_block(0).num_rows
     if format_ == "parquet":
         assert source.n_blocks == 6
 

@@ -59,7 +59,7 @@ def test_blocks_are_encoded_as_the_whole_file_is(file, encoding):
 def test_the_target_alone_is_read_for_the_labels(file):
     table = read_sampled_table(DataSetFiles(file), "label", None, 1000)
     source = open_source(encode_features(table, "ordinal").X, "target")
-    part = source.read_columns(0, ["target"])
+    part = source.blocks.read(0, ["target"])
     assert part.column_names == ["target"]
     assert part.num_rows == source.read_block(0).num_rows == 294
 

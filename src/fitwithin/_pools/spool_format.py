@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -112,13 +112,9 @@ class ArrowFormat:
         Makes the learner's frame of an Arrow table.
     """
 
+    row_bytes: ClassVar[int] = 0  # Rows differ in size.
     names: tuple[str, ...]
     to_frame: Callable[[Any], Any]
-
-    @property
-    def row_bytes(self) -> int:
-        """Return 0: rows differ in size."""
-        return 0
 
     def write(self, table: pa.Table, order: Rows, offset: int, write: Write) -> int:
         """Write the rows of a block in this order, beginning at an offset; return their bytes and those of a gap."""

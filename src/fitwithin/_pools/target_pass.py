@@ -117,7 +117,7 @@ def _read_blocks(source: LabeledBlocks, regression: bool, check: Callable[[], No
 
 def _read_block(source: LabeledBlocks, number: int, *, regression: bool) -> _BlockTarget:
     names = [source.target] if source.weight is None else [source.target, source.weight]
-    table = source.read_columns(number, names)
+    table = source.blocks.read(number, names)
     weight = 0.0 if source.weight is None else float(read_values(table, source.weight).sum(dtype=np.float64))
     column = table.column(source.target)
     if column.null_count:
@@ -181,7 +181,7 @@ def _merge_classes(blocks: list[_BlockTarget], block_rows: npt.NDArray[np.int64]
     """Give every block the same codes."""
     counts = [count_codes(block.codes, len(block.classes)) for block in blocks]
     found = [block.classes[n_rows > 0] for block, n_rows in zip(blocks, counts, strict=True)]
-    classes = _unique_labels([labels for labels in found if len(labels)])
+    classes = np.unique(np.concatenate([labels for labels in found if len(labels)]))
     if classes.dtype.kind == "f":
         check_classification_targets(np.repeat(classes, 2))
     if len(classes) < 2:
@@ -201,15 +201,6 @@ def _merge_classes(blocks: list[_BlockTarget], block_rows: npt.NDArray[np.int64]
         codes.append(code_of[block.codes])
     labels = Labels(classes, np.zeros(0, dtype), class_counts.sum(axis=0))
     return TargetPass(block_rows, labels, class_counts if is_kept else block_rows[:, None], codes)
-
-
-def _unique_labels(found: list[Array]) -> Array:
-    try:
-        return np.unique(np.concatenate(found))
-    except TypeError:
-        raise UserInputError(
-            "The labels are of mixed types; all labels must be of one type.", "Convert them, for example to text."
-        ) from None
 
 
 def _missing_target(name: str, n_missing: int) -> UserInputError:

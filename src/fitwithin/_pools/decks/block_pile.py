@@ -13,12 +13,11 @@ from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime, ReadingFailed, UserInputError
 from fitwithin._core.records import Rows
 from fitwithin._pools.block_index import Counts
-from fitwithin._pools.decks.stratified_sample import allocate_quotas, min_opening_size
+from fitwithin._pools.decks.stratified_sample import min_opening_size
 from fitwithin._pools.row_supply import RowSupply
 
-# The first deal waits for this many blocks, and for this many times its rows, but only so long.
+# The first deal waits for this many blocks, and for its rows, but only so long.
 _FIRST_BLOCKS = 16
-_FIRST_ROWS_FACTOR = 4
 _FIRST_SECONDS = 1.0
 _FIRST_TIME = 0.05  # of the time left, if that is less
 
@@ -108,8 +107,8 @@ class BlockPile:
         # Rows of each cell that were drawn, the first ones, and those of them that are in use.
         self._n_drawn: Counts = np.zeros_like(supply.cell_counts)
         self._n_in_use: Counts = np.zeros_like(supply.cell_counts)
-        # Rows that were removed before their turn, if there are any.
-        self._is_removed: npt.NDArray[np.bool_] | None = None
+        # Rows that were removed before their turn; takes memory only where a row is.
+        self._is_removed = np.zeros(self.size, dtype=np.bool_)
         self._n_removed = 0
         self._has_begun = False
 
@@ -156,9 +155,6 @@ class BlockPile:
             self._n_drawn[:] = self._n_in_use[:] = self._supply.cell_counts
             return rows
         self._wait_for_first_rows(count)
-        if len(self._class_rows) > 1 and self._class_counts is not None:
-            quotas = allocate_quotas(self._class_counts, count).astype(np.int64)
-            return self._rng.permutation(self._draw_by_class(np.minimum(quotas, self._n_available.sum(axis=0))))
         rows = self._draw_read_rows(count)
         missing = self._find_missing_classes(rows)
         self.remove(missing)
@@ -172,8 +168,6 @@ class BlockPile:
     def remove(self, rows: Rows) -> None:
         """Take these rows out of the pile, once they have been read."""
         self._wait_for_rows(int(rows.max(initial=-1)) + 1)
-        if self._is_removed is None:
-            self._is_removed = np.zeros(self.size, dtype=np.bool_)
         new = np.unique(rows[~self._is_removed[rows]])
         self._is_removed[new] = True
         self._n_removed += len(new)
@@ -195,7 +189,7 @@ class BlockPile:
         supply, end = self._supply, min(_FIRST_SECONDS, _FIRST_TIME * self._costs.seconds_left)
 
         def is_enough() -> bool:
-            return supply.n_places_read >= _FIRST_BLOCKS and supply.n_rows_read >= _FIRST_ROWS_FACTOR * count
+            return supply.n_places_read >= _FIRST_BLOCKS and supply.n_rows_read >= count
 
         def has_least_rows() -> bool:
             is_read = supply.cell_counts[: supply.n_places_read].any(axis=0)
@@ -288,8 +282,6 @@ class BlockPile:
         self._n_in_use[:n_read] += counts
         self._supply.note_dealt(int(self._n_drawn.sum()))
         rows = _list_ranges(starts[:n_read].reshape(-1), counts.reshape(-1)).astype(self._row_type)
-        if self._is_removed is None:
-            return rows
         is_removed = self._is_removed[rows]
         self._n_removed -= int(np.count_nonzero(is_removed))
         # They were counted when they were removed.
@@ -350,10 +342,5 @@ def share_evenly(sizes: Counts, kept: Counts, available: Counts, count: int, rng
 
 def _list_ranges(starts: Counts, counts: Counts) -> Rows:
     """Return the numbers of ranges, one after the other."""
-    has_rows = counts > 0
-    starts, counts = starts[has_rows], counts[has_rows]
-    ends = np.cumsum(counts)
-    if not len(ends):
-        return np.zeros(0, dtype=np.int64)
-    rows: Rows = np.arange(ends[-1]) + np.repeat(starts - ends + counts, counts)
+    rows: Rows = np.arange(counts.sum()) + np.repeat(starts - np.cumsum(counts) + counts, counts)
     return rows

@@ -80,10 +80,6 @@ class LabeledBlocks:
         """Read one block, or only its first rows: the features, then the target, then the weight."""
         return self.blocks.read(number, self._names, n_rows)
 
-    def read_columns(self, number: int, names: Sequence[str]) -> pa.Table:
-        """Read some columns of a block alone."""
-        return self.blocks.read(number, names)
-
     def describe(self) -> Mapping[str, str]:
         """Return what tells this data set from another."""
         roles = {"target": self.target} | ({} if self.weight is None else {"weights": self.weight})

@@ -67,6 +67,7 @@ class DatasetBlocks:
         as_stored: bool = False,
     ) -> None:
         self.is_shuffled = is_shuffled
+        is_over = is_over or (lambda: False)
         unfiltered, filter_ = remove_filter(dataset)
         if names is None:
             index = set() if as_stored else pandas_index_columns(dataset.schema) - set(roles)
@@ -76,10 +77,10 @@ class DatasetBlocks:
                 raise no_such_column(name, dataset.schema.names, label)
         self._dataset = unfiltered
         self._filter = "" if filter_ is None else str(filter_)
-        self._blocks = _list_blocks(unfiltered, DatasetView(dataset.schema, filter_), is_over or _never)
+        self._blocks = _list_blocks(unfiltered, DatasetView(dataset.schema, filter_), is_over)
         schema = pa.schema([dataset.schema.field(name) for name in names], metadata=dataset.schema.metadata)
         if survey is None:
-            survey = _survey_columns(schema, self._blocks, is_over or _never, only_categories=as_stored)
+            survey = _survey_columns(schema, self._blocks, is_over, only_categories=as_stored)
         self.metadata: Mapping[bytes, bytes] | None = schema.metadata
         self._types = ColumnTypes(schema, survey)
         self.schema = self._types.schema
@@ -99,10 +100,6 @@ class DatasetBlocks:
     def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
         """Read these columns of one block, in this order; only its first rows if their number is given."""
         return self._types.conform(self._blocks[number].read(names, n_rows), names)
-
-    def read_stored(self, number: int, names: Sequence[str]) -> pa.Table:
-        """Read these columns of one block with the types that they have in the file."""
-        return self._blocks[number].read(names)
 
     def describe(self) -> Mapping[str, str]:
         """Return the files with their sizes and times, the columns and the filter."""
@@ -145,13 +142,9 @@ def _survey_columns(
     ]
 
     def read_unknown(block: Block) -> pa.Table | None:
-        unknown = list(categorical)
-        for name in nullable:
-            n_nulls = None if name in survey.with_nulls else block.count_nulls(name)
-            if n_nulls:
-                survey.with_nulls.add(name)
-            elif n_nulls is None and name not in survey.with_nulls:
-                unknown.append(name)
+        n_nulls = {name: block.count_nulls(name) for name in nullable if name not in survey.with_nulls}
+        survey.with_nulls.update(name for name, count in n_nulls.items() if count)
+        unknown = [*categorical, *(name for name, count in n_nulls.items() if count is None)]
         return block.read(unknown) if unknown else None
 
     with ThreadPoolExecutor(_SURVEY_THREADS, thread_name_prefix="fitwithin-survey") as threads:
@@ -167,7 +160,3 @@ def _unless_over(is_over: IsOver, function: Callable[..., Any], *arguments: Any)
             "No model within the time limit: it was over before all files of the data set were open. Allow more time."
         )
     return function(*arguments)
-
-
-def _never() -> bool:
-    return False

@@ -59,7 +59,7 @@ class FileBlock:
         if not isinstance(self.fragment, ds.ParquetFileFragment) or self.view.filter is not None:
             return False
         stored = self.fragment.physical_schema
-        return len(self.fragment.row_groups) == 1 and all(
+        return all(
             column.name in stored.names and stored.field(column.name).type == column.type for column in self.view.schema
         )
 
@@ -90,23 +90,12 @@ class FileBlock:
         if not isinstance(self.fragment, ds.ParquetFileFragment):
             return None
         metadata = self.fragment.metadata
-        position = _column_position(metadata, name)
-        if position is None:
+        names = metadata.schema.names
+        position = names.index(name) if name in names else None
+        if position is None or metadata.schema.column(position).path != name:
             return None
-        total = 0
-        for group in self.fragment.row_groups:
-            statistics = metadata.row_group(group.id).column(position).statistics
-            if statistics is None or not statistics.has_null_count:
-                return None
-            total += statistics.null_count
-        return total
-
-
-def _column_position(metadata: Any, name: str) -> int | None:
-    """Return the position of a flat column in a parquet file."""
-    names = metadata.schema.names
-    position = names.index(name) if name in names else None
-    return position if position is not None and metadata.schema.column(position).path == name else None
+        statistics = metadata.row_group(self.fragment.row_groups[0].id).column(position).statistics
+        return statistics.null_count if statistics is not None and statistics.has_null_count else None
 
 
 @dataclass(frozen=True, eq=False)

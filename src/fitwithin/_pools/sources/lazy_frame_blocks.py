@@ -62,22 +62,45 @@ class LazyFrameBlocks:
             selected = frame if names is None else frame.select(names)
             self._polars_schema = selected.collect_schema()
             self.schema = _arrow_schema(self._polars_schema)
-            block_rows = max(1, _BLOCK_VALUES // max(1, len(self.schema)))
-            self._result = (
-                _Slices(selected, block_rows, self.schema)
-                if can_be_sliced(selected, block_rows)
-                else _StoredResult(selected, block_rows, self.schema, folder, is_over)
-            )
+            self._frame = selected
+            self._block_rows = max(1, _BLOCK_VALUES // max(1, len(self.schema)))
+            self._stored = None if can_be_sliced(selected, self._block_rows) else self._store(folder, is_over)
+            if self._stored is None:
+                self._n_rows = int(selected.select(pl.len()).collect().item())
+                self.n_blocks = -(-self._n_rows // self._block_rows)
+            else:
+                self.n_blocks = pa.ipc.open_file(pa.BufferReader(self._stored)).num_record_batches
 
-    @property
-    def n_blocks(self) -> int:
-        """How many blocks there are."""
-        return self._result.n_blocks
+    def _store(self, folder: Any, is_over: IsOver | None) -> pa.Buffer:
+        """Return the result of the query in a mapped file without a name."""
+        folder = tempfile.gettempdir() if folder is None else folder
+        with (
+            translate_write_errors(folder),
+            tempfile.TemporaryDirectory(prefix=f"fitwithin-{os.getpid()}-", dir=folder) as name,
+        ):
+            path = os.path.join(name, "query.arrow")
+            self._n_rows = 0
+            with pa.ipc.new_file(path, self.schema) as writer:
+                for batch in _collect_batches(self._frame, self._block_rows):
+                    if is_over is not None and is_over():
+                        raise NoModelInTime(
+                            "No model within the time limit: it was over before the query of the lazy frame had its "
+                            "result. Allow more time, or store the result in a parquet file first."
+                        )
+                    writer.write_table(_to_arrow(batch, self.schema), max_chunksize=self._block_rows)
+                    self._n_rows += len(batch)
+            with pa.memory_map(path) as file:
+                return file.read_buffer()
 
     def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
         """Read these columns of one block, in this order; only its first rows if their number is given."""
         with translate_query_errors():
-            return self._result.read(number, list(names)).slice(0, n_rows)
+            if self._stored is None:
+                rows = self._frame.select(names).slice(number * self._block_rows, self._block_rows)
+                return _to_arrow(rows.collect(), self.schema).slice(0, n_rows)
+            # A reader of its own for each thread.
+            batch = pa.ipc.open_file(pa.BufferReader(self._stored)).get_batch(number)
+            return pa.Table.from_batches([batch]).select(list(names)).slice(0, n_rows)
 
     @property
     def to_frame(self) -> Callable[[pa.Table], pl.DataFrame]:
@@ -87,64 +110,12 @@ class LazyFrameBlocks:
     def describe(self) -> Mapping[str, str]:
         """Return the query and its number of rows."""
         columns = ", ".join(f"{name}: {dtype}" for name, dtype in self._polars_schema.items())
-        return {"columns": columns, "query": self._query, "rows": str(self._result.n_rows)}
+        return {"columns": columns, "query": self._query, "rows": str(self._n_rows)}
 
 
 def to_polars(table: pa.Table, schema: Mapping[str, Any]) -> pl.DataFrame:
     """Return any columns and rows as a polars frame with these types."""
     return pl.DataFrame(pl.from_arrow(table)).cast({name: schema[name] for name in table.column_names})
-
-
-class _Slices:
-    """A query that is read in slices."""
-
-    def __init__(self, frame: pl.LazyFrame, block_rows: int, schema: pa.Schema) -> None:
-        self._frame = frame
-        self._block_rows = block_rows
-        self._schema = schema
-        self.n_rows = int(frame.select(pl.len()).collect().item())
-        self.n_blocks = -(-self.n_rows // block_rows)
-
-    def read(self, number: int, names: list[str]) -> pa.Table:
-        block = self._frame.select(names).slice(number * self._block_rows, self._block_rows).collect()
-        return _to_arrow(block, self._schema)
-
-
-class _StoredResult:
-    """The result of a query in a mapped file without a name."""
-
-    def __init__(
-        self, frame: pl.LazyFrame, block_rows: int, schema: pa.Schema, folder: Any, is_over: IsOver | None
-    ) -> None:
-        self.n_rows = 0
-        folder = tempfile.gettempdir() if folder is None else folder
-        with (
-            translate_write_errors(folder),
-            tempfile.TemporaryDirectory(prefix=f"fitwithin-{os.getpid()}-", dir=folder) as name,
-        ):
-            path = os.path.join(name, "query.arrow")
-            self._write(path, frame, block_rows, schema, is_over)
-            with pa.memory_map(path) as file:
-                self._buffer = file.read_buffer()
-        self.n_blocks = pa.ipc.open_file(pa.BufferReader(self._buffer)).num_record_batches
-
-    def _write(
-        self, path: str, frame: pl.LazyFrame, block_rows: int, schema: pa.Schema, is_over: IsOver | None
-    ) -> None:
-        with pa.ipc.new_file(path, schema) as writer:
-            for batch in _collect_batches(frame, block_rows):
-                if is_over is not None and is_over():
-                    raise NoModelInTime(
-                        "No model within the time limit: it was over before the query of the lazy frame had its "
-                        "result. Allow more time, or store the result in a parquet file first."
-                    )
-                writer.write_table(_to_arrow(batch, schema), max_chunksize=block_rows)
-                self.n_rows += len(batch)
-
-    def read(self, number: int, names: list[str]) -> pa.Table:
-        # A reader of its own for each thread.
-        batch = pa.ipc.open_file(pa.BufferReader(self._buffer)).get_batch(number)
-        return pa.Table.from_batches([batch]).select(names)
 
 
 def _collect_batches(frame: pl.LazyFrame, block_rows: int) -> Iterator[pl.DataFrame]:

@@ -194,9 +194,9 @@ def _open_address(address: str, options: dict[str, Any]) -> DatasetBlocks:
 def _open_shuffled(folder: Path, marker: ShuffledMarker, options: dict[str, Any]) -> DatasetBlocks:
     """Return a shuffled copy; its marker and its first file tell what all rows hold."""
     dataset = make_dataset([folder / name for name in marker.files])
-    first = DatasetBlocks(make_dataset([folder / marker.files[0]]), survey=ColumnSurvey(), roles=dataset.schema.names)
     survey = ColumnSurvey(set(marker.with_nulls))
-    categorical = [column.name for column in first.schema if pa.types.is_dictionary(column.type)]
-    if categorical and first.n_blocks:
-        survey.add(first.read_stored(0, categorical))
+    categorical = [column.name for column in dataset.schema if pa.types.is_dictionary(column.type)]
+    if categorical:
+        with translate_read_errors(str(folder)):
+            survey.add(dataset.head(1, columns=categorical))
     return DatasetBlocks(dataset, survey=survey, is_shuffled=True, **options)

@@ -139,24 +139,22 @@ class SpooledRowReader:
 
     def read(self, selection: SpooledSelection) -> LabeledRows:
         """Return a copy of the selected rows."""
-        return self._read(selection.rows, selection.bounds)
+        layout, rows = self._layout, selection.rows
+        stop = int(rows.max(initial=-1)) + 1
+        columns = [column.open(file, stop)[rows] for column, file in zip(layout.columns, self._files, strict=False)]
+        target, *others = columns
+        return LabeledRows(
+            self._features.read(rows, layout.index, selection.bounds),
+            layout.target.decode(target),
+            dict(zip(layout.row_params, others, strict=True)),
+            layout.index.find_clusters(rows, target),
+        )
 
     def read_in_pieces(self, selection: SpooledSelection, seconds: float | None = None) -> Iterator[LabeledRows]:
         """Yield the selected rows piece by piece."""
         size = rows_per_piece(self._layout.features.row_bytes)
         for piece in split_exam(len(selection.rows), size, seconds):
-            yield self._read(selection.rows[piece], selection.bounds)
-
-    def _read(self, rows: Rows, bounds: tuple[int, ...]) -> LabeledRows:
-        layout, stop = self._layout, int(rows.max(initial=-1)) + 1
-        columns = [column.open(file, stop)[rows] for column, file in zip(layout.columns, self._files, strict=False)]
-        target, *others = columns
-        return LabeledRows(
-            self._features.read(rows, layout.index, bounds),
-            layout.target.decode(target),
-            dict(zip(layout.row_params, others, strict=True)),
-            layout.index.find_clusters(rows, target),
-        )
+            yield self.read(SpooledSelection(selection.rows[piece], selection.bounds))
 
     @cached_property
     def _features(self) -> SpoolReader:
