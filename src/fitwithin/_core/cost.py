@@ -238,6 +238,8 @@ class CostEstimates:
         Predicts lessons and exams.
     can_stop_early : bool, default=False
         Whether the learner can be told to stop, so that a lesson may be cut short.
+    counts_steps : bool, default=True
+        Whether such a learner knows the number of its steps before it begins; solvers that converge do not.
     killable : bool, default=True
         Whether a fit that overruns is killed at the deadline.
     memory : MemoryModel, optional
@@ -257,10 +259,12 @@ class CostEstimates:
         cost: CostModel | None = None,
         *,
         can_stop_early: bool = False,
+        counts_steps: bool = True,
         killable: bool = True,
         memory: MemoryModel | None = None,
     ) -> None:
         self.can_stop_early = can_stop_early
+        self._counts_steps = counts_steps
         self.killable = killable
         self.cost = cost or CostModel()
         self.memory = memory or MemoryModel()
@@ -360,8 +364,8 @@ class CostEstimates:
 
     @property
     def knows_steps(self) -> bool:
-        """Whether a fit told its steps, so that the first of them tell what all would take."""
-        return self.cost.setup_seconds(1) is not None
+        """Whether the learner knows its steps, so that the first of them tell what all would take."""
+        return self._counts_steps and self.cost.setup_seconds(1) is not None
 
     @property
     def largest_known_rows(self) -> int:

@@ -18,6 +18,7 @@ from fitwithin._session.fingerprint import Fingerprint
 from fitwithin._session.held_out_rows import HeldOutRows
 from fitwithin._session.session import Session
 from fitwithin.backends import Backend, FitSettings, Inline, Process, Runner
+from fitwithin.backends._early_stopping import knows_steps
 from fitwithin.teachers import Deck, ParallelTeacher, Teacher
 from fitwithin.teachers._registry import TEACHERS
 
@@ -66,7 +67,14 @@ class FitInputs:
         """Return the session that fits these inputs; other arguments are those of `Session`."""
         can_stop_early, memory = self.settings.early_stopping is not None, MemoryModel(self.settings.memory_limit)
         cost = CostModel.for_learner(can_stop_early=can_stop_early)
-        costs = CostEstimates(budget, cost, can_stop_early=can_stop_early, killable=runner.killable, memory=memory)
+        costs = CostEstimates(
+            budget,
+            cost,
+            can_stop_early=can_stop_early,
+            counts_steps=not can_stop_early or knows_steps(self.learner),
+            killable=runner.killable,
+            memory=memory,
+        )
         deck, n_jobs = self._make_deck(costs), self.settings.n_jobs
         return Session(self.teacher, runner, deck, budget, costs, labels=self.labels, n_jobs=n_jobs, **options)
 
