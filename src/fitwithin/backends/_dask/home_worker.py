@@ -25,7 +25,6 @@ from fitwithin.backends._dask.worker_tasks import (
     merge_exam,
     pickle_model,
     score_model,
-    unpack_mask,
 )
 from fitwithin.backends._model_runner import split_exam
 
@@ -114,7 +113,6 @@ class HomeWorker:
         report: ExamReport = self._run(merge_exam, pieces, places, exam.purpose).unwrap()
         return replace(
             report,
-            wrong=unpack_mask(report.wrong, len(order)),
             handover_seconds=max(0.0, self._budget.elapsed() - start - report.exam_seconds),
         )
 
@@ -134,7 +132,7 @@ class HomeWorker:
 
     def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model from the answers of all exams."""
-        report: ScoreReport = self._run(score_model, np.packbits(selected), len(selected)).unwrap()
+        report: ScoreReport = self._run(score_model, selected).unwrap()
         return report
 
     def bring_model(self) -> ModelBytes:
