@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,9 +110,8 @@ def predict_collection(estimator: Any, method: str, X: Any) -> Any:
     from dask import delayed
 
     # Parameters such as a client stay here.
-    fitted = copy.copy(estimator)
-    kept = {name: value for name, value in vars(estimator).items() if name in _KEPT_ATTRIBUTES}
-    fitted.__dict__ = {**type(estimator)(estimator.best_estimator_).__dict__, **kept}
+    fitted = type(estimator)(estimator.best_estimator_)
+    vars(fitted).update({name: value for name, value in vars(estimator).items() if name in _KEPT_ATTRIBUTES})
     shared = delayed(fitted, pure=False, traverse=False)
     if hasattr(X, "columns"):
         sizes, two_rows = [np.nan] * X.npartitions, X._meta_nonempty

@@ -17,7 +17,6 @@ from fitwithin.backends._dask.partitions import Partitions
 from fitwithin.backends._dask.worker_tasks import (
     ModelBytes,
     Outcome,
-    TaskInfo,
     await_parts,
     check_model_loads,
     examine_partition,
@@ -150,8 +149,8 @@ class HomeWorker:
         return self._cluster.pass_rows(rows, self.address)
 
     def _submit(self, task: Callable[..., Outcome], *arguments: Any, home: str | None = None) -> Any:
-        info = TaskInfo(self._number, self._attempt, self._budget.remaining())
-        return self._cluster.submit(task, self._prepared.setup, info, *arguments, home=home)
+        told = (self._prepared.setup, self._budget.remaining(), self._number, self._attempt)
+        return self._cluster.submit(task, *told, *arguments, home=home)
 
     def _run(self, task: Callable[..., Outcome], *arguments: Any) -> Outcome:
         """Run a task here, and wait for it."""

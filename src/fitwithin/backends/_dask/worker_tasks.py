@@ -23,25 +23,6 @@ from fitwithin.backends._scoring import ExamPredictions
 
 
 @dataclass(frozen=True, eq=False)
-class TaskInfo:
-    """What every task is told.
-
-    Parameters
-    ----------
-    number : int
-        The program's runner.
-    attempt : int
-        Number of workers that it has trained on: whatever an earlier attempt left on this worker is not used.
-    seconds : float
-        Seconds until the deadline, when the task was sent.
-    """
-
-    number: int
-    attempt: int
-    seconds: float
-
-
-@dataclass(frozen=True, eq=False)
 class Outcome:
     """The value of a task, or the failure that it ended in."""
 
@@ -100,12 +81,16 @@ class ExamPart:
 
 
 def _runner_task(action: Callable[..., Any]) -> Callable[..., Outcome]:
-    """Make a task of a function whose first argument is what the runner has on this worker."""
+    """Make a task of a function whose first argument is what the runner has on this worker.
+
+    The task takes the seconds until the deadline, when it was sent; the number of the program's runner; and its
+    attempt, the number of workers that it has trained on. What an earlier attempt left on this worker is not used.
+    """
 
     @wraps(action)
-    def run(setup: SessionSetup, info: TaskInfo, *arguments: Any) -> Outcome:
+    def run(setup: SessionSetup, seconds: float, number: int, attempt: int, *arguments: Any) -> Outcome:
         try:
-            runner = open_session(setup.key, info.seconds).parts(info.number, info.attempt, setup)
+            runner = open_session(setup.key, seconds).parts(number, attempt, setup)
             return Outcome(action(runner, *arguments))
         except (OutOfTime, OutOfMemory, LearnerRaised, LearnerDied) as failure:
             return Outcome(failure=failure)
