@@ -184,7 +184,7 @@ class Scoring:
         """Return the score over these rows, and its influence."""
         if not len(rows):
             return None, None
-        value = answers.score(self.scorer, rows)
+        value = answers.score(self, rows)
         if not np.isfinite(value):
             return Estimate(value, -np.inf, np.inf), None
         by_row = _row_scores(self.scorer, answers, rows)
@@ -214,7 +214,7 @@ class Scoring:
         """
         rng = np.random.default_rng(self.seed)
         size = min(len(rows), _MAX_RESAMPLED_ROWS)
-        scores = np.array([answers.score(self.scorer, rng.choice(rows, size)) for _ in range(_N_RESAMPLES)])
+        scores = np.array([answers.score(self, rng.choice(rows, size)) for _ in range(_N_RESAMPLES)])
         is_known = np.isfinite(scores)
         if np.count_nonzero(is_known) < 2:
             return np.full(len(scores), np.nan)
@@ -257,7 +257,7 @@ class ExamLog:
         predicted = responder.predictions_by("predict").ravel()
         if predicted.shape != y.shape:
             raise ValueError(f"predict returned {predicted.shape[0]} predictions for {y.shape[0]} rows.")
-        part = ExamPredictions(self._model, scoring.regression, predicted == y, weights=weights)
+        part = ExamPredictions(self._model, predicted == y, weights=weights)
         if not scoring.is_accuracy:
             by_method = self._ask(responder, y)
             part = replace(part, y=y, by_method=by_method, X=None if is_sklearn_scorer(scoring.scorer) else X)
@@ -285,7 +285,7 @@ class ExamLog:
     def answers(self) -> ExamPredictions:
         """Return the answers of all exams as one."""
         if not self._parts:
-            return ExamPredictions(self._model, self._scoring.regression, np.zeros(0, np.bool_))
+            return ExamPredictions(self._model, np.zeros(0, np.bool_))
         return ExamPredictions.join(self._parts)
 
 
@@ -297,8 +297,6 @@ class ExamPredictions:
     ----------
     model : estimator
         The fitted model.
-    regression : bool
-        Whether it predicts values.
     correct : array of bool
         Which rows it predicts exactly.
     y : array or None
@@ -314,7 +312,6 @@ class ExamPredictions:
     """
 
     model: Any
-    regression: bool
     correct: Mask
     y: Array | None = None
     by_method: Mapping[str, Array] = field(default_factory=dict)
@@ -335,7 +332,6 @@ class ExamPredictions:
         first = parts[0]
         return cls(
             first.model,
-            first.regression,
             join([part.correct for part in parts]),
             join([part.y for part in parts]),
             {method: join([part.by_method[method] for part in parts]) for method in first.by_method},
@@ -362,21 +358,22 @@ class ExamPredictions:
         """Return the weights of these rows, ones if they have none."""
         return np.ones(len(rows)) if self.weights is None else self.weights[rows]
 
-    def score(self, scorer: Scorer, rows: Array) -> float:
+    def score(self, scoring: Scoring, rows: Array) -> float:
         """Return the score over these rows, NaN where the metric is not defined."""
         if self.y is None:
             weights = self.weights_of(rows)
             return float((weights * self.correct[rows]).sum() / weights.sum()) if weights.any() else float("nan")
         try:
-            return self._call(scorer, rows, self.y)
+            return self._call(scoring, rows, self.y)
         except (ValueError, ZeroDivisionError):
             # Many metrics refuse rows that lack a class or weigh nothing.
             return float("nan")
 
-    def _call(self, scorer: Scorer, rows: Array, y: Array) -> float:
+    def _call(self, scoring: Scoring, rows: Array, y: Array) -> float:
+        scorer = scoring.scorer
         if not is_sklearn_scorer(scorer):
             return float(scorer(self.model, take_rows(self.X, rows), y[rows]))
-        responder = Responder(self.model, self.regression, None, y, self.by_method)
+        responder = Responder(self.model, scoring.regression, None, y, self.by_method)
         options = {} if self.weights is None else {"sample_weight": self.weights[rows]}
         return float(scorer(responder, rows[:, None], y[rows], **options))
 

@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -154,3 +155,30 @@ def test_a_stopped_fit_reports_its_skipped_seconds(table, start, trees, is_stopp
 
     assert (report.skipped_seconds > 0) is is_stopped
     assert complete is None or complete.skipped_seconds == 0
+
+
+class AsksForSteps:
+    """Fits all rows once; notes whether a fit on more rows could be measured by its first steps."""
+
+    returns = "last"
+
+    def teach(self, deck):
+        yield Lesson(deck.opening(deck.size), stop_after=50.0)
+        self.can_measure = deck.costs.can_stop_early and deck.costs.knows_steps
+        return "all rows"
+
+
+@pytest.mark.parametrize(
+    ("learner", "can_measure"),
+    [(RandomForestClassifier(5), True), (SGDClassifier(), False), (make_pipeline(SGDClassifier()), False)],
+    ids=["forest", "SGD", "pipeline"],
+)
+def test_a_learner_whose_steps_are_unknown_is_not_measured(learner, can_measure):
+    teacher = AsksForSteps()
+    X = np.random.default_rng(0).normal(size=(200, 3))
+
+    TimeConstrainedClassifier(
+        learner, time_limit=60, teacher=teacher, backend="inline", random_state=0, progress=False
+    ).fit(X, X[:, 0] > 0)
+
+    assert teacher.can_measure is can_measure

@@ -89,13 +89,9 @@ class Cluster:
         workers = self.client.scheduler_info(n_workers=-1)["workers"]
         return {address: workers[address].get("status", "running") for address in sorted(workers)}
 
-    def running_workers(self) -> list[str]:
-        """Return the addresses of the workers that take tasks, in a fixed order."""
-        return [address for address, state in self._worker_states().items() if state == "running"]
-
     def wait_for_workers(self) -> list[str]:
-        """Return the workers, once there is one; raise TimeoutError at the deadline."""
-        while not (workers := self.running_workers()):
+        """Return the workers that take tasks, once there is one; raise TimeoutError at the deadline."""
+        while not (workers := [name for name, state in self._worker_states().items() if state == "running"]):
             self._budget.raise_if_spent()
             time.sleep(_LOOK_SECONDS)
         return workers

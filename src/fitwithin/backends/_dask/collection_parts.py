@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.utils.validation import assert_all_finite
 
 from fitwithin._core.exceptions import UserInputError, join_names
 from fitwithin._core.target import Array, _check_labels
+from fitwithin._pools.input_kind import is_path, is_path_list
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._dask.estimator_inputs import check_columns
 
@@ -74,8 +74,8 @@ def list_parts(X: Any, y: Any, sample_weight: Any) -> CollectionParts:
     """
     import dask.dataframe as dd
 
-    if isinstance(X, str | Path | list | tuple):
-        X = dd.read_parquet([str(path) for path in X] if isinstance(X, list | tuple) else str(X))
+    if is_path(X) or is_path_list(X):
+        X = dd.read_parquet(str(X) if is_path(X) else list(map(str, X)))
     features = _choose_features(X, y, sample_weight) if hasattr(X, "columns") else None
     if features is None:
         if getattr(X, "ndim", 0) != 2:

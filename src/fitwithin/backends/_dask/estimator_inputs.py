@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fitwithin._core.exceptions import UserInputError, no_such_column
-from fitwithin._pools.input_kind import is_dask_collection
+from fitwithin._pools.input_kind import is_dask_collection, is_path, is_path_list
 
 _KEPT_ATTRIBUTES = ("best_estimator_", "classes_", "n_features_in_", "feature_names_in_")
 """What a fitted estimator needs to predict."""
@@ -46,7 +44,7 @@ def read_cluster_rows(
             "X is a Dask collection, whose rows are on a cluster. Set backend=fitwithin.backends.Dask(client), or pass "
             "X.compute() if it fits into memory."
         )
-    if read is None or not (is_collection or _is_path(X)):
+    if read is None or not (is_collection or is_path(X) or is_path_list(X)):
         return X, y, sample_weight
     if arguments.X_val is not None:
         raise UserInputError(
@@ -55,11 +53,6 @@ def read_cluster_rows(
         )
     rows: tuple[Any, Any, Any] = read(X, y, sample_weight, regression=regression)
     return rows
-
-
-def _is_path(X: Any) -> bool:
-    entries = X if isinstance(X, list | tuple) and X else [X]
-    return all(isinstance(entry, str | Path) for entry in entries)
 
 
 def check_columns(X: Any, *columns: Any) -> list[str]:
@@ -117,37 +110,28 @@ def predict_collection(estimator: Any, method: str, X: Any) -> Any:
     from dask import delayed
 
     # Parameters such as a client stay here.
-    fitted = copy.copy(estimator)
-    kept = {name: value for name, value in vars(estimator).items() if name in _KEPT_ATTRIBUTES}
-    fitted.__dict__ = {**type(estimator)(estimator.best_estimator_).__dict__, **kept}
+    fitted = type(estimator)(estimator.best_estimator_)
+    vars(fitted).update({name: value for name, value in vars(estimator).items() if name in _KEPT_ATTRIBUTES})
     shared = delayed(fitted, pure=False, traverse=False)
-    sizes = [np.nan] * X.npartitions if hasattr(X, "columns") else X.chunks[0]
-    if not hasattr(X, "columns") and X.numblocks[1] > 1:
+    if hasattr(X, "columns"):
+        sizes, two_rows = [np.nan] * X.npartitions, X._meta_nonempty
+    else:
         X = X.rechunk({1: -1})
+        sizes, two_rows = X.chunks[0], np.zeros((2, X.shape[1]), dtype=X.dtype)
     parts = np.asarray(X.to_delayed(), dtype=object).ravel()
     call = delayed(_predict_part, pure=False)
-    empty = _predict_part(fitted, method, _make_two_rows(X))[:0]
+    empty = _predict_part(fitted, method, two_rows)[:0]
     blocks = [
-        da.from_delayed(call(shared, method, part), (size, *empty.shape[1:]), dtype=empty.dtype)
+        da.from_delayed(call(shared, method, part, empty), (size, *empty.shape[1:]), dtype=empty.dtype)
         for part, size in zip(parts, sizes, strict=True)
     ]
     return da.concatenate(blocks, allow_unknown_chunksizes=True)
 
 
-def _make_two_rows(X: Any) -> Any:
-    """Return two rows like those of a collection, to see what a model answers."""
-    if hasattr(X, "columns"):
-        return X._meta_nonempty
-    return np.zeros((2, X.shape[1]), dtype=X.dtype)
-
-
-def _predict_part(estimator: Any, method: str, X: Any) -> Any:
+def _predict_part(estimator: Any, method: str, X: Any, empty: Any = None) -> Any:
+    """Return the answers to a partition; `empty` to one without rows."""
+    if not X.shape[0]:
+        return empty
     names = getattr(estimator, "feature_names_in_", None)
     table = X[list(names)] if names is not None and hasattr(X, "columns") else X
-    if not table.shape[0]:
-        return np.asarray(getattr(estimator, method)(_make_row_like(table)))[:0]
     return np.asarray(getattr(estimator, method)(table))
-
-
-def _make_row_like(table: Any) -> Any:
-    return np.zeros((1, table.shape[1]), dtype=table.dtype) if isinstance(table, np.ndarray) else table.reindex([0])

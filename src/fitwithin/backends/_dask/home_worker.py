@@ -17,7 +17,6 @@ from fitwithin.backends._dask.partitions import Partitions
 from fitwithin.backends._dask.worker_tasks import (
     ModelBytes,
     Outcome,
-    TaskInfo,
     await_parts,
     check_model_loads,
     examine_partition,
@@ -25,7 +24,6 @@ from fitwithin.backends._dask.worker_tasks import (
     merge_exam,
     pickle_model,
     score_model,
-    unpack_mask,
 )
 from fitwithin.backends._model_runner import split_exam
 
@@ -114,7 +112,6 @@ class HomeWorker:
         report: ExamReport = self._run(merge_exam, pieces, places, exam.purpose).unwrap()
         return replace(
             report,
-            wrong=unpack_mask(report.wrong, len(order)),
             handover_seconds=max(0.0, self._budget.elapsed() - start - report.exam_seconds),
         )
 
@@ -134,7 +131,7 @@ class HomeWorker:
 
     def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model from the answers of all exams."""
-        report: ScoreReport = self._run(score_model, np.packbits(selected), len(selected)).unwrap()
+        report: ScoreReport = self._run(score_model, selected).unwrap()
         return report
 
     def bring_model(self) -> ModelBytes:
@@ -152,8 +149,8 @@ class HomeWorker:
         return self._cluster.pass_rows(rows, self.address)
 
     def _submit(self, task: Callable[..., Outcome], *arguments: Any, home: str | None = None) -> Any:
-        info = TaskInfo(self._number, self._attempt, self._budget.remaining())
-        return self._cluster.submit(task, self._prepared.setup, info, *arguments, home=home)
+        told = (self._prepared.setup, self._budget.remaining(), self._number, self._attempt)
+        return self._cluster.submit(task, *told, *arguments, home=home)
 
     def _run(self, task: Callable[..., Outcome], *arguments: Any) -> Outcome:
         """Run a task here, and wait for it."""

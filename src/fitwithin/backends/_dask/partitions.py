@@ -45,17 +45,16 @@ class Partitions:
         return int(self.offsets[-1])
 
     def split(self, rows: Rows) -> Iterator[tuple[Any, Rows]]:
-        """Yield the partitions that hold these rows, which ascend, with the packed positions of the rows there."""
+        """Yield the partitions that hold these rows, which ascend, with the positions of the rows there."""
         ends = np.searchsorted(rows, self.offsets)
         for number in np.flatnonzero(np.diff(ends)):
-            first, stop = self.offsets[number : number + 2]
-            positions = (rows[ends[number] : ends[number + 1]] - first).astype(np.uint32)
-            yield self.futures[number], pack_positions(positions, int(stop - first))
+            positions = rows[ends[number] : ends[number + 1]] - self.offsets[number]
+            yield self.futures[number], positions.astype(np.uint32)
 
     def take(self, cluster: Cluster, rows: Rows) -> list[Any]:
         """Have workers take out rows, which ascend; return a future of `LabeledRows` for each partition."""
         return [
-            cluster.submit(take_partition_rows, partition, cluster.pass_rows(positions))
+            cluster.submit(take_part, partition, cluster.pass_rows(positions))
             for partition, positions in self.split(rows)
         ]
 
@@ -70,36 +69,6 @@ class Partitions:
         """Let the workers forget the rows, whoever may still hold this object."""
         for future in self.futures:
             future.release()
-
-
-def pack_positions(positions: Rows, n_rows: int) -> Rows:
-    """Return ascending positions in a partition of `n_rows`, each once; as bits if that takes fewer bytes.
-
-    Examples
-    --------
-    >>> packed = pack_positions(np.arange(100, dtype=np.uint32), 1000)
-    >>> packed.nbytes
-    125
-    >>> len(unpack_positions(packed))
-    100
-    """
-    if positions.nbytes <= n_rows // 8:
-        return positions
-    is_chosen = np.zeros(n_rows, dtype=np.bool_)
-    is_chosen[positions] = True
-    return np.packbits(is_chosen)
-
-
-def unpack_positions(positions: Rows) -> Rows:
-    """Return what was given to `pack_positions`."""
-    if positions.dtype != np.uint8:
-        return positions
-    return np.flatnonzero(np.unpackbits(positions.view(np.uint8)))
-
-
-def take_partition_rows(partition: LabeledRows, positions: Rows) -> LabeledRows:
-    """Return rows of a partition, by their packed positions; runs on the worker that has it."""
-    return take_part(partition, unpack_positions(positions))
 
 
 def scatter_table(pool: TablePool, cluster: Cluster) -> Partitions:

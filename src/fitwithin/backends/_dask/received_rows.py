@@ -95,8 +95,6 @@ class ReceivedRows:
     def find_missing(self, rows: Rows) -> Rows:
         """Return those of these rows that have not arrived, each once, in the order of `rows`."""
         missing = rows[self._positions.find(rows) < 0]
-        if (missing[1:] > missing[:-1]).all():
-            return missing
         _, first = np.unique(missing, return_index=True)
         return missing[np.sort(first)]
 

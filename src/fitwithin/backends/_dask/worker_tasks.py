@@ -13,34 +13,13 @@ from distributed import secede
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.records import Margins, Mask, Purpose, Rows
 from fitwithin._pools.pool import LabeledRows
-from fitwithin._pools.tables import concatenate, take_rows
 from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
-from fitwithin.backends._dask.partitions import take_partition_rows
-from fitwithin.backends._dask.received_rows import join_rows
+from fitwithin.backends._dask.received_rows import join_rows, take_part
 from fitwithin.backends._dask.worker_runner import PickledLearner, SessionSetup
 from fitwithin.backends._dask.worker_session import RunnerParts, open_session
 from fitwithin.backends._process.portable_warning import PortableWarning
 from fitwithin.backends._process.saved_model import predict_load_seconds
 from fitwithin.backends._scoring import ExamPredictions
-
-
-@dataclass(frozen=True, eq=False)
-class TaskInfo:
-    """What every task is told.
-
-    Parameters
-    ----------
-    number : int
-        The program's runner.
-    attempt : int
-        Number of workers that it has trained on: whatever an earlier attempt left on this worker is not used.
-    seconds : float
-        Seconds until the deadline, when the task was sent.
-    """
-
-    number: int
-    attempt: int
-    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +81,16 @@ class ExamPart:
 
 
 def _runner_task(action: Callable[..., Any]) -> Callable[..., Outcome]:
-    """Make a task of a function whose first argument is what the runner has on this worker."""
+    """Make a task of a function whose first argument is what the runner has on this worker.
+
+    The task takes the seconds until the deadline, when it was sent; the number of the program's runner; and its
+    attempt, the number of workers that it has trained on. What an earlier attempt left on this worker is not used.
+    """
 
     @wraps(action)
-    def run(setup: SessionSetup, info: TaskInfo, *arguments: Any) -> Outcome:
+    def run(setup: SessionSetup, seconds: float, number: int, attempt: int, *arguments: Any) -> Outcome:
         try:
-            runner = open_session(setup.key, info.seconds).parts(info.number, info.attempt, setup)
+            runner = open_session(setup.key, seconds).parts(number, attempt, setup)
             return Outcome(action(runner, *arguments))
         except (OutOfTime, OutOfMemory, LearnerRaised, LearnerDied) as failure:
             return Outcome(failure=failure)
@@ -186,7 +169,7 @@ def examine_partition(
     partition : LabeledRows
         The rows of the partition.
     positions : array of int
-        Positions in it, packed.
+        Positions in it.
     margins : bool
         Whether to report margins.
     kill_after : float or None
@@ -196,7 +179,7 @@ def examine_partition(
     with runner.lock:
         try:
             _adopt(runner, body)
-            answers = runner.examiner.answer(take_partition_rows(partition, positions), margins, kill_after)
+            answers = runner.examiner.answer(take_part(partition, positions), margins, kill_after)
         except LearnerDied:
             runner.model = None
             raise
@@ -212,7 +195,7 @@ def await_parts(runner: RunnerParts, outcomes: list[Outcome]) -> None:  # noqa: 
 
 @_runner_task
 def merge_exam(runner: RunnerParts, pieces: list[list[Outcome]], order: Rows | None, purpose: Purpose) -> ExamReport:
-    """Join the answers of all workers on the one that scores the model; `wrong` in the report is packed as bits.
+    """Join the answers of all workers on the one that scores the model.
 
     Parameters
     ----------
@@ -227,48 +210,18 @@ def merge_exam(runner: RunnerParts, pieces: list[list[Outcome]], order: Rows | N
     """
     found: list[list[ExamPart]] = [[outcome.unwrap() for outcome in piece] for piece in pieces]
     parts = [part for piece in found for part in piece]
-    report = runner.learner.add_answers(_join_answers([part.answers for part in parts], order), purpose)
-    wrong: Any = np.packbits(report.wrong)
+    report = runner.learner.add_answers(ExamPredictions.join([part.answers for part in parts], order), purpose)
+    margins = [part.margins for part in parts if part.margins is not None]
     peaks = [part.peak_memory for part in parts] + [runner.learner.peak_memory]
     return replace(
         report,
-        wrong=wrong,
-        margins=_join([part.margins for part in parts], order),
+        margins=np.concatenate(margins)[slice(None) if order is None else order] if margins else None,
         exam_seconds=report.exam_seconds + sum(max(part.seconds for part in piece) for piece in found),
         peak_memory=max((peak for peak in peaks if peak is not None), default=None),
     )
 
 
-def _join_answers(parts: list[ExamPredictions], order: Rows | None) -> ExamPredictions:
-    def join(name: str) -> Any:
-        return _join([getattr(part, name) for part in parts], order)
-
-    by_method = {method: _join([part.by_method[method] for part in parts], order) for method in parts[0].by_method}
-    X = None if parts[0].X is None else concatenate([part.X for part in parts])
-    return replace(
-        parts[0],
-        correct=join("correct"),
-        y=join("y"),
-        by_method=by_method,
-        weights=join("weights"),
-        X=X if X is None or order is None else take_rows(X, order),
-    )
-
-
-def _join(columns: list[Any], order: Rows | None) -> Any:
-    """Return the column of all parts, in the order of the exam; None if they have none."""
-    if columns[0] is None:
-        return None
-    joined = np.concatenate(columns)
-    return joined if order is None else joined[order]
-
-
 @_runner_task
-def score_model(runner: RunnerParts, selected_bits: Any, n_rows: int) -> ScoreReport:
+def score_model(runner: RunnerParts, selected: Mask) -> ScoreReport:
     """Score the newest model over the answers of all exams."""
-    return runner.learner.score(unpack_mask(selected_bits, n_rows))
-
-
-def unpack_mask(bits: Any, n_rows: int) -> Mask:
-    """Return a mask of rows that was packed by `numpy.packbits`."""
-    return np.unpackbits(bits, count=n_rows).astype(np.bool_)
+    return runner.learner.score(selected)

@@ -66,16 +66,14 @@ def _make_best_iteration_callback(env: Any, callbacks: Sequence[Any]) -> Any:
     """
     from lightgbm import early_stopping
 
-    callback_class = type(early_stopping(_UNLIMITED_ROUNDS, verbose=False))
-    for callback in callbacks:
-        if isinstance(callback, callback_class):
-            return early_stopping(
-                _UNLIMITED_ROUNDS, callback.first_metric_only, verbose=False, min_delta=callback.min_delta
-            )
-    if env.params.get("early_stopping_round", 0) > 0:
-        first_metric_only = env.params.get("first_metric_only", False)
-        min_delta = env.params.get("early_stopping_min_delta", 0.0)
+    def make(first_metric_only: bool, min_delta: Any) -> Any:
         return early_stopping(_UNLIMITED_ROUNDS, first_metric_only, verbose=False, min_delta=min_delta)
+
+    for callback in callbacks:
+        if isinstance(callback, type(make(False, 0.0))):
+            return make(callback.first_metric_only, callback.min_delta)
+    if env.params.get("early_stopping_round", 0) > 0:
+        return make(env.params.get("first_metric_only", False), env.params.get("early_stopping_min_delta", 0.0))
     return None
 
 

@@ -287,8 +287,7 @@ def override_method(owner: Any, method: str, replacement: Callable[..., Any]) ->
 def save_random_state(random_state: Any) -> Callable[[], None]:
     """Save the random state and return a function that restores it, so that several fits start from the same state.
 
-    An integer needs no restoring. A generator of the user, or NumPy's global one for None, ends in the state of a
-    single fit.
+    A generator of the user, or NumPy's global one for None, ends in the state of a single fit.
 
     Examples
     --------
@@ -300,8 +299,6 @@ def save_random_state(random_state: Any) -> Callable[[], None]:
     >>> generator.randint(1000) == first
     True
     """
-    if isinstance(random_state, numbers.Integral):
-        return lambda: None
     generator = check_random_state(random_state)
     saved = generator.get_state(legacy=False)
     return lambda: generator.set_state(saved)
