@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
@@ -375,22 +375,6 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is a best model."""
         return hasattr(self, "best_estimator_")
-
-
-def inherit_tags(tags: Tags, learner: Any) -> Tags:
-    """Return an estimator's tags with the learner's own, as far as they apply."""
-    if hasattr(learner, "__sklearn_tags__"):
-        own = get_tags(learner)
-        kept = {
-            "input_tags": ("allow_nan", "sparse", "string", "categorical"),
-            "classifier_tags": ("multi_class", "poor_score"),
-            "regressor_tags": ("poor_score",),
-        }
-        for group, names in kept.items():
-            mine, theirs = getattr(tags, group), getattr(own, group)
-            for name in () if mine is None or theirs is None else names:
-                setattr(mine, name, getattr(theirs, name))
-    return tags
 
 
 def _list_warnings(

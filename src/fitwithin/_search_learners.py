@@ -78,7 +78,6 @@ def list_learners(
     pairs = [_split(entry) for entry in estimator] if is_list else [(estimator, param_distributions)]
     regression = _find_task([entry for entry, _ in pairs], task)
     learners = [_make_learner(entry, distributions, regression, n_threads) for entry, distributions in pairs]
-    _check_differences(learners)
     return _number_names(learners)
 
 
@@ -131,23 +130,6 @@ def _make_learner(entry: Any, distributions: Any, regression: bool, n_threads: i
         # An error in it should come before any time is used.
         make_space(entry, distributions)
     return learner
-
-
-def _check_differences(learners: Sequence[SearchLearner]) -> None:
-    """Refuse two candidates that are the same."""
-    seen: list[tuple[str, str, str]] = []
-    for learner in learners:
-        parameters = learner.estimator.get_params() if hasattr(learner.estimator, "get_params") else {}
-        key = (
-            type(learner.estimator).__qualname__,
-            repr(sorted(parameters.items(), key=str)),
-            repr(learner.distributions),
-        )
-        if key in seen:
-            raise ValueError(
-                f"{learner.name} is twice in the list of estimators, with the same settings. Leave one of them out."
-            )
-        seen.append(key)
 
 
 def _number_names(learners: Sequence[SearchLearner]) -> list[SearchLearner]:

@@ -201,7 +201,6 @@ BAD_INPUT = [
     ({"estimator": []}, ValueError, "empty list"),
     ({"estimator": DecisionTreeClassifier}, TypeError, "estimator must be"),
     ({"estimator": [DecisionTreeClassifier(), RandomForestRegressor()]}, ValueError, "not both"),
-    ({"estimator": [DecisionTreeClassifier(), DecisionTreeClassifier()]}, ValueError, "twice"),
     ({"estimator": ["decision-tree"], "param_distributions": {"max_depth": [1]}}, ValueError, "pairs"),
     ({"estimator": "lightgbn"}, ValueError, "lightgbn"),
     ({"estimator": "decision-tree", "task": "ranking"}, ValueError, "task must be"),

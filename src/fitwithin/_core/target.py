@@ -95,10 +95,7 @@ class Labels:
         ValueError
             If there are missing values, or labels that these rows do not have.
         """
-        if isinstance(y, list | tuple):
-            _check_label_types(y)
-        column = column_or_1d(y, warn=True)
-        _check_labels(column)
+        column = read_labels(y)
         found, positions, counts = np.unique(column, return_inverse=True, return_counts=True)
         code_of_label = {label: code for code, label in enumerate(self.classes.tolist())}
         unknown = [label for label in found.tolist() if label not in code_of_label]
@@ -128,11 +125,7 @@ class Labels:
         """
         if isinstance(y, Labels):
             return y
-        if isinstance(y, list | tuple):
-            # In one array with text, numbers become text and missing values become the word "nan".
-            _check_label_types(y)
-        column = column_or_1d(y, warn=True)
-        _check_labels(column)
+        column = read_labels(y)
         encoded = encode_integers(column, _MAX_LABEL_RANGE) or np.unique(
             column, return_inverse=True, return_counts=True
         )
@@ -222,7 +215,12 @@ def expand_to_classes(columns: Array, known: Array, classes: Array, absent: floa
     return expanded
 
 
-def _check_labels(column: Array) -> None:
+def read_labels(y: Any) -> Array:
+    """Return labels as an array; raise a ValueError if some are missing, continuous or of mixed types."""
+    if isinstance(y, list | tuple):
+        # In one array with text, numbers become text and missing values become the word "nan".
+        _check_label_types(y)
+    column: Array = column_or_1d(y, warn=True)
     if not len(column):
         raise ValueError("y holds no labels; a classifier needs training rows of at least 2 classes.")
     if column.dtype.kind == "O":
@@ -230,6 +228,7 @@ def _check_labels(column: Array) -> None:
     if column.dtype.kind in "fO":
         assert_all_finite(column, input_name="y")
         check_classification_targets(column)
+    return column
 
 
 def _check_label_types(labels: Iterable[Any]) -> None:

@@ -101,10 +101,10 @@ class FitState:
     @property
     def lost_best(self) -> ModelRecord | None:
         """The best model, if it is not stored but can be fitted again."""
-        is_stored = self.model_record is not None and self.best is not None
-        if is_stored and self.model_record.number == self.best.number:  # type: ignore[union-attr]  # checked above
+        best, stored = self.best, self.model_record
+        if best is None or best.rows is None or (stored is not None and stored.number == best.number):
             return None
-        return None if self.best is None or self.best.rows is None else self.best
+        return best
 
     @property
     def is_finished(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -286,7 +286,7 @@ def _top_two_margins(probabilities: Array) -> Margins:
     return np.asarray(two[:, 1] - two[:, 0], dtype=np.float32)
 
 
-def reissue_warnings(caught: list[warnings.WarningMessage]) -> None:
+def reissue_warnings(caught: Sequence[warnings.WarningMessage]) -> None:
     """Warn again in this process about what a learner warned of during its fit."""
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)

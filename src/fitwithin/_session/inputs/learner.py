@@ -1,4 +1,4 @@
-"""The learner of a fit: what it must have, what the teacher needs of it, and its seeds."""
+"""The learner of a fit: what it must have, what the teacher needs of it, its seeds and its tags."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state, get_tags
 
 from fitwithin.teachers import Teacher
 
@@ -112,3 +112,19 @@ def fill_random_states(learner: Any, random: np.random.RandomState) -> None:
     unset = [name for name in sorted(parameters) if name.split("__")[-1] == "random_state" and parameters[name] is None]
     if unset:
         learner.set_params(**{name: int(random.randint(MAX_SEED)) for name in unset})
+
+
+def inherit_tags(tags: Tags, learner: Any) -> Tags:
+    """Return an estimator's tags with the learner's own, as far as they apply."""
+    if hasattr(learner, "__sklearn_tags__"):
+        own = get_tags(learner)
+        kept = {
+            "input_tags": ("allow_nan", "sparse", "string", "categorical"),
+            "classifier_tags": ("multi_class", "poor_score"),
+            "regressor_tags": ("poor_score",),
+        }
+        for group, names in kept.items():
+            mine, theirs = getattr(tags, group), getattr(own, group)
+            for name in () if mine is None or theirs is None else names:
+                setattr(mine, name, getattr(theirs, name))
+    return tags

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import assert_all_finite
 
 from fitwithin._core.exceptions import UserInputError, join_names
-from fitwithin._core.target import Array, _check_labels
+from fitwithin._core.target import Array, read_labels
 from fitwithin._pools.input_kind import is_path, is_path_list
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._dask.estimator_inputs import check_columns
@@ -159,7 +159,7 @@ def summarize_partition(partition: LabeledRows, regression: bool) -> PartSummary
             y = y.astype(np.float64)
         assert_all_finite(y, input_name="y")
     elif len(y):
-        _check_labels(y)
+        read_labels(y)
     return PartSummary(
         len(y),
         X.dtype if isinstance(X, np.ndarray) and not X.dtype.hasobject else None,
