@@ -12,6 +12,8 @@ import numpy as np
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Target
 from fitwithin._pools.pool import LabeledRows
+from fitwithin._pools.reading_order import BlockIndex
+from fitwithin._pools.spool_format import SpoolFormat
 from fitwithin._pools.table_pool import StackedTable
 from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
 from fitwithin.backends._model_runner import rows_per_piece, split_exam
@@ -34,7 +36,7 @@ class RowRange:
 
     start: int
     stop: int
-    blocks: tuple[RowBlock, ...] = ()
+    blocks: tuple[Any, ...] = ()
 
     def __len__(self) -> int:
         return self.stop - self.start
@@ -56,10 +58,10 @@ class RowRange:
 
 @dataclass(frozen=True, eq=False)
 class RowIndices:
-    """Rows at any positions, in any order."""
+    """Rows at any positions, in any order; `blocks` are those of a table, or of a spool."""
 
     positions: Rows
-    blocks: tuple[RowBlock, ...] = ()
+    blocks: tuple[Any, ...] = ()
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -100,6 +102,10 @@ class RowLayout:
     second_table : MappedFile, SharedColumn or None
         The features of a `StackedTable`'s second table, if the first has its own file: another file of its own, or
         the shared file after those of the columns.
+    spool : SpoolFormat or None
+        How the features of a data set on disk lie in the last file.
+    spool_index : BlockIndex or None
+        The block of the data set that each row comes from.
     """
 
     columns: tuple[SharedColumn, ...]
@@ -107,6 +113,8 @@ class RowLayout:
     row_params: tuple[str, ...]
     mapped_file: MappedFile | None = None
     second_table: MappedFile | SharedColumn | None = None
+    spool: SpoolFormat | None = None
+    spool_index: BlockIndex | None = None
 
 
 class RowReader:
@@ -124,6 +132,7 @@ class RowReader:
         self._layout = layout
         self._files = files
         self._mapped = self._open_mapped()
+        self._spool = None if layout.spool is None else layout.spool.open(files[-1])
 
     def read(self, selection: RowSelection) -> LabeledRows:
         """Return the selected rows; whatever the learner writes into them, the next reading sees the pool's."""
@@ -136,7 +145,13 @@ class RowReader:
         ]
         target, *others = columns
         row_params = dict(zip(self._layout.row_params, others, strict=False))
-        return LabeledRows(self._features(selection, columns, blocks), self._layout.target.decode(target), row_params)
+        index = self._layout.spool_index
+        return LabeledRows(
+            self._features(selection, columns, blocks),
+            self._layout.target.decode(target),
+            row_params,
+            None if index is None else index.find_clusters(selection.positions, target),
+        )
 
     def read_in_pieces(self, selection: RowSelection, seconds: float | None = None) -> Iterator[LabeledRows]:
         """Yield the selected rows piece by piece; a range at once if there is time, because that copies nothing."""
@@ -163,11 +178,15 @@ class RowReader:
     def _row_bytes(self) -> int:
         if self._mapped is not None:
             return SharedColumn.from_array(self._mapped).row_bytes
+        if self._layout.spool is not None:
+            return self._layout.spool.row_bytes
         return sum(column.row_bytes for column in self._layout.columns)
 
     def _features(self, selection: RowSelection, columns: list[Array], blocks: _LoadedBlocks) -> Any:
         if self._mapped is not None:
             return self._mapped[selection.index]
+        if self._spool is not None:
+            return self._spool.read(selection.positions, selection.blocks)
         return blocks.read(selection) if selection.blocks else columns[-1]
 
 

@@ -92,14 +92,10 @@ class MappedFileRows:
         self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params), file, second_table)
         self.files = create_files(len(sources) + (copied is not None))
         self._copy: _CopiedRows | None = None
-        try:
-            for shared_file, source in zip(self.files, sources, strict=False):
-                shared_file.write_rows(source, 0)
-            if copied is not None:
-                self._copy = _CopiedRows(copied, len(pool) - len(copied), budget, self.files[-1])
-        except BaseException:
-            _close_all(self.files)
-            raise
+        for shared_file, source in zip(self.files, sources, strict=False):
+            shared_file.write_rows(source, 0)
+        if copied is not None:
+            self._copy = _CopiedRows(copied, len(pool) - len(copied), budget, self.files[-1])
 
     def share_training_rows(self, rows: Rows) -> RowSelection:
         """Return the rows' positions in the file."""
@@ -191,14 +187,10 @@ class RowMap:
         self.files = create_files(len(columns) + (not is_plain))
         self._column_files = self.files[: len(columns)]
         self._blocks = None if is_plain else _BlockFile(pool.X, budget, self.files[-1])
-        try:
-            self._maps = [
-                file.map_array(source.shape, source.dtype)
-                for file, source in zip(self._column_files, self._sources, strict=True)
-            ]
-        except BaseException:
-            _close_all(self.files)
-            raise
+        self._maps = [
+            file.map_array(source.shape, source.dtype)
+            for file, source in zip(self._column_files, self._sources, strict=True)
+        ]
         self._chunk_rows = max(1, _MAX_COPY_BYTES // max(1, sum(column.row_bytes for column in columns)))
         self._positions = RowPositions(len(pool))
         # Zeroed memory costs nothing until it is written, and positions are written from the front.

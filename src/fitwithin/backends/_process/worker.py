@@ -48,8 +48,8 @@ from fitwithin.backends._process.protocol import (
     ScoreRequest,
     WorkerSetup,
 )
+from fitwithin.backends._process.row_reader import RowReader
 from fitwithin.backends._process.shared_memory import dump_pickle, load_pickle
-from fitwithin.backends._process.spooled_rows import AnyRowReader, open_rows
 from fitwithin.backends._process.subprocesses import PARENT_POLL_SECONDS, become_first_oom_choice, kill_descendants
 from fitwithin.backends._scoring import ExamPredictions
 
@@ -136,8 +136,8 @@ class Worker:
         setup.process_state.apply(self._own_variables)
 
     @functools.cached_property
-    def _rows(self) -> AnyRowReader:
-        return open_rows(self._setup.layout, self._files)
+    def _rows(self) -> RowReader:
+        return RowReader(self._setup.layout, self._files)
 
     def fit(self, request: FitRequest) -> tuple[FitReport, list[PortableWarning], int]:
         """Train a fresh copy of the learner, or continue with the newest model."""
