@@ -22,7 +22,7 @@ from fitwithin._session.checkpoint import open_checkpoint
 from fitwithin._session.checkpoint_folder import STATE_FILE, read_checkpoint
 from fitwithin._session.checkpoint_path import CheckpointPath
 from fitwithin._session.fit_state import ModelRecord
-from fitwithin._session.loaded_model import LoadedModel
+from fitwithin.backends._inline import InlineModel
 from fitwithin.testing import FakeClock
 from sample_fits import a_round
 
@@ -41,7 +41,7 @@ def make_state(number):
 
 def make_model(number):
     """Return a model that predicts its number."""
-    return LoadedModel(DecisionTreeClassifier().fit([[0.0], [1.0]], [number, number]))
+    return InlineModel(DecisionTreeClassifier().fit([[0.0], [1.0]], [number, number]))
 
 
 def write_states(path, on_write=lambda number: None, *, last=N_STATES):

@@ -11,9 +11,9 @@ from fitwithin._core.candidate import Candidate
 from fitwithin._core.preference import ScoredModel
 from fitwithin._core.records import Answers, Estimate, Returns, Rows
 from fitwithin._session.fit_state import FitState, ModelRecord
-from fitwithin._session.loaded_model import LoadedModel
 from fitwithin._session.open_round import OpenRound
 from fitwithin.backends import SavedModel
+from fitwithin.backends._inline import InlineModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +161,7 @@ def find_stored_model(past: FitState) -> KeptModel | None:
     """Return the model of an earlier fit; None if it was not stored."""
     if past.model is None or past.model_record is None:
         return None
-    return KeptModel(LoadedModel(past.model), past.model_record)
+    return KeptModel(InlineModel(past.model), past.model_record)
 
 
 def is_lower(estimate: Estimate | None, other: Estimate | None) -> bool:

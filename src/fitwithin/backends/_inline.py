@@ -8,9 +8,10 @@ import time
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
+from warnings import WarningMessage
 
 from sklearn.base import clone
 
@@ -88,23 +89,34 @@ class FinishedDump:
 
 @dataclass(frozen=True, eq=False)
 class InlineModel:
-    """A saved model that never left this process."""
+    """A model in this process.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    warnings : list of WarningMessage
+        Warnings of its fit.
+    save_seconds, load_seconds : float, default=0.0
+        Nothing is saved or loaded.
+    """
 
     dumps_in_background: ClassVar[bool] = False
     n_bytes: ClassVar[int | None] = None
 
-    model_runner: ModelRunner
+    model: Any
+    warnings: list[WarningMessage] = field(default_factory=list)
     save_seconds: float = 0.0
     load_seconds: float = 0.0
 
     def load(self) -> Any:
         """Return the fitted learner."""
-        reissue_warnings(self.model_runner.warnings)
-        return self.model_runner.model
+        reissue_warnings(self.warnings)
+        return self.model
 
     def dump(self, path: Path) -> FinishedDump:
         """Write the model to a skops file."""
-        return FinishedDump.of(self.model_runner.model, path)
+        return FinishedDump.of(self.model, path)
 
     def discard(self) -> None:
         """Do nothing: there is nothing to release."""
@@ -234,7 +246,7 @@ class InlineRunner:
     def save(self) -> InlineModel:
         """Return the newest model. A later `fit` that continues training works on a copy."""
         self._saved = self._fitted
-        return InlineModel(self._saved)
+        return InlineModel(self._saved.model, self._saved.warnings)
 
     @property
     def _prepared(self) -> _PreparedLearner:

@@ -52,10 +52,8 @@ def read_memory_use(pid: int) -> MemoryUse | None:
 
 def _read_by_psutil(pid: int) -> MemoryUse | None:
     try:
-        process = psutil.Process(pid)
-        # Windows counts it as `private`; elsewhere it is the memory that no other process shares.
-        now = getattr(process.memory_info(), "private", None)
-        now = int(process.memory_full_info().uss if now is None else now)
+        # The memory that no other process shares.
+        now = int(psutil.Process(pid).memory_full_info().uss)
     except psutil.Error:
         return None
     return MemoryUse(now, now, 0)

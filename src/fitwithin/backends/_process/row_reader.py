@@ -31,58 +31,46 @@ class RowBlock:
 
 
 @dataclass(frozen=True, eq=False)
-class RowRange:
-    """Rows at consecutive positions."""
+class RowSelection:
+    """Where the rows of a fit or an exam lie.
 
-    start: int
-    stop: int
+    Parameters
+    ----------
+    index : slice or array of int
+        Their positions: a range, which is read without a copy, or any positions in any order.
+    blocks : tuple, default=()
+        Where the blocks of a table of frames, or of a spool, lie.
+    """
+
+    index: slice | Rows
     blocks: tuple[Any, ...] = ()
 
+    @classmethod
+    def from_positions(cls, positions: Rows, blocks: tuple[Any, ...] = ()) -> RowSelection:
+        """Return the rows at these positions, as a range if possible."""
+        if is_contiguous(positions):
+            return cls(slice(int(positions[0]), int(positions[-1]) + 1), blocks)
+        return cls(positions, blocks)
+
     def __len__(self) -> int:
-        return self.stop - self.start
-
-    def take(self, piece: slice) -> RowRange:
-        """Return some of these rows."""
-        return RowRange(self.start + piece.start, self.start + piece.stop, self.blocks)
-
-    @property
-    def index(self) -> slice:
-        """Index into a shared column."""
-        return slice(self.start, self.stop)
+        return self.index.stop - self.index.start if isinstance(self.index, slice) else len(self.index)
 
     @property
     def positions(self) -> Rows:
         """Position of each row."""
-        return np.arange(self.start, self.stop)
-
-
-@dataclass(frozen=True, eq=False)
-class RowIndices:
-    """Rows at any positions, in any order; `blocks` are those of a table, or of a spool."""
-
-    positions: Rows
-    blocks: tuple[Any, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.positions)
-
-    def take(self, piece: slice) -> RowIndices:
-        """Return some of these rows."""
-        return RowIndices(self.positions[piece], self.blocks)
-
-    @property
-    def index(self) -> Rows:
-        """Index into a shared column."""
-        return self.positions
+        return np.arange(self.index.start, self.index.stop) if isinstance(self.index, slice) else self.index
 
     @property
     def stop(self) -> int:
         """One more than the last position."""
-        return int(self.positions.max(initial=-1)) + 1
+        return self.index.stop if isinstance(self.index, slice) else int(self.index.max(initial=-1)) + 1
 
-
-RowSelection = RowRange | RowIndices
-"""Where the rows of a fit or an exam lie."""
+    def take(self, piece: slice) -> RowSelection:
+        """Return some of these rows."""
+        if isinstance(self.index, slice):
+            start = self.index.start
+            return RowSelection(slice(start + piece.start, start + piece.stop), self.blocks)
+        return RowSelection(self.index[piece], self.blocks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +144,7 @@ class RowReader:
     def read_in_pieces(self, selection: RowSelection, seconds: float | None = None) -> Iterator[LabeledRows]:
         """Yield the selected rows piece by piece; a range at once if there is time, because that copies nothing."""
         n_rows = len(selection)
-        size = n_rows if isinstance(selection, RowRange) else rows_per_piece(self._row_bytes())
+        size = n_rows if isinstance(selection.index, slice) else rows_per_piece(self._row_bytes())
         blocks = _LoadedBlocks(self._files)
         for piece in split_exam(n_rows, size, seconds):
             yield self._read(selection.take(piece), blocks)

@@ -6,7 +6,7 @@ import os
 
 from fitwithin._core.records import Rows
 from fitwithin._pools.disk_pool import DiskPool
-from fitwithin.backends._process.row_reader import RowIndices, RowLayout
+from fitwithin.backends._process.row_reader import RowLayout, RowSelection
 from fitwithin.backends._process.shared_memory import SharedColumn, SharedFile
 
 
@@ -32,10 +32,10 @@ class SpooledRows:
         names = ["target", *(["weight"] if pool.row_params else []), "features"]
         self.files = tuple(SharedFile(os.dup(pool.files[name].fd)) for name in names)
 
-    def share_training_rows(self, rows: Rows) -> RowIndices:
+    def share_training_rows(self, rows: Rows) -> RowSelection:
         """Wait until these rows have been read; raise TimeoutError at the deadline."""
         self._pool.wait_for(rows)
-        return RowIndices(rows, self._pool.segments)
+        return RowSelection(rows, self._pool.segments)
 
     share_exam_rows = share_training_rows
 
