@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -80,7 +81,7 @@ def split_exam(
         yield slice(done, stop)
         done = stop
         if seconds is not None:
-            spent = max(clock() - start, float(np.finfo(float).tiny))
+            spent = max(clock() - start, sys.float_info.min)
             affordable = done * (seconds - spent) / spent
             if affordable < min(FIRST_PIECE_ROWS, n_rows - done):
                 return

@@ -12,7 +12,7 @@ from fitwithin._core.records import Rows
 from fitwithin._core.target import Target
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
-from fitwithin.backends._process.row_reader import RowBlock, RowIndices, RowLayout, RowRange, RowSelection
+from fitwithin.backends._process.row_reader import RowBlock, RowLayout, RowSelection
 from fitwithin.backends._process.shared_memory import SharedColumn, create_files, dump_pickle
 from fitwithin.backends._process.shared_rows import RowPositions
 
@@ -126,10 +126,7 @@ class ReceivedRows:
 
     def share_training_rows(self, rows: Rows) -> RowSelection:
         """Return where these rows lie: one range, which is read without a copy, if they arrived in this order."""
-        positions = self._positions.find(rows)
-        if is_contiguous(positions):
-            return RowRange(int(positions[0]), int(positions[-1]) + 1, tuple(self._blocks))
-        return RowIndices(positions, tuple(self._blocks))
+        return RowSelection.from_positions(self._positions.find(rows), tuple(self._blocks))
 
     share_exam_rows = share_training_rows
 

@@ -99,7 +99,7 @@ class Process:
 class PreparedProcess:
     """What `prepare` makes: the shared rows, and the first message to each worker."""
 
-    rows: SharedRows | SpooledRows
+    rows: SharedRows
     setup: WorkerSetup
     memory_limit: int | None
     n_jobs: int
@@ -163,7 +163,7 @@ class ProcessRunner:
             # Frames are made in the learner's process.
             self.host.import_modules([*find_modules(pickled_learner), *pool.modules], settings.n_jobs)
             # Rows are shared with siblings, which go on if this runner is stopped.
-            rows: SharedRows | SpooledRows
+            rows: SharedRows
             if pool.spooled is not None:
                 rows = SpooledRows(pool.spooled)
             else:
@@ -361,7 +361,7 @@ class ProcessRunner:
                     worker.stop()
 
 
-def _share_exam(rows: SharedRows | SpooledRows, exam: Exam) -> ExamRequest:
+def _share_exam(rows: SharedRows, exam: Exam) -> ExamRequest:
     return ExamRequest(rows.share_exam_rows(exam.rows), exam.purpose, exam.margins, exam.seconds)
 
 

@@ -123,7 +123,8 @@ class ForkedWorker(WorkerConnection):
     """The parent's connection to a worker that the fork server forked."""
 
     def __init__(self, server: ForkServerHandle, channel: Channel, pid: int, budget: Budget) -> None:
-        super().__init__(channel, pid, budget)
+        super().__init__(channel, pid)
+        self.budget = budget
         self._server = server
 
     @property

@@ -15,7 +15,6 @@ import pickle
 import shutil
 import signal
 import socket
-import sys
 import tempfile
 import time
 import traceback
@@ -42,7 +41,7 @@ from fitwithin.backends._process.subprocesses import (
     make_temporary_folder,
     remove_loky_semaphores,
 )
-from fitwithin.backends._process.worker import serve
+from fitwithin.backends._process.worker import flush_output, serve
 
 _PR_SET_PDEATHSIG = 1  # from linux/prctl.h
 
@@ -239,9 +238,7 @@ class ForkServer:
 
 def _exit_now(code: int) -> None:
     """End this fork without the interpreter's exit handlers, which belong to the server."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):
-            stream.flush()
+    flush_output()
     os._exit(code)
 
 

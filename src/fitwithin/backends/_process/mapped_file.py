@@ -121,13 +121,11 @@ def _identify(root: Any) -> tuple[int, int] | None:
 
 def _is_mapped(root: Any, descriptor: int, status: os.stat_result) -> bool:
     """Whether an open file is the one that an array is mapped from."""
-    mapped = _find_mapping(_address(root))
-    if mapped is None:
-        return _is_open_elsewhere(descriptor, status) and _samples_agree(root, descriptor, status)
-    if mapped[1] != status.st_ino:
-        return False
+    mapped = _find_mapping(_address(root)) or (None, status.st_ino)
     # Layered file systems and volumes show one device to those who map a file and another to those who open it.
-    return mapped[0] == status.st_dev or _samples_agree(root, descriptor, status)
+    return mapped == (status.st_dev, status.st_ino) or (
+        mapped[1] == status.st_ino and _samples_agree(root, descriptor, status)
+    )
 
 
 def _find_mapping(address: int) -> tuple[int, int] | None:
@@ -139,20 +137,6 @@ def _find_mapping(address: int) -> tuple[int, int] | None:
             if low <= address < high:
                 return os.makedev(*(int(part, 16) for part in device.split(b":"))), int(inode)
     return None
-
-
-def _is_open_elsewhere(descriptor: int, status: os.stat_result) -> bool:
-    """Whether this process has the file open once more: a mapping keeps its file open.
-
-    Windows has no list of open files, and lets nobody replace a file that is mapped.
-    """
-    if not os.path.isdir("/dev/fd"):
-        return True
-    for name in os.listdir("/dev/fd"):
-        with contextlib.suppress(OSError, ValueError):
-            if int(name) != descriptor and os.path.samestat(os.fstat(int(name)), status):
-                return True
-    return False
 
 
 def _samples_agree(root: Any, descriptor: int, status: os.stat_result) -> bool:

@@ -12,8 +12,7 @@ from typing import Any
 from fitwithin._core.cores import CoreShare
 from fitwithin._core.records import NO_LIMITS, FitLimits, Mask, Purpose
 from fitwithin.backends._process.process_state import ProcessState
-from fitwithin.backends._process.row_reader import RowLayout
-from fitwithin.backends._process.spooled_rows import AnySelection, SpoolLayout
+from fitwithin.backends._process.row_reader import RowLayout, RowSelection
 from fitwithin.backends._scoring import ExamPredictions
 
 MAX_CONTROL_BYTES = 1 << 20
@@ -31,7 +30,7 @@ class WorkerSetup:
     ----------
     pickled_learner : bytes
         The unfitted learner and its `FitSettings`, pickled.
-    layout : RowLayout or SpoolLayout
+    layout : RowLayout
         How to read the shared rows.
     process_state : ProcessState
         The parent's global settings.
@@ -42,7 +41,7 @@ class WorkerSetup:
     """
 
     pickled_learner: bytes
-    layout: RowLayout | SpoolLayout
+    layout: RowLayout
     process_state: ProcessState
     seed: int | None
     core_share: CoreShare | None = None
@@ -56,7 +55,7 @@ class FitRequest:
     gave up, the reply of each exam follows.
     """
 
-    selection: AnySelection
+    selection: RowSelection
     batch: int | None = None
     exams: tuple[ExamRequest, ...] = ()
     limits: FitLimits = NO_LIMITS
@@ -67,7 +66,7 @@ class FitRequest:
 class ExamRequest:
     """Predict rows, compare and score; see `Exam`. Reply: the `ExamReport`."""
 
-    selection: AnySelection
+    selection: RowSelection
     purpose: Purpose = "mistakes"
     margins: bool = False
     seconds: float | None = None
@@ -118,7 +117,7 @@ class AnswerRequest:
     Reply: its answers, for a process that scores it, the margins or None, and the seconds.
     """
 
-    selection: AnySelection
+    selection: RowSelection
     margins: bool = False
 
 

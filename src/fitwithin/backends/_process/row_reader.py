@@ -11,7 +11,9 @@ import numpy as np
 
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Target
+from fitwithin._pools.block_index import BlockIndex
 from fitwithin._pools.pool import LabeledRows
+from fitwithin._pools.spool_format import SpoolFormat
 from fitwithin._pools.table_pool import StackedTable
 from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
 from fitwithin.backends._model_runner import rows_per_piece, split_exam
@@ -29,58 +31,46 @@ class RowBlock:
 
 
 @dataclass(frozen=True, eq=False)
-class RowRange:
-    """Rows at consecutive positions."""
+class RowSelection:
+    """Where the rows of a fit or an exam lie.
 
-    start: int
-    stop: int
-    blocks: tuple[RowBlock, ...] = ()
+    Parameters
+    ----------
+    index : slice or array of int
+        Their positions: a range, which is read without a copy, or any positions in any order.
+    blocks : tuple, default=()
+        Where the blocks of a table of frames lie, or the ends of those of a spool, after 0.
+    """
+
+    index: slice | Rows
+    blocks: tuple[Any, ...] = ()
+
+    @classmethod
+    def from_positions(cls, positions: Rows, blocks: tuple[Any, ...] = ()) -> RowSelection:
+        """Return the rows at these positions, as a range if possible."""
+        if is_contiguous(positions):
+            return cls(slice(int(positions[0]), int(positions[-1]) + 1), blocks)
+        return cls(positions, blocks)
 
     def __len__(self) -> int:
-        return self.stop - self.start
-
-    def take(self, piece: slice) -> RowRange:
-        """Return some of these rows."""
-        return RowRange(self.start + piece.start, self.start + piece.stop, self.blocks)
-
-    @property
-    def index(self) -> slice:
-        """Index into a shared column."""
-        return slice(self.start, self.stop)
+        return self.index.stop - self.index.start if isinstance(self.index, slice) else len(self.index)
 
     @property
     def positions(self) -> Rows:
         """Position of each row."""
-        return np.arange(self.start, self.stop)
-
-
-@dataclass(frozen=True, eq=False)
-class RowIndices:
-    """Rows at any positions, in any order."""
-
-    positions: Rows
-    blocks: tuple[RowBlock, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.positions)
-
-    def take(self, piece: slice) -> RowIndices:
-        """Return some of these rows."""
-        return RowIndices(self.positions[piece], self.blocks)
-
-    @property
-    def index(self) -> Rows:
-        """Index into a shared column."""
-        return self.positions
+        return np.arange(self.index.start, self.index.stop) if isinstance(self.index, slice) else self.index
 
     @property
     def stop(self) -> int:
         """One more than the last position."""
-        return int(self.positions.max(initial=-1)) + 1
+        return self.index.stop if isinstance(self.index, slice) else int(self.index.max(initial=-1)) + 1
 
-
-RowSelection = RowRange | RowIndices
-"""Where the rows of a fit or an exam lie."""
+    def take(self, piece: slice) -> RowSelection:
+        """Return some of these rows."""
+        if isinstance(self.index, slice):
+            start = self.index.start
+            return RowSelection(slice(start + piece.start, start + piece.stop), self.blocks)
+        return RowSelection(self.index[piece], self.blocks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +90,10 @@ class RowLayout:
     second_table : MappedFile, SharedColumn or None
         The features of a `StackedTable`'s second table, if the first has its own file: another file of its own, or
         the shared file after those of the columns.
+    spool : SpoolFormat or None
+        How the features of a data set on disk lie in the last file.
+    spool_index : BlockIndex or None
+        The block of the data set that each row comes from.
     """
 
     columns: tuple[SharedColumn, ...]
@@ -107,6 +101,8 @@ class RowLayout:
     row_params: tuple[str, ...]
     mapped_file: MappedFile | None = None
     second_table: MappedFile | SharedColumn | None = None
+    spool: SpoolFormat | None = None
+    spool_index: BlockIndex | None = None
 
 
 class RowReader:
@@ -124,6 +120,7 @@ class RowReader:
         self._layout = layout
         self._files = files
         self._mapped = self._open_mapped()
+        self._spool = None if layout.spool is None else layout.spool.open(files[-1])
 
     def read(self, selection: RowSelection) -> LabeledRows:
         """Return the selected rows; whatever the learner writes into them, the next reading sees the pool's."""
@@ -136,12 +133,18 @@ class RowReader:
         ]
         target, *others = columns
         row_params = dict(zip(self._layout.row_params, others, strict=False))
-        return LabeledRows(self._features(selection, columns, blocks), self._layout.target.decode(target), row_params)
+        index = self._layout.spool_index
+        return LabeledRows(
+            self._features(selection, columns, blocks),
+            self._layout.target.decode(target),
+            row_params,
+            None if index is None else index.find_clusters(selection.positions, target),
+        )
 
     def read_in_pieces(self, selection: RowSelection, seconds: float | None = None) -> Iterator[LabeledRows]:
         """Yield the selected rows piece by piece; a range at once if there is time, because that copies nothing."""
         n_rows = len(selection)
-        size = n_rows if isinstance(selection, RowRange) else rows_per_piece(self._row_bytes())
+        size = n_rows if isinstance(selection.index, slice) else rows_per_piece(self._row_bytes())
         blocks = _LoadedBlocks(self._files)
         for piece in split_exam(n_rows, size, seconds):
             yield self._read(selection.take(piece), blocks)
@@ -163,11 +166,15 @@ class RowReader:
     def _row_bytes(self) -> int:
         if self._mapped is not None:
             return SharedColumn.from_array(self._mapped).row_bytes
+        if self._layout.spool is not None:
+            return self._layout.spool.row_bytes
         return sum(column.row_bytes for column in self._layout.columns)
 
     def _features(self, selection: RowSelection, columns: list[Array], blocks: _LoadedBlocks) -> Any:
         if self._mapped is not None:
             return self._mapped[selection.index]
+        if self._spool is not None and self._layout.spool_index is not None:
+            return self._spool.read(selection.positions, self._layout.spool_index, selection.blocks)
         return blocks.read(selection) if selection.blocks else columns[-1]
 
 

@@ -118,14 +118,6 @@ def unmap_pages(mapped: Array) -> None:
         mapped.base.madvise(mmap.MADV_DONTNEED)
 
 
-def map_private_array(fd: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
-    """Map the beginning of a file as an array; what this process writes there stays its own."""
-    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-    if size == 0:
-        return np.empty(shape, dtype)
-    return np.ndarray(shape, dtype, buffer=mmap.mmap(fd, size, access=mmap.ACCESS_COPY))
-
-
 @dataclass(frozen=True)
 class SharedColumn:
     """Type and shape of one row in a shared file."""
@@ -144,8 +136,11 @@ class SharedColumn:
         return int(np.prod(self.row_shape, dtype=np.int64)) * self.dtype.itemsize
 
     def open(self, fd: int, stop: int) -> Array:
-        """Map the rows before position `stop`, private to this process."""
-        return map_private_array(fd, (stop, *self.row_shape), self.dtype)
+        """Map the rows before position `stop`; what this process writes there stays its own."""
+        shape = (stop, *self.row_shape)
+        if not stop * self.row_bytes:
+            return np.empty(shape, self.dtype)
+        return np.ndarray(shape, self.dtype, buffer=mmap.mmap(fd, stop * self.row_bytes, access=mmap.ACCESS_COPY))
 
 
 def dump_pickle(value: Any, fd: int, offset: int = 0, before_write: Callable[[], None] = lambda: None) -> int:

@@ -23,9 +23,9 @@ from fitwithin._core.records import Rows
 from fitwithin._core.target import Array
 from fitwithin._pools.pool import Pool
 from fitwithin._pools.table_pool import StackedTable, TablePool, has_fixed_row_size
-from fitwithin._pools.tables import is_contiguous, take_rows
+from fitwithin._pools.tables import take_rows
 from fitwithin.backends._process.mapped_file import MappedFile
-from fitwithin.backends._process.row_reader import RowBlock, RowIndices, RowLayout, RowRange, RowSelection
+from fitwithin.backends._process.row_reader import RowBlock, RowLayout, RowSelection
 from fitwithin.backends._process.shared_memory import SharedColumn, SharedFile, create_files, dump_pickle, unmap_pages
 
 _MAX_COPY_BYTES = 1 << 20
@@ -92,20 +92,16 @@ class MappedFileRows:
         self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params), file, second_table)
         self.files = create_files(len(sources) + (copied is not None))
         self._copy: _CopiedRows | None = None
-        try:
-            for shared_file, source in zip(self.files, sources, strict=False):
-                shared_file.write_rows(source, 0)
-            if copied is not None:
-                self._copy = _CopiedRows(copied, len(pool) - len(copied), budget, self.files[-1])
-        except BaseException:
-            _close_all(self.files)
-            raise
+        for shared_file, source in zip(self.files, sources, strict=False):
+            shared_file.write_rows(source, 0)
+        if copied is not None:
+            self._copy = _CopiedRows(copied, len(pool) - len(copied), budget, self.files[-1])
 
     def share_training_rows(self, rows: Rows) -> RowSelection:
         """Return the rows' positions in the file."""
         if self._copy is not None:
             self._copy.share(rows)
-        return RowIndices(rows)
+        return RowSelection(rows)
 
     share_exam_rows = share_training_rows
 
@@ -191,14 +187,10 @@ class RowMap:
         self.files = create_files(len(columns) + (not is_plain))
         self._column_files = self.files[: len(columns)]
         self._blocks = None if is_plain else _BlockFile(pool.X, budget, self.files[-1])
-        try:
-            self._maps = [
-                file.map_array(source.shape, source.dtype)
-                for file, source in zip(self._column_files, self._sources, strict=True)
-            ]
-        except BaseException:
-            _close_all(self.files)
-            raise
+        self._maps = [
+            file.map_array(source.shape, source.dtype)
+            for file, source in zip(self._column_files, self._sources, strict=True)
+        ]
         self._chunk_rows = max(1, _MAX_COPY_BYTES // max(1, sum(column.row_bytes for column in columns)))
         self._positions = RowPositions(len(pool))
         # Zeroed memory costs nothing until it is written, and positions are written from the front.
@@ -216,7 +208,7 @@ class RowMap:
             if number % _UNMAPPED_CHUNKS == 0:
                 self._unmap_pages()
         self._unmap_pages()
-        return RowRange(0, len(rows))
+        return RowSelection(slice(0, len(rows)))
 
     def share_exam_rows(self, rows: Rows) -> RowSelection:
         """Append the rows that are new."""
@@ -234,23 +226,13 @@ class RowMap:
         return rows[self._positions.find(rows) < 0]
 
     def _select(self, rows: Rows) -> RowSelection:
-        positions = self._positions.find(rows)
         blocks = () if self._blocks is None else tuple(self._blocks.blocks)
-        start = int(positions[0])
-        if is_contiguous(positions):
-            return RowRange(start, start + len(positions), blocks)
-        return RowIndices(positions, blocks)
+        return RowSelection.from_positions(self._positions.find(rows), blocks)
 
     def _are_distinct(self, rows: Rows) -> bool:
         present = np.zeros(self.n_appended, dtype=np.bool_)
         present[self._positions.find(rows)] = True
         return int(np.count_nonzero(present)) == len(rows)
-
-    def _has_duplicates(self, rows: Rows) -> bool:
-        """Whether a row that is not in the map yet occurs twice; overwrites the positions, which `_write` sets."""
-        numbers = np.arange(len(rows))
-        self._positions.set(rows, numbers)
-        return not np.array_equal(self._positions.find(rows), numbers)
 
     def _append(self, rows: Rows) -> None:
         rows = self._drop_duplicates(rows)
@@ -258,7 +240,10 @@ class RowMap:
         self._insert(rows, first)
 
     def _drop_duplicates(self, rows: Rows) -> Rows:
-        return np.unique(rows) if self._has_duplicates(rows) else rows
+        """Return rows that are not in the map yet, each once; sets their positions, which `_write` sets anew."""
+        numbers = np.arange(len(rows))
+        self._positions.set(rows, numbers)
+        return rows if np.array_equal(self._positions.find(rows), numbers) else np.unique(rows)
 
     def _insert(self, rows: Rows, first: int) -> None:
         """Write rows that are new from position `first` on."""

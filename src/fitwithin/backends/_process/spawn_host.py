@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import psutil
 
 from fitwithin._core.budget import Budget
-from fitwithin.backends._process.channel import Channel
+from fitwithin.backends._process.channel import Channel, wait_readable
 from fitwithin.backends._process.protocol import BeginSession, ImportModules, WorkerSetup
 from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.subprocesses import (
@@ -33,8 +33,8 @@ _IMPORT_ORDER_SECONDS = 0.01
 """Seconds that a worker has to take the names of modules; they fit into the socket's buffer."""
 
 
-class WorkerHandle:
-    """The parent's handle on a spawned worker; see `worker` for the worker itself.
+class WorkerHandle(WorkerConnection):
+    """The parent's handle on a spawned worker, and its connection; see `worker` for the worker itself.
 
     The worker inherits its end of a socket pair, which no other process can reach.
 
@@ -46,7 +46,6 @@ class WorkerHandle:
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         ours, theirs = socket.socketpair()
-        self.channel = Channel(ours)
         with theirs:
             descriptor = theirs.fileno()
             try:
@@ -54,35 +53,32 @@ class WorkerHandle:
             except OSError:
                 ours.close()
                 raise
+        super().__init__(Channel(ours), self._process.pid)
 
     @property
     def alive(self) -> bool:
-        """Whether the worker can still be used."""
-        return self._process.poll() is None
+        """Whether the idle worker can still be used."""
+        # It sends nothing before its session: its socket is readable once it has closed it.
+        return self._process.poll() is None and not wait_readable([self._channel.fileno()], 0)
 
     def import_modules(self, modules: list[str]) -> None:
         """Have the worker import modules while it waits for a session."""
         with contextlib.suppress(OSError):
-            self.channel.send(ImportModules(module_search_path(), modules), _IMPORT_ORDER_SECONDS)
+            self._channel.send(ImportModules(module_search_path(), modules), _IMPORT_ORDER_SECONDS)
 
-    @property
-    def pid(self) -> int:
-        """The worker's process."""
-        return self._process.pid
-
-    def describe_end(self, timeout: float) -> str | None:
-        """Describe how the worker ended, and kill what it left in its session; None if it runs on."""
+    def _describe_end(self, timeout: float) -> str | None:
         try:
             code = self._process.wait(timeout)
         except subprocess.TimeoutExpired:
             return None
+        # What the learner started in the worker's session may live on.
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         return describe_exit(code >= 0, abs(code))
 
     def kill(self) -> None:
         """Kill the worker and everything that it started."""
-        if self.alive:
+        if self._process.poll() is None:
             with contextlib.suppress(psutil.NoSuchProcess):
                 kill_descendants(psutil.Process(self._process.pid))
         remove_loky_semaphores(self._process.pid)
@@ -91,7 +87,9 @@ class WorkerHandle:
     def close(self) -> None:
         """Kill the worker and everything that it started, and close the connection to it."""
         self.kill()
-        self.channel.close()
+        self._channel.close()
+
+    stop = end = close
 
 
 spawned_workers: ProcessCache[WorkerHandle] = ProcessCache(WorkerHandle)
@@ -122,14 +120,14 @@ class SpawnHost:
         for handle in self._waiting:
             handle.import_modules(modules)
 
-    def start_worker(self, setup: WorkerSetup, budget: Budget, files: Sequence[SharedFile] = ()) -> SpawnedConnection:
+    def start_worker(self, setup: WorkerSetup, budget: Budget, files: Sequence[SharedFile] = ()) -> WorkerHandle:
         """Send the setup to a worker; raise TimeoutError, or LearnerDied."""
         with self._lock:
             handle = self._take_waiting() or WorkerHandle()
             self._started.append(handle)
-        worker = SpawnedConnection(handle, budget)
-        worker.post(BeginSession(setup, self._folder, len(files)), files)
-        return worker
+        handle.budget = budget
+        handle.post(BeginSession(setup, self._folder, len(files)), files)
+        return handle
 
     def _take_waiting(self) -> WorkerHandle | None:
         """Return a worker that waits; one that was not needed for long has ended itself."""
@@ -152,24 +150,3 @@ class SpawnHost:
         for handle in self._waiting:
             spawned_workers.give_back(handle)
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-class SpawnedConnection(WorkerConnection):
-    """The parent's connection to a spawned worker."""
-
-    def __init__(self, handle: WorkerHandle, budget: Budget) -> None:
-        super().__init__(handle.channel, handle.pid, budget)
-        self._handle = handle
-
-    def kill(self) -> None:
-        """Kill the worker, with everything that it started; a request that another thread waits for raises."""
-        self._handle.kill()
-
-    def stop(self) -> None:
-        """Kill the worker, with everything that it started."""
-        self._handle.close()
-
-    end = stop
-
-    def _describe_end(self, timeout: float) -> str | None:
-        return self._handle.describe_end(timeout)

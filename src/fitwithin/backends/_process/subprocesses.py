@@ -12,7 +12,6 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 import psutil
@@ -209,11 +208,10 @@ def kill_marked_processes(mark: str) -> None:
 
     Needed when that interpreter was killed: its descendants are no longer to be found by their parents.
     """
-    entry = f"{MARK_VARIABLE}={mark}".encode()
-    for environment in glob.glob("/proc/[0-9]*/environ"):
-        with contextlib.suppress(OSError):
-            if entry in Path(environment).read_bytes().split(b"\0"):
-                os.kill(int(environment.split("/")[2]), signal.SIGKILL)
+    for process in psutil.process_iter(["environ"]):
+        if (process.info["environ"] or {}).get(MARK_VARIABLE) == mark:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
 
 
 def close_standard_input() -> None:

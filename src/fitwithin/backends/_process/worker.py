@@ -48,8 +48,8 @@ from fitwithin.backends._process.protocol import (
     ScoreRequest,
     WorkerSetup,
 )
+from fitwithin.backends._process.row_reader import RowReader
 from fitwithin.backends._process.shared_memory import dump_pickle, load_pickle
-from fitwithin.backends._process.spooled_rows import AnyRowReader, open_rows
 from fitwithin.backends._process.subprocesses import PARENT_POLL_SECONDS, become_first_oom_choice, kill_descendants
 from fitwithin.backends._scoring import ExamPredictions
 
@@ -106,7 +106,7 @@ def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
                 text = traceback.format_exc()
                 reply, requests = ErrorReply(_pickle_error(error), _describe(error), text), []
             # The process may be killed at any time after its reply.
-            _flush_output()
+            flush_output()
             channel.send(reply)
 
 
@@ -136,8 +136,8 @@ class Worker:
         setup.process_state.apply(self._own_variables)
 
     @functools.cached_property
-    def _rows(self) -> AnyRowReader:
-        return open_rows(self._setup.layout, self._files)
+    def _rows(self) -> RowReader:
+        return RowReader(self._setup.layout, self._files)
 
     def fit(self, request: FitRequest) -> tuple[FitReport, list[PortableWarning], int]:
         """Train a fresh copy of the learner, or continue with the newest model."""
@@ -198,26 +198,20 @@ class Worker:
         # The parent has the learner's modules, so they are no part of the time.
         self._unpickle_learner()
         known = set(sys.modules)
-        start = time.monotonic()
-        try:
-            load_pickle(self._loaded_files[-1])
-        except Exception as error:
-            raise TypeError(_MODEL_NOT_LOADED.format(kind=type(error).__name__, error=error)) from error
-        return time.monotonic() - start, sys.modules.keys() - known
+        _, seconds = _load_model(self._loaded_files[-1])
+        return seconds, sys.modules.keys() - known
 
     def adopt(self, request: AdoptRequest) -> float:
         """Take over a saved model."""
         self._forget_model()
         file = self._channel.take_descriptor()
         _, settings = self._unpickle_learner()
-        start = time.monotonic()
         try:
-            self._newest = ModelRunner(load_pickle(file), settings.scoring)
-        except Exception as error:
-            raise TypeError(_MODEL_NOT_LOADED.format(kind=type(error).__name__, error=error)) from error
+            model, seconds = _load_model(file)
         finally:
             os.close(file)
-        return time.monotonic() - start
+        self._newest = ModelRunner(model, settings.scoring)
+        return seconds
 
     def answer(self, request: AnswerRequest) -> tuple[ExamPredictions, Margins | None, float]:
         """Predict rows with the newest model."""
@@ -251,7 +245,16 @@ class Worker:
         return self._newest
 
 
-def _flush_output() -> None:
+def _load_model(file: int) -> tuple[Any, float]:
+    """Return a saved model, and the seconds of loading it."""
+    start = time.monotonic()
+    try:
+        return load_pickle(file), time.monotonic() - start
+    except Exception as error:
+        raise TypeError(_MODEL_NOT_LOADED.format(kind=type(error).__name__, error=error)) from error
+
+
+def flush_output() -> None:
     """Write what the learner has printed, in Python and in C."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
@@ -313,6 +316,9 @@ def main(descriptor: int, idle_seconds: float) -> None:
         folders.append(message.folder)
         os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = message.folder
         serve(channel, message.setup, tuple(channel.take_descriptor() for _ in range(message.n_files)))
+    # Taking down the interpreter takes long, and the parent would still take an idle worker for a usable one.
+    flush_output()
+    os._exit(0)
 
 
 def _end_with_parent(parent_pid: int, folders: list[str]) -> None:

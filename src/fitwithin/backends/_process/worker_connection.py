@@ -28,14 +28,18 @@ class WorkerConnection(ABC):
         Carries the messages.
     pid : int
         The worker's process.
+
+    Attributes
+    ----------
     budget : Budget
-        The deadline.
+        The deadline; set by the host before the first request.
     """
 
-    def __init__(self, channel: Channel, pid: int, budget: Budget) -> None:
+    budget: Budget
+
+    def __init__(self, channel: Channel, pid: int) -> None:
         self.pid = pid
         self._channel = channel
-        self._budget = budget
 
     def ask(self, request: Request | None, files: Sequence[SharedFile] = (), watch: MemoryWatch | None = None) -> Any:
         """Send a request, with the descriptors of files, and return the result.
@@ -55,13 +59,13 @@ class WorkerConnection(ABC):
         """Send a request, and return the channel that the reply comes from; raise TimeoutError."""
         # If the process is gone already, waiting for its reply tells how it ended.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self._channel.send(request, self._budget.remaining(), [file.fd for file in files])
+            self._channel.send(request, self.budget.remaining(), [file.fd for file in files])
         return self._channel
 
     def _receive(self, watch: MemoryWatch | None) -> Reply | ErrorReply:
         channel = self._channel
         while not channel.has_message:
-            timeout = min(self._budget.remaining(), _LOOK_SECONDS if watch is None else watch.look_seconds)
+            timeout = min(self.budget.remaining(), _LOOK_SECONDS if watch is None else watch.look_seconds)
             ready = wait_readable([channel.fileno(), *self._event_descriptors], timeout)
             if watch is not None:
                 watch.look()
@@ -72,7 +76,7 @@ class WorkerConnection(ABC):
                 raise LearnerDied(description)
             else:
                 # The deadline goes by the budget's clock, which a study pauses.
-                self._budget.raise_if_spent()
+                self.budget.raise_if_spent()
         reply: Reply | ErrorReply = channel.receive()
         return reply
 
@@ -80,7 +84,7 @@ class WorkerConnection(ABC):
         try:
             self._channel.read()
         except EOFError:
-            description = self._describe_end(min(EXIT_STATUS_SECONDS, self._budget.remaining()))
+            description = self._describe_end(min(EXIT_STATUS_SECONDS, self.budget.remaining()))
             raise LearnerDied(description or "it closed its connection and gave no reason") from None
 
     @property
