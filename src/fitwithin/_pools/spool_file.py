@@ -39,18 +39,15 @@ class SpoolFile:
         """
         folder = tempfile.gettempdir() if folder is None else folder
         try:
-            file = cls._open(folder)
+            if sys.platform == "linux":
+                with tempfile.TemporaryFile(dir=folder, prefix="fitwithin-", buffering=0) as unnamed:
+                    file = cls(os.dup(unnamed.fileno()))
+            else:
+                file = cls(*tempfile.mkstemp(dir=folder, prefix="fitwithin-"))
             os.ftruncate(file.fd, size)
         except OSError as error:
             raise spool_error(folder, error) from error
         return file
-
-    @classmethod
-    def _open(cls, folder: str) -> Self:
-        if sys.platform == "linux":
-            with tempfile.TemporaryFile(dir=folder, prefix="fitwithin-", buffering=0) as file:
-                return cls(os.dup(file.fileno()))
-        return cls(*tempfile.mkstemp(dir=folder, prefix="fitwithin-"))
 
     @property
     def path(self) -> str:

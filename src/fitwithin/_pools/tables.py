@@ -114,9 +114,8 @@ def describe_table(X: Any) -> str:
     'a NumPy array'
     """
     library = _library_of(X)
-    if library in ("array", "sparse"):
-        return {"array": "a NumPy array", "sparse": "a sparse matrix"}[library]
-    return f"a {library} {type(X).__name__}"
+    names = {"array": "a NumPy array", "sparse": "a sparse matrix"}
+    return names.get(library, f"a {library} {type(X).__name__}")
 
 
 def _library_of(X: Any) -> str:
