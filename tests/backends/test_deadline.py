@@ -36,7 +36,7 @@ HANGS = [
     "starts a session",
 ]
 # Without a model there is less to do at the deadline, so these stand for the others.
-HANGS_AT_ONCE = ["hangs in C", "ignores signals", "hangs in loky workers", "returns a large model", "hangs in predict"]
+HANGS_AT_ONCE = ["hangs in C", "ignores signals", "hangs in loky workers", "returns a large model"]
 DEATHS = ["segfaults", "exits", "is killed"]
 
 
@@ -102,6 +102,16 @@ def test_a_learner_that_hangs_in_round_4_leaves_the_model_of_an_earlier_one_in_t
     assert len(classifier.history_) == 3 or trouble == "returns a large model"
     assert classifier.n_rows_trained_ in {finished.rows for finished in classifier.history_ if finished.best}
     assert classifier.score(*rows) > 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("nothing_left_behind")
+def test_a_model_that_hangs_in_its_first_prediction_is_returned_without_a_score(rows):
+    classifier, seconds = fit(AwkwardClassifier("hangs in predict"), rows)
+
+    assert seconds < LIMIT_SECONDS + TOLERANCE_SECONDS
+    assert classifier.stop_reason_ == "time"
+    assert classifier.score_estimate_ is None
 
 
 @pytest.mark.slow
