@@ -10,7 +10,7 @@ import pytest
 from typer.main import get_command
 
 from fitwithin._cli import app, early_checks
-from fitwithin._session.held_out_rows import Validation
+from fitwithin._session.inputs.fit_arguments import Validation
 from fitwithin.teachers._registry import TEACHERS
 
 # It takes a second or more to import these.

@@ -60,7 +60,7 @@ def test_a_lesson_reserves_time_for_its_exams_for_saving_its_model_and_for_delay
 
 
 def test_steps_are_known_once_a_fit_told_them():
-    costs = cost_estimates(lessons=[(100, 2.0)])
+    costs = cost_estimates(lessons=[(100, 2.0)], can_stop_early=True)
     assert not costs.knows_steps
 
     costs.cost.observe_fit(100, 2.0, 0.5)

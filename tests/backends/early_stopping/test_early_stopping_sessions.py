@@ -29,7 +29,7 @@ class FitAllRows:
         self.stop_after = stop_after
 
     def teach(self, deck):
-        yield Lesson(deck.opening(deck.size), stop_after=self.within)
+        yield Lesson(deck.opening(deck.size), stop_after=self.stop_after)
         return "all rows"
 
 
