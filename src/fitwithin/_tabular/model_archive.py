@@ -122,7 +122,7 @@ def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pic
             except UntrustedTypes as error:
                 names, options = ", ".join(error.names), " ".join(f"--trust {name}" for name in error.names)
                 raise UserInputError(
-                    f"It asks for {names}, which fitwithin does not know to be harmless.",
+                    f"It asks for {names}, which the list of trusted types does not have.",
                     f"If that is a learner of your own, add {options}",
                 ) from error
             except ModuleNotFoundError as error:
