@@ -160,8 +160,8 @@ def load_skops_file(file: Path, trusted_types: Collection[str] = ()) -> Any:
     except UntrustedTypes as error:
         options = " ".join(f"--trust {name}" for name in error.names)
         raise UserInputError(
-            f"The checkpoint {file.parent} was not opened: it asks for {', '.join(error.names)}, which neither the list "
-            "of trusted types nor the learner has. Nothing in it was run.",
+            f"The checkpoint {file.parent} was not opened: it asks for {', '.join(error.names)}, which neither the "
+            "list of trusted types nor the learner has. Nothing in it was run.",
             f"Name another folder. On the command line, to trust them: {options}",
         ) from error
     except Exception as error:  # A damaged or forged file may raise anything.
