@@ -56,7 +56,7 @@ CLOCKLESS_FILES = {
     "test_interval_coverage_benchmark.py",
     "test_learner_process.py",
     "test_memory_limit_sessions.py",
-    "test_missing_surroundings.py",
+    "test_missing_process_state.py",
     "test_nesting.py",
     "test_osct.py",
     "test_progress.py",

@@ -80,7 +80,7 @@ def test_a_forked_worker_without_a_temporary_folder_is_refused_with_advice(tmp_p
     script = f"""
 import sys; sys.path.insert(0, {os.path.dirname(__file__)!r})
 import fitwithin
-from test_missing_surroundings import GaussianNB, fit
+from test_missing_process_state import GaussianNB, fit
 try:
     fit(GaussianNB(), "fork")
 except fitwithin.FitwithinError as error:
