@@ -25,8 +25,8 @@ def look_at_many_rows(state: TeachingState, *, go_on: bool) -> Subgenerator[None
     state : TeachingState
         The lessons so far.
     go_on : bool
-        Whether a fit that is projected to end in time goes on to its end; otherwise the last model is lost for the
-        price of a set-up and few steps.
+        Whether a fit on every row that is projected to end in time goes on to its end. Any other one gives up: on
+        fewer rows it would take time from a larger one. The last model is lost for a set-up and few steps.
     """
     while state.costs.knows_steps:
         n_rows = _choose_look_size(state)
@@ -34,13 +34,14 @@ def look_at_many_rows(state: TeachingState, *, go_on: bool) -> Subgenerator[None
             return
         new = state.deck.deal(n_rows - len(state.lesson))
         rows = np.concatenate([state.lesson, new])
+        may_go_on = go_on and n_rows >= state.max_rows
         # A fit that takes longer than its first steps promised leaves a model all the same.
-        stop_after = state.seconds_within(n_rows, 1.0 if go_on else _LOOK_TIME)
+        stop_after = state.seconds_within(n_rows, 1.0 if may_go_on else _LOOK_TIME)
         look = Lesson(
             rows,
             state.make_exams(n_rows, stop_after),
             stop_after=make_limit(stop_after),
-            give_up_over=stop_after if go_on else 0.0,
+            give_up_over=stop_after if may_go_on else 0.0,
         )
         state.has_model = False
         try:
@@ -49,7 +50,7 @@ def look_at_many_rows(state: TeachingState, *, go_on: bool) -> Subgenerator[None
             # The next lesson is chosen by what is known now.
             state.deck.put_back(new)
             return
-        if go_on and not report.gave_up:
+        if may_go_on and not report.gave_up:
             state.note_lesson(rows, report)
             return
         state.deck.put_back(new)
