@@ -65,13 +65,13 @@ def test_rows_of_a_look_that_gave_up_are_the_first_to_be_taught():
 
 
 def test_a_look_at_every_row_that_ends_in_time_is_the_next_lesson():
-    state = stepwise_state()
-    n_left = state.deck.left
+    state = stepwise_state(50_000)
+    n_left, max_rows = state.deck.left, state.max_rows
 
     *others, lesson = looked(state, go_on=True, seconds_per_row=1e-4)
 
     assert all(other.give_up_over == 0.0 for other in others)
-    assert len(lesson.rows) == state.max_rows
+    assert len(lesson.rows) == max_rows
     assert lesson.give_up_over == lesson.stop_after > 50
     assert [exam.purpose for exam in lesson.exams] == ["holdout", "validation"]
     np.testing.assert_array_equal(state.lesson, lesson.rows)

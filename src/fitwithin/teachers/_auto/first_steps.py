@@ -32,9 +32,9 @@ def look_at_many_rows(state: TeachingState, *, go_on: bool) -> Subgenerator[None
         n_rows = _choose_look_size(state)
         if n_rows <= _MIN_LOOK_GROWTH * state.costs.largest_known_rows:
             return
+        may_go_on = go_on and n_rows >= state.max_rows
         new = state.deck.deal(n_rows - len(state.lesson))
         rows = np.concatenate([state.lesson, new])
-        may_go_on = go_on and n_rows >= state.max_rows
         # A fit that takes longer than its first steps promised leaves a model all the same.
         stop_after = state.seconds_within(n_rows, 1.0 if may_go_on else _LOOK_TIME)
         look = Lesson(
