@@ -729,6 +729,17 @@ def test_a_first_model_that_cannot_predict_is_let_go_of():
     assert ledger.discarded == ledger.kept
 
 
+def test_a_first_model_that_cannot_predict_its_validation_rows_is_no_model():
+    class Audited(Scripted):
+        def teach(self, deck):
+            exams = Exam(np.arange(100, 105), "holdout"), Exam(np.arange(200, 250), "validation")
+            yield Lesson(np.arange(10), exams)
+            return "all rows"
+
+    with pytest.raises(Tantrum):
+        fitted(Oracle(predicting=trouble_above(5, Tantrum())), Audited())
+
+
 def throw(error):
     raise error
 

@@ -183,7 +183,7 @@ class LearnerLoop:
             with self.lock.released():
                 report = self.runner.examine(exam)
         except (LearnerRaised, LearnerDied, OutOfMemory):
-            if not (current.saved is None or current.is_examined or self._selector.accepts_every_model):
+            if not (current.saved is None or current.is_comparable or self._selector.accepts_every_model):
                 # A first model that cannot predict is no model.
                 if self._selector.holds(current.saved):
                     self._selector.withdraw_best()
