@@ -185,7 +185,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
                 log.on_end(result)
         self._set_fitted(result)
         if self.warm_start:
-            # The next call goes on from it; it takes five bytes a row.
+            # The next call resumes it; it takes five bytes a row.
             self._kept_state = inputs.fingerprint, replace(session.state(result.stop_reason), model=result.model)
         self.time_limit_, self.time_used_ = budget.seconds, budget.elapsed()
         self.memory_limit_ = memory_limit

@@ -215,14 +215,14 @@ class BlockPile:
             raise OutOfTime(_OUT_OF_TIME)
 
     def _wait_for_rows(self, count: int) -> None:
-        """Wait until so many rows have been read; raise if they never will be."""
+        """Wait until this number of rows has been read; raise if they never will be."""
         if not self._wait(lambda: self._supply.n_rows_read >= count, self._costs.seconds_left):
             if self._supply.is_over:
                 raise ReadingFailed(self._supply.failure or "The data set is no longer read.")
             raise OutOfTime(_OUT_OF_TIME)
 
     def _wait(self, is_enough: Callable[[], bool], seconds: float) -> bool:
-        """Wait for at most so many seconds, never past the deadline, and count them; rows are read in real time."""
+        """Wait at most this long, never past the deadline, and count the seconds; rows are read in real time."""
         start = time.monotonic()
         try:
             return self._supply.wait(
@@ -270,7 +270,7 @@ class BlockPile:
         return bisect.bisect_left(range(most), True, key=lambda n_rows: is_unfair(n_rows + 1))
 
     def _draw_by_class(self, quotas: Counts) -> Rows:
-        """Draw so many rows of each class, evenly from the blocks that have been read."""
+        """Draw this number of rows of each class, evenly from the blocks that have been read."""
         available, starts = self._n_available, self._supply.index.cell_starts + self._n_drawn
         n_read = len(available)
         counts = np.zeros_like(available)

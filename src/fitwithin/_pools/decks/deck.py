@@ -190,7 +190,7 @@ class Deck:
         Raises
         ------
         OutOfTime
-            If there is no time to choose so many rows, or the deadline comes before any row is read.
+            If there is no time to choose these rows, or the deadline comes before any row is read.
         """
         rows, self._top = self._top[:count], self._top[count:]
         if len(rows) < count:

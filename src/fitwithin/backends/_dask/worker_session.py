@@ -117,7 +117,7 @@ _lock = threading.Lock()
 
 
 def open_session(key: str, seconds: float) -> WorkerSession:
-    """Return the session of this key, opened if it is new, with its deadline so many seconds from now.
+    """Return the session of this key, opened if it is new, with its deadline `seconds` from now.
 
     Raises
     ------

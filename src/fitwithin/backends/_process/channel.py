@@ -102,7 +102,7 @@ class Channel:
         return pickle.loads(body)
 
     def poll(self, seconds: float) -> bool:
-        """Read what comes within so many seconds; return whether a whole message has been read, or raise EOFError."""
+        """Read for at most `seconds`; return whether a whole message has been read, or raise EOFError."""
         try:
             while not self.has_message:
                 self.wait_and_read(seconds)

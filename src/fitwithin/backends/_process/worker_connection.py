@@ -51,7 +51,7 @@ class WorkerConnection(ABC):
             self.post(request, files)
         reply = self._receive(watch)
         if isinstance(reply, ErrorReply):
-            # Unpickling it may import a library, so that waits until somebody wants it.
+            # Unpickling it may import a library, so that waits until it is needed.
             raise LearnerRaised(reply.to_exception, reply.traceback, reply.text)
         return reply.value
 

@@ -42,7 +42,7 @@ class Trial:
         return paired_error(self.answers, other.answers)
 
     def is_clearly_better(self, other: Trial, n_tried: int) -> bool:
-        """Whether the score is higher by more than chance, as the best of so many settings."""
+        """Whether the score is higher by more than chance, as the best of `n_tried` candidates."""
         return is_clearly_better(self.score, other.score, self.difference_error(other), n_tried=n_tried)
 
 

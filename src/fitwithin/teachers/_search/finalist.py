@@ -104,7 +104,7 @@ def _is_ahead(race: Race, one: Contender, other: Contender) -> bool:
     if not sizes:
         return one.n_rows > other.n_rows
     if one.last is not None and (one.n_rows >= race.state.max_rows or one.n_rows > sizes[-1]):
-        # Its score on so many rows is known already; what the other one will score is a rough guess.
+        # Its score on its rows is known already; what the other one will score is a rough guess.
         margin = 0.0 if one.has_own_settings else clear_errors(len(race.contenders)) * one.last.score.standard_error
         return one.last.score.value >= expect_score(race, other, sizes) + margin
     # Curves through different sizes can hardly be compared.
