@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _EXIT_SECONDS = 5.0
 """Seconds for which the end of the interpreter is put off until a block has been read."""
 
+_ARROW_EXIT_SECONDS = 0.5
+"""Seconds after that for threads of pyarrow, which nothing can join; without them two exits in five aborted."""
+
 _OPEN_SPOOLS: weakref.WeakSet[Spool] = weakref.WeakSet()
 """Spools whose threads may be at work."""
 
@@ -194,3 +197,6 @@ def _join_threads() -> None:
     for spool in list(_OPEN_SPOOLS):
         spool.close()
         spool.join(max(0.0, end - time.monotonic()))
+    if _OPEN_SPOOLS:
+        # Threads of pyarrow may still be in a call of a file system that is written in Python.
+        time.sleep(_ARROW_EXIT_SECONDS)
