@@ -321,7 +321,8 @@ def share_evenly(sizes: Counts, kept: Counts, available: Counts, count: int, rng
     """
     if count >= available.sum():
         return available.copy()
-    low, high = 0.0, float(((kept + available) / np.maximum(sizes, 1)).max(initial=0.0))
+    sizes = np.maximum(sizes, 1)
+    low, high = 0.0, float(((kept + available) / sizes).max(initial=0.0))
     for _ in range(_HALVINGS):
         level = (low + high) / 2
         if np.clip(level * sizes - kept, 0, available).sum() < count:
