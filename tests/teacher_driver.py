@@ -32,7 +32,7 @@ def answers_to(exam, wrong):
 
 
 def rows_in_time(exam, spend, clock):
-    """Return the first rows of an exam that its seconds are enough for; `spend` takes the seconds of so many rows."""
+    """Return the first rows of an exam that its seconds are enough for; `spend` takes the seconds of some rows."""
     n_rows = 0
     for piece in split_exam(len(exam.rows), MAX_PIECE_ROWS, exam.seconds, clock):
         spend(piece.stop - piece.start)
@@ -79,7 +79,7 @@ class Driver:
     cost : CostModel, optional
         Learns from lessons and exams.
     lesson : callable, optional
-        Seconds of a lesson of so many rows.
+        Seconds of a lesson by its rows.
     exam : float or callable
         Seconds of an exam for each row, or the same by the rows of the model.
     clock : FakeClock, optional
@@ -147,7 +147,7 @@ def exams_of(asked):
 
 
 def cost_estimates(limit=100.0, *, lessons=(), exam=0.0, can_stop_early=False, clock=None, **settings):
-    """Cost estimates after lessons of so many rows and seconds, and with exams of so many seconds a row."""
+    """Cost estimates after lessons, as pairs of rows and seconds; `exam` is the seconds a row of exams."""
     cost = CostModel(1.0 if can_stop_early else 1.1)
     for rows, seconds in lessons:
         cost.observe_fit(rows, seconds)

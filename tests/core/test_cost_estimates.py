@@ -99,7 +99,7 @@ def test_a_learner_that_can_stop_early_is_as_good_as_at_its_end_a_little_before(
 
 
 def after_rounds(took, limit, *, killable=True):
-    """The costs after two rounds of 100 rows, with so many seconds left."""
+    """The costs after two rounds of 100 rows, with this number of seconds left."""
     costs = cost_estimates(limit, lessons=[(100, took), (100, took)])
     costs.cost.observe_handover(100, 0.0)
     costs.killable = killable

@@ -41,7 +41,7 @@ class SleepingInPredict(GaussianNB):
 
 
 class TryAll:
-    """Teach each learner once, and note what came of it; its exam is named by the lesson, or asked for after it."""
+    """Teach each learner once, and note the result; its exam is named by the lesson, or asked for after it."""
 
     returns = "best"
     validates = True
