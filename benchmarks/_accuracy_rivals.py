@@ -44,12 +44,12 @@ class _AutoReturningLast(teachers.Auto):
 
 VARIANTS: Mapping[str, Callable[[], Teacher]] = {
     "auto": teachers.Auto,
-    "auto-random": lambda: teachers.Auto(emphasis=False),
-    "auto-emphasis": lambda: teachers.Auto(emphasis=True),
+    "auto-random": lambda: teachers.Auto(oversampling=False),
+    "auto-oversampled": lambda: teachers.Auto(oversampling=True),
     "auto-black-box": _AutoWithoutEarlyStopping,
     "auto-last": _AutoReturningLast,
 }
-"""Auto and its ablations: no emphasis, emphasis without a trial, no early stopping, no choice among the models."""
+"""Auto and its ablations: oversampling never or always, no early stopping, no choice among the models."""
 
 
 @dataclass(frozen=True, eq=False)

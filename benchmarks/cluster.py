@@ -1,4 +1,4 @@
-"""Measure the Dask backend: how exams scale with workers, what a round costs, and how late a fit in trouble returns."""
+"""Measure the Dask backend: exams by workers, a collection, a round's cost, and how late a fit in trouble returns."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import random
 import signal
 import statistics
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -25,11 +26,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from _cluster_process import ClusterProcess, start_cluster
+from _collection_fit import CollectionFit, measure_collection
 from _report import RESULTS, Environment, Goal, MarkdownTable, Quantiles, write_report
 from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
-from fitwithin._pools.table_pool import TablePool
-from fitwithin.backends import Dask, FitSettings, Runner
+from fitwithin.backends import Dask, FitSettings
 from fitwithin.teachers import TCT, Exam
 from fitwithin.testing import AwkwardClassifier
 
@@ -50,6 +51,15 @@ _COLUMNS = 20
 
 # Memory of each worker in the part with troubles, small enough to be filled.
 _WORKER_MEMORY = "1 GiB"
+
+# Seconds until the first fit of the learner begins on a collection, on a warm cluster.
+FIRST_LESSON_GOAL = 4.0
+
+# Least rows of the best model from a collection, relative to those from the same folder on one machine.
+COLLECTION_GOAL = 0.5
+
+# Largest share of a worker's memory that it takes.
+WORKER_MEMORY_GOAL = 0.6
 
 Trouble = Callable[[ClusterProcess, Client], None]
 
@@ -101,11 +111,14 @@ def make_rows(n_rows: int, n_parts: int) -> tuple[da.Array, da.Array]:
     return X, (X[:, 0] + X[:, 1] ** 2 > 0.8).astype(np.int8)
 
 
-def open_cluster_runner(client: Client, n_rows: int, learner: object, n_parts: int) -> Runner:
+def open_cluster_runner(client: Client, n_rows: int, learner: object, n_parts: int) -> Any:
     """Return a runner for rows that are on the cluster."""
     runner = Dask(client).open(Budget(3600))
-    X, y, _ = runner.read_collection(*make_rows(n_rows, n_parts), None, regression=False)
-    runner.prepare(learner, TablePool(X, y), FitSettings(seed=0, classes=y.classes))
+    X, y = make_rows(n_rows, n_parts)
+    given = {"X": X, "y": y, "sample_weight": None, "groups": None, "X_val": None, "y_val": None}
+    pool = runner.open_pool(given, regression=False, seed=0, hold_out=lambda found, *_: found)
+    pool.start()
+    runner.prepare(learner, pool, FitSettings(seed=0, classes=pool.y.classes))
     return runner
 
 
@@ -232,7 +245,11 @@ def _make_trouble_row(name: str, runs: Sequence[TroubledRun]) -> list[str]:
 
 
 def _make_tables(
-    rates: Sequence[ExamRate], overheads: Sequence[float], troubles: dict[str, list[TroubledRun]], seconds: float
+    rates: Sequence[ExamRate],
+    overheads: Sequence[float],
+    troubles: dict[str, list[TroubledRun]],
+    seconds: float,
+    collection: CollectionFit,
 ) -> list[MarkdownTable]:
     return [
         MarkdownTable(
@@ -254,6 +271,27 @@ def _make_tables(
             [[str(len(overheads)), *(f"{value:.3f}" for value in asdict(Quantiles.of(overheads)).values())]],
         ),
         MarkdownTable(
+            "A Dask frame of parquet files on two workers, and the folder on one machine",
+            (
+                "rows of the best model",
+                "from the folder",
+                "first fit after (s)",
+                "accuracy",
+                "from the folder",
+                "memory",
+            ),
+            [
+                [
+                    f"{collection.rows:,}",
+                    f"{collection.folder_rows:,}",
+                    f"{collection.first_lesson:.1f}",
+                    f"{collection.score:.4f}",
+                    f"{collection.folder_score:.4f}",
+                    f"{collection.worker_memory:.0%}",
+                ]
+            ],
+        ),
+        MarkdownTable(
             f"Return time against the deadline, T = {seconds:g} s, trouble after the first round",
             ("trouble", "runs", "late p50 (ms)", "p99", "max", "stop reason", "runs that left processes after 2 s"),
             [_make_trouble_row(name, runs) for name, runs in troubles.items()],
@@ -262,7 +300,10 @@ def _make_tables(
 
 
 def _make_goals(
-    rates: Sequence[ExamRate], overheads: Sequence[float], troubles: dict[str, list[TroubledRun]]
+    rates: Sequence[ExamRate],
+    overheads: Sequence[float],
+    troubles: dict[str, list[TroubledRun]],
+    collection: CollectionFit,
 ) -> list[Goal]:
     speed_up = rates[1].rows_per_second / rates[0].rows_per_second
     overhead = statistics.median(overheads)
@@ -275,6 +316,19 @@ def _make_goals(
         Goal(
             f"a round costs at most {OVERHEAD_GOAL} s of its own; the median is {overhead:.3f} s",
             overhead <= OVERHEAD_GOAL,
+        ),
+        Goal(
+            f"the first fit on a collection within {FIRST_LESSON_GOAL:g} s; after {collection.first_lesson:.1f} s",
+            collection.first_lesson <= FIRST_LESSON_GOAL,
+        ),
+        Goal(
+            f"a collection gives {COLLECTION_GOAL:.0%} of the rows from the folder; it gives {collection.rows:,} of "
+            f"{collection.folder_rows:,}",
+            collection.rows >= COLLECTION_GOAL * collection.folder_rows,
+        ),
+        Goal(
+            f"no worker above {WORKER_MEMORY_GOAL:.0%} of its memory; the most is {collection.worker_memory:.0%}",
+            collection.worker_memory <= WORKER_MEMORY_GOAL,
         ),
         Goal(f"p99 of lateness at most {P99_GOAL} s; it is {p99:.3f} s", p99 <= P99_GOAL),
         Goal(f"nothing left on the workers after {_LEFT_SECONDS:g} s; {n_left} runs left something", not n_left),
@@ -289,6 +343,9 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=500_000, help="rows of an exam")
     parser.add_argument("--exams", type=int, default=5, help="exams for each number of workers")
     parser.add_argument("--rounds", type=int, default=30, help="rounds whose own cost is measured")
+    parser.add_argument("--collection-rows", type=int, default=30_000_000, help="rows of the collection")
+    parser.add_argument("--collection-seconds", type=float, default=30.0, help="time limit of a fit on it")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="folder for its files")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
     return parser.parse_args()
 
@@ -301,13 +358,15 @@ def main() -> int:
     rates = [measure_exams(workers, arguments.rows, arguments.exams) for workers in (1, 2)]
     overheads = measure_overhead(arguments.rounds)
     troubles = measure_troubles(arguments.runs, arguments.seconds)
+    collection = measure_collection(arguments.folder, arguments.collection_rows, arguments.collection_seconds)
     figures = {
+        "collection": asdict(collection),
         "exams": [asdict(rate) for rate in rates],
         "overhead": overheads,
         "troubles": {name: [asdict(run) for run in runs] for name, runs in troubles.items()},
     }
-    tables = _make_tables(rates, overheads, troubles, arguments.seconds)
-    goals = _make_goals(rates, overheads, troubles)
+    tables = _make_tables(rates, overheads, troubles, arguments.seconds, collection)
+    goals = _make_goals(rates, overheads, troubles, collection)
     return write_report("cluster", environment, tables, goals, figures, arguments.results)
 
 

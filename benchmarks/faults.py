@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -38,16 +39,21 @@ def run_trial(case: FaultCase) -> FaultOutcome:
     """Run one trial in a fresh interpreter, with a folder that nothing else uses."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, __file__, "--trial", case.name, "--folder", folder]
+        pipe = subprocess.PIPE
+        trial = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+        )
         try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=_TRIAL_SECONDS, stdin=subprocess.DEVNULL
-            )
+            output, errors = trial.communicate(timeout=_TRIAL_SECONDS)
         except subprocess.TimeoutExpired:
+            # Programs that it started would slow down the next trial.
+            os.killpg(trial.pid, signal.SIGKILL)
+            trial.communicate()
             return FaultOutcome(False, f"no end after {_TRIAL_SECONDS} s")
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["nothing on standard error"])[-1]
-        return FaultOutcome(False, f"exit code {done.returncode}: {last[:200]}")
-    return FaultOutcome(**json.loads(done.stdout.splitlines()[-1]))
+    if trial.returncode:
+        last = (errors.strip().splitlines() or ["nothing on standard error"])[-1]
+        return FaultOutcome(False, f"exit code {trial.returncode}: {last[:200]}")
+    return FaultOutcome(**json.loads(output.splitlines()[-1]))
 
 
 def _run_here(name: str, folder: Path) -> None:

@@ -20,6 +20,7 @@ from _options import add_data_option, require_data
 from _report import RESULTS, Environment, MarkdownTable, write_report
 from fitwithin.teachers._search.frugal_suggester import FrugalSuggester
 from fitwithin.teachers._search.parameters import Choice, IntRange
+from fitwithin.teachers._search.portfolio import DataShape
 from fitwithin.teachers._search.random_suggester import RandomSuggester
 from fitwithin.teachers._search.ready_spaces import find_ready_space
 from fitwithin.teachers._search.space import Settings, Space
@@ -164,7 +165,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     require_data(parser, arguments)
     os.environ["OMP_NUM_THREADS"] = "1"
     warnings.simplefilter("ignore")
-    space = find_ready_space(lightgbm.LGBMClassifier(), N_ROWS)
+    space = find_ready_space(lightgbm.LGBMClassifier(), DataShape(N_ROWS, 1, 2))
     assert space is not None
     makers = list_suggesters(space)
     lines, figures = [], {}

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.cost import CostEstimates, CostModel
+from fitwithin._core.cost import CostEstimates, CostModel, LearnerTraits
 from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.selection import KeptModel, ModelSelector
+from fitwithin.backends._metrics import accuracy_interval
 from fitwithin.backends._model_runner import MAX_PIECE_ROWS, split_exam
-from fitwithin.backends._scoring import accuracy_interval
 from fitwithin.teachers import Answers, Deck, Exam, Lesson, LessonReport
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.testing import FakeClock
@@ -80,14 +80,16 @@ class Driver:
         Learns from lessons and exams.
     lesson : callable, optional
         Seconds of a lesson by its rows.
+    setup : callable, optional
+        Seconds of its set-up by its rows, for a learner that knows its steps.
     exam : float or callable
         Seconds of an exam for each row, or the same by the rows of the model.
     clock : FakeClock, optional
         Moved by lessons and exams.
     """
 
-    def __init__(self, answer=every_fifth, *, cost=None, lesson=None, exam=0.0, clock=None, stored=None):
-        self.answer, self.cost, self.lesson, self.exam = answer, cost, lesson, exam
+    def __init__(self, answer=every_fifth, *, cost=None, lesson=None, setup=None, exam=0.0, clock=None, stored=None):
+        self.answer, self.cost, self.lesson, self.setup, self.exam = answer, cost, lesson, setup, exam
         self.clock = FakeClock() if clock is None else clock
         self.selection = Selection(stored)
         self.n_rows, self.answered = 1, []
@@ -97,9 +99,11 @@ class Driver:
 
     def teach(self, lesson):
         seconds = self.lesson(len(lesson.rows)) if self.lesson else 0.0
+        setup = self.setup(len(lesson.rows)) if self.setup else None
         if self.cost is not None:
-            self.cost.observe_fit(len(lesson.rows), seconds)
+            self.cost.observe_fit(len(lesson.rows), seconds, setup)
         if lesson.give_up_over is not None and seconds > lesson.give_up_over:
+            self.clock.advance(setup or 0.0)
             return LessonReport(0.0, gave_up=True)
         took = seconds if lesson.stop_after is None else min(seconds, lesson.stop_after)
         self.clock.advance(took)
@@ -120,7 +124,7 @@ class Driver:
 
 def driven(steps, answer=every_fifth, *, driver=None, **settings):
     """Every request of a generator and what it returned; see `Driver`."""
-    asked, answers, driver = [], None, driver or Driver(answer, **settings)
+    asked, given_up, answers, driver = [], [], None, driver or Driver(answer, **settings)
     while True:
         try:
             request = steps.send(answers)
@@ -128,33 +132,37 @@ def driven(steps, answer=every_fifth, *, driver=None, **settings):
             return SimpleNamespace(
                 asked=asked,
                 result=end.value,
-                lessons=lessons_of(asked),
+                lessons=[lesson.rows for lesson in lessons_of(asked) if lesson not in given_up],
+                given_up=given_up,
                 refits=[request for request in asked if isinstance(request, Lesson) and request.refit],
                 exams=exams_of(asked),
             )
         asked.append(request)
         answers = driver.carry_out(request)
+        if isinstance(answers, LessonReport) and answers.gave_up:
+            given_up.append(request)
 
 
 def lessons_of(asked):
-    """The rows of the lessons that choose a model: no refits, and none that only look at the first steps."""
-    lessons = [request for request in asked if isinstance(request, Lesson)]
-    return [lesson.rows for lesson in lessons if not (lesson.refit or lesson.give_up_over is not None)]
+    """The lessons that choose a model, so no refits."""
+    return [request for request in asked if isinstance(request, Lesson) and not request.refit]
 
 
 def exams_of(asked):
     return [exam for request in asked for exam in (request.exams if isinstance(request, Lesson) else [request])]
 
 
-def cost_estimates(limit=100.0, *, lessons=(), exam=0.0, can_stop_early=False, clock=None, **settings):
-    """Cost estimates after lessons, as pairs of rows and seconds; `exam` is the seconds a row of exams."""
-    cost = CostModel(1.0 if can_stop_early else 1.1)
-    for rows, seconds in lessons:
-        cost.observe_fit(rows, seconds)
+def cost_estimates(limit=100.0, *, lessons=(), exam=0.0, traits=None, clock=None, **settings):
+    """Cost estimates after lessons, as rows, seconds and, perhaps, those of the set-up; `exam` is for each row."""
+    cost = CostModel(traits or LearnerTraits())
+    for lesson in lessons:
+        cost.observe_fit(*lesson)
     if exam:
         cost.observe_exam(1, exam)
-    return CostEstimates(Budget(limit, clock=clock or FakeClock()), cost, can_stop_early=can_stop_early, **settings)
+    return CostEstimates(Budget(limit, clock=clock or FakeClock()), cost, **settings)
 
 
-def a_state(size=6000, first=250, *, seed=0, costs=None):
-    return TeachingState(Deck(size, np.random.default_rng(seed), costs=costs), first)
+def a_state(size=6000, *, seed=0, costs=None, **settings):
+    deck = Deck(size, np.random.default_rng(seed), costs=costs)
+    deck.resume_point = settings.pop("resume_point", None)
+    return TeachingState(deck)

@@ -5,10 +5,12 @@ predictions of the cost model come from the library's own code. The other two pi
 """
 
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from lightgbm import LGBMClassifier
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
@@ -17,6 +19,7 @@ from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
 from fitwithin._core.fit_cost import FitCost
 from fitwithin.backends import Inline, Runner
+from fitwithin.backends._learner_traits import find_traits
 from fitwithin.teachers import TCT, Answers, Auto, Deck, Exam, Lesson, Requests
 from fitwithin.testing import FakeClock
 from fitwithin.viz._palette import BLUE, EDGE, GREEN, GREY, ORANGE, PINK
@@ -111,12 +114,11 @@ class KillableInline(Inline):
 
 
 class ClockedTree(ClassifierMixin, BaseEstimator):
-    """Decision tree that advances the clock: 1 s and 0.15 ms a row for a fit, 10 us a row for a prediction."""
+    """Decision tree that advances the clock: 0.1 s and 0.1 ms a row for a fit, 10 us a row for a prediction."""
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> "ClockedTree":
         """Fit the tree."""
-        CLOCK.advance(1 + 1.5e-4 * len(X))
-        # Seeds 0 and 1 decide for emphasis, 2 and 3 against it; docs/ideas/auto.md says so.
+        CLOCK.advance(0.1 + 1e-4 * len(X))
         self.tree_ = DecisionTreeClassifier(min_samples_leaf=5, random_state=2).fit(X, y)
         self.classes_ = self.tree_.classes_
         return self
@@ -128,36 +130,35 @@ class ClockedTree(ClassifierMixin, BaseEstimator):
 
 
 def draw_auto() -> None:
-    """Draw time and size of each lesson and exam of a fit, on a clock that only the learner advances."""
+    """Draw the parts of T, and time and size of each fit, on a clock that only the learner advances."""
     X, y = make_classification(
-        200_000, n_features=8, n_informative=6, n_redundant=0, n_classes=4, n_clusters_per_class=3, random_state=0
+        1_000_000, n_features=8, n_informative=6, n_redundant=0, n_classes=4, n_clusters_per_class=3, random_state=0
     )
     teacher = RecordingAuto()
     clf = TimeConstrainedClassifier(
         ClockedTree(), time_limit=LIMIT_SECONDS, teacher=teacher, backend=KillableInline(clock=CLOCK), random_state=0
     ).fit(X, y)
-    figure = plt.figure(figsize=(8, 4), layout="constrained")
-    ax, exams = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
-    lanes = {"validation": (2, GREEN), "holdout": (1, PINK), "mistakes": (0, ORANGE)}
-    for request, begun, ended in teacher.requests_:
-        if isinstance(request, Lesson):
-            ax.fill_between([begun, ended], 300, len(request.rows), color=BLUE, edgecolor="white")
-            label = f"{len(request.rows):,}"
-            where = (begun + ended) / 2, len(request.rows) * 1.2
-            ax.text(*where, label, ha="center", va="bottom", fontsize=8, rotation=90 if ended - begun < 3 else 0)
-            continue
-        kind = request.purpose if request.purpose in lanes else "mistakes"
-        # The exams are shorter than a line is wide, so they get a minimal width.
-        lane, colour = lanes[kind]
-        exams.barh(lane, max(ended - begun, 0.25), left=begun, color=colour, height=0.7)
-        print(kind, len(request.rows), round(begun, 2), round(ended, 2))
-    print(clf.score_estimate_, clf.n_rows_trained_, clf.stop_reason_, clf.time_used_)
-    for panel in (ax, exams):
+    figure = plt.figure(figsize=(8, 3.6), layout="constrained")
+    ax, parts = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
+    fits = [(len(request.rows), begun, ended) for request, begun, ended in teacher.requests_]
+    for n_rows, begun, ended in fits:
+        ax.fill_between([begun, max(ended, begun + 0.3)], 300, n_rows, color=BLUE, edgecolor="white")
+        ax.text(begun + 0.1, n_rows * 1.2, f"{n_rows:,}", va="bottom", fontsize=8)
+    small = [fit for fit in fits if fit[2] - fit[1] < 0.12 * LIMIT_SECONDS]
+    borders = [0.0, small[0][2], small[-1][2], fits[-1][2], LIMIT_SECONDS]
+    colours = {"insurance": PINK, "forecast": ORANGE, "bet": GREEN, "left": EDGE}
+    for (begun, ended), colour in zip(pairwise(borders), colours.values(), strict=True):
+        parts.barh(0, ended - begun, left=begun, color=colour, edgecolor="white", height=0.8)
+    for label, colour in colours.items():
+        parts.bar(0, 0, color=colour, label=label)
+    parts.legend(loc="lower left", bbox_to_anchor=(0, 0.85), ncols=4, fontsize=8)
+    print(clf.score_estimate_, clf.n_rows_trained_, clf.stop_reason_, clf.time_used_, fits)
+    for panel in (ax, parts):
         panel.axvline(LIMIT_SECONDS, color=GREY, linestyle="--")
     ax.text(LIMIT_SECONDS - 0.5, 400, "limit", ha="right", color=GREY)
-    ax.set(yscale="log", ylim=(300, 1e6), xlim=(0, LIMIT_SECONDS * 1.02), ylabel="training rows")
-    exams.set(xlabel="seconds", yticks=[lane for lane, _ in lanes.values()], yticklabels=list(lanes), ylim=(-0.6, 2.6))
-    exams.grid(axis="y", visible=False)
+    ax.set(yscale="log", ylim=(300, 1e7), xlim=(0, LIMIT_SECONDS * 1.02), ylabel="training rows")
+    parts.set(xlabel="seconds", yticks=[], ylim=(-0.5, 0.5))
+    parts.grid(visible=False)
     write_svg(figure, "auto")
 
 
@@ -209,7 +210,8 @@ def draw_cost() -> None:
     figure = plt.figure(figsize=(8, 4), layout="constrained")
     ax = figure.subplots()
     sizes, seconds = list(MEASURED_SECONDS), list(MEASURED_SECONDS.values())
-    model = FitCost(1.0, first_growing_share=0.3)
+    traits = find_traits(LGBMClassifier())
+    model = FitCost(traits.growth, traits.first_growing_share, traits.spread)
     for place, (rows, took) in enumerate(MEASURED_SECONDS.items()):
         if place:
             expected, room = model.seconds(rows), math.exp(_NINE_IN_TEN * model.deviation(rows))
@@ -244,8 +246,7 @@ def draw_row_usage() -> None:
             (
                 (4, GREEN, "validation"),
                 (4, PINK, "holdout"),
-                (36, BLUE, "training rows"),
-                (18, ORANGE, "searched for mistakes"),
+                (54, BLUE, "training rows"),
                 (38, EDGE, "not used"),
             ),
         ),

@@ -1,8 +1,8 @@
 """
-Emphasis and rare classes
-=========================
+Oversampling and rare classes
+=============================
 
-`TCT` adds some rows that the last model got wrong; this is called emphasis. A model is most often wrong on rare
+`TCT` adds some rows that the last model got wrong; this is called oversampling. A model is most often wrong on rare
 classes, so they get more than their share of the training rows. `Double` takes random rows.
 """
 

@@ -49,6 +49,9 @@ class TimeConstrainedClassifier(ClassScoresMixin, ClassifierMixin, TimeConstrain
         A folder for the best model and the state of the fit, written while it runs. After a kill, a reboot or a
         deadline, the same call continues from it. `time_limit` then counts all calls together. Needs the extra
         ``models``.
+    fallback : estimator or None, default=None
+        Fitted first, on at most 10,000 rows and in at most a tenth of the time. It is returned with a warning if there
+        is no other model: instead of `NoModelInTime`, `NoModelInMemory` and `LearnerFailed`.
     warm_start : bool, default=False
         Whether the next `fit` on the same rows goes on where this one ended, with a new `time_limit`. Its model never
         has a lower score on the validation rows than the one before. With other rows or another learner, `fit` starts
@@ -66,7 +69,8 @@ class TimeConstrainedClassifier(ClassScoresMixin, ClassifierMixin, TimeConstrain
     history_ : list of Round
         A record of each finished round, which is one fit and the predictions of its model. A notebook shows a table.
     stop_reason_ : str
-        Why `fit` ended: "time", "all rows", "no mistakes", "on_round", "interrupted", "learner failed" or "memory".
+        Why `fit` ended: "time", "all rows", "no gain", "no mistakes", "on_round", "interrupted", "learner failed",
+        "memory" or "fallback".
     time_limit_ : float
         The limit in seconds; with `warm_start`, with the seconds of the calls before added.
     memory_limit_ : int or None
@@ -80,6 +84,10 @@ class TimeConstrainedClassifier(ClassScoresMixin, ClassifierMixin, TimeConstrain
         Rows that `best_estimator_` was trained on.
     n_rows_in_ : int
         Rows in X.
+    training_rows_, validation_rows_, holdout_rows_ : array of int or None
+        Row numbers of X that `best_estimator_` was trained on, that chose it, and that gave `score_estimate_`; with
+        `X_val`, the last two are row numbers of `X_val`. They are empty if a last fit took these rows too. None for
+        data sets on disk and Dask collections, and if the model was trained by `partial_fit`.
     score_estimate_ : tuple of float or None
         The score of `best_estimator_`, estimated from rows that had no part in training or choosing it, and its 95 %
         interval: (estimate, low, high). None if there are no such rows. If a last fit took these rows too, it is the

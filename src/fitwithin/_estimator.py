@@ -5,50 +5,49 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
+from datetime import datetime
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
-from fitwithin._core.exceptions import CheckpointWarning, DataSetWarning, LearnerFailedWarning
+from fitwithin._core.exceptions import join_names
 from fitwithin._core.log import LOGGER
 from fitwithin._core.memory_limit import MemoryLimit, parse_memory_limit
 from fitwithin._core.rounds import OnRound
-from fitwithin._core.target import Array, Labels
+from fitwithin._core.target import Array
 from fitwithin._pools.input_kind import find_input_kind
-from fitwithin._pools.tables import convert_arrow, split_scored_frame
+from fitwithin._pools.tables import convert_arrow, read_texts, split_scored_frame
 from fitwithin._presets import make_preset
 from fitwithin._session.checkpoint import Checkpoint, open_checkpoint, read_stored_seconds
-from fitwithin._session.fingerprint import Fingerprint, learner_types
+from fitwithin._session.fingerprint import Fingerprint, describe_learner, learner_types, list_not_comparable
 from fitwithin._session.fit_state import FitState
-from fitwithin._session.inputs.descriptions import describe_fit, describe_training
-from fitwithin._session.inputs.features import check_features, check_validation_rows, open_data_set, open_table
-from fitwithin._session.inputs.fit_arguments import FitArguments, Validation, route_fit_params
+from fitwithin._session.inputs.check_inputs import check_inputs
+from fitwithin._session.inputs.descriptions import describe_fit
+from fitwithin._session.inputs.features import (
+    check_features,
+    open_disk_pool,
+)
+from fitwithin._session.inputs.fit_arguments import FitArguments, Validation
 from fitwithin._session.inputs.fit_inputs import FitInputs, count_learners, find_backend, find_teacher
 from fitwithin._session.inputs.learner import (
-    MAX_SEED,
     LearnerKind,
     clone_learner,
-    draw_seeds,
-    prevent_log_files,
-    validate_fit_params,
-    validate_teacher,
 )
-from fitwithin._session.log import SessionLog
-from fitwithin._session.progress import ShowProgress, show_progress
+from fitwithin._session.listeners import SessionLog, ShowProgress, show_progress
 from fitwithin._session.result import SessionResult
-from fitwithin.backends import Backend, FitSettings
-from fitwithin.backends._early_stopping import find_early_stopping
-from fitwithin.backends._scoring import Scorer, make_scoring
+from fitwithin.backends import Backend, FitSettings, Runner
+from fitwithin.backends._metrics import Scorer
+from fitwithin.backends._scoring import make_scoring
 from fitwithin.teachers import Teacher
 from fitwithin.viz._history import History
 from fitwithin.viz._report import ReportMixin
@@ -81,6 +80,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         n_jobs: int | None = None,
         memory_limit: MemoryLimit | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        fallback: Any = None,
         warm_start: bool = False,
         validation: Validation = "random",
         random_state: int | np.random.RandomState | None = None,
@@ -95,6 +95,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
         self.checkpoint = checkpoint
+        self.fallback = fallback
         self.warm_start = warm_start
         self.validation = validation
         self.random_state = random_state
@@ -113,23 +114,25 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_rows, n_features), data set or Dask collection
-            Features. A frame reaches the learner as a frame. Missing values, booleans and categorical columns stay as
-            they are; the learner must accept them. A data set on disk is a path to parquet or Arrow files, a list of
-            paths, a pyarrow data set or a polars lazy frame. Its rows are read while the learner trains, in random
-            order, and reach the learner as frames. A Dask collection needs ``backend=Dask(client)``.
+        X : array-like, sparse matrix or frame of shape (n_rows, n_features), texts, data set or Dask collection
+            Features. A frame reaches the learner as a frame, and texts, which are a list, a Series or an array of one
+            dimension, as an array. Missing values, booleans and categorical columns stay as they are; the learner must
+            accept them. A data set on disk is a path to parquet or Arrow files, a list of paths, a pyarrow data set or
+            a polars lazy frame. Its rows are read while the learner trains, in random order, and reach the learner as
+            frames. A list of text is a list of paths if y is the name of a column. A Dask collection needs
+            ``backend=Dask(client)``.
         y : array-like of shape (n_rows,) or str
             Labels or values to learn, or the name of their column in X.
         sample_weight : array-like of shape (n_rows,) or str, optional
             Weight of each row, for the learner and for the score, or the name of the column in X that has it. Rows of
             X_val have the weight 1.
-        groups : array-like of shape (n_rows,), optional
-            The group of each row: numbers, text or other hashable labels. The rows of a group stay together: all are
-            training rows, or all validation rows, or all holdout rows. Not for data sets on disk.
-        X_val : array-like, sparse matrix or frame of shape (n_val, n_features), optional
-            Your own validation set, of the same type as X. A random half of it chooses the model, and the other half
-            gives `score_estimate_`. No model is trained on it, and no row of X is held out. Not for data sets on disk
-            or Dask collections.
+        groups : array-like of shape (n_rows,) or str, optional
+            The group of each row, or the name of its column in X: numbers, text or other hashable labels. The rows of a
+            group stay together: all are training rows, or all validation rows, or all holdout rows.
+        X_val : array-like, sparse matrix or frame of shape (n_val, n_features), or data set, optional
+            Your own validation set, of the same type as X; for a data set on disk, a path or a frame. A random half of
+            it chooses the model, and the other half gives `score_estimate_`. No model is trained on it, and no row of X
+            is held out. For a Dask collection, a frame or an array.
         y_val : array-like of shape (n_val,) or str, optional
             Labels or values of X_val, or the name of their column in X_val.
         **params : dict
@@ -154,8 +157,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         backend = find_backend(self.backend)
         budget = self._start_budget(backend)
         teacher = self._make_teacher()
-        memory_limit = None if self.memory_limit is None else parse_memory_limit(self.memory_limit)
-        settings = self._make_settings(teacher, memory_limit, weighted=sample_weight is not None)
+        fallback = None if self.fallback is None else clone_learner(self.fallback, self._kind, "fallback")
         given = FitArguments(X, y, sample_weight, params, self.validation, groups, X_val, y_val).split_frames()
         with (
             nullcontext() if self.checkpoint is None else open_checkpoint(self.checkpoint, budget) as checkpoint,
@@ -163,9 +165,12 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             show_progress(self.progress, budget, self._describe_candidate) as display,
             ExitStack() as cleanup,
         ):
-            given = given.read_on_cluster(runner, regression=self._regression)
-            spool = getattr(backend, "spool", None)
-            inputs = self._prepare_teacher(self._check_inputs(given, teacher, settings, budget, spool))
+            memory_limit = self._read_memory_limit(runner)
+            settings = self._make_settings(teacher, memory_limit, weighted=sample_weight is not None)
+            open_pool = getattr(runner, "open_pool", None)
+            if open_pool is None:
+                open_pool = partial(open_disk_pool, budget, getattr(backend, "spool", None))
+            inputs = self._prepare_teacher(check_inputs(self, given, teacher, settings, open_pool))
             cleanup.callback(inputs.pool.close)
             if memory_limit is not None and not runner.killable:
                 warnings.warn(_UNWATCHED_MEMORY, RuntimeWarning, stacklevel=2)
@@ -177,19 +182,18 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             if log is not None:
                 log.on_start(inputs.learner, self.n_rows_in_, inputs.settings.other_learners)
             listeners = [listener for listener in (display, log) if listener is not None]
-            session = inputs.open_session(
-                runner, budget, listeners=listeners, on_round=self.on_round, past=past, checkpoint=checkpoint
-            )
-            result = session.run()
+            options = {"listeners": listeners, "on_round": self.on_round, "past": past, "checkpoint": checkpoint}
+            session = inputs.open_session(runner, budget, fallback=fallback, **options, **self._choice_settings())
+            result = self._hold_vote(session.run(), inputs, budget)
             if log is not None:
                 log.on_end(result)
         self._set_fitted(result)
-        if self.warm_start:
+        self.__dict__.update(inputs.list_rows(result))
+        if self.warm_start and result.stop_reason != "fallback":
             # The next call resumes it; it takes five bytes a row.
             self._kept_state = inputs.fingerprint, replace(session.state(result.stop_reason), model=result.model)
-        self.time_limit_, self.time_used_ = budget.seconds, budget.elapsed()
-        self.memory_limit_ = memory_limit
-        for message, category in _list_warnings(result, inputs, checkpoint):
+        self.time_limit_, self.time_used_, self.memory_limit_ = budget.seconds, budget.elapsed(), memory_limit
+        for message, category in result.list_warnings(inputs.pool, checkpoint):
             warnings.warn(message, category, stacklevel=2)
         return self
 
@@ -198,7 +202,15 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         start, limit = backend.clock(), parse_time_limit(self.time_limit)
         is_new = self.warm_start and hasattr(self, "_kept_state")
         spent = 0.0 if is_new or self.checkpoint is None else read_stored_seconds(self.checkpoint)
+        if isinstance(self.time_limit, datetime):
+            # The point in time stays, however long earlier calls took.
+            return Budget(limit, backend.clock, start=start).after(spent)
         return Budget(limit, backend.clock, spent=spent, start=start)
+
+    def _read_memory_limit(self, runner: Runner) -> int | None:
+        """Return the bytes of `memory_limit`; a share is one of the memory where the learner runs."""
+        find_total = getattr(runner, "find_memory", None)
+        return None if self.memory_limit is None else parse_memory_limit(self.memory_limit, find_total)
 
     def _make_settings(self, teacher: Teacher, memory_limit: int | None, *, weighted: bool) -> FitSettings:
         """Return the settings of every fit, as far as the learner and the rows do not matter."""
@@ -215,46 +227,25 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         """Tell the teacher what is known once the input is checked."""
         return inputs
 
+    def _choice_settings(self) -> dict[str, Any]:
+        """Return parameters of the session that only a search has."""
+        return {}
+
+    def _hold_vote(self, result: SessionResult, inputs: FitInputs, budget: Budget) -> SessionResult:
+        """Return the result with a vote of several models, if the user wants one and it is better."""
+        return result
+
     def _describe_candidate(self, number: int) -> str:
         """Return the learner and the settings of a candidate of a search, for the display and the log."""
         return str(number)
 
-    def _check_inputs(
-        self, given: FitArguments, teacher: Teacher, settings: FitSettings, budget: Budget, spool: Any
-    ) -> FitInputs:
-        """Check the learner and the rows, and keep the number of rows, their features and classes."""
-        own_learner = self._make_learner()
-        routed = route_fit_params(self, own_learner, given)
-        learner = clone_learner(own_learner, self._kind)
-        validate_teacher(teacher, learner, regression=self._regression)
-        if find_input_kind(given.X) == "data set":
-            # A fit that goes on must give the same rows the same numbers, whatever its random state.
-            order_seed = 0 if self._can_go_on else int(check_random_state(self.random_state).randint(MAX_SEED))
-            training, fit_params = open_data_set(self, given, routed, budget, order_seed, spool)
-        else:
-            training, fit_params = open_table(self, given, routed)
-        labels = training.y if isinstance(training.y, Labels) else None
-        if labels is not None:
-            self.classes_, self.class_count_ = labels.classes, labels.counts
-        validate_fit_params(teacher, fit_params)
-        seed, scoring_seed, rng = draw_seeds(self.random_state, learner)
-        prevent_log_files(learner)
-        self.n_rows_in_ = len(training)
-        validation = check_validation_rows(self, given, training)
-        # A fit that goes on must hold out the same rows, whatever its random state.
-        held_out = validation.hold_out(training, np.random.default_rng(0) if self._can_go_on else rng)
-        fingerprint = None
-        if self._can_go_on:
-            fingerprint = {**describe_training(self, own_learner, training, fit_params), **validation.describe()}
-        settings = replace(
-            settings,
-            scoring=replace(settings.scoring, seed=scoring_seed),
-            fit_params=fit_params,
-            seed=seed,
-            classes=None if labels is None else labels.classes,
-            early_stopping=find_early_stopping(learner),
-        )
-        return FitInputs(teacher, learner, validation.add_to(training), settings, rng, fingerprint, held_out)
+    def _all_learners(self, own_learner: Any) -> list[Any]:
+        """Return the learners that get the arguments of `fit`."""
+        return [own_learner] if self.fallback is None else [own_learner, self.fallback]
+
+    def _describe_learners(self, own_learner: Any) -> Fingerprint:
+        """Return what must be equal of the learners in a resumed fit."""
+        return describe_learner(own_learner)
 
     @property
     def _can_go_on(self) -> bool:
@@ -273,6 +264,14 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         kept: tuple[Fingerprint, FitState] | None = getattr(self, "_kept_state", None)
         if not self.warm_start or kept is None or kept[0] != fingerprint:
             return stored, budget
+        unclear = list_not_comparable(kept[0])
+        if unclear:
+            warnings.warn(
+                f"warm_start has no effect: {join_names(unclear)} cannot be compared with that of the last fit.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+            return stored, budget
         return kept[1], budget.after(kept[1].seconds)
 
     def _set_fitted(self, result: SessionResult) -> None:
@@ -281,8 +280,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         self.best_estimator_ = result.model
         self.history_ = History(result.history)
         self.stop_reason_ = result.stop_reason
-        self.n_rows_trained_ = record.n_rows
-        self.lost_seconds_ = result.seconds_lost
+        self.n_rows_trained_, self.lost_seconds_ = record.n_rows, result.seconds_lost
         if record.class_counts is not None:
             self.class_count_trained_ = record.class_counts
         self.score_estimate_ = None if estimate is None else (estimate.value, estimate.low, estimate.high)
@@ -309,13 +307,13 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_rows, n_features), data set or Dask collection
-            Rows to predict. A data set on disk is read in parts: a path to parquet or Arrow files, a list of paths, a
-            pyarrow data set or a polars lazy frame. For a Dask collection, a Dask array is returned.
+            Rows to predict. A data set on disk, as in `fit`, is read in parts. A Dask collection gives a Dask array.
         """
         return self._call_best("predict", X)
 
     def _call_best(self, method: str, X: Any) -> Array:
         check_is_fitted(self)
+        X = self._convert_texts(X)
         kind = find_input_kind(X)
         if kind == "collection":
             from fitwithin.backends._dask.estimator_inputs import predict_collection
@@ -338,14 +336,14 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_rows, n_features), data set or Dask collection
-            Rows to predict. A data set on disk is read in parts, and the features of a Dask collection stay on the
-            workers.
+            Rows to predict. A data set on disk is read in parts, and a Dask collection stays on the workers.
         y : array-like of shape (n_rows,) or str
             Their labels or values, or the name of their column in X.
         sample_weight : array-like of shape (n_rows,) or str, optional
             Their weights, or the name of their column in X.
         """
         check_is_fitted(self)
+        X = self._convert_texts(X)
         kind, names = find_input_kind(X), getattr(self, "feature_names_in_", None)
         if kind == "collection":
             from fitwithin.backends._dask.estimator_inputs import read_collection_scores
@@ -354,10 +352,15 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         elif kind == "data set":
             from fitwithin._pools.sources.reading import read_score_arguments
 
-            y, sample_weight = read_score_arguments(X, y, sample_weight)
+            X, y, sample_weight = read_score_arguments(X, y, sample_weight, names)
         else:
             X, y, sample_weight = split_scored_frame(X, y, sample_weight, names)
         return float(self._score_rows(X, y, sample_weight))
+
+    def _convert_texts(self, X: Any) -> Any:
+        """Return X as an array if it holds texts, and this was fitted on texts."""
+        texts = None if hasattr(self, "n_features_in_") else read_texts(X)
+        return X if texts is None else texts
 
     def _score_rows(self, X: Any, y: Any, sample_weight: Any) -> float:
         """Return the score on rows without names of columns."""
@@ -375,16 +378,3 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is a best model."""
         return hasattr(self, "best_estimator_")
-
-
-def _list_warnings(
-    result: SessionResult, inputs: FitInputs, checkpoint: Checkpoint | None
-) -> Iterator[tuple[str, type[Warning]]]:
-    """Yield what the user should know of a fit that has a model."""
-    if result.failure is not None:
-        yield result.failure, LearnerFailedWarning
-    unread = inputs.pool.describe_unread_rows()
-    if unread is not None:
-        yield unread, DataSetWarning
-    for message in () if checkpoint is None else checkpoint.messages:
-        yield message, CheckpointWarning

@@ -51,6 +51,9 @@ class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # typ
         A folder for the best model and the state of the fit, written while it runs. After a kill, a reboot or a
         deadline, the same call continues from it. `time_limit` then counts all calls together. Needs the extra
         ``models``.
+    fallback : estimator or None, default=None
+        Fitted first, on at most 10,000 rows and in at most a tenth of the time. It is returned with a warning if there
+        is no other model: instead of `NoModelInTime`, `NoModelInMemory` and `LearnerFailed`.
     warm_start : bool, default=False
         Whether the next `fit` on the same rows goes on where this one ended, with a new `time_limit`. Its model never
         has a lower score on the validation rows than the one before. With other rows or another learner, `fit` starts

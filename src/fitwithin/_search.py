@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Sequence
+import warnings
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,26 +15,31 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import Tags, check_random_state, get_tags
 
 from fitwithin._class_scores import ClassScoresMixin
-from fitwithin._core.budget import Budget, TimeLimit
+from fitwithin._core.budget import Budget, TimeLimit, parse_row_seconds
 from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.memory_limit import MemoryLimit
-from fitwithin._core.rounds import OnRound, Round
+from fitwithin._core.rounds import OnRound
 from fitwithin._estimator import TimeConstrainedEstimator
+from fitwithin._pools.tables import list_column_types
 from fitwithin._search_learners import SearchLearner, is_regression, list_learners, list_starts
 from fitwithin._session.checkpoint import Checkpoint
+from fitwithin._session.fingerprint import Fingerprint, describe_learner
 from fitwithin._session.fit_state import FitState
 from fitwithin._session.inputs.fit_arguments import Validation
 from fitwithin._session.inputs.fit_inputs import FitInputs
 from fitwithin._session.inputs.learner import MAX_SEED, fill_random_states, inherit_tags
-from fitwithin._session.progress import ShowProgress
+from fitwithin._session.listeners import ShowProgress
 from fitwithin._session.result import SessionResult
+from fitwithin._session.value_text import describe_value, shorten
+from fitwithin._session.vote import MAX_MEMBERS, make_vote
 from fitwithin.backends import Backend
 from fitwithin.backends._early_stopping import find_early_stopping, knows_steps
-from fitwithin.backends._scoring import Scorer
+from fitwithin.backends._metrics import Scorer
 from fitwithin.teachers import Teacher
 from fitwithin.teachers._search.contender import describe_settings
 from fitwithin.teachers._search.entrant import Entrant
-from fitwithin.teachers._search.results import SearchEntry, list_entries, make_cv_results
+from fitwithin.teachers._search.portfolio import DataShape
+from fitwithin.teachers._search.results import list_entries, make_cv_results
 from fitwithin.teachers._search.teacher import Search
 
 
@@ -48,16 +55,24 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     ----------
     estimator : estimator, str, list or None, default=None
         A scikit-learn style classifier or regressor, a name such as "lightgbm", or a list of these and of pairs
-        ``(estimator, param_distributions)``. None is histogram gradient boosting. If all are names, they stand for
+        ``(estimator, param_distributions)``. "auto" is a list of boosters, forests and linear models, as far as they
+        are installed. None is histogram gradient boosting. If all are names, they stand for
         classifiers unless `task` says otherwise.
-    param_distributions : dict or None, default=None
+    param_distributions : dict, list of dict or None, default=None
         Settings to try, as in scikit-learn's ``RandomizedSearchCV``: for each parameter, such as ``step__parameter``
-        in a pipeline, a list of values or a distribution with a method ``rvs``. None means a ready-made space for
+        in a pipeline, a list of values or a distribution with a method ``rvs``. A list of dicts states conditions: the
+        values of one candidate come from one dict. None means a ready-made space for
         learners that fitwithin knows. Of other learners only their own hyperparameters are tried.
     initial_params : dict, list of dict or None, default=None
         Settings to try first, such as the ``best_params_`` of an earlier search.
     task : {"classification", "regression"} or None, default=None
         Needed only if all learners are names: "regression" makes them regressors.
+    ensemble : bool or int, default=False
+        Whether to return a vote of several models, if it scores higher on the validation rows than the best one. A
+        number is that of the models that may vote; True is 20. They are the best ones of the two largest subsets.
+    predict_time_limit : float, str or None, default=None
+        Most time for the prediction of one row, in seconds or as text such as ``"50us"``, measured on the validation
+        rows. Slower models and votes are not returned; if all are slower, the fastest is, with a warning.
     time_limit : int, float, timedelta or str, default=60
         Seconds, a ``timedelta``, or text such as ``"90s"``, ``"15m"``, ``"1h30m"``. It covers the whole of `fit`.
     scoring : str, callable or None, default=None
@@ -100,9 +115,13 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         One entry for each candidate: ``estimator``, ``params``, ``mean_test_score`` (its score on its largest subset),
         ``n_rows`` (the rows of that subset), ``seconds`` (of all its fits), ``ended`` (why it was not trained further)
         and ``rank_test_score``, which is 1 for the returned model.
+    ensemble_ : dict of int
+        The weight of each candidate that votes, by its place in `cv_results_`; only if `best_estimator_` is a vote.
     history_ : list of Round
         A record of each fit; ``candidate`` is the place of its hyperparameters in `cv_results_`.
     stop_reason_, time_limit_, time_used_, lost_seconds_, memory_limit_, n_rows_trained_, n_rows_in_, classes_
+        As in `TimeConstrainedClassifier`.
+    training_rows_, validation_rows_, holdout_rows_
         As in `TimeConstrainedClassifier`.
 
     Examples
@@ -120,6 +139,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     # The search is its own way of choosing rows, and does not resume an earlier call.
     teacher: ClassVar[str] = "search"  # type: ignore[misc]  # a parameter of the siblings
     warm_start: ClassVar[bool] = False  # type: ignore[misc]  # a parameter of the siblings
+    fallback: ClassVar[None] = None  # type: ignore[misc]  # a parameter of the siblings
 
     def __init__(
         self,
@@ -128,6 +148,8 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         *,
         initial_params: Any = None,
         task: str | None = None,
+        ensemble: bool | int = False,
+        predict_time_limit: float | str | None = None,
         time_limit: TimeLimit = 60,
         scoring: str | Scorer | None = None,
         backend: str | Backend = "process",
@@ -143,6 +165,8 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         self.param_distributions = param_distributions
         self.initial_params = initial_params
         self.task = task
+        self.ensemble = ensemble
+        self.predict_time_limit = predict_time_limit
         self.time_limit = time_limit
         self.scoring = scoring
         self.backend = backend
@@ -166,7 +190,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     def _make_teacher(self) -> Teacher:
         # Errors in the distributions should come before any time is used.
         list_starts(self.initial_params, self._list_learners())
-        return Search([], _find_early_stopping)
+        return Search([], _find_early_stopping, self._choice_settings()["max_row_seconds"])
 
     def _prepare_teacher(self, inputs: FitInputs) -> FitInputs:
         """Give the search its learners, now that the number of rows is known."""
@@ -176,13 +200,60 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         random = check_random_state(inputs.settings.seed if seeded else None)
         learners = self._list_learners()
         starts = list_starts(self.initial_params, learners)
-        teacher.entrants = [
-            _make_entrant(number, learner, starts[number], self.n_rows_in_, random, seeded=seeded)
-            for number, learner in enumerate(learners)
-        ]
-        self._teacher, self._learner_names = teacher, [learner.name for learner in learners]
-        others = tuple(entrant.estimator for entrant in teacher.entrants[1:])
+        entrants: list[Entrant] = []
+        self._learner_names: list[str] = []
+        for learner, own_starts in zip(learners, starts, strict=True):
+            estimator = clone(learner.estimator, safe=False)
+            if seeded:
+                fill_random_states(estimator, random)
+            for number, space in enumerate(learner.make_spaces(self._describe_shape(inputs))):
+                seed, first = int(random.randint(MAX_SEED)), own_starts if number == 0 else []
+                entrants.append(Entrant(len(entrants), estimator, space, first, seed, tries_own=number == 0))
+                self._learner_names.append(learner.name)
+        self._teacher = teacher
+        teacher.entrants = entrants
+        others = tuple(entrant.estimator for entrant in entrants[1:])
         return replace(inputs, settings=replace(inputs.settings, other_learners=others))
+
+    def _choice_settings(self) -> dict[str, Any]:
+        ensemble, limit = self.ensemble, self.predict_time_limit
+        if not isinstance(ensemble, bool | Integral) or ensemble < 0:
+            raise ValueError(f"ensemble must be True, False or a number of models; got {ensemble!r}.")
+        most = math.inf if limit is None else parse_row_seconds(limit)
+        return {"n_members": MAX_MEMBERS if ensemble is True else int(ensemble), "max_row_seconds": most}
+
+    def _hold_vote(self, result: SessionResult, inputs: FitInputs, budget: Budget) -> SessionResult:
+        self.__dict__.pop("ensemble_", None)
+        members, limit = result.members, self._choice_settings()["max_row_seconds"]
+        if result.row_seconds > limit:
+            warnings.warn(
+                f"No model predicts a row within {limit * 1e6:,.1f} us; the fastest one is returned, which takes "
+                f"{result.row_seconds * 1e6:,.1f} us.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        if members is None:
+            return result
+        try:
+            scoring, classes = inputs.settings.scoring, getattr(self, "classes_", None)
+            vote = make_vote(members.members, inputs.pool, scoring, result.held_out, budget, classes, limit)
+        finally:
+            members.close()
+        best = result.record.estimate
+        if vote is None or (best is not None and vote.estimate is not None and vote.estimate.value <= best.value):
+            return result
+        self.ensemble_ = dict(vote.weights)
+        record = replace(
+            result.record, n_rows=vote.n_rows, rows=None, estimate=vote.estimate, fresh_estimate=vote.fresh_estimate
+        )
+        return replace(result, model=vote.model, record=record)
+
+    def _describe_shape(self, inputs: FitInputs) -> DataShape:
+        types = [kind for _, kind in list_column_types(inputs.pool.training_table)]
+        n_numeric = sum(kind.lower().startswith(("int", "uint", "float", "double")) for kind in types)
+        share = n_numeric / len(types) if types else 1.0
+        n_classes = 0 if inputs.labels is None else len(inputs.labels.classes)
+        return DataShape(self.n_rows_in_, getattr(self, "n_features_in_", 1), n_classes, share)
 
     def _describe_candidate(self, number: int) -> str:
         contender = self._teacher.contenders[number]
@@ -192,11 +263,8 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         super()._set_fitted(result)
         search: Search = self.__dict__.pop("_teacher")
         names: list[str] = self.__dict__.pop("_learner_names")
-        n_past: int = self.__dict__.pop("_n_past_rounds")
-        entries = list_entries(search.contenders, names, result.history[n_past:], result.candidate)
-        self.best_index_ = len(entries) if result.candidate is None else result.candidate
-        if result.candidate is None:
-            entries.append(self._describe_stored_model(result.history[:n_past], names))
+        self.best_index_ = search.best if result.candidate is None else result.candidate
+        entries = list_entries(search.contenders, names, result.history, self.best_index_)
         self.cv_results_ = make_cv_results(entries)
         self.best_params_ = entries[self.best_index_].settings
         self.best_score_ = None if result.record.estimate is None else result.record.estimate.value
@@ -205,20 +273,20 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         self, inputs: FitInputs, checkpoint: Checkpoint | None, budget: Budget
     ) -> tuple[FitState | None, Budget]:
         past, budget = super()._find_past(inputs, checkpoint, budget)
-        self._n_past_rounds = 0 if past is None else len(past.history)
+        if past is not None and past.is_over(budget):
+            self._teacher.restore(past.notes)
         return past, budget
 
-    def _describe_stored_model(self, history: Sequence[Round], names: Sequence[str]) -> SearchEntry:
-        """Return the entry of a model that an earlier call stored in the checkpoint, and that stayed the best."""
+    def _all_learners(self, own_learner: Any) -> list[Any]:
+        return [learner.estimator for learner in self._list_learners()]
+
+    def _describe_learners(self, own_learner: Any) -> Fingerprint:
         learners = self._list_learners()
-        kinds = [type(learner.estimator) for learner in learners]
-        number = kinds.index(type(self.best_estimator_)) if type(self.best_estimator_) in kinds else 0
-        own, found = (model.get_params() for model in (learners[number].estimator, self.best_estimator_))
-        space = learners[number].make_space(self.n_rows_in_)
-        searched = () if space is None else space.parameters
-        settings = {name: found[name] for name in searched if name in found and found[name] != own.get(name)}
-        last = next((finished for finished in reversed(history) if finished.best), None)
-        return SearchEntry(names[number], settings, last, 0.0, "returned, from the checkpoint", is_returned=True)
+        described = {"learners": shorten(", ".join(learner.name for learner in learners))}
+        for learner in learners:
+            described |= describe_learner(learner.estimator, f"learner {learner.name}")
+            described[f"space of {learner.name}"] = describe_value(learner.distributions)
+        return described
 
     def _make_learner(self) -> Any:
         """Return the first learner."""
@@ -242,21 +310,6 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
                 tags.classifier_tags = replace(own.classifier_tags, multi_label=False)
             tags.regressor_tags = own.regressor_tags
         return tags
-
-
-def _make_entrant(
-    number: int,
-    learner: SearchLearner,
-    starts: list[dict[str, Any]],
-    n_rows: int,
-    random: np.random.RandomState,
-    *,
-    seeded: bool,
-) -> Entrant:
-    estimator = clone(learner.estimator, safe=False)
-    if seeded:
-        fill_random_states(estimator, random)
-    return Entrant(number, estimator, learner.make_space(n_rows), starts, int(random.randint(MAX_SEED)))
 
 
 def _find_early_stopping(estimator: Any) -> tuple[bool, bool]:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Any
 
 from sklearn.base import is_classifier, is_regressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+from fitwithin._core.preset_table import BOOSTERS, CLASSIFIERS, REGRESSORS
 from fitwithin._presets import make_preset
+from fitwithin.teachers._search.portfolio import DataShape
 from fitwithin.teachers._search.ready_spaces import find_learner, find_ready_space
-from fitwithin.teachers._search.space import Settings, Space, make_space
+from fitwithin.teachers._search.space import Settings, Space, make_spaces
 
 _EXPECTED = "an estimator, the name of one, or a list of these and of pairs (estimator, param_distributions)"
+AUTO_LEARNERS = ("lightgbm", "catboost", "xgboost", "random-forest", "hist-gradient-boosting", "logistic-regression")
+"""Learners of a search with ``estimator="auto"``, as far as they are installed."""
+
 TASKS = ("classification", "regression")
 """What a search may be for, where the estimators do not tell."""
 
@@ -26,7 +32,7 @@ class SearchLearner:
     ----------
     estimator : estimator
         Not fitted, with its own hyperparameters.
-    distributions : dict or None
+    distributions : dict, list of dict or None
         The settings to try, as the user passed them; None for a ready space.
     name : str
         Its name in the results.
@@ -36,11 +42,11 @@ class SearchLearner:
     distributions: Any
     name: str
 
-    def make_space(self, n_rows: int) -> Space | None:
-        """Return the settings to try; None for the learner's own ones alone."""
+    def make_spaces(self, shape: DataShape) -> list[Space | None]:
+        """Return the settings to try, one space for each dict; None for the learner's own ones alone."""
         if self.distributions is None:
-            return find_ready_space(self.estimator, n_rows)
-        return make_space(self.estimator, self.distributions)
+            return [find_ready_space(self.estimator, shape)]
+        return [*make_spaces(self.estimator, self.distributions)]
 
 
 def list_learners(
@@ -67,6 +73,11 @@ def list_learners(
     """
     if task is not None and task not in TASKS:
         raise ValueError(f"task must be None, 'classification' or 'regression'; got {task!r}.")
+    if isinstance(estimator, str) and estimator == "auto":
+        if param_distributions is not None:
+            raise ValueError('param_distributions is for one estimator; got estimator="auto", which is several.')
+        known = REGRESSORS if task == "regression" else CLASSIFIERS
+        estimator = [name for name in AUTO_LEARNERS if name in known and _is_installed(name)]
     is_list = isinstance(estimator, list)
     if is_list and param_distributions is not None:
         raise ValueError(
@@ -79,6 +90,10 @@ def list_learners(
     regression = _find_task([entry for entry, _ in pairs], task)
     learners = [_make_learner(entry, distributions, regression, n_threads) for entry, distributions in pairs]
     return _number_names(learners)
+
+
+def _is_installed(name: str) -> bool:
+    return name not in BOOSTERS or find_spec(name) is not None
 
 
 def _split(entry: Any) -> tuple[Any, Any]:
@@ -128,7 +143,7 @@ def _make_learner(entry: Any, distributions: Any, regression: bool, n_threads: i
     learner = SearchLearner(entry, distributions, type(find_learner(entry)[0]).__name__)
     if distributions is not None:
         # An error in it should come before any time is used.
-        make_space(entry, distributions)
+        make_spaces(entry, distributions)
     return learner
 
 

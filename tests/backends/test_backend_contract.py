@@ -200,11 +200,11 @@ try:
     clf.fit(X, y)
 except NoModelInTime as error:
     print("process was still starting" in str(error))
-print(clf.set_params(time_limit=60).fit(X, y).stop_reason_)
+print(clf.set_params(time_limit=60).fit(X, y).stop_reason_ in ("all rows", "no gain"))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
-    assert done.stdout.splitlines() == ["True", "all rows"]
+    assert done.stdout.splitlines() == ["True", "True"]
 
 
 def test_an_exit_of_the_learner_is_reported_with_its_code():

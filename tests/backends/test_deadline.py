@@ -104,6 +104,39 @@ def test_a_learner_that_hangs_in_round_4_leaves_the_model_of_an_earlier_one_in_t
     assert classifier.score(*rows) > 0.5
 
 
+class HangsWhenLoaded(GaussianNB):
+    """Takes 40 MB above some rows, and then waits without end when it is loaded."""
+
+    def fit(self, X, y):
+        self.ballast_ = np.ones(5_000_000 if len(X) > 1000 else 1)
+        return super().fit(X, y)
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        if len(state.get("ballast_", ())) > 1:
+            time.sleep(1000)
+
+
+@pytest.mark.slow
+def test_a_large_model_that_hangs_while_it_is_loaded_leaves_the_one_before_in_time(rows):
+    skipped, skipped_at = FakeClock(), []
+
+    def stop_late(finished):
+        if finished.rows > 1000:
+            skipped.advance(AMPLE_SECONDS - 1 - finished.elapsed)
+            skipped_at.append(time.monotonic())
+        return bool(skipped_at)
+
+    backend = Process(clock=lambda: time.monotonic() + skipped())
+    classifier = TimeConstrainedClassifier(
+        HangsWhenLoaded(), time_limit=AMPLE_SECONDS, teacher=Double(first=500), backend=backend, on_round=stop_late
+    ).fit(*rows)
+
+    assert time.monotonic() - skipped_at[0] < 1 + TOLERANCE_SECONDS
+    assert classifier.n_rows_trained_ == 1000
+    assert [finished.rows for finished in classifier.history_] == [500, 1000, 2000]
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("nothing_left_behind")
 def test_a_model_that_hangs_in_its_first_prediction_is_returned_without_a_score(rows):

@@ -10,7 +10,8 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import get_scorer, r2_score, roc_auc_score
 
 from fitwithin._core.records import difference_error
-from fitwithin.backends._scoring import ExamLog, Scoring
+from fitwithin.backends._exam_log import ExamLog
+from fitwithin.backends._scoring import Scoring
 
 
 class Told:
@@ -33,7 +34,8 @@ def score(model, y, name="accuracy", weights=None, *, rows_before=0):
     for rows in (slice(rows_before), slice(None)):
         if len(y[rows]):
             exams.predict(X[rows], y[rows], None if weights is None else weights[rows])
-    return scoring.estimate_with_influence(exams, np.arange(rows_before + len(y)) >= rows_before)
+    measured = scoring.measure(exams, np.arange(rows_before + len(y)) >= rows_before)
+    return measured.estimate, measured.influence
 
 
 def from_mistakes(wrong):
@@ -188,14 +190,15 @@ def test_the_errors_of_r2_and_of_its_difference_agree_with_resamples():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
-def test_a_metric_that_is_not_defined_on_all_resamples_has_no_influence():
+def test_an_area_under_the_curve_with_one_row_of_a_class_has_no_interval_and_no_influence():
     y = np.zeros(30, int)
     y[0] = 1
     chance = np.linspace(0, 1, 30)
 
     estimate, influence = score(Told(y, chance), y, "roc_auc")
 
-    assert math.isfinite(estimate.low)
+    assert estimate.value == roc_auc_score(y, chance)
+    assert math.isinf(estimate.low)
     assert influence is None
 
 
@@ -218,4 +221,5 @@ def test_no_rows_have_no_score_and_no_influence():
     exams = ExamLog(from_mistakes([True]), Scoring())
     exams.predict(np.zeros((1, 1), int), np.zeros(1, int), None)
 
-    assert Scoring().estimate_with_influence(exams, np.zeros(1, bool)) == (None, None)
+    assert Scoring().measure(exams, np.zeros(1, bool)).influence is None
+    assert Scoring().estimate(exams, np.zeros(1, bool)) is None

@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn import config_context
 from sklearn.datasets import make_classification, make_regression
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import get_scorer, make_scorer, mean_pinball_loss
 from sklearn.svm import LinearSVC
 
-from fitwithin.backends._scoring import ExamLog, Scoring, _row_scores, accuracy_interval
+from fitwithin.backends._exam_log import ExamLog
+from fitwithin.backends._metrics import AUC, accuracy_interval, auc_influence, score_interval
+from fitwithin.backends._scoring import Scoring, _row_scores
 
 X, Y = make_classification(4000, n_informative=5, flip_y=0.1, random_state=0)
 MODEL = LogisticRegression().fit(X[:500], Y[:500])
@@ -70,6 +73,89 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(name):
         hits += estimate.low <= truth <= estimate.high
 
     assert 50 <= hits <= 60
+
+
+class Told:
+    """A model that was told its scores: the row number is the only feature."""
+
+    def __init__(self, scores):
+        self.scores, self.classes_ = np.asarray(scores), np.array([0, 1])
+
+    def predict(self, X):
+        return (self.scores[X[:, 0]] > 0.5).astype(int)
+
+    def decision_function(self, X):
+        return self.scores[X[:, 0]]
+
+
+RANGES = {"roc_auc": (0, 1), "f1": (0, 1), "accuracy": (0, 1), "matthews_corrcoef": (-1, 1), "r2": (-np.inf, 1)}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", RANGES)
+@pytest.mark.parametrize("noise", [0.0, 0.3, 3.0])
+def test_intervals_stay_within_the_range_of_the_metric(name, noise, weighted):
+    rng, (least, largest) = np.random.default_rng(0), RANGES[name]
+    for n_rows in (12, 200):
+        y = (np.arange(n_rows) % 2).astype(float if name == "r2" else int)
+        model = Told(y + noise * rng.normal(size=n_rows))
+        if name == "r2":
+            model.predict = model.decision_function
+        scoring = Scoring(get_scorer(name), regression=name == "r2")
+        exams = ExamLog(model, scoring)
+        exams.predict(np.arange(n_rows)[:, None], y, rng.uniform(0.1, 4, n_rows) if weighted else None)
+
+        estimate = scoring.estimate(exams)
+
+        assert least <= estimate.low <= estimate.value <= estimate.high <= largest
+        assert estimate.low < estimate.high
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-6, 1.0, 1e6])
+def test_the_interval_of_r2_is_as_wide_as_its_error_however_near_it_is_to_one(scale):
+    estimate = score_interval(1 - scale, 0.5 * scale, (-np.inf, 1.0), 100)
+
+    assert scale < estimate.high - estimate.low < 4 * scale
+    assert score_interval(1 - scale, 0.0, (-np.inf, 1.0), 100).standard_error < 0.1 + scale
+    assert score_interval(1.0, 0.0, (-np.inf, 1.0), 100).standard_error < 0.1
+
+
+@pytest.mark.parametrize("n_positives", [5, 10, 50])
+@pytest.mark.parametrize("distance", [0.5, 1.5, 2.5])
+def test_intervals_of_an_area_under_the_curve_hold_it_with_few_positives(n_positives, distance):
+    rng, scoring, n_held, n_runs = np.random.default_rng(0), Scoring(AUC), 0, 100
+    y = (np.arange(500 + n_positives) < n_positives).astype(int)
+    for _ in range(n_runs):
+        exams = ExamLog(Told(rng.normal(size=len(y)) + distance * y), scoring)
+        exams.predict(np.arange(len(y))[:, None], y, None)
+        estimate = scoring.estimate(exams)
+        n_held += estimate.low <= norm.cdf(distance / np.sqrt(2)) <= estimate.high
+
+    assert n_held / n_runs > 0.93
+
+
+def test_an_area_under_the_curve_has_delongs_error_for_weights_that_count_rows():
+    rng = np.random.default_rng(0)
+    y, weights = rng.integers(2, size=400), rng.integers(1, 4, 400)
+    scores, rows = rng.normal(size=400).round(1) + y, np.repeat(np.arange(400), weights)
+    weighted = auc_influence(scores, y == 1, weights.astype(float))
+    repeated = auc_influence(scores[rows], y[rows] == 1, np.ones(len(rows)))
+
+    assert np.bincount(rows, repeated) == pytest.approx(weighted, rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["roc_auc", "f1", "balanced_accuracy"])
+def test_four_rows_of_a_class_are_too_few_for_an_interval(name):
+    scoring, y = Scoring(get_scorer(name)), (np.arange(300) < 4).astype(int)
+    exams = ExamLog(Told(np.random.default_rng(0).random(300) + 0.3 * y), scoring)
+    exams.predict(np.arange(300)[:, None], y, None)
+
+    measured = scoring.measure(exams)
+
+    assert np.isfinite(measured.estimate.value)
+    assert np.isinf(measured.estimate.low)
+    assert "too few rows of the class 1 for an interval (4)" in measured.problem
+    assert scoring.estimate(exams, np.ones(300, bool)) is None
 
 
 def test_unweighted_accuracy_has_the_interval_of_the_paper():

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 
+from fitwithin.teachers._search.portfolio import DataShape
 from fitwithin.teachers._search.ready_spaces import find_ready_space
 from fitwithin_paper.study.raw_dataset import RawDataset
 from fitwithin_paper.study.study_run import TrainTestRows
@@ -141,7 +142,7 @@ def test_every_pair_for_scikit_learn_has_a_space_of_the_learners_parameters(list
 
 @pytest.mark.parametrize("name", learners.LEARNERS)
 def test_every_learner_has_a_ready_space(name):
-    assert find_ready_space(learners.LEARNERS[name](), 10_000) is not None
+    assert find_ready_space(learners.LEARNERS[name](), DataShape(10_000, 10, 2)) is not None
 
 
 def test_covtype_is_in_both_lists():

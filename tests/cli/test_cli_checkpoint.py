@@ -81,6 +81,42 @@ def test_another_file_of_rows_is_refused_with_what_differs():
     assert "Name another folder, or delete this one" in result.stderr
 
 
+def test_another_learner_is_refused_and_nothing_says_that_it_is_resumed():
+    train()
+
+    result = invoke("train", "rows.parquet", *OPTIONS, "--learner", "sgd-log", "--checkpoint", "fit.ckpt", "--force")
+
+    assert result.exit_code == 2
+    assert "is of another fit" in result.stderr
+    assert "Going on" not in result.stdout
+    assert "Checkpoint: fit.ckpt; the time limit counts all runs together." in result.stdout
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", LONG],
+        ["train", "rows.parquet", *OPTIONS, "--checkpoint", LONG],
+        ["train", "rows.parquet", *OPTIONS, "--out", f"{LONG}.skops"],
+        ["train", "rows.parquet", *OPTIONS, "--test", f"{LONG}.parquet"],
+        ["predict", f"{LONG}.skops", "new.parquet"],
+        ["inspect", LONG],
+        ["shuffle", "rows.parquet", "--out", f"{LONG}.parquet"],
+    ],
+    ids=lambda arguments: " ".join(map(str, arguments)).replace(LONG, "long"),
+)
+def test_a_name_that_is_too_long_is_one_sentence(arguments):
+    result = invoke(*arguments)
+
+    assert result.exit_code == 2
+    assert "too long" in result.stderr
+    assert "Hint: " in result.stderr
+    assert "--debug" not in result.stderr
+
+
 def test_the_checkpoint_must_be_a_folder_of_its_own():
     result = invoke("train", "rows.parquet", *OPTIONS, "--checkpoint", "model.skops")
     assert result.exit_code == 2
@@ -132,11 +168,11 @@ def test_a_checkpoint_without_a_model_is_inspected_and_predict_says_so():
             X, np.arange(2000) % 2
         )
 
-    assert "nothing yet" in invoke("inspect", "py.ckpt").stdout
+    assert "nothing: under way, killed or failed" in invoke("inspect", "py.ckpt").stdout
     np.savez("new.npz", X=X)
     result = invoke("predict", "py.ckpt", "new.npz")
     assert result.exit_code == 2
-    assert "holds no model yet" in result.stderr
+    assert "holds no model: none is stored yet, or skops can't store" in result.stderr
 
 
 @pytest.mark.parametrize("n_bytes", [0, 30, 2000])

@@ -1,14 +1,17 @@
 """Values of options, valid and mistyped."""
 
 import sys
+from datetime import datetime
 
 import pytest
 
 from fitwithin._cli.errors import require_libraries
 from fitwithin._cli.options import (
     make_learner,
+    parse_limits,
     parse_memory_limit_option,
     parse_time_limit_option,
+    parse_until_option,
     suggest_name,
     validate_choice,
 )
@@ -57,6 +60,24 @@ def test_the_closest_name_is_suggested_in_any_case():
 
 def test_a_plain_number_is_seconds():
     assert parse_time_limit_option("90") == parse_time_limit_option("1m30s") == 90
+
+
+def test_a_time_of_day_is_the_next_one():
+    noon = datetime(2026, 11, 18, 12, 0)
+
+    assert parse_until_option("06:00", noon) == datetime(2026, 11, 19, 6, 0)
+    assert parse_until_option("12:00:30", noon) == datetime(2026, 11, 18, 12, 0, 30)
+    assert parse_until_option("2026-12-01T06:00", noon) == datetime(2026, 12, 1, 6, 0)
+    with pytest.raises(UserInputError, match=r"--until must be a time such as 06:00 .* got 'soon'"):
+        parse_until_option("soon", noon)
+
+
+def test_one_limit_of_time_is_enough():
+    with pytest.raises(UserInputError, match="--time-limit and --until both limit the time"):
+        parse_limits("60s", "06:00", None)
+    with pytest.raises(UserInputError, match="--until is 2020-01-01 06:00:00, but it is "):
+        parse_limits(None, "2020-01-01T06:00", None)
+    assert parse_limits(None, None, None) == {"time_limit": 60, "until": None, "memory_limit": None}
 
 
 def test_a_plain_number_is_bytes():

@@ -105,3 +105,28 @@ def test_a_learner_that_cannot_take_the_encoding_of_another_one_is_refused(run, 
 
     assert result.exit_code == 2
     assert "sparse rows, which HistGradientBoostingClassifier does not take" in result.stderr
+
+
+@pytest.mark.slow
+def test_a_vote_is_stored_and_predicts(run, here):
+    result = search(
+        run,
+        "--ensemble",
+        5,
+        "--predict-time-limit",
+        "5ms",
+        learner="decision-tree",
+    )
+    predicted = run("predict", "model.skops", "rows.parquet", "--out", "predictions.parquet")
+
+    assert result.exit_code == 0, result.output
+    assert predicted.exit_code == 0, predicted.output
+    assert len(pd.read_parquet("predictions.parquet")) == ROWS
+
+
+@pytest.mark.parametrize("option", [("--ensemble", 3), ("--predict-time-limit", "1ms")])
+def test_options_of_a_search_need_one(run, option):
+    result = run("train", "rows.parquet", "--target", "label", *option)
+
+    assert result.exit_code == 2
+    assert f"{option[0]} is for a search" in join_lines(result.output)

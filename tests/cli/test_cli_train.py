@@ -701,3 +701,42 @@ def test_wrong_validation_options_are_refused(run):
     )
     assert_refused(train(run, "--groups", "half", data="grouped.parquet"), "2 different values; at least 3 groups")
     assert_refused(train(run, "--groups", "gaps", data="grouped.parquet"), "no value in", "every row needs a group")
+
+
+# Texts.
+
+
+def reviews(rows=2000):
+    """A number, and a text whose words tell the label."""
+    rng = np.random.default_rng(0)
+    likes = rng.random(rows) > 0.5
+    words = np.where(likes, "a fine bright film", "a dull slow film")
+    text = [f"{word} about {number}" for number, word in enumerate(words)]
+    return pd.DataFrame({"year": rng.integers(1950, 2026, rows), "review": text, "likes": np.where(likes, "yes", "no")})
+
+
+@pytest.mark.parametrize("learner", ["logistic-regression", "decision-tree"])
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_the_words_of_a_column_of_texts_are_features(run, here, learner, kind):
+    frame = reviews()
+    frame.loc[5, "review"] = None
+    (here / "rows").mkdir()
+    frame.to_parquet("rows/reviews.parquet")
+    data = "rows" if kind == "folder" else "rows/reviews.parquet"
+
+    result = train(run, "--text", "review", "--json", data=data, target="likes", learner=learner)
+
+    assert result.exit_code == 0, result.output
+    card = json.loads(result.stdout)
+    assert card["training"]["estimate"]["value"] > 0.95
+    predicted = CliRunner().invoke(app, ["predict", "model.skops", "rows/reviews.parquet", "--out", "predicted.csv"])
+    assert predicted.exit_code == 0, predicted.output
+    assert (pd.read_csv("predicted.csv").iloc[:, 0] == frame.likes).mean() > 0.95
+
+
+def test_a_column_of_texts_that_is_none_is_named(run, here):
+    reviews().to_parquet("reviews.parquet")
+    for name, message in (("year", "--text year names a column of int64"), ("rewiev", "Did you mean 'review'")):
+        result = train(run, "--text", name, data="reviews.parquet", target="likes")
+        assert result.exit_code == 2
+        assert message in " ".join(result.stderr.split())

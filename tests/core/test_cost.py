@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitwithin._core.cost import CostModel
+from fitwithin._core.cost import CostModel, LearnerTraits
 
 seconds = st.just(0.0) | st.floats(1e-9, 1e5)
 
@@ -89,6 +89,39 @@ def test_storing_and_loading_stay_in_the_prediction_after_a_round_that_stored_no
     assert prediction.other_seconds >= 5.0
 
 
+MIB = 1 << 20
+
+
+def test_a_model_takes_as_long_to_save_and_load_as_its_bytes_tell():
+    model = CostModel()
+    model.observe_save(1000, 1.0, 200 * MIB)
+    model.observe_save(2000, 2.0, 400 * MIB)
+
+    assert model.save_and_load_seconds(2000) == pytest.approx(2.0)
+    assert model.save_and_load_seconds(8000) == pytest.approx(8.0, rel=0.1)
+
+
+def test_a_small_model_says_nothing_about_the_seconds_for_each_byte():
+    model = CostModel()
+    model.observe_save(1000, 5.0, 1000)
+
+    # The 5 s are a pause of the machine: a model of a hundred times the bytes takes no five hundred.
+    assert model.save_and_load_seconds(100_000) == pytest.approx(5.0, abs=0.01)
+
+
+def test_a_model_whose_bytes_do_not_grow_with_the_rows_takes_as_long_whatever_its_rows():
+    booster, tree = CostModel(LearnerTraits(model_growing_share=0.0)), CostModel()
+    for model in (booster, tree):
+        model.observe_save(1000, 2.0, 400 * MIB)
+
+    assert booster.save_and_load_seconds(100_000) == pytest.approx(2.0)
+    assert tree.save_and_load_seconds(100_000) == pytest.approx(200.0)
+
+
+def test_nothing_is_reserved_for_saving_before_a_model_was_saved():
+    assert CostModel().save_and_load_seconds(1000) == 0.0
+
+
 def test_the_exams_of_a_lesson_are_added_up_and_those_of_the_one_before_forgotten():
     model = a_model(a_round(exam=7.0), a_round())
     assert model.predict(100).other_seconds == pytest.approx(0.0, abs=0.05)
@@ -98,35 +131,6 @@ def test_the_exams_of_a_lesson_are_added_up_and_those_of_the_one_before_forgotte
 
     assert model.predict(100).other_seconds == pytest.approx(3.0, abs=0.05)
     assert model.predict(200).other_seconds == pytest.approx(6.0, abs=0.05)
-
-
-def test_what_lessons_of_two_sizes_have_in_common_does_not_grow_with_the_rows():
-    model = a_learner((100, 2.5), (200, 3.0))
-
-    assert model.fit_seconds(100) == pytest.approx(2.5)
-    assert 7.0 <= model.fit_seconds(1000) < 8.0
-
-
-def test_a_cost_that_grows_faster_than_the_rows_is_not_expected_to_have_been_negative():
-    model = a_learner((100, 1.0), (200, 4.0))
-
-    assert model.fit_seconds(200) == 4.0
-    assert 0 < model.fit_seconds(50) <= 1.0
-    assert model.fit_seconds(400) >= 8.0
-
-
-def test_a_larger_lesson_that_was_faster_leaves_a_cost_that_is_mostly_fixed():
-    model = a_learner((100, 3.0), (200, 2.0))
-
-    assert 2.0 < model.fit_seconds(1000) < 5.0
-
-
-def test_a_cost_that_grew_with_the_square_of_the_rows_is_expected_to_go_on_like_that():
-    assert a_learner((100, 1.0), (200, 4.0)).fit_seconds(400) == pytest.approx(16.0)
-
-
-def test_growth_is_extrapolated_at_most_quadratically():
-    assert a_learner((100, 1.0), (200, 64.0)).fit_seconds(400) == pytest.approx(256.0)
 
 
 def test_the_price_of_hand_over_and_storing_goes_with_the_rows_only_beyond_what_any_round_takes():
@@ -207,7 +211,7 @@ def test_observations_that_are_restored_predict_the_same():
         cost.observe_fit(rows, seconds)
         cost.observe_handover(rows, seconds / 10)
         cost.observe_exam(50, seconds / 5, rows)
-        cost.observe_save(rows, seconds / 100)
+        cost.observe_save(rows, seconds / 100, 1000 * rows)
 
     other.restore(json.loads(json.dumps(cost.observations())))
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitwithin._core.cost import CostEstimates
+from fitwithin._core.cost import CostEstimates, LearnerTraits
 from fitwithin.testing import FakeClock
 from teacher_driver import cost_estimates
 
@@ -92,10 +92,29 @@ def test_what_is_examinable_is_within_bounds_and_within_its_time(share, most, ex
 
 @given(st.lists(st.tuples(st.integers(1, 10**6), st.floats(0, 1e4)), max_size=6), st.integers(1, 10**6))
 def test_a_learner_that_can_stop_early_is_as_good_as_at_its_end_a_little_before(lessons, rows):
-    plain, stoppable = cost_estimates(lessons=lessons), cost_estimates(lessons=lessons, can_stop_early=True)
-    stoppable.cost = plain.cost
+    traits = LearnerTraits(worth_share=0.6)
+    plain, stoppable = (cost_estimates(lessons=lessons, traits=traits, can_stop_early=can) for can in (False, True))
 
     assert stoppable.chance_to_end(rows, 10.0) >= plain.chance_to_end(rows, 10.0)
+
+
+@pytest.mark.parametrize(("can_stop_early", "seconds"), [(False, 6.0), (True, 10.0)])
+def test_a_fit_may_take_longer_than_its_time_if_it_can_stop_early_and_is_worth_it_then(can_stop_early, seconds):
+    costs = cost_estimates(traits=LearnerTraits(worth_share=0.6), can_stop_early=can_stop_early)
+
+    assert costs.worth_seconds(6.0) == pytest.approx(seconds)
+    assert costs.worth_seconds(-1.0) == 0.0
+
+
+def test_another_learner_has_the_same_deadline_and_estimates_of_its_own():
+    costs = cost_estimates(lessons=[(100, 2.0)])
+
+    other = costs.for_other_learner(LearnerTraits(growth=1.7))
+
+    assert other.seconds_left == costs.seconds_left
+    assert other.fit_seconds(100) == 0.0
+    other.cost.observe_fit(100, 1.0)
+    assert other.fit_seconds(1000) == pytest.approx(10**1.7)
 
 
 def after_rounds(took, limit, *, killable=True):

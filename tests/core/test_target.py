@@ -138,7 +138,7 @@ def test_infinite_labels_are_refused():
 
 
 def test_several_columns_of_labels_are_refused():
-    with pytest.raises(ValueError, match="1d array"):
+    with pytest.raises(ValueError, match="Several targets"):
         Labels.encode([[1, 2], [2, 1]])
 
 

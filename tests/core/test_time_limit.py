@@ -1,7 +1,7 @@
 """Time limits as people write them."""
 
 import math
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
 
 import numpy as np
@@ -106,3 +106,18 @@ def test_whatever_comes_is_read_as_a_positive_finite_time_or_refused(time_limit)
 @given(st.integers(0, 99), st.integers(0, 59), st.integers(1, 59))
 def test_the_parts_of_a_text_add_up(hours, minutes, seconds):
     assert parse_time_limit(f"{hours}h{minutes}m{seconds}s") == 3600 * hours + 60 * minutes + seconds
+
+
+def test_a_point_in_time_is_the_seconds_until_then():
+    now = datetime(2026, 11, 18, 22, 0, tzinfo=UTC)
+
+    assert parse_time_limit(datetime(2026, 11, 19, 6, 0, tzinfo=UTC), now) == 8 * 3600
+    assert parse_time_limit(datetime(2026, 11, 19, 6, 0, tzinfo=timezone(timedelta(hours=2))), now) == 6 * 3600
+    assert parse_time_limit(now.astimezone().replace(tzinfo=None) + timedelta(seconds=90), now) == 90
+
+
+def test_a_point_that_is_over_names_both_times():
+    now = datetime(2026, 11, 18, 22, 0, tzinfo=UTC)
+
+    with pytest.raises(ValueError, match="time_limit is 2026-11-18 21:59:00, but it is 2026-11-18 22:00:00 now"):
+        parse_time_limit(datetime(2026, 11, 18, 21, 59, tzinfo=UTC), now)

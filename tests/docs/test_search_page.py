@@ -33,10 +33,10 @@ def settings_on_the_page():
 def test_every_setting_of_a_ready_space_is_on_the_page(package, name):
     row = next(row for start, row in ROW_OF.items() if name.startswith(start))
 
-    assert set(READY_SPACES[package, name].parameters) <= settings_on_the_page()[row]
+    assert set(READY_SPACES[package, name]) <= settings_on_the_page()[row]
 
 
 def test_the_page_has_no_other_settings():
-    in_spaces = {parameter for space in READY_SPACES.values() for parameter in space.parameters}
+    in_spaces = {parameter for space in READY_SPACES.values() for parameter in space}
 
     assert set().union(*settings_on_the_page().values()) == in_spaces

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm import LGBMClassifier, LGBMRanker
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier, SGDRegressor
@@ -16,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from xgboost import XGBClassifier
 
 import fitwithin
 from fitwithin import Round, TimeConstrainedClassifier, TimeConstrainedRegressor
@@ -50,6 +52,7 @@ def test_the_names_and_defaults_are_the_documented_ones():
         "checkpoint": None,
         "warm_start": False,
         "validation": "random",
+        "fallback": None,
         "random_state": None,
     }
 
@@ -60,11 +63,11 @@ def test_fit_sets_every_documented_attribute(backend, table):
 
     assert type(classifier.best_estimator_) is GaussianNB
     assert all(type(finished) is Round for finished in classifier.history_)
-    assert classifier.stop_reason_ == "all rows"
     assert 0 < classifier.time_used_ < 60
     assert classifier.n_rows_in_ == 4000
     chosen = [finished.rows for finished in classifier.history_ if finished.best][-1]
     assert classifier.n_rows_trained_ == classifier.class_count_trained_.sum() == chosen
+    assert classifier.stop_reason_ == ("all rows" if chosen >= 3_600 else "no gain")
     assert classifier.class_count_.tolist() == np.unique(table[1], return_counts=True)[1].tolist()
     assert classifier.score_estimate_[1] < classifier.score_estimate_[0] < classifier.score_estimate_[2]
     assert classifier.classes_.tolist() == ["blue", "green", "red"]
@@ -126,6 +129,20 @@ def test_time_limits_come_in_many_forms(limit, table):
     assert inline(GaussianNB(), time_limit=limit).fit(*table).time_used_ < 30
 
 
+def test_a_point_in_time_stays_when_a_fit_is_resumed(table, tmp_path):
+    def make(seconds):
+        point = datetime.datetime.now() + datetime.timedelta(seconds=seconds)
+        return inline(GaussianNB(), time_limit=point, checkpoint=tmp_path / "fit", on_round=lambda finished: True)
+
+    first = make(30).fit(*table)
+    again = make(300).fit(*table)
+
+    assert first.time_limit_ < 30
+    assert again.time_limit_ - 300 == pytest.approx(first.time_used_, abs=1)
+    with pytest.raises(ValueError, match=r"time_limit is .*, but it is .* now\. Give a later time"):
+        make(-1).fit(*table)
+
+
 @pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), "soon", "", None, "5m5m", True])
 def test_an_invalid_time_limit_is_refused_with_valid_ones(limit, table):
     with pytest.raises(ValueError, match=r"time_limit .*1h30m.* got"):
@@ -158,6 +175,9 @@ def test_an_unknown_name_lists_the_known_ones(setting, value, message, table):
         (np.ones((4, 2)), np.array(["a", 1, "b", 2], dtype=object), ValueError, "mixed types: int, str"),
         (np.ones((4, 2)), [0.5, 0.1, 0.2, 0.3], ValueError, "Unknown label type"),
         (np.ones(4), [0, 1, 0, 1], ValueError, "Expected 2D array"),
+        (np.ones((4, 2)), np.eye(4, 2), ValueError, r"y has the shape \(4, 2\); .* multi-label\) are not supported"),
+        (np.ones((4, 2)), [[0, 1], [1, 0], [1, 1], [0, 0]], ValueError, "fit one estimator for each column"),
+        (np.ones((4, 2)), np.zeros(4, [("event", bool), ("time", float)]), ValueError, "Survival analysis is not supp"),
         (np.array([[1.0, np.nan], [0, 1], [1, 1], [0, 0]]), [0, 1, 0, 1], ValueError, "contains NaN"),
     ],
 )
@@ -178,6 +198,9 @@ class _NoPredict:
         (_NoPredict(), "has no predict"),
         (GaussianNB, "a class: add parentheses"),
         (LinearRegression(), "must be a classifier; got the regressor"),
+        (LGBMRanker(), "Ranking and survival analysis are not supported"),
+        (LGBMClassifier(objective="lambdarank"), "Ranking and survival analysis are not supported"),
+        (XGBClassifier(objective="survival:cox"), "Ranking and survival analysis are not supported"),
     ],
 )
 def test_an_object_that_is_not_a_classifier_is_refused(learner, message, table):

@@ -380,6 +380,7 @@ def test_any_table_gives_a_class_or_a_clear_error(rows, columns, classes, skew, 
     assert one.history_ == two.history_
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 def test_weights_and_an_absolute_first_size_do_not_change_the_first_fit():
     y = (np.arange(ROWS) < 5).astype(int)
 

@@ -1,22 +1,33 @@
 """TimeConstrainedSearch as a user meets it: what it takes, what it refuses, and what it tells."""
 
 import os
+import pickle
 import signal
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import loguniform, randint
+from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import make_classification, make_regression
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fitwithin import LearnerFailed, TimeConstrainedSearch
+from fitwithin._core.exceptions import UserInputError
 from fitwithin.backends import Inline
 
 DEPTHS = {"max_depth": [1, 2, 4, 8]}
@@ -202,6 +213,7 @@ BAD_INPUT = [
     ({"estimator": DecisionTreeClassifier}, TypeError, "estimator must be"),
     ({"estimator": [DecisionTreeClassifier(), RandomForestRegressor()]}, ValueError, "not both"),
     ({"estimator": ["decision-tree"], "param_distributions": {"max_depth": [1]}}, ValueError, "pairs"),
+    ({"estimator": "auto", "param_distributions": {"max_depth": [1]}}, ValueError, "which is several"),
     ({"estimator": "lightgbn"}, ValueError, "lightgbn"),
     ({"estimator": "decision-tree", "task": "ranking"}, ValueError, "task must be"),
     ({"estimator": DecisionTreeClassifier(), "task": "regression"}, ValueError, "Leave task out"),
@@ -270,6 +282,204 @@ def test_after_an_end_the_same_call_goes_on_from_the_checkpoint(classes, tmp_pat
     assert "returned" in results["ended"][second.best_index_]
     found = second.best_estimator_.get_params()
     assert {name: found[name] for name in second.best_params_} == second.best_params_
+
+
+SCALED = make_pipeline(StandardScaler(), LogisticRegression())
+OTHER_SEARCHES = {
+    "learner DecisionTreeClassifier: none then": ([DecisionTreeClassifier(), SCALED], None, {}),
+    r"C.: list\(0.1, 1.0\)} then, {.logisticregression__C.: list\(0.1, 3.0\)} now": (
+        SCALED,
+        {"logisticregression__C": [0.1, 3.0]},
+        {},
+    ),
+    "learner LogisticRegression, its logisticregression__tol": (
+        make_pipeline(StandardScaler(), LogisticRegression(tol=0.1)),
+        {"logisticregression__C": [0.1, 1.0]},
+        {},
+    ),
+    "learner LogisticRegression, its standardscaler": (
+        make_pipeline(MinMaxScaler(), LogisticRegression()),
+        {"logisticregression__C": [0.1, 1.0]},
+        {},
+    ),
+    "scoring: the default then, f1_macro now": (SCALED, {"logisticregression__C": [0.1, 1.0]}, {"scoring": "f1_macro"}),
+}
+
+
+@pytest.mark.parametrize("difference", OTHER_SEARCHES)
+def test_the_checkpoint_of_another_search_is_refused(difference, classes, tmp_path):
+    path = tmp_path / "search.ckpt"
+    learners, space, settings = OTHER_SEARCHES[difference]
+    search_of(SCALED, {"logisticregression__C": [0.1, 1.0]}, checkpoint=path, on_round=lambda finished: True).fit(
+        *classes
+    )
+
+    with pytest.raises(UserInputError, match=difference):
+        search_of(learners, space, checkpoint=path, **settings).fit(*classes)
+
+
+def test_of_two_pipelines_the_right_one_is_named_for_the_model_of_a_checkpoint(classes, tmp_path):
+    def make_search(**settings):
+        tree = make_pipeline(MinMaxScaler(), DecisionTreeClassifier())
+        learners = [(SCALED, {"logisticregression__C": [1e-9]}), (tree, {"decisiontreeclassifier__max_depth": [9]})]
+        return search_of(learners, checkpoint=tmp_path / "search.ckpt", **settings)
+
+    first = make_search(on_round=lambda finished: finished.number == 8).fit(*classes)
+    # Nothing is left but to return the stored model.
+    second = make_search(time_limit=first.time_used_).fit(*classes)
+
+    assert second.best_estimator_.steps[-1][0] == first.best_estimator_.steps[-1][0]
+    assert second.cv_results_["estimator"][second.best_index_] == first.cv_results_["estimator"][first.best_index_]
+    assert second.best_params_ == first.best_params_
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("routing", [False, True])
+def test_weights_that_a_learner_does_not_take_are_refused_in_any_order(order, routing, classes):
+    with config_context(enable_metadata_routing=routing):
+        tree = DecisionTreeClassifier()
+        learners = [tree.set_fit_request(sample_weight=True) if routing else tree, KNeighborsClassifier()][::order]
+        with pytest.raises(TypeError, match="sample_weight") as caught:
+            search_of(learners).fit(*classes, sample_weight=np.ones(len(classes[1])))
+
+    if not routing:
+        assert "KNeighborsClassifier takes no sample_weight in its fit. Leave it out of the list" in str(caught.value)
+
+
+def test_a_resumed_search_goes_on_with_the_candidates_of_the_call_before(classes, tmp_path):
+    space = {"max_depth": [1, 2, 4, 8, 16], "min_samples_leaf": [1, 5, 20], "splitter": ["best", "random"]}
+    parameters = {"checkpoint": tmp_path / "search.ckpt", "time_limit": 60}
+
+    first = search_of(DecisionTreeClassifier(), space, on_round=lambda one: one.number == 6, **parameters).fit(*classes)
+    second = search_of(DecisionTreeClassifier(), space, **parameters).fit(*classes)
+    third = search_of(DecisionTreeClassifier(), space, **parameters).fit(*classes)
+
+    tried = second.cv_results_["params"]
+    assert tried[: len(first.cv_results_["params"])] == first.cv_results_["params"]
+    assert len({str(sorted(params.items())) for params in tried}) == len(tried) == 31
+    assert [one.candidate for one in second.history_][:6] == [one.candidate for one in first.history_]
+    n_trials = [(one.candidate, one.rows) for one in second.history_ if one.rows < 4_000]
+    assert len(set(n_trials)) == len(n_trials)
+    assert third.cv_results_["params"] == tried
+    assert third.best_params_ == second.best_params_
+
+
+def test_values_may_be_arrays_and_a_list_of_dicts_states_conditions(classes):
+    priors = [np.array([0.2, 0.3, 0.5]), np.array([0.5, 0.3, 0.2])]
+
+    search = search_of(GaussianNB(), [{"priors": priors}, {"var_smoothing": np.logspace(-9, -5, 3)}]).fit(*classes)
+
+    assert [len(params) for params in search.cv_results_["params"]].count(1) == 5
+    assert sum("priors" in params for params in search.cv_results_["params"]) == 2
+
+
+def test_pairs_of_values_that_failed_twice_are_not_tried_again(classes):
+    space = {
+        "solver": ["lbfgs", "liblinear"],
+        "penalty": ["l1", "l2"],
+        "C": loguniform(1e-3, 10),
+        "max_iter": [20, 40, 80],
+    }
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn's new names for penalties, and steps that do not converge
+        search = search_of(LogisticRegression(), space, time_limit=4).fit(*classes)
+
+    failed = [end for end in search.cv_results_["ended"] if end.startswith("failed")]
+    assert len(failed) <= 4
+    assert len(search.cv_results_["ended"]) > 10
+
+
+TREES = {"max_depth": [4, 6, 8, 10], "min_samples_leaf": [1, 3, 5]}
+
+
+@pytest.mark.parametrize("backend", ["inline", "process"])
+def test_a_vote_is_scikit_learns_own_and_free_of_our_code(classes, backend):
+    X, y = classes[0], np.array(["low", "middle", "high"])[classes[1]]
+
+    search = search_of(DecisionTreeClassifier(), TREES, ensemble=True, backend=backend).fit(X, y)
+
+    vote = search.best_estimator_
+    assert type(vote) is VotingClassifier
+    assert set(vote.predict(X)) <= {"low", "middle", "high"}
+    assert np.array_equal(pickle.loads(pickle.dumps(vote)).predict(X), search.predict(X))
+    assert sum(search.ensemble_.values()) == sum(vote.weights) > 1
+    assert set(search.ensemble_) <= set(range(len(search.cv_results_["params"])))
+    assert b"fitwithin" not in pickle.dumps(vote)
+    assert search.score_estimate_[1] < search.score_estimate_[0] < search.score_estimate_[2]
+    assert search.training_rows_ is None
+    assert search.n_rows_trained_ == 3_300
+
+
+def test_a_vote_scores_at_least_as_high_on_validation_rows_as_the_best_model(classes):
+    alone, vote = (search_of(DecisionTreeClassifier(), TREES, ensemble=number).fit(*classes) for number in (False, 4))
+
+    assert vote.best_score_ >= alone.best_score_
+    assert len(vote.ensemble_) <= 4
+
+
+def test_regressors_vote_too():
+    X, y = make_regression(2_000, 5, noise=1.0, random_state=0)
+
+    search = search_of(DecisionTreeRegressor(), {"max_depth": [4, 6, 8], "min_samples_leaf": [1, 3]}, ensemble=True)
+    search.fit(X, y)
+
+    assert type(search.best_estimator_) is VotingRegressor
+    assert search.score(X, y) > 0.5
+
+
+def test_models_without_probabilities_have_no_vote(classes):
+    with pytest.warns(RuntimeWarning, match="has no vote"):
+        search = search_of(LinearSVC(), {"C": [0.1, 1.0]}, ensemble=True).fit(*classes)
+
+    assert isinstance(search.best_estimator_, LinearSVC)
+
+
+@pytest.mark.parametrize("ensemble", [-1, "yes", 1.5])
+def test_a_vote_of_a_strange_number_of_models_is_refused(classes, ensemble):
+    with pytest.raises(ValueError, match="ensemble must be"):
+        search_of(DecisionTreeClassifier(), TREES, ensemble=ensemble).fit(*classes)
+
+
+class SlowTree(DecisionTreeClassifier):
+    """Predicts the more slowly, the deeper it is; only the tests' own clock would be exact."""
+
+    def predict(self, X, check_input=True):
+        for _ in range(200 if self.max_depth == 8 else 1):
+            predicted = super().predict(X, check_input)
+        return predicted
+
+
+def test_models_that_predict_too_slowly_are_not_returned(classes):
+    space = {"max_depth": [1, 8]}
+    free = search_of(SlowTree(max_depth=2), space).fit(*classes)
+    seconds = {one.candidate: one.seconds_exam / one.examined for one in free.history_}
+    depths = [params.get("max_depth", 2) for params in free.cv_results_["params"]]
+    slow = min(seconds[number] for number in seconds if depths[number] == 8)
+
+    limited = search_of(SlowTree(max_depth=2), space, predict_time_limit=slow / 2).fit(*classes)
+
+    assert free.best_estimator_.max_depth == 8
+    assert limited.best_estimator_.max_depth != 8
+
+
+def test_without_a_model_that_predicts_in_time_the_fastest_is_returned_with_a_warning(classes):
+    with pytest.warns(RuntimeWarning, match=r"No model predicts a row within 0\.0 us"):
+        search_of(DecisionTreeClassifier(), DEPTHS, predict_time_limit="0.001us").fit(*classes)
+
+
+@pytest.mark.parametrize("limit", [0, "fast", -1.0, "50 light years"])
+def test_a_strange_limit_of_a_prediction_is_refused(classes, limit):
+    with pytest.raises(ValueError, match="predict_time_limit must be"):
+        search_of(DecisionTreeClassifier(), DEPTHS, predict_time_limit=limit).fit(*classes)
+
+
+def test_auto_tries_all_learners_that_are_installed():
+    names = TimeConstrainedSearch("auto")._list_learners()
+    regressors = TimeConstrainedSearch("auto", task="regression")._list_learners()
+
+    assert {"hist-gradient-boosting", "random-forest", "logistic-regression"} <= {one.name for one in names}
+    assert "logistic-regression" not in {one.name for one in regressors}
 
 
 def test_two_processes_try_settings_side_by_side(classes):

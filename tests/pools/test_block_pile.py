@@ -280,3 +280,23 @@ def test_rows_are_dealt_unfairly_if_a_class_is_hardly_there():
     supply = read_supply([[1000, 10], [0, 990]], 1)
 
     assert len(a_deck(supply, seconds=1.0).deal(500)) == 500
+
+
+@given(blocks, seeds)
+@settings(deadline=None, max_examples=40)
+def test_held_out_rows_are_never_dealt(counts, seed):
+    counts, rng = np.array(counts, dtype=np.int64), np.random.default_rng(seed)
+    held = np.stack([rng.integers(counts // 3 + 1), rng.integers(counts // 3 + 1)], axis=2)
+    index = BlockIndex(counts, held_counts=held)
+    supply = RowSupply(index)
+    for _ in range(len(counts)):
+        supply.add_block()
+    deck = a_deck(supply, seed)
+    deck.hold_out(*index.list_held_out(rng))
+    dealt = deck.deal(int(counts.sum()))
+
+    kept_back = np.concatenate([deck.validation_rows, deck.holdout_rows])
+    assert len(kept_back) == held.sum()
+    assert sorted([*dealt, *kept_back]) == list(range(counts.sum()))
+    np.testing.assert_array_equal(np.sort(deck.rows), np.sort(dealt))
+    assert deck.left == 0

@@ -210,7 +210,7 @@ def test_nothing_stays_open_or_at_work_after_close(tmp_path):
     n_before = len(os.listdir("/proc/self/fd"))
     pool = open_pool(path)
     read_all(pool)
-    thread = pool._spool._thread
+    thread = pool._reader._thread
     pool.close()
     thread.join(5.0)
     del pool

@@ -1,6 +1,8 @@
 """Data sets outside memory, as blocks of rows."""
 
 import datetime
+import errno
+import os
 import sys
 import threading
 
@@ -325,6 +327,24 @@ class TestErrors:
         (tmp_path / "empty").mkdir()
         with pytest.raises(UserInputError, match=r"empty has no files that end in \.parquet"):
             open_source(tmp_path / "empty", "label")
+
+    def test_an_entry_of_a_folder_that_cannot_be_read_is_named(self, tmp_path, parquet, monkeypatch):
+        (tmp_path / "broken.parquet").symlink_to(tmp_path / "nowhere.parquet")
+        with pytest.raises(UserInputError, match=r"broken.parquet is no file, or a link to one that is not there"):
+            open_source(tmp_path, "label")
+        (tmp_path / "broken.parquet").unlink()
+        (tmp_path / "private").mkdir()
+        listdir = os.scandir
+
+        def refuse(folder):
+            # Nothing is private to root, who may run the tests.
+            if str(folder).endswith("private"):
+                raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+            return listdir(folder)
+
+        monkeypatch.setattr(os, "scandir", refuse)
+        with pytest.raises(UserInputError, match=r"Permission denied. Change the permissions of .*private, or leave"):
+            open_source(tmp_path, "label")
 
     def test_an_unknown_ending_lists_the_known_ones(self, tmp_path):
         (tmp_path / "rows.sav").touch()

@@ -1,8 +1,10 @@
 """A pool returns copies of the rows that are read."""
 
 import numpy as np
+import pytest
 
-from fitwithin._core.target import Labels
+from fitwithin._core.cost import CostEstimates
+from fitwithin._core.target import Labels, Values
 from fitwithin._pools.table_pool import TablePool
 
 
@@ -34,6 +36,16 @@ def test_a_pool_reads_from_a_memory_map(tmp_path):
 
     assert pool.X is X
     assert pool.read(np.array([4, 1])).X.tolist() == [[8, 9], [2, 3]]
+
+
+@pytest.mark.parametrize("target", [Labels.encode([0, 1] * 5000), Values.read(np.arange(10_000.0))])
+def test_a_first_lesson_holds_rows_with_weight(target):
+    weights = np.zeros(10_000)
+    weights[:20] = 1.0
+    pool = TablePool(np.zeros((10_000, 1)), target, {"sample_weight": weights})
+    decks = [pool.make_deck(np.random.default_rng(seed), CostEstimates()) for seed in range(20)]
+
+    assert all(weights[deck.opening(50)].any() for deck in decks)
 
 
 def test_a_pool_returns_the_extra_columns_of_the_rows():

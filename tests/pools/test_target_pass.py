@@ -1,5 +1,8 @@
 """The pass over the target of a data set on disk."""
 
+import datetime
+import decimal
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -90,6 +93,55 @@ def test_weights_must_be_there_and_greater_than_zero(tmp_path, weight, message):
         read_target(a_source(tmp_path, [0, 1], weight=weight), regression=False)
 
 
+@pytest.mark.parametrize("regression", [True, False])
+def test_an_infinite_target_is_not_called_missing(tmp_path, regression):
+    with pytest.raises(UserInputError, match="'label' has infinite values, at least 1"):
+        read_target(a_source(tmp_path, [1.0, 2.0, float("inf"), 1.0]), regression=regression)
+
+
+@pytest.mark.parametrize(
+    ("label", "kind", "message"),
+    [
+        ([1], pa.list_(pa.int64()), "The column 'label' holds list<.*, not one label for each row"),
+        ({"a": 1}, pa.struct([("a", pa.int64())]), "The column 'label' holds struct<.*, not one label for each row"),
+        (
+            decimal.Decimal(1),
+            pa.decimal128(5, 2),
+            "in the column 'label': Decimal; expected text, numbers",
+        ),
+        (b"a", pa.binary(), "in the column 'label': bytes; expected text, numbers"),
+        (datetime.time(1), pa.time64("us"), "in the column 'label': time; expected text, numbers"),
+    ],
+)
+def test_a_column_type_that_cannot_be_labels_is_named(tmp_path, label, kind, message):
+    with pytest.raises(UserInputError, match=message):
+        read_target(a_source(tmp_path, pa.array([label] * 4, kind)), regression=False)
+
+
+@pytest.mark.parametrize("column_types", ["same", "null"])
+@pytest.mark.parametrize(
+    "labels", [[0, 1], ["a", "b"], [0.5, 1.5], [datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)]]
+)
+def test_a_file_without_rows_adds_nothing_to_its_folder(tmp_path, labels, column_types):
+    rows = pa.table({"x": pa.array(np.zeros(100)), "label": pa.array(labels * 50)})
+    nothing = pa.table({name: pa.nulls(0) for name in rows.column_names}) if column_types == "null" else rows[:0]
+    pq.write_table(nothing, tmp_path / "a.parquet")
+    pq.write_table(rows, tmp_path / "b.parquet")
+
+    found = read_target(open_source(tmp_path, "label"), regression=isinstance(labels[0], float))
+
+    assert found.block_rows.sum() == 100
+    assert len(found.codes) == 0 or found.target.counts.tolist() == [50, 50]
+
+
 def test_text_is_no_target_of_a_regressor(tmp_path):
     with pytest.raises(UserInputError, match=r"'label' holds .*string, not numbers"):
         read_target(a_source(tmp_path, ["a", "b"]), regression=True)
+
+
+def test_an_error_names_the_file_the_column_and_what_to_do(tmp_path):
+    for name, labels in (("a", ["yes", "no"]), ("b", ["yes", None])):
+        pq.write_table(pa.table({"x": [0.0, 1.0], "label": pa.array(labels)}), tmp_path / f"{name}.parquet")
+
+    with pytest.raises(UserInputError, match=r"b\.parquet: The column 'label' has missing values.* Drop these rows"):
+        read_target(open_source(tmp_path, "label"), regression=False)

@@ -112,7 +112,7 @@ def test_a_candidate_that_fails_is_told_to_the_teacher_and_the_next_one_is_fitte
 
     assert reason in teacher.failures[0]
     assert isinstance(clf.best_estimator_, DecisionTreeClassifier)
-    assert clf.stop_reason_ == "all rows"
+    assert clf.stop_reason_ == "time"
     assert [finished.candidate for finished in clf.history_] == [1]
 
 

@@ -18,6 +18,8 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 from checkpoint_fits import KilledHere, TimedTree, UnstorableTree, kill_after, make_fit, make_rows
@@ -59,7 +61,7 @@ def list_named_files(path):
     return {"fitwithin.lock", STATE_FILE, *json.loads((path / STATE_FILE).read_text())["files"].values()}
 
 
-@pytest.mark.parametrize("n_rounds", [1, 2, 3])
+@pytest.mark.parametrize("n_rounds", [1, 2])
 def test_a_fit_that_was_killed_goes_on_with_its_history_its_time_and_its_model(path, n_rounds):
     X, y = make_rows()
     kill(path, n_rounds)
@@ -80,17 +82,16 @@ def test_a_fit_that_was_killed_goes_on_with_its_history_its_time_and_its_model(p
 
 def test_auto_goes_on_from_the_best_rows_with_the_same_validation_rows_and_no_first_lesson(path):
     X, y = make_rows()
-    kill(path, 3)
+    kill(path, 2)
     before = read_state(path)
-    assert "emphasis" in before.notes
 
     resumed = make_fit(checkpoint=path).fit(X, y)
 
     after = read_state(path)
     np.testing.assert_array_equal(after.validation_rows, before.validation_rows)
     np.testing.assert_array_equal(after.holdout_rows, before.holdout_rows)
-    assert min(one.rows for one in resumed.history_[3:]) >= before.best.n_rows
-    assert all(one.predicted_fit is not None for one in resumed.history_[3:])
+    assert min(one.rows for one in resumed.history_[2:]) >= before.best.n_rows
+    assert all(one.predicted_fit is not None for one in resumed.history_[2:])
     assert not np.intersect1d(after.best.rows, after.validation_rows).size
     assert not np.intersect1d(after.best.rows, after.holdout_rows).size
     assert len(np.unique(after.best.rows)) == len(after.best.rows)
@@ -138,10 +139,11 @@ def test_the_same_call_after_all_rows_returns_the_stored_model(path):
 
 @pytest.mark.parametrize("teacher", ["tct", "double", "osct", "full"])
 def test_other_teachers_begin_again_and_keep_the_stored_model_unless_they_beat_it(path, teacher):
-    X, y = make_rows()
+    X, _ = make_rows()
+    y = (X[:, 0] + X[:, 1] > 1).astype(int)
     stored = make_fit(checkpoint=path, time_limit=10).fit(X, y)
 
-    again = make_fit(checkpoint=path, time_limit=10.5, teacher=teacher).fit(X, y)
+    again = make_fit(checkpoint=path, time_limit=stored.time_used_ + 0.5, teacher=teacher).fit(X, y)
 
     assert again.n_rows_trained_ == stored.n_rows_trained_
     np.testing.assert_array_equal(again.predict(X), stored.predict(X))
@@ -271,15 +273,15 @@ def test_a_model_that_skops_cannot_store_is_fitted_again_on_its_rows(path):
 def test_a_best_model_that_was_not_written_yet_is_fitted_again(path, monkeypatch):
     X, y = make_rows()
     store_first_model_only(monkeypatch)
-    kill(path, 3)
+    kill(path, 2)
     before = read_state(path)
     assert before.model_record.number == 1 < before.best.number
 
     resumed = make_fit(checkpoint=path).fit(X, y)
 
-    assert read_state(path).model_record.number >= 4
-    assert resumed.history_[3].rows == before.best.n_rows
-    assert resumed.history_[3].best
+    assert read_state(path).model_record.number >= 3
+    assert resumed.history_[2].rows == before.best.n_rows
+    assert resumed.history_[2].best
     assert resumed.n_rows_trained_ >= before.best.n_rows
 
 
@@ -362,7 +364,7 @@ def test_a_file_is_refused_and_left_alone(path, content):
 def test_a_damaged_model_is_refused(path):
     X, y = make_rows()
     kill(path, 2)
-    file = path / read_checkpoint(path).model.file
+    file = path / read_checkpoint(path).state.model_record.file
     content = bytearray(file.read_bytes())
     content[3000] ^= 255
     file.write_bytes(content)
@@ -375,12 +377,18 @@ def forge(path, **changes):
     """Rewrite a checkpoint: entries of ``state.json``, or arrays that it names."""
     state_file = path / STATE_FILE
     values = json.loads(state_file.read_text())
+    rows_file = path / values["files"]["rows"]
+    with rows_file.open("rb") as file:
+        arrays = {name: np.load(file) for name in values["arrays"]}
     for name, value in changes.items():
         if isinstance(value, np.ndarray):
-            np.save(path / values["files"][name], value, allow_pickle=True)
+            arrays[name] = value
         else:
             values[name] = value
     state_file.write_text(json.dumps(values))
+    with rows_file.open("wb") as file:
+        for array in arrays.values():
+            np.save(file, array, allow_pickle=True)
 
 
 FORGERIES = {
@@ -399,7 +407,7 @@ FORGERIES = {
     "other costs": {"cost": {"fit_seconds": 1}},
     "a model of no rows": {"best_rows": np.zeros(0, dtype=int)},
     "infinite seconds": {"seconds": "x"},
-    "files elsewhere": {"files": {"marks": "../marks-1.npy"}},
+    "files elsewhere": {"files": {"rows": "../rows-1.npy"}},
     "no files": {"files": []},
 }
 
@@ -432,7 +440,7 @@ def test_a_checkpoint_of_a_newer_version_is_refused(path):
         make_fit(checkpoint=path).fit(X, y)
 
 
-@pytest.mark.parametrize("name", ["model", "marks", "best_rows"])
+@pytest.mark.parametrize("name", ["model", "rows"])
 def test_a_file_that_is_missing_is_named(path, name):
     kill(path, 2)
     file = json.loads((path / STATE_FILE).read_text())["files"][name]
@@ -456,7 +464,7 @@ def test_a_strangers_model_of_other_types_is_not_opened(path):
 
     X, y = make_rows()
     kill(path, 2)
-    dump_model(Stranger(), path / read_checkpoint(path).model.file)
+    dump_model(Stranger(), path / read_checkpoint(path).state.model_record.file)
     Stranger.opened = False
 
     with pytest.raises(UserInputError, match=r"asks for .*Stranger.* Nothing in it was run"):
@@ -625,27 +633,34 @@ def test_a_model_that_there_was_no_time_to_store_is_said_at_once_and_by_the_next
 
 
 @pytest.mark.parametrize("n_rounds", [1, 2, 3])
-@pytest.mark.parametrize("emphasis", [True, "trial"])
-def test_auto_goes_on_with_emphasis_although_it_has_no_model_to_examine_at_first(path, n_rounds, emphasis):
+def test_auto_goes_on_with_oversampling_although_it_has_no_model_to_examine_at_first(path, n_rounds):
     X, y = make_rows()
-    kill(path, n_rounds, teacher=Auto(emphasis=emphasis), time_limit=20)
+    kill(path, n_rounds, teacher=Auto(oversampling=True), time_limit=20)
 
-    resumed = make_fit(checkpoint=path, teacher=Auto(emphasis=emphasis), time_limit=20).fit(X, y)
+    resumed = make_fit(checkpoint=path, teacher=Auto(oversampling=True), time_limit=20).fit(X, y)
 
     assert len(resumed.history_) > n_rounds
 
 
-def test_a_best_model_that_was_not_written_survives_a_kill_before_it_is_fitted_again(path, monkeypatch):
+@pytest.mark.parametrize("has_lower_score", [False, True])
+def test_a_best_model_that_was_not_written_survives_a_kill_before_it_is_fitted_again(
+    has_lower_score, path, monkeypatch
+):
     X, y = make_rows()
     store_first_model_only(monkeypatch)
-    kill(path, 3)
+    kill(path, 2)
+    if has_lower_score:
+        # It won with more rows.
+        best = json.loads((path / STATE_FILE).read_text())["best"]
+        forge(path, best={**best, "estimate": {**best["estimate"], "value": 0.1}})
     before = read_state(path)
 
     def be_killed(*_):
         raise KilledHere
 
     with monkeypatch.context() as patch:
-        patch.setattr(TimedTree, "fit", be_killed)
+        # The learner's own code is compared.
+        patch.setattr(DecisionTreeClassifier, "fit", be_killed)
         with pytest.raises(KilledHere):
             make_fit(checkpoint=path).fit(X, y)
 
@@ -745,3 +760,72 @@ def test_a_round_of_another_version_is_read(path):
     forge(path, history=[{**values, "a_number_of_later": 3.0}])
 
     assert read_state(path).history == (a_round(1, peak_memory=7),)
+
+
+def test_a_call_that_finds_nothing_left_to_do_after_a_kill_has_ended_the_fit(path):
+    X, y = make_rows()
+    kill(path, 3)
+    before = read_state(path)
+    assert before.stop_reason is None
+
+    again = make_fit(checkpoint=path, time_limit=before.seconds).fit(X, y)
+
+    assert again.stop_reason_ == read_state(path).stop_reason == "time"
+    assert read_state(path).history == before.history
+    np.testing.assert_array_equal(read_state(path).best.rows, before.best.rows)
+
+
+def make_transformed(function):
+    return make_pipeline(FunctionTransformer(function), TimedTree(random_state=0))
+
+
+def test_another_function_in_a_learner_is_refused(path):
+    kill(path, 2, learner=make_transformed(lambda X: X))
+
+    with pytest.raises(UserInputError, match=r"is of another fit\. its functiontransformer__func: others now"):
+        make_fit(make_transformed(lambda X: -X), checkpoint=path).fit(*make_rows())
+
+
+def test_a_function_that_skops_cannot_store_is_the_same_in_the_next_call(path):
+    def transform(X):
+        return X
+
+    with pytest.warns(CheckpointWarning, match=r"transform'\. Its row numbers are stored"):
+        first = make_fit(make_transformed(transform), checkpoint=path, time_limit=6).fit(*make_rows())
+
+    with pytest.warns(CheckpointWarning, match="row numbers are stored"):
+        second = make_fit(make_transformed(transform), checkpoint=path, time_limit=20).fit(*make_rows())
+
+    assert tuple(second.history_[: len(first.history_)]) == tuple(first.history_)
+
+
+UNCLEAR = make_transformed(np.frompyfunc(float, 1, 1))
+
+
+def test_a_checkpoint_of_a_learner_that_cannot_be_compared_is_not_resumed(path):
+    X, y = make_rows()
+    kill(path, 2, learner=UNCLEAR)
+    before = read_state(path)
+    assert before.best is not None
+
+    with (
+        pytest.warns(CheckpointWarning, match="holds no model"),
+        pytest.warns(
+            CheckpointWarning, match="each call begins again: its functiontransformer__func cannot be compared"
+        ),
+    ):
+        again = make_fit(UNCLEAR, checkpoint=path).fit(X, y)
+
+    assert again.time_used_ <= 10
+    assert again.history_[0].elapsed < before.seconds
+    assert read_state(path).history == tuple(again.history_)
+
+
+def test_warm_start_says_that_a_learner_cannot_be_compared():
+    X, y = make_rows()
+    clf = make_fit(UNCLEAR, warm_start=True).fit(X, y)
+
+    with pytest.warns(RuntimeWarning, match="warm_start has no effect: its functiontransformer__func cannot"):
+        clf.fit(X, y)
+
+    assert clf.history_[0].elapsed < 10

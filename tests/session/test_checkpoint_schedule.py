@@ -125,7 +125,7 @@ def test_writing_in_the_background_is_given_up_at_the_deadline(checkpoint, clock
     model = FakeModel(clock, dumps_in_background=True)
 
     assert write(checkpoint, 1, model, is_last=True) is None
-    assert clock() == pytest.approx(99.9)
+    assert clock() == pytest.approx(99.8)
 
 
 def test_a_model_that_is_gone_by_now_is_no_fault(checkpoint, clock):

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import TablePool
 from fitwithin._session.held_out_rows import (
+    check_second_table,
     count_held_out_rows,
     encode_groups,
+    hold_out_by_class,
     hold_out_groups,
     hold_out_last_rows,
     hold_out_second_table,
@@ -143,7 +145,7 @@ def test_too_few_rows_are_refused():
     with pytest.raises(ValueError, match="needs at least 3 rows"):
         hold_out_last_rows(2, np.random.default_rng(0))
     with pytest.raises(ValueError, match="X_val has 1 row; at least 2"):
-        hold_out_second_table(100, 1, np.random.default_rng(0))
+        check_second_table(1)
 
 
 @pytest.mark.parametrize(
@@ -181,3 +183,25 @@ def test_random_validation_rows_are_left_to_the_teacher():
 
     assert ValidationRows("random").hold_out(pool, np.random.default_rng(0)) is None
     assert ValidationRows("random").describe() == {}, "checkpoints without these arguments stay valid"
+
+
+@pytest.mark.parametrize(("n_rows", "n_rare"), [(200, 3), (200, 10), (20_000, 3), (20_000, 100)])
+def test_a_rare_class_has_rows_in_both_parts_and_in_training(n_rows, n_rare):
+    labels = Labels.encode(np.random.default_rng(0).permutation(n_rows) < n_rare)
+    rows = hold_out_by_class(labels, np.random.default_rng(1))
+
+    assert not set(rows.validation) & set(rows.holdout)
+    for part in (rows.validation, rows.holdout):
+        assert 1 <= labels.codes[part].sum() <= max(1, n_rare // 10)
+        assert set(labels.codes[part[:2]]) == {0, 1}
+
+
+def test_a_class_of_two_rows_stays_for_training():
+    labels = Labels.encode(np.repeat([0, 1, 2], [900, 98, 2]))
+    rows = hold_out_by_class(labels, np.random.default_rng(0))
+
+    assert 2 not in labels.codes[np.concatenate([rows.validation, rows.holdout])]
+
+
+def test_common_classes_are_left_to_the_teacher():
+    assert hold_out_by_class(Labels.encode(np.arange(20_000) % 3), np.random.default_rng(0)) is None

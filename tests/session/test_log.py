@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from fitwithin import LearnerFailedWarning, NoModelInTime, TimeConstrainedClassifier, TimeConstrainedSearch
 from fitwithin._core.budget import Budget
 from fitwithin._core.log import LOGGER
-from fitwithin._session.log import SessionLog
+from fitwithin._session.listeners import SessionLog
 from fitwithin.backends import Inline
 from fitwithin.teachers import TCT, Double
 from fitwithin.testing import AwkwardClassifier, FakeClock

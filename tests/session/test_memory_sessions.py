@@ -159,7 +159,7 @@ def test_auto_teaches_every_row_if_the_limit_allows_it():
 def test_auto_tries_a_smaller_lesson_after_a_stop():
     backend = Watched(jumping)
 
-    clf = a_fit(backend, Auto(emphasis=False))
+    clf = a_fit(backend, Auto())
 
     assert clf.stop_reason_ == "memory"
     stops = [number for number, rows in enumerate(backend.fits) if rows > 3000]
@@ -172,21 +172,23 @@ def test_auto_tries_a_smaller_lesson_after_a_stop():
 def test_rows_of_a_stopped_lesson_can_be_taught_again():
     backend = Watched(lambda rows: jumping(rows) if len(backend.fits) < 4 else 0)
 
-    clf = a_fit(backend, Auto(emphasis=False), limit="300MB")
+    clf = a_fit(backend, Auto(), limit="300MB")
 
     taught = [finished.rows for finished in clf.history_]
     assert len(backend.fits) > len(taught)
     assert taught == sorted(taught)
 
 
-def test_a_stop_in_the_trial_ends_the_trial_and_loses_no_rows():
-    backend = Watched(lambda rows: 10_000 * MB if len(backend.fits) == 3 else 0)
+def test_a_stop_in_the_first_bet_leaves_the_model_before_and_a_smaller_bet():
+    backend = Watched(lambda rows: 10_000 * MB if len(backend.fits) == 2 else 0)
 
     clf = a_fit(backend, "auto")
 
-    # The lesson of the trial with mistakes was stopped; half its rows are no step forward.
-    assert len(clf.history_) == 2
+    first, stopped, *others = backend.fits
+    assert others
+    assert all(first < rows < stopped for rows in others)
     assert clf.stop_reason_ == "memory"
+    assert clf.n_rows_trained_ == others[-1]
 
 
 def test_predictions_that_take_too_much_end_the_session_with_the_model_before():

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from fitwithin import Round
 from fitwithin._core.budget import Budget
-from fitwithin._session.progress import ProgressDisplay, show_progress
+from fitwithin._session.listeners import ProgressDisplay, show_progress
 from fitwithin.testing import FakeClock
 
 ROUND = Round(3, 4000, 2000, 700, 9000, 9000, 0, 1, 1, 0, 0, None, 0.912, 0.907, 0.917, True, 2.0)

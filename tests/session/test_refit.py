@@ -144,11 +144,17 @@ def test_a_fit_that_gave_up_is_never_the_best_model_and_its_steps_tell_what_all_
     assert all(finished.predicted_fit == pytest.approx(10, rel=0.5) for finished in clf.history_[-2:])
 
 
+def make_fine_rows(n_rows=3000):
+    """Rows whose labels, those of a chessboard, make a refit worth its time."""
+    X, _ = make_rows(n_rows)
+    return X, (X[:, :2] * 8).astype(int).sum(axis=1) % 2
+
+
 @pytest.mark.parametrize("how", ["checkpoint", "warm_start"])
 def test_a_fit_goes_on_from_a_refit_and_compares_with_the_score_before_it(how, tmp_path):
-    X, y = make_rows(3000)
+    X, y = make_fine_rows()
     settings = {"checkpoint": tmp_path / "fit.ckpt"} if how == "checkpoint" else {"warm_start": True}
-    teacher = Auto(emphasis=False)
+    teacher = Auto()
     clf = make_fit(time_limit=100, teacher=teacher, **settings).fit(X, y)
     assert clf.n_rows_trained_ == len(X)
     first, used = clf.history_, clf.time_used_
@@ -166,8 +172,8 @@ def test_a_fit_goes_on_from_a_refit_and_compares_with_the_score_before_it(how, t
 
 
 def test_a_stored_refit_gives_way_only_to_a_model_with_the_score_of_its_sibling():
-    X, y = make_rows(3000)
-    clf = make_fit(time_limit=100, teacher=Auto(emphasis=False), warm_start=True).fit(X, y)
+    X, y = make_fine_rows()
+    clf = make_fit(time_limit=100, teacher=Auto(), warm_start=True).fit(X, y)
     fingerprint, state = clf._kept_state
     sibling = [finished for finished in clf.history_ if finished.best][-2]
     assert state.best.estimate.value == sibling.estimate

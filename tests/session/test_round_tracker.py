@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fitwithin._core.target import Labels
 from fitwithin._session.round_tracker import RoundTracker
 from fitwithin.backends import ExamReport, FitReport
-from fitwithin.backends._scoring import accuracy_interval
+from fitwithin.backends._metrics import accuracy_interval
 from fitwithin.teachers import Exam, Lesson
 from fitwithin.testing import FakeClock
 

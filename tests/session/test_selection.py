@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fitwithin._core.exceptions import ScoringFailed
 from fitwithin._core.preference import is_worse, paired_error
 from fitwithin._core.records import Answers, Estimate, Lesson
 from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.open_round import OpenRound
 from fitwithin._session.selection import KeptModel, ModelSelector
-from fitwithin.backends._scoring import accuracy_interval
+from fitwithin.backends._metrics import accuracy_interval
 
 
 def wilson(right, rows):
@@ -35,7 +36,7 @@ def an_estimate(low):
         # acc - 1.96 sqrt(acc (1 - acc) / n), worked by hand
         (80, 100, 0.8, 0.8 - 1.96 * 0.04, 0.8 + 1.96 * 0.04),
         (50, 100, 0.5, 0.5 - 1.96 * 0.05, 0.5 + 1.96 * 0.05),
-        (9, 10, 0.9, 0.9 - 1.96 * 0.0948683298, 0.9 + 1.96 * 0.0948683298),
+        (90, 100, 0.9, 0.9 - 1.96 * 0.03, 0.9 + 1.96 * 0.03),
         (9000, 10_000, 0.9, 0.9 - 1.96 * 0.003, 0.9 + 1.96 * 0.003),
     ],
 )
@@ -52,6 +53,12 @@ def test_at_none_and_all_right_the_interval_is_wilsons(rows, share):
 
     assert estimate.value == share
     assert (estimate.low, estimate.high) == pytest.approx(wilson(share * rows, rows), abs=1e-12)
+
+
+def test_where_the_normal_interval_would_leave_the_range_it_is_wilsons():
+    estimate = accuracy_interval(9, 10)
+
+    assert (estimate.low, estimate.high) == pytest.approx(wilson(9, 10))
 
 
 def test_five_right_answers_are_no_proof():
@@ -182,12 +189,18 @@ def test_a_model_with_more_rows_wins_unless_its_paired_score_is_clearly_lower(va
     assert selector.prefers(a_round(11, close_answers(value))) is wins
 
 
-@pytest.mark.parametrize("n_rows", [5, 10])
 @pytest.mark.parametrize(("value", "wins"), [(0.80, False), (0.799, False), (0.801, True)])
-def test_a_model_with_no_more_rows_wins_only_if_its_score_is_higher(n_rows, value, wins):
+def test_a_model_with_as_many_rows_wins_only_if_its_score_is_higher(value, wins):
     selector = a_selector(BEST, validation=BEST_ANSWERS)
 
-    assert selector.prefers(a_round(n_rows, close_answers(value))) is wins
+    assert selector.prefers(a_round(10, close_answers(value))) is wins
+
+
+@pytest.mark.parametrize(("value", "wins"), [(0.80, False), (0.801, False), (0.807, False), (0.809, True)])
+def test_a_model_of_some_of_the_best_models_rows_wins_only_if_its_paired_score_is_clearly_higher(value, wins):
+    selector = a_selector(BEST, validation=BEST_ANSWERS)
+
+    assert selector.prefers(a_round(5, close_answers(value))) is wins
 
 
 @pytest.mark.parametrize(
@@ -289,6 +302,54 @@ def test_a_model_whose_score_is_not_finite_is_better_than_none_and_worse_than_an
     selector.replace_best(KeptModel(Model(), ModelRecord(1, 10, estimate=UNDEFINED)))
 
     assert prefers(selector, an_estimate(0.1), validated=validated)
+
+
+@pytest.mark.parametrize("validated", [False, True])
+@pytest.mark.parametrize(("n_rows", "wins"), [(N_BEST_ROWS + 1, True), (N_BEST_ROWS, False), (N_BEST_ROWS - 1, False)])
+def test_of_models_without_a_finite_score_the_one_with_the_most_rows_wins(validated, n_rows, wins):
+    assert prefers(a_selector(UNDEFINED), UNDEFINED, validated=validated, n_rows=n_rows) is wins
+
+
+def test_of_models_without_an_interval_the_one_with_the_most_rows_wins_where_the_lower_end_decides():
+    known, unknown = an_estimate(0.2), Estimate(0.9, -math.inf, math.inf)
+
+    assert prefers(a_selector(unknown), Estimate(0.1, -math.inf, math.inf), validated=False)
+    assert prefers(a_selector(unknown), known, validated=False)
+    assert not prefers(a_selector(known), unknown, validated=False)
+
+
+def describe_problem(estimate, fresh_estimate, n_rows=100, problem="a class is missing", n_examined=50):
+    selector = a_selector()
+    selector.note_problem(n_rows, n_examined, None, problem)
+    selector.replace_best(KeptModel(Model(), ModelRecord(1, 10, estimate=estimate, fresh_estimate=fresh_estimate)))
+    return selector.describe_problem()
+
+
+def test_a_score_that_is_unknown_is_told_about_if_it_made_a_difference():
+    known = an_estimate(0.5)
+
+    assert "No model could be compared" in describe_problem(UNDEFINED, None)
+    assert "score_estimate_ is None: a class is missing." in describe_problem(known, None)
+    assert "a model of 100 rows, which could not become the best: a class" in describe_problem(known, known)
+    assert describe_problem(known, known, n_rows=9) is None
+    assert describe_problem(UNDEFINED, None, problem=None) is None
+    assert describe_problem(UNDEFINED, None, n_examined=10) is None
+
+
+def test_a_metric_that_is_not_known_to_work_must_give_a_score():
+    selector = ModelSelector("best", is_scoring_proven=False)
+    selector.note_problem(10, 9, an_estimate(0.5), "too few rows for an interval")
+
+    with pytest.raises(ScoringFailed, match="it returned nan"):
+        selector.note_problem(10, 9, UNDEFINED, "it returned nan")
+
+
+def test_a_finite_score_proves_the_metric_for_later_models():
+    selector = ModelSelector("best", is_scoring_proven=False)
+    selector.note_problem(100, 50, an_estimate(0.5), None)
+
+    # It does not raise, as it would without the score before it.
+    selector.note_problem(200, 50, UNDEFINED, "it returned nan")
 
 
 def test_the_best_model_and_the_one_before_are_kept_until_the_selector_closes():

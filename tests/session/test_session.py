@@ -19,8 +19,8 @@ from fitwithin._session import learner_loop
 from fitwithin._session.session import Session
 from fitwithin.backends import FitReport, FitSettings, Inline
 from fitwithin.backends._inline import InlineModel, InlineRunner
+from fitwithin.backends._metrics import accuracy_interval
 from fitwithin.backends._model_runner import FIRST_PIECE_ROWS
-from fitwithin.backends._scoring import accuracy_interval
 from fitwithin.teachers import TCT, Deck, Double, Exam, Full, Lesson, LessonReport
 from fitwithin.testing import FakeClock
 
@@ -93,6 +93,37 @@ def fitted(learner, teacher, *, rows=1000, clock=None, backend=Inline, time_limi
         random_state=seed,
     )
     return classifier.fit(*a_pool(rows))
+
+
+# The reason
+
+
+@pytest.mark.parametrize(
+    ("skill", "sizes", "reason"),
+    [
+        (0.9, (100, 800), "all rows"),
+        (0.9, (100, 200), "time"),
+        (lambda rows: 0.9 - rows / 2000, (100, 800), "no gain"),
+        (lambda rows: 0.9 - rows / 2000, (100, 200), "no gain"),
+    ],
+)
+def test_the_reason_is_true_of_the_returned_model(skill, sizes, reason):
+    """The teacher says "all rows" in any case."""
+
+    class Dealing:
+        returns, validates = "best", True
+
+        def teach(self, deck):
+            exam, lesson = Exam(deck.deal(200), "validation"), deck.deal(0)
+            for size in sizes:
+                lesson = np.concatenate([lesson, deck.deal(size - len(lesson))])
+                yield Lesson(lesson, (exam,))
+            return "all rows"
+
+    classifier = fitted(Oracle(skill=skill if callable(skill) else lambda rows: skill), Dealing())
+
+    assert classifier.stop_reason_ == reason
+    assert classifier.n_rows_trained_ == (sizes[0] if reason == "no gain" else sizes[-1])
 
 
 # Time

@@ -1,98 +1,86 @@
-"""Auto's trial: two lessons of the same size, one of them with mistakes."""
+"""Auto's lesson with misclassified rows, in the time after the plain ones."""
 
 import numpy as np
 import pytest
 
-from fitwithin.teachers._auto.mistake_search import MistakeSearch
-from fitwithin.teachers._auto.oversampling import compare_oversampling
-from teacher_driver import a_state, cost_estimates, driven, every_fifth
+from fitwithin.teachers._auto.oversampling import choose_size, teach_oversampled
+from fitwithin.testing import FakeClock
+from teacher_driver import Driver, a_state, cost_estimates, driven, every_fifth
 
 
-def tried(state, alpha=0.2, *, hard_error=0.2, **price):
-    """Run a trial whose first model is wrong on every fifth row, the second one on a fraction `hard_error`."""
-    scored = []
-
-    def answer(rows):
-        scored.append(rows)
-        # The search; validation, holdout and exam rows of the first model; the same of the second.
-        return every_fifth(rows) if len(scored) <= 4 else rows * 7919 % 1000 < 1000 * hard_error
-
-    driven(state.teach_and_validate(state.lesson))
-    return driven(compare_oversampling(state, MistakeSearch(alpha)), answer, **price)
+def taught(state, answer=every_fifth):
+    return driven(teach_oversampled(state), answer)
 
 
-def test_both_lessons_have_the_same_size_and_contain_the_first_lesson():
+def test_a_small_lesson_judges_as_many_other_rows_as_the_large_one_has():
     state = a_state(20_000)
-    first = state.lesson
 
-    plain, hard = tried(state).lessons
+    session = taught(state)
 
-    assert len(plain) == len(hard) == len(np.unique(hard)) == 2000
-    assert (plain[:250] == first).all()
-    assert (hard[:250] == first).all()
-
-
-def test_one_of_the_lessons_contains_mistakes():
-    plain, hard = tried(a_state(20_000)).lessons
-
-    others = np.setdiff1d(hard, plain)
-    # Mistakes come by chance, so a few may be missing.
-    assert 0.9 * 350 <= len(others) <= 350
-    assert every_fifth(others).all()
+    small, large = session.lessons
+    (search,) = [exam for exam in session.exams if exam.purpose == "mistakes"]
+    assert len(small) == state.n_usable // 10
+    assert len(search.rows) == len(large) == int(0.45 * state.n_usable)
+    assert not np.isin(search.rows, small).any()
+    assert not np.isin(search.rows, np.concatenate([state.validation_set, state.holdout_rows])).any()
 
 
-def test_both_models_are_compared_on_the_same_rows_that_neither_was_taught():
-    session = tried(a_state(20_000))
-
-    one, other = (exam.rows for exam in session.exams if exam.purpose == "score")
-    assert (one == other).all()
-    assert not np.isin(one, np.concatenate(session.lessons)).any()
-
-
-@pytest.mark.parametrize(("hard_error", "wins"), [(0.1, True), (0.2, True), (0.3, False)])
-def test_emphasis_wins_unless_its_score_is_clearly_lower(hard_error, wins):
-    assert tried(a_state(20_000), hard_error=hard_error).result is wins
-
-
-@pytest.mark.parametrize("hard_error", [0.1, 0.3])
-def test_the_next_lesson_starts_from_the_rows_of_the_winner_and_no_row_is_lost(hard_error):
+def test_the_large_lesson_holds_the_mistakes_of_both_halves():
     state = a_state(20_000)
-    max_rows = state.max_rows
 
-    session = tried(state, hard_error=hard_error)
+    _, large = taught(state).lessons
 
-    plain, hard = session.lessons
-    assert set(state.lesson) == (set(plain) | set(hard) if session.result else set(plain))
-    assert state.max_rows == max_rows
-    assert len(np.unique(np.concatenate([state.lesson, state.deck.deal(20_000)]))) == max_rows
+    assert len(np.unique(large)) == len(large)
+    assert np.mean(every_fifth(large)) == pytest.approx(0.2 + 0.8 * 0.2, abs=0.03)
+    assert not np.isin(large, np.concatenate([state.validation_set, state.holdout_rows])).any()
 
 
-@pytest.mark.parametrize("size", [501, 1000, 3000])
-def test_a_pool_that_is_too_small_for_a_trial_has_none_and_no_emphasis(size):
-    state = a_state(size, first=min(250, size // 10))
+def test_the_lesson_is_marked_as_oversampled_and_the_small_one_is_not():
+    small, large = [request for request in taught(a_state(20_000)).asked if hasattr(request, "oversampled")]
 
-    session = tried(state)
-
-    assert session.result is False
-    assert bool(session.asked) is (size // 6 - len(state.lesson) >= size // 10)
+    assert (small.oversampled, large.oversampled) == (False, True)
 
 
-def test_a_learner_that_is_slow_on_the_first_lesson_has_no_trial():
-    session = tried(a_state(20_000, costs=cost_estimates(100, lessons=[(250, 6.0)])))
+@pytest.mark.parametrize("share_wrong", [0.0, 1.0])
+def test_a_model_without_mistakes_and_one_with_mistakes_only_leave_a_lesson_of_the_same_size(share_wrong):
+    state = a_state(20_000)
 
-    assert not session.asked
-    assert session.result is False
+    _, large = taught(state, lambda rows: np.full(len(rows), bool(share_wrong))).lessons
 
-
-def test_a_slower_learner_that_cannot_stop_early_has_a_smaller_trial():
-    state = a_state(100_000, costs=cost_estimates(100, lessons=[(250, 0.5)]))
-
-    plain, _ = tried(state).lessons
-
-    assert 1000 < len(plain) < 5000
+    assert len(np.unique(large)) == len(large) == int(0.45 * state.n_usable)
 
 
-def test_with_alpha_0_the_two_lessons_are_the_same():
-    plain, hard = tried(a_state(20_000), alpha=0.0).lessons
+@pytest.mark.parametrize("size", [501, 1000, 4000])
+def test_a_pool_that_is_too_small_has_none(size):
+    assert not taught(a_state(size)).asked
 
-    assert set(plain) == set(hard)
+
+def test_there_is_none_without_time_for_both_lessons():
+    state = a_state(20_000, costs=cost_estimates(10, lessons=[(250, 1.0), (2000, 8.0)]))
+
+    assert not taught(state).asked
+
+
+def test_its_lessons_and_its_search_end_in_time():
+    for limit in (30.0, 60.0, 120.0):
+        clock = FakeClock()
+        costs = cost_estimates(limit, lessons=[(250, 0.25), (2000, 2.0), (20_000, 20.0)], exam=1e-4, clock=clock)
+        state = a_state(200_000, costs=costs)
+        driver = Driver(cost=costs.cost, lesson=lambda n_rows: 1e-3 * n_rows, exam=1e-4, clock=clock)
+
+        session = driven(teach_oversampled(state), driver=driver)
+
+        assert clock() <= limit
+        if session.asked:
+            small, large = map(len, session.lessons)
+            assert large >= small
+
+
+def test_more_time_never_makes_the_lesson_smaller():
+    sizes = [
+        choose_size(a_state(20_000, costs=cost_estimates(limit, lessons=[(250, 0.25), (2000, 2.0)])))
+        for limit in (1, 2, 5, 10, 20, 50, 100)
+    ]
+
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == int(0.45 * 19_000)

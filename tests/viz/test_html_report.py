@@ -302,6 +302,17 @@ def test_the_report_of_a_search_has_the_race_the_best_settings_and_those_that_ma
     assert len([attributes for tag, attributes in page.tags if tag == "table"]) >= 2
 
 
+def test_the_report_of_a_vote_has_its_members_and_their_weights(tmp_path):
+    search = a_search(40)
+    search.ensemble_ = {3: 2, 7: 1}
+
+    page = page_of(search, tmp_path)
+
+    assert "The vote" in page.text
+    assert "2 of 3 votes" in page.text
+    assert "1 of 3 votes" in page.text
+
+
 def test_the_report_of_a_search_with_one_candidate_leaves_out_what_it_does_not_know(tmp_path):
     page = page_of(a_search(1, n_failed=0, names=("tree",)), tmp_path)
 

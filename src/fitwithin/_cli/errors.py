@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -67,6 +68,8 @@ def _fail_with(error: BaseException, hint: str) -> NoReturn:
             fail(error.sentence, code=EXIT_NO_MODEL)
         case UserInputError():
             fail(error.sentence, code=EXIT_USAGE, hint=error.hint)
+        case OSError(errno=errno.ENAMETOOLONG):
+            fail(f"{error.filename} is too long for a file name.", code=EXIT_USAGE, hint="Use a shorter name.")
         case MemoryError():
             fail("There is not enough memory.", code=EXIT_FAILED, hint="Use fewer rows or columns.")
         case _:

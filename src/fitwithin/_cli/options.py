@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Iterable
+from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -66,6 +67,30 @@ def parse_time_limit_option(text: str) -> float:
     return _parse_limit("--time-limit", text, parse_time_limit, examples)
 
 
+def parse_until_option(text: str, now: datetime | None = None) -> datetime:
+    """Return the next time of day, or the date and time, that a text gives.
+
+    Raises
+    ------
+    UserInputError
+        If the text is neither.
+
+    Examples
+    --------
+    >>> evening = datetime(2026, 11, 18, 22, 30)
+    >>> parse_until_option("06:00", evening), parse_until_option("23:15", evening)
+    (datetime.datetime(2026, 11, 19, 6, 0), datetime.datetime(2026, 11, 18, 23, 15))
+    """
+    now = now or datetime.now()  # the user's own clock
+    with contextlib.suppress(ValueError):
+        today = datetime.combine(now.date(), time.fromisoformat(text))
+        return today if today > now else today + timedelta(days=1)
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UserInputError(f"--until must be a time such as 06:00 or 2026-11-19T06:00; got {text!r}.") from error
+
+
 def parse_memory_limit_option(text: str | None) -> int | None:
     """Return the bytes of a memory limit on the command line, where a plain number is text too.
 
@@ -81,6 +106,27 @@ def parse_memory_limit_option(text: str | None) -> int | None:
     """
     examples = "8GB, 512MiB, 50% or a number of bytes"
     return None if text is None else _parse_limit("--memory-limit", text, parse_memory_limit, examples)
+
+
+def parse_limits(time_limit: str | None, until: str | None, memory_limit: str | None) -> dict[str, Any]:
+    """Return the limits of a training: its seconds, its end if that is a point in time, and its bytes.
+
+    Raises
+    ------
+    UserInputError
+        If one cannot be read, or there are two limits of time.
+    """
+    if until is None:
+        seconds, point = parse_time_limit_option(time_limit or "60s"), None
+    elif time_limit is not None:
+        raise UserInputError("--time-limit and --until both limit the time.", "Leave out one of them.")
+    else:
+        point = parse_until_option(until)
+        try:
+            seconds = parse_time_limit(point)
+        except ValueError as error:
+            raise UserInputError(str(error).replace("time_limit", "--until")) from error
+    return {"time_limit": seconds, "until": point, "memory_limit": parse_memory_limit_option(memory_limit)}
 
 
 def _parse_limit(option: str, text: str, parse: Callable[[Any], LimitT], examples: str) -> LimitT:

@@ -24,6 +24,7 @@ _KIND_NAMES: dict[ColumnKind, str] = {
     "boolean": "booleans",
     "time": "dates and times",
     "text": "text",
+    "words": "words",
 }
 
 

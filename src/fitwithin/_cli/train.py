@@ -13,8 +13,7 @@ from fitwithin._cli.options import (
     DebugOption,
     ForceOption,
     JsonOption,
-    parse_memory_limit_option,
-    parse_time_limit_option,
+    parse_limits,
 )
 from fitwithin._core.preset_table import CLASSIFIERS
 
@@ -35,7 +34,17 @@ def train(
     target: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column to predict; not needed for svmlight files.")
     ] = None,
-    time_limit: Annotated[str, typer.Option(metavar="TIME", help="Seconds, or text such as 90s, 15m, 1h30m.")] = "60s",
+    time_limit: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Seconds, or text such as 90s, 15m, 1h30m.", show_default="60s"),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Instead of --time-limit: 06:00 is the next one, or 2026-11-19T06:00. Reading counts.",
+        ),
+    ] = None,
     learner: Annotated[
         str,
         typer.Option(
@@ -48,6 +57,14 @@ def train(
     search: Annotated[
         bool, typer.Option("--search", help="Search for the best hyperparameters, and the best of several learners.")
     ] = False,
+    ensemble: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, help="With --search, a vote of at most N models if it is better than one."),
+    ] = 0,
+    predict_time_limit: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="With --search, most time for the prediction of one row, such as 50us."),
+    ] = None,
     teacher: Annotated[
         str, typer.Option(help="How training rows are chosen: auto, tct, double, osct, tct_al, sgd or full.")
     ] = "auto",
@@ -114,6 +131,10 @@ def train(
             "is not a feature then.",
         ),
     ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column of texts, whose words are features. May be given several times."),
+    ] = None,
     limit_includes_reading: Annotated[
         bool,
         typer.Option("--limit-includes-reading", help="Let the time limit cover reading and encoding the file too."),
@@ -145,11 +166,12 @@ def train(
     options = locals()
     with report_errors(debug=debug):
         require_libraries("pandas", "pyarrow", "skops", *(["matplotlib"] if report is not None else []))
-        seconds, most_bytes = parse_time_limit_option(time_limit), parse_memory_limit_option(memory_limit)
+        limits = parse_limits(time_limit, until, memory_limit)
         validate_names(task=task, teacher=teacher, validation=validation, learners=learner.split(","))
         validate_data_exists(data, test)
         from fitwithin._cli.train_options import TrainOptions
         from fitwithin._cli.train_run import run_training
 
-        limits = {"time_limit": seconds, "memory_limit": most_bytes}
+        options["text"] = text or []
+        limits["limit_includes_reading"] = limit_includes_reading or until is not None
         run_training(TrainOptions(**{**options, **limits}))

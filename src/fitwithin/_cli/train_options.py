@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,16 @@ class TrainOptions:
         Names.
     time_limit : float
         Seconds.
+    until : datetime or None
+        The end of the training, if that is a point in time.
+    text : list of str
+        Columns whose words are features.
     seed, max_classes, jobs : int
         As on the command line.
+    ensemble : int
+        Most models of a vote.
+    predict_time_limit : str or None
+        Most time for the prediction of a row.
     memory_limit : int or None
         The memory limit in bytes.
     limit_includes_reading, unsafe_pickle, force, search, json, debug : bool
@@ -43,6 +52,7 @@ class TrainOptions:
     data: Path
     target: str | None
     time_limit: float
+    until: datetime | None
     learner: str
     teacher: str
     scoring: str | None
@@ -60,7 +70,10 @@ class TrainOptions:
     checkpoint: Path | None
     validation: str
     groups: str | None
+    text: list[str]
     search: bool
+    ensemble: int
+    predict_time_limit: str | None
     spool: Path | None
     json: bool
     debug: bool
@@ -99,6 +112,9 @@ class TrainOptions:
 
     def _validate_search(self) -> None:
         names = self.learner_names
+        if not self.search and (self.ensemble or self.predict_time_limit is not None):
+            option = "--ensemble" if self.ensemble else "--predict-time-limit"
+            raise UserInputError(f"{option} is for a search.", f"Add --search, or leave out {option}.")
         if self.search and self.teacher != "auto":
             raise UserInputError("--search chooses the training rows itself.", "Leave out --teacher, or --search.")
         if not self.search and len(names) > 1:
@@ -113,6 +129,11 @@ class TrainOptions:
     def _open_inputs(self) -> tuple[DataFile, DataFile | None, str]:
         data = open_data_file(self.data, in_blocks=self.in_blocks)
         target = _find_target(data, self.target)
+        data.require_columns(self.text)
+        if target in self.text:
+            raise UserInputError(
+                f"{target!r} is named by both --target and --text.", "Name another column with --text."
+            )
         if self.groups is not None:
             data.require_columns([self.groups])
             if self.groups == target:

@@ -21,7 +21,6 @@ from fitwithin._cli.summaries import print_training_result, print_training_table
 from fitwithin._cli.train_options import TrainOptions
 from fitwithin._core.exceptions import NoModelInTime
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._session.checkpoint_folder import STATE_FILE
 from fitwithin._tabular.block_training import read_sampled_table
 from fitwithin._tabular.checkpoint_file import attach_encoder
 from fitwithin._tabular.encoding import choose_encoding_for_all
@@ -98,16 +97,20 @@ def _prepare_data(options: TrainOptions, start: float) -> _PreparedData:
 def _read_table(options: TrainOptions, data: DataFile, target_name: str) -> TrainingTable:
     task = None if options.task == "auto" else cast(TaskType, options.task)
     if isinstance(data, DataSetFiles):
-        return read_sampled_table(data, target_name, task, options.max_classes)
+        return read_sampled_table(data, target_name, task, options.max_classes, options.text)
     chunk = data.read(label=target_name)
     target = read_target_column(target_name, chunk.table[target_name], task, options.max_classes)
-    return make_training_table(chunk, target, options.groups)
+    return make_training_table(chunk, target, options.groups, options.text)
 
 
 def _print_prepared_data(console: Console, options: TrainOptions, prepared: _PreparedData) -> None:
     print_training_table(console, str(options.data), prepared.table, prepared.card.encoding, prepared.seconds)
-    if options.checkpoint is not None and (options.checkpoint / STATE_FILE).exists():
-        print_line(console, f"Going on from {options.checkpoint}; the time limit counts all runs together.")
+    if options.checkpoint is not None:
+        print_line(
+            console,
+            f"Checkpoint: {options.checkpoint}"
+            + ("; the time limit counts all runs together." if options.until is None else "."),
+        )
     memory = "" if options.memory_limit is None else f" in at most {format_bytes(options.memory_limit)}"
     names = " and of ".join(options.learner_names)
     activity = f"Searching for the best hyperparameters of {names}" if options.search else f"Training {options.learner}"
@@ -130,7 +133,7 @@ def _seconds_for_fit(options: TrainOptions, start: float) -> float:
 def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: float) -> tuple[Any, ModelCard]:
     """Return the fitted model and its card."""
     settings: dict[str, Any] = {
-        "time_limit": seconds,
+        "time_limit": options.until or seconds,
         "scoring": options.scoring,
         "memory_limit": options.memory_limit,
         "validation": options.validation,
@@ -140,7 +143,11 @@ def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: flo
         settings["checkpoint"] = attach_encoder(options.checkpoint, prepared.features, prepared.card)
     if options.spool is not None:
         settings["backend"] = Process(spool=options.spool)
-    settings |= {"n_jobs": options.jobs} if options.search else {"teacher": options.teacher}
+    if options.search:
+        row_limit = options.predict_time_limit
+        settings |= {"n_jobs": options.jobs, "ensemble": options.ensemble, "predict_time_limit": row_limit}
+    else:
+        settings["teacher"] = options.teacher
     learner = prepared.learners if options.search else prepared.learners[0]
     # Learners may print, and standard output is for JSON alone.
     with stdout_to_stderr() if options.json else nullcontext():

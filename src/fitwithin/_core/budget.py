@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from numbers import Real
 
 Clock = Callable[[], float]
@@ -29,6 +29,8 @@ class Reserves:
         For the exams of a model.
     delay : float
         For delays that no estimate knows of.
+    vote : float
+        For a vote of several models.
 
     Examples
     --------
@@ -40,11 +42,12 @@ class Reserves:
     checkpoint: float = 0.0
     exams: float = 0.0
     delay: float = 0.0
+    vote: float = 0.0
 
     @property
     def total(self) -> float:
         """Seconds for all purposes together."""
-        return self.load + self.checkpoint + self.exams + self.delay
+        return self.load + self.checkpoint + self.exams + self.delay + self.vote
 
 
 class Budget:
@@ -159,26 +162,28 @@ class StoppableBudget(Budget):
         self.is_stopped = True
 
 
-TimeLimit = float | str | timedelta
-"""Seconds, a `timedelta`, or text such as "90s", "15m", "1h30m"."""
+TimeLimit = float | str | timedelta | datetime
+"""Seconds, a `timedelta`, text such as "90s", "15m", "1h30m", or a point in time."""
 
 
-_SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1, "ms": 0.001}
+_SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1, "ms": 1e-3, "us": 1e-6}
 
 
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|ms|m|s)\s*")
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|ms|us|m|s)\s*")
 
 
-_ACCEPTED = 'seconds (60, 2.5), a datetime.timedelta, or text such as "90s", "15m", "1h30m"'
+_ACCEPTED = 'seconds (60, 2.5), a timedelta, a datetime in the future, or text such as "90s", "15m", "1h30m"'
 
 
-def parse_time_limit(time_limit: TimeLimit) -> float:
+def parse_time_limit(time_limit: TimeLimit, now: datetime | None = None) -> float:
     """Return the seconds of a time limit.
 
     Parameters
     ----------
-    time_limit : int, float, timedelta or str
-        For example 60, ``timedelta(minutes=15)`` or ``"1h30m"``.
+    time_limit : int, float, timedelta, str or datetime
+        For example 60, ``timedelta(minutes=15)`` or ``"1h30m"``; a datetime without a time zone is local time.
+    now : datetime, optional
+        The current time, with its zone.
 
     Returns
     -------
@@ -197,9 +202,34 @@ def parse_time_limit(time_limit: TimeLimit) -> float:
     >>> parse_time_limit(2.5)
     2.5
     """
+    if isinstance(time_limit, datetime):
+        return _seconds_until(time_limit, now or datetime.now(UTC))
     seconds = _read(time_limit)
     if seconds is None or not math.isfinite(seconds) or seconds <= 0:
         raise ValueError(f"time_limit must be positive and finite: {_ACCEPTED}; got {time_limit!r}.")
+    return seconds
+
+
+def parse_row_seconds(limit: float | str) -> float:
+    """Return the seconds that the prediction of a row may take.
+
+    Examples
+    --------
+    >>> parse_row_seconds("2ms"), parse_row_seconds(0.001)
+    (0.002, 0.001)
+    """
+    seconds = _read(limit)
+    if seconds is None or not math.isfinite(seconds) or seconds <= 0:
+        raise ValueError(f'predict_time_limit must be seconds a row, such as 0.001, "2ms" or "50us"; got {limit!r}.')
+    return seconds
+
+
+def _seconds_until(point: datetime, now: datetime) -> float:
+    seconds = (point.astimezone() - now).total_seconds()
+    if seconds <= 0:
+        here = now.astimezone(point.tzinfo).replace(tzinfo=point.tzinfo)
+        wanted, current = (f"{moment:%Y-%m-%d %H:%M:%S}" for moment in (point, here))
+        raise ValueError(f"time_limit is {wanted}, but it is {current} now. Give a later time.")
     return seconds
 
 

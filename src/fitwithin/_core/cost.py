@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fitwithin._core.budget import Budget, Reserves
-from fitwithin._core.fit_cost import DEFAULT_GROWTH, FitCost, SecondsByRows
+from fitwithin._core.fit_cost import DEFAULT_GROWTH, DEFAULT_SPREAD, FitCost, SecondsByRows
 from fitwithin._core.memory_cost import MemoryModel
 
 # Seconds that every round costs beyond its fit, however small: a process, a file, a message (benchmarks/overhead.py).
@@ -16,6 +16,10 @@ _ROUND_SECONDS = 0.03
 # Largest share of a fit's time that the growing part of the overhead may reach. Without it, a delay of 50 ms
 # in a small round, scaled by rows, kept lessons at a tenth of their size (benchmarks/accuracy.py).
 _MAX_OVERHEAD_SHARE = 0.25
+# Save and load: bytes from which on a model tells its seconds per byte, and those seconds until one does, as for a
+# forest of scikit-learn, which copies its nodes (benchmarks/large_models.py).
+_LARGE_MODEL_BYTES = 100 << 20
+_SECONDS_PER_BYTE = 4e-9
 # Added to the growth of exams that two models showed; and a smaller growth than this is none.
 _EXAM_GROWTH_MARGIN = 0.15
 # Least chance to end in time with which a round is begun: a fit that can be killed costs nothing but time that is left
@@ -27,16 +31,38 @@ _MIN_CHANCE_UNKILLABLE = 0.995
 # Reserves of a lesson: factors on the predicted seconds, and seconds for delays such as a pause of the machine: some,
 # and a share of the time limit up to a maximum.
 _EXAM_SAFETY_FACTOR = 1.3
-_OVERHEAD_SAFETY_FACTOR = 1.2
+_OVERHEAD_SAFETY_FACTOR = 1.1
 _DELAY_SECONDS = 0.05
 _DELAY_SHARE = 0.02
 _MAX_DELAY_SECONDS = 0.3
 
-# Share of a learner's steps after which it is as good as at its end.
-_NEARLY_ALL_STEPS = 0.85
 
-# Share of a first fit's steps that grows with its rows: boosters and forests take as long for 250 rows as for 500.
-_FIRST_GROWING_SHARE_OF_STEPS = 0.3
+@dataclass(frozen=True)
+class LearnerTraits:
+    """What is known of a learner before its first fit.
+
+    Parameters
+    ----------
+    growth : float, default=1.1
+        Exponent of the seconds of a fit in its rows, at least.
+    first_growing_share : float, default=1.0
+        Share of the seconds of a first fit, on few rows, that grows with the rows.
+    model_growing_share : float, default=1.0
+        Share of the bytes of a first model that grows with the rows.
+    spread : float, default=0.2
+        Standard deviation of log(real / predicted) seconds, for each unit of log(rows) beyond the largest fit.
+    worth_share : float, default=1.0
+        Share of the steps after which a fit that stops early is nearly as good as a complete one.
+    oversampling_pays : bool, default=False
+        Whether oversampling of misclassified rows gains on average over data sets.
+    """
+
+    growth: float = DEFAULT_GROWTH
+    first_growing_share: float = 1.0
+    model_growing_share: float = 1.0
+    spread: float = DEFAULT_SPREAD
+    worth_share: float = 1.0
+    oversampling_pays: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,8 +86,8 @@ class CostModel:
 
     Parameters
     ----------
-    growth, first_growing_share : float
-        See `FitCost`.
+    traits : LearnerTraits, optional
+        What is known of the learner.
 
     Attributes
     ----------
@@ -78,24 +104,20 @@ class CostModel:
     2.0
     """
 
-    def __init__(self, growth: float = DEFAULT_GROWTH, first_growing_share: float = 1.0) -> None:
-        self.fits = FitCost(growth, first_growing_share)
+    def __init__(self, traits: LearnerTraits | None = None) -> None:
+        self.traits = traits or LearnerTraits()
+        self.fits = FitCost(self.traits.growth, self.traits.first_growing_share, self.traits.spread)
         # Trees that grow with their rows make models that do so too; two sizes show whether that is so.
-        self._save_and_load_seconds = SecondsByRows(1.0, least_growing_share=0.0)
+        self._model_bytes = SecondsByRows(1.0, self.traits.model_growing_share)
+        self._save_and_load: dict[int, float] = {}
         # Seconds for each row by the rows that the model was trained on: neighbours are searched among them.
-        self._exam_seconds_per_row = SecondsByRows(1.0, first_growing_share=0.0, least_growing_share=0.0)
+        self._exam_seconds_per_row = SecondsByRows(1.0, first_growing_share=0.0)
         # Of the last lesson; its exams are added up.
         self._last_rows = 0
         self._last_handover = 0.0
         self._last_exams = 0.0
         self._least_handover = math.inf
         self._is_started = False
-
-    @classmethod
-    def for_learner(cls, *, can_stop_early: bool) -> CostModel:
-        """Return a cost model for a learner, which has steps if it can stop early."""
-        # Steps take time in proportion to the rows, and most of it on few rows does not grow with them.
-        return cls(1.0, _FIRST_GROWING_SHARE_OF_STEPS) if can_stop_early else cls()
 
     def observe_fit(self, rows: int, seconds: float, setup_seconds: float | None = None) -> None:
         """Learn from a fit: the seconds it took, or would have taken to its end, and those of its set-up."""
@@ -114,15 +136,25 @@ class CostModel:
         self._exam_seconds_per_row.observe(model_rows, seconds / rows)
         self._last_exams += seconds
 
-    def observe_save(self, rows: int, seconds: float) -> None:
-        """Learn how long it takes to save the model of a lesson and to load it."""
-        self._save_and_load_seconds.observe(rows, seconds)
+    def observe_save(self, rows: int, seconds: float, n_bytes: int | None = None) -> None:
+        """Learn how large the model of a lesson is, and how long it takes to save and load it."""
+        self._model_bytes.observe(rows, n_bytes or 0)
+        self._save_and_load[n_bytes or 0] = seconds
+
+    def save_and_load_seconds(self, rows: int) -> float:
+        """Predict the seconds of saving and loading the model of a lesson, from its bytes."""
+        if not self._save_and_load:
+            return 0.0
+        largest, fixed = max(self._save_and_load), min(self._save_and_load.values())
+        rate = self._save_and_load[largest] / largest if largest >= _LARGE_MODEL_BYTES else _SECONDS_PER_BYTE
+        return fixed + rate * max(0.0, self._model_bytes.predict(rows) - min(self._save_and_load))
 
     def observations(self) -> dict[str, Any]:
         """Return everything that was learned, as values for JSON."""
         return {
             **self.fits.observations(),
-            "save_and_load_seconds": self._save_and_load_seconds.to_values(),
+            "model_bytes": self._model_bytes.to_values(),
+            "save_and_load_seconds": [[int(size), float(seconds)] for size, seconds in self._save_and_load.items()],
             "exam_seconds_per_row": self._exam_seconds_per_row.to_values(),
             "least_handover": float(self._least_handover) if math.isfinite(self._least_handover) else None,
             "last_lesson": [int(self._last_rows), float(self._last_handover), float(self._last_exams)],
@@ -137,7 +169,8 @@ class CostModel:
             If they are not what `observations` returns.
         """
         self.fits.restore(observations)
-        self._save_and_load_seconds.restore(observations["save_and_load_seconds"])
+        self._model_bytes.restore(observations["model_bytes"])
+        self._save_and_load = {int(size): float(seconds) for size, seconds in observations["save_and_load_seconds"]}
         self._exam_seconds_per_row.restore(observations["exam_seconds_per_row"])
         least = observations["least_handover"]
         self._least_handover = math.inf if least is None else float(least)
@@ -200,10 +233,9 @@ class CostModel:
             return _ROUND_SECONDS
         handover = self._last_handover
         growing = max(0.0, handover - self._least_handover - _ROUND_SECONDS) * (rows / self._last_rows - 1)
-        saving = self._save_and_load_seconds.predict(min(rows, max(self._save_and_load_seconds.observed, default=rows)))
-        growing = max(0.0, growing) + self._save_and_load_seconds.predict(rows) - saving
         limit = _MAX_OVERHEAD_SHARE * self.fit_seconds(rows)
-        return max(handover + saving, _ROUND_SECONDS) + min(growing, limit)
+        saving = self.save_and_load_seconds(rows)
+        return max(handover + saving, _ROUND_SECONDS) + min(max(0.0, growing), limit)
 
 
 class CostEstimates:
@@ -251,11 +283,13 @@ class CostEstimates:
         self.memory = memory or MemoryModel()
         self._budget = budget
 
-    def for_other_learner(self, *, can_stop_early: bool = False, knows_steps: bool = True) -> CostEstimates:
+    def for_other_learner(
+        self, traits: LearnerTraits | None = None, *, can_stop_early: bool = False, knows_steps: bool = True
+    ) -> CostEstimates:
         """Return the cost estimates of another learner, with the same deadline and memory limit."""
         return CostEstimates(
             self._budget,
-            CostModel.for_learner(can_stop_early=can_stop_early),
+            CostModel(traits),
             can_stop_early=can_stop_early,
             knows_steps=knows_steps,
             killable=self.killable,
@@ -333,20 +367,14 @@ class CostEstimates:
         chance = self.chance_to_end(rows, self.seconds_left - self.overhead_seconds(rows))
         return chance >= _MIN_CHANCE_UNKILLABLE
 
-    def chance_to_end(self, rows: int, within: float, *, after: int | None = None) -> float:
-        """Return the chance that a fit ends within some seconds, or nearly so if it can stop early.
+    def chance_to_end(self, rows: int, within: float) -> float:
+        """Return the chance that a fit ends within some seconds, or nearly so if it can stop early."""
+        share = self.cost.traits.worth_share if self.can_stop_early else 1.0
+        return self.cost.fits.chance_to_end(rows, within, share)
 
-        Parameters
-        ----------
-        rows : int
-            Rows of the fit.
-        within : float
-            The seconds.
-        after : int, optional
-            The chance as it will be after a fit on this number of rows.
-        """
-        share = _NEARLY_ALL_STEPS if self.can_stop_early else 1.0
-        return self.cost.fits.chance_to_end(rows, within, after=after, share_of_steps=share)
+    def worth_seconds(self, seconds: float) -> float:
+        """Return the seconds of the longest complete fit that is worth to be stopped after `seconds`."""
+        return max(0.0, seconds) / (self.cost.traits.worth_share if self.can_stop_early else 1.0)
 
     @property
     def knows_steps(self) -> bool:

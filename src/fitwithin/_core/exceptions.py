@@ -8,7 +8,8 @@
     ├── LearnerFailed      the learner's process died without an exception
     ├── NoTemporaryFolder  there is no folder for temporary files
     └── UserInputError     a file, column or option that cannot be used, and what to do instead
-        └── ReadingFailed  rows of a data set on disk that are needed cannot be read any more
+        ├── ReadingFailed  rows of a data set on disk that are needed cannot be read any more
+        └── ScoringFailed  the metric of `scoring` cannot work for this target
 
     LearnerFailedWarning   the learner failed after a first model, which is returned
     DataSetWarning         a part of a data set on disk could not be read
@@ -135,6 +136,10 @@ class ReadingFailed(UserInputError):
     """Rows of a data set on disk that are needed cannot be read any more."""
 
 
+class ScoringFailed(UserInputError):
+    """The metric of `scoring` cannot work for this target."""
+
+
 class NotStorable(Exception):
     """skops can't store a model; the text says why."""
 
@@ -212,7 +217,7 @@ class LearnerDied(Exception):
     """
 
 
-def join_names(names: Iterable[object], most: int) -> str:
+def join_names(names: Iterable[object], most: int = 5) -> str:
     """Join the first names with commas, and count the others.
 
     Examples

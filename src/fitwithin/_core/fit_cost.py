@@ -3,52 +3,56 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
+
+import numpy as np
 
 DEFAULT_GROWTH = 1.1
 """Default exponent of fit time in rows when extrapolating (benchmarks/accuracy.py: others did no better)."""
 
-# Extrapolate at most quadratically, whatever growth two fits showed.
-_MAX_GROWTH = 2.0
-# Least share of a fit's time that is taken to grow with its rows. A first fit that paid for imports would hide it.
-_LEAST_GROWING_SHARE = 0.2
+# Two sizes that are close together may show anything.
+_MAX_SHOWN = 3.0
+# Least share of the seconds that grows with the rows, whatever two fits show.
+_LEAST_GROWING_SHARE = 0.05
+# Weight of the exponent that two fits show: it changes with the rows (benchmarks/tunnel: 0.5 and 0 predict worse).
+_SHOWN_WEIGHT = 0.3
 # A fit that is shorter than this many seconds says nothing about growth: a pause of the machine takes as long.
 _MIN_TELLING_SECONDS = 0.03
 
 # Prior standard deviation of log(real / predicted): for a size that was seen, and what is added for each unit of
-# log(rows / most rows so far) by steps, by a set-up, and by a learner whose steps are unknown.
-_PRIOR_DEVIATION = 0.1
-_PRIOR_DEVIATION_OF_STEPS = 0.1
-_PRIOR_DEVIATION_OF_SETUP = 0.25
-_PRIOR_DEVIATION_OF_OTHERS = 0.25
-# All of them are doubled while only one size took long enough to tell how the seconds grow.
-_ONE_SIZE_FACTOR = 2.0
+# log(rows / most rows so far) by a learner that is not known, and by a set-up.
+_PRIOR_DEVIATION = 0.08
+DEFAULT_SPREAD = 0.2
+_SPREAD_OF_SETUP = 0.15
+# A factor on all of them while only one size took long enough to tell how the seconds grow.
+_ONE_SIZE_FACTOR = 1.4
+# Share of a first set-up, of few rows, that grows with them: the rest is reading and starting.
+_FIRST_GROWING_SHARE_OF_SETUP = 0.6
 # Weight of a fit that was faster than predicted: it says less about the chance of a slow one.
 _FAST_WEIGHT = 0.5
 # Most standard deviations that one fit counts for: a pause of the machine says little about the next fit.
 _MAX_RESIDUAL = 5.0
+# The same of a fit that was faster than predicted: the one before it may have paid for what is paid once.
+_MAX_FAST_RESIDUAL = 2.0
 # Number of observations that the prior counts for.
 _PRIOR_WEIGHT = 2.0
 
 
 class SecondsByRows:
-    """Seconds of one part of a fit: some that every fit takes, and some that grow with the rows.
+    """Seconds, or another quantity, of one part of a fit by its rows.
 
-    Between two observed sizes, seconds are interpolated. Beyond them, the two parts are drawn through the largest two
-    sizes, and the growing part grows a little faster than the rows, or as fast as it was seen to grow. With one size
-    only, the fit is scaled.
+    Between two observed sizes, seconds are interpolated. Beyond them, they are a constant and a part that grows with a
+    power of the rows, drawn through the largest two sizes. If these show that seconds grow faster, they follow a power
+    that lies between the two.
 
     Parameters
     ----------
     growth : float, default=1.1
-        Least exponent of the growing part beyond the observed sizes.
+        Exponent before anything is known.
     first_growing_share : float, default=1.0
-        Share of the seconds of the first fit that is taken to grow with the rows.
-    least_growing_share : float, default=0.2
-        Least share of the seconds that grows with the rows, whatever two sizes show.
+        Share of the seconds of the first fit that is taken to grow with the rows, while it is the only one.
 
     Examples
     --------
@@ -56,20 +60,14 @@ class SecondsByRows:
     >>> part.observe(100, 2.0)
     >>> part.predict(200)
     4.0
-    >>> part.observe(200, 3.0)
-    >>> part.predict(400)
-    5.0
+    >>> part.observe(200, 4.0)
+    >>> part.predict(150), part.predict(400)
+    (3.0, 8.0)
     """
 
-    def __init__(
-        self,
-        growth: float = DEFAULT_GROWTH,
-        first_growing_share: float = 1.0,
-        least_growing_share: float = _LEAST_GROWING_SHARE,
-    ) -> None:
+    def __init__(self, growth: float = DEFAULT_GROWTH, first_growing_share: float = 1.0) -> None:
         self._growth = growth
         self._first_growing_share = first_growing_share
-        self._least_growing_share = least_growing_share
         self._observed: dict[int, float] = {}
 
     @property
@@ -93,44 +91,30 @@ class SecondsByRows:
 
     def predict(self, rows: int) -> float:
         """Predict the seconds of a fit; 0 before the first one."""
-        sizes, seconds = self._monotone
+        sizes = sorted(self._observed)
         if not sizes:
             return 0.0
-        if len(sizes) == 1:
-            return self._scale(rows / sizes[0], seconds[0], self._first_growing_share, self._growth)
-        place = min(max(bisect_left(sizes, rows), 1), len(sizes) - 1)
-        (small, large), (less, more) = sizes[place - 1 : place + 1], seconds[place - 1 : place + 1]
-        if small <= rows <= large:
-            return less + (more - less) * (rows - small) / (large - small)
-        # The part that grows is at most all of it, and that share is not believed to be tiny.
-        growing = (more - less) / (large - small) * large / more if more else 0.0
-        share = min(max(self._least_growing_share, growing), 1.0)
-        growth = max(self._growth, min(self._find_growth(large / small, less, more), _MAX_GROWTH))
-        if rows > large:
-            return self._scale(rows / large, more, share, growth)
-        return min(less, self._scale(rows / large, more, share, growth))
-
-    @staticmethod
-    def _find_growth(ratio: float, less: float, more: float) -> float:
-        """Return the least exponent that two fits show, the larger one with `ratio` times the rows.
-
-        A pause may have made either of them longer. A short one was no longer than that, so it still tells that the
-        seconds grew fast.
-        """
-        more -= _MIN_TELLING_SECONDS if less < _MIN_TELLING_SECONDS else 0.0
-        return math.log(more / less) / math.log(ratio) if more > less > 0 else 0.0
-
-    @property
-    def _monotone(self) -> tuple[list[int], list[float]]:
-        """The observed sizes and their seconds; a larger fit that was faster corrects the smaller ones."""
-        sizes = sorted(self._observed)
+        # A larger fit that was faster corrects the smaller ones.
         seconds = list(accumulate((self._observed[size] for size in reversed(sizes)), min))[::-1]
-        return sizes, seconds
+        if len(sizes) == 1:
+            share, ratio = self._first_growing_share, rows / sizes[0]
+            return seconds[0] * (1 - share + share * math.pow(ratio, self._growth))
+        if rows < sizes[0]:
+            return seconds[0]
+        if rows <= sizes[-1]:
+            return float(np.interp(rows, sizes, seconds))
+        return self._extrapolate(rows, sizes, seconds)
 
-    @staticmethod
-    def _scale(ratio: float, seconds: float, share: float, growth: float) -> float:
-        """Return the seconds of a fit on `ratio` times the rows, if this share of its seconds grows with them."""
-        return seconds * (1 - share + share * ratio * math.pow(max(1.0, ratio), growth - 1))
+    def _extrapolate(self, rows: int, sizes: Sequence[int], seconds: Sequence[float]) -> float:
+        """Predict the seconds beyond the largest size: a constant and a part that grows, or a power of the rows."""
+        (small, large), (less, more) = sizes[-2:], seconds[-2:]
+        ratio = rows / large
+        shown = math.log(more / less) / math.log(large / small) if less >= _MIN_TELLING_SECONDS else self._growth
+        shown = min(shown, _MAX_SHOWN)
+        if shown >= self._growth:
+            return more * math.pow(ratio, self._growth + _SHOWN_WEIGHT * (shown - self._growth))
+        share = (1 - less / more) / (1 - math.pow(small / large, self._growth))
+        return more * (1 + max(_LEAST_GROWING_SHARE, share) * (math.pow(ratio, self._growth) - 1))
 
 
 class FitCost:
@@ -143,22 +127,27 @@ class FitCost:
     Parameters
     ----------
     growth : float, default=1.1
-        Least exponent of fit time in rows when extrapolating.
+        Exponent of fit time in rows, before fits show another one.
     first_growing_share : float, default=1.0
         Share of the steps' seconds that is taken to grow with the rows while a single size is known.
+    spread : float, default=0.2
+        Standard deviation of log(real / predicted) for each unit of log(rows) beyond the largest size.
 
     Examples
     --------
     >>> cost = FitCost(1.0)
     >>> cost.observe(1000, 3.0, setup_seconds=1.0)
     >>> cost.seconds(2000), cost.setup_seconds(2000)
-    (6.0, 2.0)
-    >>> cost.chance_to_end(2000, 6.0)
+    (5.6, 1.6)
+    >>> cost.chance_to_end(2000, 5.6)
     0.5
     """
 
-    def __init__(self, growth: float = DEFAULT_GROWTH, first_growing_share: float = 1.0) -> None:
-        self._setup = SecondsByRows(growth)
+    def __init__(
+        self, growth: float = DEFAULT_GROWTH, first_growing_share: float = 1.0, spread: float = DEFAULT_SPREAD
+    ) -> None:
+        self._spread = spread
+        self._setup = SecondsByRows(growth, _FIRST_GROWING_SHARE_OF_SETUP)
         self._steps = SecondsByRows(growth, first_growing_share)
         # log(real / predicted) of every fit after the first, divided by its prior standard deviation.
         self._residuals: list[float] = []
@@ -168,7 +157,8 @@ class FitCost:
         predicted = self.seconds(rows)
         if self.n_sizes and max(seconds, predicted) > _MIN_TELLING_SECONDS:
             residual = math.log(max(seconds, _MIN_TELLING_SECONDS) / max(predicted, _MIN_TELLING_SECONDS))
-            self._residuals.append(min(residual / self._prior_deviation(rows), _MAX_RESIDUAL))
+            error = residual / self._prior_deviation(rows)
+            self._residuals.append(min(max(error, -_MAX_FAST_RESIDUAL), _MAX_RESIDUAL))
         if setup_seconds is not None:
             self._setup.observe(rows, min(setup_seconds, seconds))
         setup = self._setup.observed.get(rows, self._setup.predict(rows))
@@ -197,9 +187,7 @@ class FitCost:
         """Predict the seconds before the first step; None if no fit told its steps."""
         return self._setup.predict(rows) if self._setup.observed else None
 
-    def chance_to_end(
-        self, rows: int, within: float, *, after: int | None = None, share_of_steps: float = 1.0
-    ) -> float:
+    def chance_to_end(self, rows: int, within: float, share_of_steps: float = 1.0) -> float:
         """Return the chance that a fit takes at most `within` seconds.
 
         Parameters
@@ -208,8 +196,6 @@ class FitCost:
             Its rows.
         within : float
             The seconds.
-        after : int, optional
-            The chance as it will be after a fit on this number of rows, which takes what is predicted now.
         share_of_steps : float, default=1.0
             Share of the steps that must end.
         """
@@ -220,23 +206,23 @@ class FitCost:
             return 1.0
         # The quotient of two tiny numbers may be 0, which has no logarithm.
         logarithm = math.log(within) - math.log(expected)
-        return _normal_cdf(logarithm / self.deviation(rows, after=after))
+        return _normal_cdf(logarithm / self.deviation(rows))
 
-    def deviation(self, rows: int, *, after: int | None = None) -> float:
+    def deviation(self, rows: int) -> float:
         """Return the standard deviation of log(real / predicted) for a fit on this number of rows."""
         squares = _PRIOR_WEIGHT + sum((max(z, -_FAST_WEIGHT * z)) ** 2 for z in self._residuals)
         scale = math.sqrt(squares / (_PRIOR_WEIGHT + len(self._residuals)))
-        return scale * self._prior_deviation(rows, after)
+        return scale * self._prior_deviation(rows)
 
-    def _prior_deviation(self, rows: int, after: int | None = None) -> float:
-        distance = math.log(max(1.0, rows / max(self.largest_known_rows, after or 1)))
-        growth = _PRIOR_DEVIATION_OF_OTHERS
+    def _prior_deviation(self, rows: int) -> float:
+        distance = math.log(max(1.0, rows / self.largest_known_rows))
+        spread = self._spread
         if self._setup.observed:
             share = self._setup.predict(rows) / max(self.seconds(rows), _MIN_TELLING_SECONDS)
-            growth = share * _PRIOR_DEVIATION_OF_SETUP + (1 - share) * _PRIOR_DEVIATION_OF_STEPS
+            spread = share * _SPREAD_OF_SETUP + (1 - share) * self._spread
         telling = sum(self.seconds(size) >= _MIN_TELLING_SECONDS for size in self._steps.observed)
-        factor = _ONE_SIZE_FACTOR if telling + (after is not None) < 2 else 1.0
-        return factor * math.hypot(_PRIOR_DEVIATION, growth * distance)
+        factor = _ONE_SIZE_FACTOR if telling < 2 else 1.0
+        return factor * math.hypot(_PRIOR_DEVIATION, spread * distance)
 
     def observations(self) -> dict[str, Any]:
         """Return everything that was learned, as values for JSON."""

@@ -1,6 +1,6 @@
 """The log of the package: the logger `fitwithin` of the standard library, which is silent unless the user asks.
 
-Rounds are logged at INFO by `fitwithin._session.log`. Faults are logged at WARNING, where they are noticed:
+Rounds are logged at INFO by `fitwithin._session.listeners`. Faults are logged at WARNING, where they are noticed:
 ``LOGGER.warning("The checkpoint %s was not written: %s.", path, error)``.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from numbers import Real
 from pathlib import Path, PurePosixPath
 
@@ -34,13 +34,15 @@ _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?i?b|%)")
 _ACCEPTED = 'bytes (8_000_000_000), text such as "8GB" or "512MiB", or "50%" of the memory'
 
 
-def parse_memory_limit(memory_limit: MemoryLimit) -> int:
+def parse_memory_limit(memory_limit: MemoryLimit, find_total: Callable[[], int] | None = None) -> int:
     """Return the bytes of a memory limit.
 
     Parameters
     ----------
     memory_limit : int, float or str
-        For example 8_000_000_000, ``"8GB"``, ``"512MiB"``, or ``"50%"`` of `available_memory`.
+        For example 8_000_000_000, ``"8GB"``, ``"512MiB"``, or ``"50%"`` of the memory.
+    find_total : callable, optional
+        Returns the memory that a share is a share of; `available_memory` by default.
 
     Returns
     -------
@@ -57,29 +59,29 @@ def parse_memory_limit(memory_limit: MemoryLimit) -> int:
     >>> parse_memory_limit("8GB"), parse_memory_limit("1.5 MiB")
     (8000000000, 1572864)
     """
-    n_bytes = _read_amount(memory_limit)
+    n_bytes = _read_amount(memory_limit, find_total or available_memory)
     if n_bytes is None or not math.isfinite(n_bytes) or n_bytes < 1:
         raise ValueError(f"memory_limit must be positive and finite: {_ACCEPTED}; got {memory_limit!r}.")
     return int(n_bytes)
 
 
-def _read_amount(memory_limit: MemoryLimit) -> float | None:
+def _read_amount(memory_limit: MemoryLimit, find_total: Callable[[], int]) -> float | None:
     if isinstance(memory_limit, str):
-        return _read_amount_text(memory_limit.strip().lower())
+        return _read_amount_text(memory_limit.strip().lower(), find_total)
     if isinstance(memory_limit, Real) and not isinstance(memory_limit, bool):
         with contextlib.suppress(OverflowError):
             return float(memory_limit)
     return None
 
 
-def _read_amount_text(text: str) -> float | None:
+def _read_amount_text(text: str, find_total: Callable[[], int]) -> float | None:
     match = _AMOUNT.fullmatch(text)
     if match is None:
         return None
     number, unit = float(match[1]), match[2]
     if unit != "%":
         return number * _BYTES[unit] if unit in _BYTES else None
-    return available_memory() * number / 100 if number <= 100 else None
+    return find_total() * number / 100 if number <= 100 else None
 
 
 def format_bytes(n_bytes: float) -> str:

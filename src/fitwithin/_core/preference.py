@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
@@ -18,8 +17,8 @@ The best of several models is lucky too. With 1 instead of 2, every second fit o
 more ended on a part of the rows, although there was time for all.
 """
 
-# Chance that other hyperparameters replace the learner's own although none of those tried is better.
-_FALSE_ALARM_CHANCE = 0.05
+POINT = 0.01
+"""A point: by about as much, tuned hyperparameters are better or worse than a learner's own."""
 
 
 def paired_error(first: Answers, second: Answers) -> float:
@@ -62,27 +61,33 @@ def is_worse(candidate: Estimate, best: Estimate, error: float, *, tolerated: fl
     return not candidate.value - best.value >= -tolerated * error
 
 
-def clear_errors(n_tried: int) -> float:
-    """Return by how many standard errors the best of several candidates must be ahead: the best of many is lucky too.
+def find_scale(score: float) -> float:
+    """Return what a score is a part of: 1 for accuracy and the like, the score itself for other metrics."""
+    return 1.0 if 0 <= score <= 1 else abs(score)
+
+
+def is_better_than_own(gain: float, error: float, score: float) -> bool:
+    """Whether other hyperparameters are better than a learner's own, by their gain on validation rows.
+
+    The gain is shrunk towards its prior: other hyperparameters are a point worse on average, with a standard deviation
+    of a point. So a gain counts if it is more than the squared error in points. A small error protects little, and
+    need not: the own hyperparameters would be as good.
+
+    Parameters
+    ----------
+    gain : float
+        Difference of the scores.
+    error : float
+        Its standard error.
+    score : float
+        The score, which tells what a point is.
 
     Examples
     --------
-    >>> [round(clear_errors(n_tried), 1) for n_tried in (1, 5, 50)]
-    [1.6, 2.3, 3.1]
-    """
-    return NormalDist().inv_cdf(1 - _FALSE_ALARM_CHANCE / max(1, n_tried))
-
-
-def is_clearly_better(candidate: Estimate, best: Estimate, error: float, *, n_tried: int = 2) -> bool:
-    """Whether other hyperparameters score higher than a learner's own by more than chance, as the best of `n_tried`.
-
-    Examples
-    --------
-    >>> best, candidate = Estimate(0.79, 0.77, 0.81), Estimate(0.80, 0.78, 0.82)
-    >>> is_clearly_better(candidate, best, error=0.014), is_clearly_better(candidate, best, error=0.004)
+    >>> is_better_than_own(0.01, 0.014, 0.8), is_better_than_own(0.01, 0.004, 0.8)
     (False, True)
     """
-    return candidate.value - best.value > clear_errors(n_tried) * error
+    return gain > error**2 / (POINT * find_scale(score)) if math.isfinite(error) else False
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,20 +114,26 @@ class ScoredModel:
     def is_preferred_to(self, best: ScoredModel) -> bool:
         """Whether this model replaces the best one.
 
-        A model that extends the other one wins unless its score is clearly lower: a tie on a few validation rows is a
-        gain on many. A learner's own hyperparameters come first, unless others on as many rows score clearly higher.
-        Else the higher score wins.
+        One that cannot predict more than 1 % of the rows loses to one that can predict more. Of two models, one of
+        which extends the other, it wins unless its score is clearly lower: a tie on a few validation rows is a gain on
+        many. A learner's own hyperparameters come first, unless `is_better_than_own` says that others on as many rows
+        are better. Else the higher score wins.
         """
         new_score, best_score = self.answers.score, best.answers.score
         if new_score is None or best_score is None:
             return new_score is not None
+        if self.answers.unpredicted != best.answers.unpredicted and (
+            self.answers.lacks_rows or best.answers.lacks_rows
+        ):
+            return self.answers.unpredicted < best.answers.unpredicted
         error = paired_error(self.answers, best.answers)
         one, other = self.candidate, best.candidate
         if one is None or other is None or one is other:
-            return not is_worse(new_score, best_score, error) if self.extends else new_score.value > best_score.value
-        n_tried = max(one.number, other.number)
+            if self.extends:
+                return not is_worse(new_score, best_score, error)
+            return is_worse(best_score, new_score, error) if best.extends else new_score.value > best_score.value
         if one.has_own_settings and not other.has_own_settings and self.n_rows >= best.n_rows:
-            return not is_clearly_better(best_score, new_score, error, n_tried=n_tried)
+            return not is_better_than_own(best_score.value - new_score.value, error, best_score.value)
         if other.has_own_settings and not one.has_own_settings and self.n_rows <= best.n_rows:
-            return is_clearly_better(new_score, best_score, error, n_tried=n_tried)
+            return is_better_than_own(new_score.value - best_score.value, error, best_score.value)
         return new_score.value > best_score.value

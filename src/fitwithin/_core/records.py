@@ -33,8 +33,13 @@ Returns = Literal["best", "last"]
 Purpose = Literal["mistakes", "score", "validation", "holdout"]
 """What an exam is for; see `Exam`."""
 
-StopReason = Literal["time", "all rows", "no mistakes", "on_round", "interrupted", "learner failed", "memory"]
+StopReason = Literal[
+    "time", "all rows", "no gain", "no mistakes", "on_round", "interrupted", "learner failed", "memory", "fallback"
+]
 """Why a session ended."""
+
+MAX_UNPREDICTED = 0.01
+"""Share of the rows of an exam that a model may leave unpredicted and still be compared with others."""
 
 Z_95 = 1.96
 """Standard errors from the middle of a 95 % interval to its ends."""
@@ -47,17 +52,20 @@ class Estimate:
     Parameters
     ----------
     value, low, high : float
-        The score and the ends of its interval.
+        The score and the ends of its interval; infinite where they are unknown.
+    error : float or None, default=None
+        The standard error; None if it follows from the ends.
     """
 
     value: float
     low: float
     high: float
+    error: float | None = None
 
     @property
     def standard_error(self) -> float:
         """The standard error."""
-        return (self.high - self.low) / (2 * Z_95)
+        return (self.high - self.low) / (2 * Z_95) if self.error is None else self.error
 
 
 def difference_error(first: Influence, second: Influence) -> float | None:
@@ -235,6 +243,9 @@ class Answers:
         What each row, or each resample of the rows, adds to the error of the score. The root of the sum of
         squares is its standard error; for the difference of two models on the same rows, see
         `difference_error`. For the purposes "score" and "validation".
+    unpredicted : int, default=0
+        Rows that the model could not predict. Up to 1 % of the rows of an exam on validation rows are left out of
+        `rows`; with more, the model gives way to one that can predict them.
 
     Examples
     --------
@@ -250,6 +261,12 @@ class Answers:
     margins: Margins | None = None
     score: Estimate | None = None
     influence: Influence | None = None
+    unpredicted: int = 0
+
+    @property
+    def lacks_rows(self) -> bool:
+        """Whether the model could not predict more rows than a score tolerates."""
+        return self.unpredicted > max(1, MAX_UNPREDICTED * len(self.rows))
 
     @property
     def mistakes(self) -> int:

@@ -34,7 +34,7 @@ class Round:
         The expected `seconds_fit`; None in the first round.
     estimate, low, high : float or None
         The score over the examined rows and its 95 % interval; accuracy or R2 unless `scoring` says otherwise. None if
-        no rows were examined.
+        no rows were examined, or if the metric is undefined on them.
     best : bool
         Whether this model became the best so far.
     elapsed : float
@@ -102,6 +102,8 @@ class ResumePoint:
         Whether its fit was stopped early.
     notes : dict
         The teacher's own notes; see `Deck.notes`.
+    has_model : bool
+        Whether the best model is stored.
     """
 
     lesson: Rows
@@ -111,6 +113,7 @@ class ResumePoint:
     fit_seconds: float = 0.0
     was_cut_short: bool = False
     notes: Mapping[str, Any] = field(default_factory=dict)
+    has_model: bool = True
 
 
 OnRound = Callable[[Round], Any]

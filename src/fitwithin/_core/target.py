@@ -11,6 +11,8 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
+from fitwithin._core.exceptions import UserInputError
+
 Array = npt.NDArray[Any]
 
 
@@ -95,15 +97,11 @@ class Labels:
         ValueError
             If there are missing values, or labels that these rows do not have.
         """
-        column = read_labels(y)
+        column = read_labels(y, "y_val")
         found, positions, counts = np.unique(column, return_inverse=True, return_counts=True)
         code_of_label = {label: code for code, label in enumerate(self.classes.tolist())}
         unknown = [label for label in found.tolist() if label not in code_of_label]
-        if unknown:
-            raise ValueError(
-                f"y_val holds labels that y does not have: {', '.join(map(repr, unknown[:5]))}; no model can learn "
-                f"them. Drop these rows of X_val and y_val, or add rows with these labels to X and y."
-            )
+        refuse_unknown_labels(unknown)
         codes = np.array([code_of_label[label] for label in found.tolist()], dtype=self.codes.dtype)
         all_counts = np.zeros_like(self.counts)
         all_counts[codes] = counts
@@ -156,7 +154,7 @@ class Values:
     column: Array
 
     @classmethod
-    def read(cls, y: Any) -> Values:
+    def read(cls, y: Any, name: str = "y") -> Values:
         """Convert values as the user gave them to an array of numbers; return converted ones as they are.
 
         Raises
@@ -166,12 +164,13 @@ class Values:
         """
         if isinstance(y, Values):
             return y
-        column = column_or_1d(y, warn=True)
+        refuse_several_targets(y, name)
+        column = column_or_1d(y, input_name=name, warn=True)
         if column.dtype.kind not in "fiub":
             column = column.astype(np.float64)
-        assert_all_finite(column, input_name="y")
+        assert_all_finite(column, input_name=name)
         if not len(column):
-            raise ValueError("y holds no values; a regressor needs at least one training row.")
+            raise ValueError(f"{name} holds no values; a regressor needs at least one training row.")
         return cls(column)
 
     def decode(self, column: Array) -> Array:
@@ -184,7 +183,7 @@ class Values:
 
     def read_more(self, y: Any) -> Values:
         """Convert the values of other rows."""
-        return Values.read(y)
+        return Values.read(y, "y_val")
 
     def extend(self, more: Target) -> Values:
         """Return these values and, after them, others."""
@@ -215,32 +214,67 @@ def expand_to_classes(columns: Array, known: Array, classes: Array, absent: floa
     return expanded
 
 
-def read_labels(y: Any) -> Array:
+def read_labels(y: Any, name: str = "y") -> Array:
     """Return labels as an array; raise a ValueError if some are missing, continuous or of mixed types."""
     if isinstance(y, list | tuple):
         # In one array with text, numbers become text and missing values become the word "nan".
-        _check_label_types(y)
-    column: Array = column_or_1d(y, warn=True)
+        _check_label_types(y, name)
+    refuse_several_targets(y, name)
+    column: Array = column_or_1d(y, input_name=name, warn=True)
     if not len(column):
-        raise ValueError("y holds no labels; a classifier needs training rows of at least 2 classes.")
+        raise ValueError(f"{name} holds no labels; a classifier needs training rows of at least 2 classes.")
     if column.dtype.kind == "O":
-        _check_label_types(column)
+        _check_label_types(column, name)
+        refuse_label_objects(column, name)
     if column.dtype.kind in "fO":
-        assert_all_finite(column, input_name="y")
+        assert_all_finite(column, input_name=name)
         check_classification_targets(column)
     return column
 
 
-def _check_label_types(labels: Iterable[Any]) -> None:
+def refuse_several_targets(y: Any, name: str) -> None:
+    """Raise a `UserInputError` if there are several labels or values for each row."""
+    if getattr(getattr(y, "dtype", None), "names", None):
+        raise UserInputError(
+            f"{name} has the fields {', '.join(y.dtype.names)}; expected one label or value for each row.",
+            "Survival analysis is not supported.",
+        )
+    first = y[0] if isinstance(y, list | tuple) and len(y) else None
+    shape: Any = (len(y), len(first)) if isinstance(first, list | tuple | set | np.ndarray) else getattr(y, "shape", ())
+    if len(shape) > 1 and shape[1] != 1:
+        raise UserInputError(
+            f"{name} has the shape {tuple(shape)}; expected one label or value for each row.",
+            "Several targets (multi-output, multi-label) are not supported: fit one estimator for each column.",
+        )
+
+
+def refuse_label_objects(labels: Array, name: str) -> None:
+    """Raise a `UserInputError` if an array of Python objects holds no text, such as Decimal objects or bytes.
+
+    Parameters
+    ----------
+    labels : array of object
+        Labels of one type.
+    name : str
+        Name of the argument or the column.
+    """
+    if len(labels) and not isinstance(labels[0], str):
+        raise UserInputError(
+            f"Unknown label type in {name}: {type(labels[0]).__name__}; expected text, numbers, booleans or dates.",
+            "Convert them, for example to text.",
+        )
+
+
+def _check_label_types(labels: Iterable[Any], name: str) -> None:
     types = {"str" if isinstance(label, str) else type(label).__name__ for label in labels}
     if any(is_missing(label) for label in labels):
         raise ValueError(
-            "Input y contains NaN or None; every row needs a label. "
+            f"Input {name} contains NaN or None; every row needs a label. "
             "Drop the rows with missing labels, or give them a label of their own."
         )
     if "str" in types and len(types) > 1:
         raise ValueError(
-            f"The labels in y are of mixed types: {', '.join(sorted(types))}; all labels must be of one type. "
+            f"The labels in {name} are of mixed types: {', '.join(sorted(types))}; all labels must be of one type. "
             f"Convert them, for example to text."
         )
 
@@ -312,3 +346,12 @@ def _close_gaps(offsets: Array, found: Array) -> Array:
         # It converts its input to 8 bytes a row.
         codes[chunk] = code_of_offset[offsets[chunk]]
     return codes
+
+
+def refuse_unknown_labels(labels: list[Any]) -> None:
+    """Raise a ValueError if there are labels of validation rows that no training row has."""
+    if labels:
+        raise ValueError(
+            f"y_val holds labels that y does not have: {', '.join(map(repr, labels[:5]))}; no model can learn "
+            f"them. Drop these rows of X_val and y_val, or add rows with these labels to X and y."
+        )

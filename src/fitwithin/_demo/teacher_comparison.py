@@ -16,7 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 from fitwithin._classifier import TimeConstrainedClassifier
 from fitwithin._core.records import Estimate
 from fitwithin._demo.pump_data import CONDITIONS, READINGS, WRONG_LABEL_SHARE, PumpData, simulate_pump
-from fitwithin.backends._scoring import accuracy_interval
+from fitwithin.backends._metrics import accuracy_interval
 from fitwithin.teachers import Auto, Double
 
 # Share of the training rows in the random sample: a guess, as a user without this package has to make.

@@ -25,9 +25,13 @@ class BlockIndex:
         Rows of each class at each place; one column if the rows have no classes.
     numbers : array of int, optional
         Number in the data set of the block at each place. By default they count up.
+    held_counts : array of int of shape (n_places, n_classes, 2), optional
+        Validation and holdout rows in each cell, at its end; by default there are none.
 
     Attributes
     ----------
+    training_counts : array of int of shape (n_places, n_classes)
+        Other rows of each cell.
     heads : array of int
         The place of the head of each block; its own if the block is read whole.
     cell_starts : array of int of shape (n_places, n_classes)
@@ -48,8 +52,11 @@ class BlockIndex:
     (array([0, 0, 3]), array([3, 7]))
     """
 
-    def __init__(self, cell_counts: Counts, numbers: Places | None = None) -> None:
+    def __init__(self, cell_counts: Counts, numbers: Places | None = None, held_counts: Counts | None = None) -> None:
         self.cell_counts = cell_counts
+        self.held_counts: Counts = np.zeros((*cell_counts.shape, 2), np.int64) if held_counts is None else held_counts
+        self.training_counts: Counts = cell_counts - self.held_counts.sum(axis=2)
+        self.has_held_out = bool(self.held_counts.any())
         self.numbers: Places = np.arange(len(cell_counts)) if numbers is None else numbers
         ends = np.cumsum(cell_counts.reshape(-1), dtype=np.int64).reshape(cell_counts.shape)
         self.cell_starts: Counts = ends - cell_counts
@@ -72,11 +79,42 @@ class BlockIndex:
 
     def count_by_cell(self, rows: Rows) -> Counts:
         """Return how many of these rows are in each cell."""
+        return np.bincount(self._find_cells(rows), minlength=self.cell_counts.size).reshape(self.cell_counts.shape)
+
+    def _find_cells(self, rows: Rows) -> Places:
         # Cells without rows begin where the next one does, so the last of them is the one with rows.
-        cells = np.searchsorted(self.cell_starts.reshape(-1), rows, side="right") - 1
-        return np.bincount(cells, minlength=self.cell_counts.size).reshape(self.cell_counts.shape)
+        return np.searchsorted(self.cell_starts.reshape(-1), rows, side="right") - 1
+
+    def list_training_rows(self, n_places: int) -> Rows:
+        """Return the rows at the first places that are not held out."""
+        if not self.has_held_out:
+            return np.arange(self.row_starts[n_places])
+        return list_ranges(self.cell_starts[:n_places], self.training_counts[:n_places])
+
+    def drop_held_out(self, rows: Rows) -> Rows:
+        """Return those of these rows that are not held out."""
+        if not self.has_held_out:
+            return rows
+        cells = self._find_cells(rows)
+        return rows[rows - self.cell_starts.reshape(-1)[cells] < self.training_counts.reshape(-1)[cells]]
+
+    def list_held_out(self, rng: np.random.Generator) -> tuple[Rows, Rows]:
+        """Return the validation and the holdout rows, in random order."""
+        starts, found = self.cell_starts + self.training_counts, []
+        for number in range(2):
+            counts = self.held_counts[:, :, number]
+            found.append(rng.permutation(list_ranges(starts, counts)))
+            starts = starts + counts
+        return found[0], found[1]
 
     def find_clusters(self, rows: Rows, codes: Array) -> Clusters:
         """Return the blocks that rows come from."""
         blocks = self.numbers[self.find_places(rows)]
         return Clusters(blocks, codes if codes.dtype.kind == "u" else None, self.block_rows)
+
+
+def list_ranges(starts: Counts, counts: Counts) -> Rows:
+    """Return the numbers of ranges, one after the other."""
+    starts, counts = starts.reshape(-1), counts.reshape(-1)
+    rows: Rows = np.arange(counts.sum()) + np.repeat(starts - np.cumsum(counts) + counts, counts)
+    return rows

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.cost import CostEstimates
-from fitwithin._core.exceptions import NoModelInTime, OutOfTime, ReadingFailed
+from fitwithin._core.exceptions import NoModelInTime, OutOfTime
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels, Target, Values
-from fitwithin._pools.decks.block_pile import BlockPile
-from fitwithin._pools.decks.deck import Deck
+from fitwithin._pools.block_pool import BlockPool, HoldOut
+from fitwithin._pools.block_reader import BlockReader
 from fitwithin._pools.pool import LabeledRows
-from fitwithin._pools.reading_order import choose_reading_order
-from fitwithin._pools.row_supply import RowSupply
 from fitwithin._pools.sources.blocks import LabeledBlocks
 from fitwithin._pools.spool import Spool
 from fitwithin._pools.spool_file import SpoolFile
 from fitwithin._pools.spool_format import ArrayFormat, ArrowFormat, SpoolFormat, SpoolReader
-from fitwithin._pools.target_pass import TargetPass, read_target
+from fitwithin._pools.target_pass import TargetPass, read_groups, read_target
+
+_PAUSE = 9.0
+"""Pause after a block, relative to the time it took, while the learner, which shares the processor, has rows enough."""
 
 
-class DiskPool:
-    """Rows of a data set on disk, which are read in the background.
-
-    A row's number says when it is read: blocks are read in random order, and the rows of each in random order too.
+class DiskPool(BlockPool):
+    """Rows of a data set on disk, which a thread copies to a spool.
 
     Parameters
     ----------
@@ -37,7 +34,7 @@ class DiskPool:
     found : TargetPass
         Its target.
     seed : int
-        Makes both orders random. The same seed gives the same numbers to the same rows.
+        Makes the order of the rows random.
     budget : Budget
         Ends waiting at the deadline.
     folder : str or None, default=None
@@ -47,38 +44,38 @@ class DiskPool:
     ----------
     X : frame
         A frame without rows, with the columns and types of the features.
-    y : Labels or Values
-        The target of the rows that have been read.
-    row_params : dict of array
-        Their weights, if they have any.
-    supply : RowSupply
-        Which rows have been read.
-    index : BlockIndex
-        The blocks in the order of reading, and the rows of each.
     """
 
     def __init__(
         self, source: LabeledBlocks, found: TargetPass, seed: int, budget: Budget, folder: str | None = None
     ) -> None:
+        X = source.to_frame(source.schema.empty_table())
+        super().__init__(
+            found,
+            X,
+            seed,
+            budget,
+            has_quick_heads=source.has_quick_heads,
+            is_shuffled=source.is_shuffled,
+            n_validation_blocks=source.n_validation_blocks,
+        )
         self.source = source
-        self._budget = budget
-        self._seed = seed
-        rng = np.random.default_rng(seed)
-        self.index = choose_reading_order(
-            found, rng, has_quick_heads=source.has_quick_heads, is_shuffled=source.is_shuffled
-        )
-        self.supply = RowSupply(self.index)
-        self.X = source.to_frame(source.schema.empty_table())
-        self.layout = choose_format(source, self.X)
+        self.layout = choose_format(source, X)
         self._spool = Spool(source, found, self.supply, self.layout, seed, folder)
+        self._reader = BlockReader(self.supply, self._spool.copy_block, _PAUSE, self._spool.close)
         self.y = _with_column(found.target, self._spool.target)
-        self.row_params: Mapping[str, Array] = (
-            {} if self._spool.weights is None else {"sample_weight": self._spool.weights}
-        )
+        self.row_params = {} if self._spool.weights is None else {"sample_weight": self._spool.weights}
 
     @classmethod
     def open(
-        cls, source: LabeledBlocks, *, regression: bool, seed: int, budget: Budget, folder: str | None = None
+        cls,
+        source: LabeledBlocks,
+        *,
+        regression: bool,
+        seed: int,
+        budget: Budget,
+        folder: str | None = None,
+        hold_out: HoldOut | None = None,
     ) -> DiskPool:
         """Read the target, and return the pool; `start` begins to read the rest.
 
@@ -89,15 +86,15 @@ class DiskPool:
         """
         try:
             found = read_target(source, regression=regression, check=budget.raise_if_spent)
+            groups = None if source.group is None else read_groups(source, source.group, budget.raise_if_spent)
         except TimeoutError:
             raise NoModelInTime(
                 "No model within the time limit: it was over before the labels of the data set were read.",
                 "Allow more time.",
             ) from None
+        if hold_out is not None:
+            found = hold_out(found, groups, source.n_validation_blocks)
         return cls(source, found, seed, budget, folder)
-
-    def __len__(self) -> int:
-        return self.supply.n_rows
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -115,30 +112,6 @@ class DiskPool:
         """Where the features lie of the blocks that have been read, in bytes: the end of each, after 0."""
         return tuple(self._spool.bounds)
 
-    def start(self) -> None:
-        """Begin to read in the background."""
-        self._spool.start()
-
-    def close(self) -> None:
-        """Stop reading and let go of the spool, without waiting for either."""
-        self._spool.close()
-
-    def wait_for(self, rows: Rows) -> None:
-        """Wait until these rows have been read.
-
-        Raises
-        ------
-        TimeoutError
-            If the deadline comes before.
-        ReadingFailed
-            If they will never be read.
-        """
-        last = int(rows.max(initial=-1))
-        if self.supply.wait(lambda: last < self.supply.n_rows_read, self._budget.remaining):
-            return
-        self._budget.raise_if_spent()
-        raise ReadingFailed(self.supply.failure or "The data set is no longer read.")
-
     def read(self, rows: Rows) -> LabeledRows:
         """Return a copy of these rows, once they have been read."""
         try:
@@ -148,35 +121,15 @@ class DiskPool:
         row_params = {name: column[rows] for name, column in self.row_params.items()}
         codes: Array = self.y.column[rows]
         clusters = self.index.find_clusters(rows, codes)
-        return LabeledRows(self._reader.read(rows, self.index, self.bounds), self.y.decode(codes), row_params, clusters)
-
-    @property
-    def training_table(self) -> Any:
-        """A frame without rows, with the columns and types of the features."""
-        return self.X
+        return LabeledRows(self._rows.read(rows, self.index, self.bounds), self.y.decode(codes), row_params, clusters)
 
     @property
     def spooled(self) -> Self:
         """The pool itself: other processes map its spool."""
         return self
 
-    def make_deck(self, rng: np.random.Generator, costs: CostEstimates, min_class_rows: int = 1) -> Deck:
-        """Return a deck that deals rows as they are read."""
-        codes, counts = (self.y.codes, self.y.counts) if isinstance(self.y, Labels) else (None, None)
-        pile = BlockPile(self.supply, rng, codes, counts, costs)
-        return Deck(len(self), rng, min_class_rows=min_class_rows, costs=costs, pile=pile)
-
-    def describe_unread_rows(self) -> str | None:
-        """Return a sentence about the rows that could not be read; None if all could."""
-        if self.supply.failure is None:
-            return None
-        return (
-            f"{self.supply.failure} The model was trained on rows of the {self.supply.n_rows_read:,} of "
-            f"{len(self):,} rows that could be read."
-        )
-
     @cached_property
-    def _reader(self) -> SpoolReader:
+    def _rows(self) -> SpoolReader:
         return self.layout.open(self.files["features"].fd)
 
     def describe(self) -> dict[str, str]:

@@ -114,6 +114,11 @@ class Pool(Protocol):
         ...
 
     @property
+    def n_given_rows(self) -> int:
+        """Rows without those of a validation set."""
+        ...
+
+    @property
     def training_table(self) -> Any:
         """X, without rows that no model is trained on."""
         ...

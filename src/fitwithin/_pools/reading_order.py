@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from fitwithin._core.records import Rows
+from fitwithin._core.target import Array
 from fitwithin._pools.block_index import BlockIndex, Counts, Places
 from fitwithin._pools.target_pass import TargetPass
 
@@ -37,25 +39,58 @@ def choose_reading_order(
     is_shuffled : bool, default=False
         Whether the rows lie in random order; then blocks are read whole, one after the other.
     """
-    counts, rows = found.class_counts, found.block_rows
+    rows = found.block_rows
     heads = np.where(rows >= _LARGE_BLOCK_ROWS, HEAD_ROWS, rows) if has_quick_heads and not is_shuffled else rows
-    head_counts = _count_heads(found, heads)
-    order = choose_block_order(head_counts, rng, is_shuffled=is_shuffled)
-    rest_order = choose_block_order(counts - head_counts, rng) if (heads < rows).any() else order[:0]
-    cell_counts = np.concatenate([head_counts[order], (counts - head_counts)[rest_order]])
-    return BlockIndex(cell_counts, np.concatenate([order, rest_order]))
+    head_counts = found.count_cells(heads)
+    held_out, order = _choose_order(head_counts, rng, is_shuffled=is_shuffled)
+    numbers, counts = [held_out, order], [head_counts[held_out], head_counts[order]]
+    if (heads < rows).any():
+        rest_counts = found.count_cells(rows) - head_counts
+        # Validation rows are needed early, and a part of them will do.
+        held_out, order = _choose_order(rest_counts, rng, is_shuffled=False)
+        numbers, counts = [*numbers, order, held_out], [*counts, rest_counts[order], rest_counts[held_out]]
+    cell_counts = np.concatenate(counts)
+    _hold_out_shares(cell_counts, found.held_shares, rng)
+    return BlockIndex(cell_counts.sum(axis=2), np.concatenate(numbers), cell_counts[:, :, 1:])
 
 
-def _count_heads(found: TargetPass, heads: Counts) -> Counts:
-    """Return the rows of each class in the heads of all blocks."""
-    n_classes = found.class_counts.shape[1]
-    counts = found.class_counts.copy()
-    for block in np.flatnonzero(heads < found.block_rows).tolist():
-        if n_classes == 1:
-            counts[block] = heads[block]
-        else:
-            counts[block] = np.bincount(found.codes[block][: heads[block]], minlength=n_classes)
-    return counts
+def order_rows(seed: int, block: int, n_before: int, n_rows: int, cells: Array | None) -> Rows:
+    """Return the random order in which rows of a block are numbered: cell after cell.
+
+    Parameters
+    ----------
+    seed : int
+        Makes the order random.
+    block : int
+        The block's number in the data set.
+    n_before : int
+        Rows of the block before these.
+    n_rows : int
+        How many there are.
+    cells : array of int or None
+        The cell of each row; None if there is one cell.
+    """
+    order = np.arange(n_rows)
+    np.random.default_rng((seed, block, n_before)).shuffle(order)
+    return order if cells is None else order[np.argsort(cells[order], kind="stable")]
+
+
+def _hold_out_shares(counts: Counts, shares: tuple[float, float], rng: np.random.Generator) -> None:
+    """Move these shares of the training rows of each cell to its validation and holdout rows, rounded at random."""
+    n_rows = counts[:, :, 0].copy()
+    for part, share in enumerate(shares, 1):
+        held = np.floor(share * n_rows + rng.random(counts.shape[:2])).astype(np.int64) if share else 0
+        held = np.minimum(held, counts[:, :, 0])
+        # A class is not held out as a whole.
+        held[:, (counts[:, :, 0] - held).sum(axis=0) == 0] = 0
+        counts[:, :, 0] -= held
+        counts[:, :, part] += held
+
+
+def _choose_order(counts: Counts, rng: np.random.Generator, *, is_shuffled: bool) -> tuple[Places, Places]:
+    """Return the blocks with held-out rows only, and the others in the order of reading."""
+    is_held_out = (counts[:, :, 0].sum(axis=1) == 0) & counts.any(axis=(1, 2))
+    return np.flatnonzero(is_held_out), choose_block_order(counts[:, :, 0], rng, is_shuffled=is_shuffled)
 
 
 def choose_block_order(class_counts: Counts, rng: np.random.Generator, *, is_shuffled: bool = False) -> Places:

@@ -26,6 +26,8 @@ class RowSupply:
 
     Attributes
     ----------
+    cell_counts : array of int of shape (n_places, n_classes)
+        Rows of each cell that are not held out.
     shares : array of int of shape (n_places, n_classes)
         Rows that each cell stands for: its own, and those of the rest of its block until that has been read.
     n_places_read : int
@@ -48,9 +50,9 @@ class RowSupply:
 
     def __init__(self, index: BlockIndex) -> None:
         self.index = index
-        self.cell_counts = index.cell_counts
-        self.shares = index.cell_counts.copy()
-        self.shares[index.heads[index.is_rest]] += index.cell_counts[index.is_rest]
+        self.cell_counts = index.training_counts
+        self.shares = self.cell_counts.copy()
+        self.shares[index.heads[index.is_rest]] += self.cell_counts[index.is_rest]
         self.failure: str | None = None
         self.n_places_read = 0
         self.is_over = not len(index.cell_counts)

@@ -160,7 +160,11 @@ class ArrowReader:
             _join([table.column(number).take(indices) for table, indices in found], order)
             for number in range(found[0][0].num_columns)
         ]
-        return self._to_frame(pa.Table.from_arrays(columns, schema=found[0][0].schema))
+        frame = self._to_frame(pa.Table.from_arrays(columns, schema=found[0][0].schema))
+        # Arrow would keep the memory of the copies: of a mixed frame, more than the frame itself takes.
+        del columns
+        pa.default_memory_pool().release_unused()
+        return frame
 
     def _open(self, start: int, end: int) -> Any:
         import pyarrow as pa

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from fitwithin._core.cost import CostEstimates
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels, Target
 from fitwithin._pools.decks.deck import Deck
+from fitwithin._pools.decks.rare_values import count_sample_rows, find_missing_values
+from fitwithin._pools.decks.table_pile import drop_repeats
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.tables import concatenate, copy_if_view, is_frame, take_rows
 
@@ -69,6 +71,11 @@ class TablePool:
         return LabeledRows(copy_if_view(take_rows(self.X, rows)), self.y.decode(self.y.column[rows]), row_params)
 
     @property
+    def n_given_rows(self) -> int:
+        """Rows without those of a validation set."""
+        return len(self)
+
+    @property
     def training_table(self) -> Any:
         """X, without rows that no model is trained on."""
         return self.X.first if isinstance(self.X, StackedTable) else self.X
@@ -80,8 +87,21 @@ class TablePool:
 
     def make_deck(self, rng: np.random.Generator, costs: CostEstimates, min_class_rows: int = 1) -> Deck:
         """Return the deck of the rows."""
-        codes, counts = (self.y.codes, self.y.counts) if isinstance(self.y, Labels) else (None, None)
-        return Deck(len(self), rng, codes, min_class_rows, costs, counts)
+        strata, counts = (self.y.codes, self.y.counts) if isinstance(self.y, Labels) else (None, None)
+        weights = self.row_params.get("sample_weight")
+        if weights is not None and not weights.all():
+            # Rows of weight zero are strata of their own, so that a first lesson holds rows that count.
+            n_classes = 1 if counts is None else len(counts)
+            is_empty = weights == 0
+            strata, counts = is_empty * np.uint32(n_classes) + (0 if strata is None else strata), None
+        return Deck(len(self), rng, strata, min_class_rows, costs, counts)
+
+    def find_missing_values(self, lesson: Rows, sample: Callable[[int], Rows]) -> Rows:
+        """Return rows with values that are frequent in a sample, and missing in a lesson."""
+        table = self.training_table
+        if not (is_frame(table) or (isinstance(table, np.ndarray) and table.ndim > 1)):
+            return lesson[:0]
+        return find_missing_values(self.X, lesson, drop_repeats(sample(count_sample_rows(self.X))))
 
     def describe(self) -> Mapping[str, str]:
         """Return nothing: only its rows tell a table from another."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy import sparse
 
 from fitwithin._core.exceptions import UserInputError, no_such_column
 from fitwithin._core.records import Rows
+from fitwithin._core.target import Array
 
 
 def is_frame(X: Any) -> bool:
@@ -22,6 +23,41 @@ def is_frame(X: Any) -> bool:
     False
     """
     return _library_of(X) in ("pandas", "polars", "pyarrow")
+
+
+def read_texts(X: Any) -> Array | None:
+    """Return a list, a Series or an array of texts as an array of objects; None for anything else.
+
+    Raises
+    ------
+    UserInputError
+        If some of the texts are missing.
+
+    Examples
+    --------
+    >>> read_texts(["one text", "another"]).tolist(), read_texts([1, 2])
+    (['one text', 'another'], None)
+    """
+    if not isinstance(X, list | tuple):
+        shape = getattr(X, "shape", ())
+        if len(shape) != 1 or np.asarray(X[:1]).dtype.kind not in "OUT":
+            return None
+    texts = np.empty(len(X), dtype=object)
+    texts[:] = list(X)
+    n_texts = sum(isinstance(text, str) for text in texts)
+    if n_texts == len(texts):
+        return texts if n_texts else None
+    if n_texts and all(isinstance(text, str) or text is None or text != text for text in texts):
+        raise UserInputError(
+            f"X holds texts, and {len(texts) - n_texts:,} of {len(texts):,} are missing.",
+            "Drop these rows, or put an empty text there.",
+        )
+    return None
+
+
+def is_text_array(X: Any) -> bool:
+    """Return whether X is what `read_texts` returns."""
+    return isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.hasobject
 
 
 def list_column_types(X: Any) -> list[tuple[str, str]]:
@@ -191,9 +227,15 @@ def split_frame(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     >>> X.columns.tolist(), y.tolist()
     (['age'], ['no', 'yes'])
     """
-    named = {role: name for role, name in (("target", y), ("weights", sample_weight)) if isinstance(name, str)}
+    X, columns = take_named_columns(X, {"target": y, "weights": sample_weight})
+    return X, columns["target"], columns["weights"]
+
+
+def take_named_columns(X: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return a frame without the columns that are given by name, and each role with its values; see `split_frame`."""
+    named = {role: name for role, name in given.items() if isinstance(name, str)}
     if not named:
-        return X, y, sample_weight
+        return X, dict(given)
     if not is_frame(X):
         role, name = next(iter(named.items()))
         raise UserInputError(
@@ -204,9 +246,8 @@ def split_frame(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     for name in named.values():
         if name not in names:
             raise no_such_column(name, names, "X")
-    target = take_column(X, y) if isinstance(y, str) else y
-    weights = take_column(X, sample_weight) if isinstance(sample_weight, str) else sample_weight
-    return drop_columns(X, list(named.values())), target, weights
+    columns = {role: take_column(X, value) if role in named else value for role, value in given.items()}
+    return drop_columns(X, list(named.values())), columns
 
 
 def split_validation_frame(X_val: Any, y_val: Any, sample_weight: Any) -> tuple[Any, Any]:

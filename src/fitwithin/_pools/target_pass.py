@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.target import Array, Labels, Values, count_codes
+from fitwithin._core.records import Rows
+from fitwithin._core.target import Array, Labels, Values, count_codes, refuse_label_objects
 from fitwithin._pools.sources.blocks import LabeledBlocks
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+T = TypeVar("T")
 
 _CHECK_SECONDS = 0.05
 """Seconds between two looks at the time, while a block is read."""
@@ -49,16 +52,54 @@ class TargetPass:
         Rows of each class in each block; one column for regression, and with more than 32 classes.
     codes : list of array of unsigned int
         The code of each row's class, by block, in the order of the data set; empty for regression.
+    parts : list of array of uint8
+        0 for a training row, 1 for a validation row, 2 for a holdout row, by block; empty if the user chose none.
+    held_shares : tuple of float, default=(0.0, 0.0)
+        Shares of the rows of every block that are random validation and holdout rows.
     """
 
     block_rows: npt.NDArray[np.int64]
     target: Labels | Values
     class_counts: npt.NDArray[np.int64]
     codes: list[Array]
+    parts: list[Array] = field(default_factory=list)
+    held_shares: tuple[float, float] = (0.0, 0.0)
+
+    def hold_out(self, validation: Rows, holdout: Rows) -> TargetPass:
+        """Return the same with validation and holdout rows, given by their positions in the data set."""
+        parts = np.zeros(self.block_rows.sum(), np.uint8)
+        parts[validation], parts[holdout] = 1, 2
+        return replace(self, parts=np.split(parts, np.cumsum(self.block_rows)[:-1]))
+
+    def count_cells(self, stops: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the rows of each class and part, of shape (n_blocks, n_classes, 3), among the first ones of blocks."""
+        n_classes = self.class_counts.shape[1]
+        counts = np.zeros((*self.class_counts.shape, 3), np.int64)
+        for block, stop in enumerate(stops.tolist()):
+            cells = None if not self.parts and stop == self.block_rows[block] else self.find_cells(block, 0, stop)
+            if cells is not None:
+                counts[block] = np.bincount(cells, minlength=3 * n_classes).reshape(n_classes, 3)
+            else:
+                counts[block, :, 0] = self.class_counts[block] if n_classes > 1 else stop
+        return counts
+
+    def find_cells(self, block: int, start: int, stop: int) -> Array | None:
+        """Return three times the class of each row, where cells have one, plus its part; None if all are 0."""
+        parts = self.parts[block][start:stop] if self.parts else None
+        if self.class_counts.shape[1] == 1:
+            return parts
+        cells: Array = 3 * self.codes[block][start:stop].astype(np.uint8)
+        return cells if parts is None else cells + parts
+
+    def forget(self, block: int) -> None:
+        """Let go of the codes and parts of a block that has been read."""
+        for arrays in (self.codes, self.parts):
+            if arrays:
+                arrays[block] = arrays[block][:0]
 
 
 @dataclass(frozen=True, eq=False)
-class _BlockTarget:
+class BlockTarget:
     """The target of one block: its classes and the code of each row, which a regression has not, and its weights."""
 
     n_rows: int
@@ -86,13 +127,18 @@ def read_target(source: LabeledBlocks, *, regression: bool, check: Callable[[], 
     ValueError
         If the labels are no classes, or there is only one class.
     """
-    blocks = list(_read_blocks(source, regression, check))
+    read_block = partial(read_block_target, source, regression=regression)
+    return merge_targets(list(_read_blocks(read_block, source.n_blocks, check)), source.weight, regression=regression)
+
+
+def merge_targets(blocks: list[BlockTarget], weight: str | None, *, regression: bool) -> TargetPass:
+    """Return what is known of the targets of all blocks; raise as `read_target` does."""
     block_rows = np.array([block.n_rows for block in blocks], dtype=np.int64)
     if not block_rows.sum():
         raise UserInputError("The data set has no rows.", "Look at its filters, or at its files.")
-    if source.weight is not None and not sum(block.weight for block in blocks) > 0:
+    if weight is not None and not sum(block.weight for block in blocks) > 0:
         raise UserInputError(
-            f"The sample weights in the column {source.weight!r} sum to zero or less.",
+            f"The sample weights in the column {weight!r} sum to zero or less.",
             "Give at least one row a weight greater than zero.",
         )
     if regression:
@@ -101,11 +147,37 @@ def read_target(source: LabeledBlocks, *, regression: bool, check: Callable[[], 
     return _merge_classes(blocks, block_rows)
 
 
-def _read_blocks(source: LabeledBlocks, regression: bool, check: Callable[[], None]) -> Iterator[_BlockTarget]:
+def read_groups(source: LabeledBlocks, name: str, check: Callable[[], None] = lambda: None) -> Array:
+    """Return a number for the group of each row, from 0 on without gaps, in the order of the data set.
+
+    Raises
+    ------
+    UserInputError
+        If a group is missing.
+    """
+    import pyarrow as pa
+
+    def read(number: int) -> pa.ChunkedArray:
+        column = source.blocks.read(number, [name])[name]
+        return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+    columns = list(_read_blocks(read, source.n_blocks, check))
+    chunks = [chunk for column in columns for chunk in column.chunks]
+    return number_groups(pa.chunked_array(chunks, columns[0].type), name)
+
+
+def number_groups(column: pa.ChunkedArray, name: str) -> Array:
+    """Return a number for the group of each row; raise a UserInputError if one is missing."""
+    if column.null_count:
+        raise _missing_target(name, column.null_count)
+    numbers: Array = column.dictionary_encode().combine_chunks().indices.to_numpy()
+    return numbers
+
+
+def _read_blocks(read_block: Callable[[int], T], n_blocks: int, check: Callable[[], None]) -> Iterator[T]:
     threads = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fitwithin-labels")
-    read_block = partial(_read_block, source, regression=regression)
     try:
-        for future in [threads.submit(read_block, number) for number in range(source.n_blocks)]:
+        for future in [threads.submit(read_block, number) for number in range(n_blocks)]:
             while not wait([future], _CHECK_SECONDS).done:
                 check()
             check()
@@ -115,18 +187,27 @@ def _read_blocks(source: LabeledBlocks, regression: bool, check: Callable[[], No
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _read_block(source: LabeledBlocks, number: int, *, regression: bool) -> _BlockTarget:
+def read_block_target(source: LabeledBlocks, number: int, *, regression: bool) -> BlockTarget:
+    """Read the target and the weights of one block."""
     names = [source.target] if source.weight is None else [source.target, source.weight]
     table = source.blocks.read(number, names)
-    weight = 0.0 if source.weight is None else float(read_values(table, source.weight).sum(dtype=np.float64))
-    column = table.column(source.target)
+    try:
+        return summarize_target(table, *names, regression=regression)
+    except UserInputError as error:
+        raise UserInputError(f"{source.blocks.name_block(number)}: {error.sentence}", error.hint) from None
+
+
+def summarize_target(table: pa.Table, target: str, weight: str | None = None, *, regression: bool) -> BlockTarget:
+    """Return what is known of the target and the weights of one block."""
+    weight_sum = 0.0 if weight is None else float(read_values(table, weight).sum(dtype=np.float64))
+    column = table.column(target)
     if column.null_count:
-        raise _missing_target(source.target, column.null_count)
+        raise _missing_target(target, column.null_count)
     if regression:
-        classes = codes = read_values(table, source.target)[:0]
+        classes = codes = read_values(table, target)[:0]
     else:
-        classes, codes = encode_labels(column, source.target)
-    return _BlockTarget(table.num_rows, classes, codes, weight)
+        classes, codes = encode_labels(column, target)
+    return BlockTarget(table.num_rows, classes, codes, weight_sum)
 
 
 def read_values(table: pa.Table, name: str) -> Array:
@@ -145,9 +226,7 @@ def read_values(table: pa.Table, name: str) -> Array:
         raise UserInputError(
             f"The column {name!r} holds {column.type}, not numbers.", "Convert it, or choose another column."
         ) from None
-    n_missing = int(np.count_nonzero(~np.isfinite(values)))
-    if n_missing:
-        raise _missing_target(name, n_missing)
+    _check_finite(values, name)
     return np.asarray(values)
 
 
@@ -163,12 +242,18 @@ def encode_labels(column: pa.ChunkedArray, name: str) -> tuple[Array, Array]:
     """
     import pyarrow as pa
 
+    if pa.types.is_nested(column.type):
+        raise UserInputError(
+            f"The column {name!r} holds {column.type}, not one label for each row.", "Choose another column."
+        )
     combined = column.combine_chunks()
     encoded_column = combined if pa.types.is_dictionary(combined.type) else combined.dictionary_encode()
     classes = encoded_column.dictionary.to_numpy(zero_copy_only=False)
     codes = encoded_column.indices.to_numpy()
     if classes.dtype.kind == "f" and not np.isfinite(classes).all():
-        raise _missing_target(name, int(np.count_nonzero(~np.isfinite(classes[codes]))))
+        _check_finite(classes[codes], name)
+    if classes.dtype.kind == "O":
+        refuse_label_objects(classes, f"the column {name!r}")
     if len(classes) > _MAX_CLASSES:
         raise UserInputError(
             f"The column {name!r} holds more than {_MAX_CLASSES:,} different labels.",
@@ -177,7 +262,7 @@ def encode_labels(column: pa.ChunkedArray, name: str) -> tuple[Array, Array]:
     return classes, codes.astype(np.min_scalar_type(max(1, len(classes)) - 1))
 
 
-def _merge_classes(blocks: list[_BlockTarget], block_rows: npt.NDArray[np.int64]) -> TargetPass:
+def _merge_classes(blocks: list[BlockTarget], block_rows: npt.NDArray[np.int64]) -> TargetPass:
     """Give every block the same codes."""
     counts = [count_codes(block.codes, len(block.classes)) for block in blocks]
     found = [block.classes[n_rows > 0] for block, n_rows in zip(blocks, counts, strict=True)]
@@ -201,6 +286,18 @@ def _merge_classes(blocks: list[_BlockTarget], block_rows: npt.NDArray[np.int64]
         codes.append(code_of[block.codes])
     labels = Labels(classes, np.zeros(0, dtype), class_counts.sum(axis=0))
     return TargetPass(block_rows, labels, class_counts if is_kept else block_rows[:, None], codes)
+
+
+def _check_finite(values: Array, name: str) -> None:
+    n_infinite = int(np.count_nonzero(np.isinf(values)))
+    if n_infinite:
+        raise UserInputError(
+            f"The column {name!r} has infinite values, at least {n_infinite:,}; every row needs a finite one.",
+            "Drop these rows, for example with a filter of the data set.",
+        )
+    n_missing = int(np.count_nonzero(np.isnan(values)))
+    if n_missing:
+        raise _missing_target(name, n_missing)
 
 
 def _missing_target(name: str, n_missing: int) -> UserInputError:

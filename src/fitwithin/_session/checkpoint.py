@@ -27,12 +27,11 @@ from fitwithin._core.log import LOGGER
 from fitwithin._session.checkpoint_folder import (
     STATE_FILE,
     CheckpointWriter,
-    StoredModel,
     flush_to_disk,
     read_checkpoint,
 )
 from fitwithin._session.checkpoint_path import lock_folder
-from fitwithin._session.fingerprint import Fingerprint, find_differences
+from fitwithin._session.fingerprint import Fingerprint, find_differences, list_not_comparable
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin.backends import PendingDump, SavedModel
 
@@ -48,6 +47,9 @@ _WRITING_SHARE = 0.05
 _MAX_RESERVED_SHARE = 0.2
 """Share of the time limit that may be reserved for the last model; one that takes longer is written if time is left."""
 
+_LOAD_FACTOR = 2.0
+"""Factor by which loading a large model may take longer beside the process that writes it."""
+
 _SAFETY_FACTOR = 1.5
 """Factor by which a write may take longer than the last one."""
 
@@ -57,16 +59,12 @@ _WRITE_PER_LOAD_SECOND = 20.0
 Forests took 7 to 15, boosters 19 to 33, on two busy cores; the latter are small.
 """
 
-_MAX_DIFFERENCES = 5
-"""Differences that an error lists."""
-
 
 @dataclass(frozen=True, eq=False)
 class _PendingModel:
     """A model that is being written; `began` is when that began, in seconds of the budget."""
 
     record: ModelRecord
-    file: str
     load_seconds: float
     dump: PendingDump
     began: float
@@ -93,9 +91,7 @@ class Checkpoint:
         self.path = Path(os.fspath(target)).absolute()
         self.budget = budget
         self.messages: list[str] = []
-        content = read_checkpoint(self.path) if (self.path / STATE_FILE).exists() else None
-        # A fit that ended before its first model, such as one with an error in its data, has nothing to lose.
-        self._content = None if content is None or content.state.best is None else content
+        self._content = read_checkpoint(self.path) if (self.path / STATE_FILE).exists() else None
         self._writer = CheckpointWriter(self.path)
         self._attachments: Mapping[str, bytes] = getattr(target, "attachments", {})
         self._others: Mapping[str, Any] = {}
@@ -104,14 +100,14 @@ class Checkpoint:
         self._stopped = threading.Event()
         self._state: FitState | None = None
         self._model: SavedModel | None = None
-        self._stored: StoredModel | None = None
+        self._stored: ModelRecord | None = None
         self._pending: _PendingModel | None = None
         self._can_store = True
         self._has_failed = False
         self._state_seconds = 0.0
-        # The last model that was written: its seconds, those of loading it, and when it was complete.
+        # The last model that was written: its seconds, also for each second of loading it, and when it was complete.
         self._model_seconds = 0.0
-        self._model_load_seconds: float | None = None
+        self._write_per_load_second = _WRITE_PER_LOAD_SECOND
         self._model_written_at = -math.inf
 
     def begin(
@@ -124,15 +120,22 @@ class Checkpoint:
         UserInputError
             If it is of other rows or of another learner, or its model cannot be read.
         """
-        past = None
-        if self._content is not None:
-            differences = find_differences(self._content.fingerprint, fingerprint)
+        content, past, unclear = self._content, None, list_not_comparable(fingerprint)
+        # A fit that ended before its first model, such as one with an error in its data, has nothing to lose.
+        if content is not None and content.state.best is not None:
+            differences = find_differences(content.fingerprint, fingerprint)
             if differences:
                 raise UserInputError(
-                    f"The checkpoint {self.path} is of another fit. {join_names(differences, _MAX_DIFFERENCES)}.",
+                    f"The checkpoint {self.path} is of another fit. {join_names(differences)}.",
                     "Name another folder, or delete this one to begin again.",
                 )
-            past, self._stored = read_checkpoint(self.path, trusted_types).state, self._content.model
+            if not unclear:
+                past, self._stored = read_checkpoint(self.path, trusted_types).state, content.state.model_record
+        if unclear:
+            self._report(
+                f"The checkpoint {self.path} cannot be resumed, so each call begins again: "
+                f"{join_names(unclear)} cannot be compared with that of another call."
+            )
         self._trusted_types = trusted_types
         self._others = {"fingerprint": fingerprint, "facts": facts, "attachments": list(self._attachments)}
         with self._reporting_errors():
@@ -184,18 +187,15 @@ class Checkpoint:
             )
 
     def _is_stored(self, record: ModelRecord) -> bool:
-        return self._stored is not None and self._stored.record.number == record.number
+        return self._stored is not None and self._stored.number == record.number
 
     def _predict_seconds(self, model: SavedModel) -> float:
         """Predict the seconds of writing a model from those of the last one, and from how long both take to load."""
-        if self._model_load_seconds is None:
-            return _WRITE_PER_LOAD_SECOND * model.load_seconds
-        growth = model.load_seconds / self._model_load_seconds if self._model_load_seconds else 1.0
-        return self._model_seconds * max(1.0, growth)
+        return max(self._model_seconds, self._write_per_load_second * model.load_seconds)
 
     def _seconds_left(self, model: SavedModel) -> float:
         """Seconds that may go into writing this model: those before the last state is written and it is loaded."""
-        reserved = model.load_seconds + _SAFETY_FACTOR * self._state_seconds
+        reserved = _LOAD_FACTOR * model.load_seconds + _SAFETY_FACTOR * self._state_seconds
         return self.budget.until_deadline() - reserved
 
     def _is_due(self, model: SavedModel, *, is_last: bool) -> bool:
@@ -216,7 +216,8 @@ class Checkpoint:
         # Suppressed: another learner has just found a better model, and this one is gone.
         with self._reporting_errors(), self._noting_refusals(), suppress(LearnerDied):
             path, began = self._writer.new_file("model"), self.budget.elapsed()
-            self._pending = _PendingModel(record, path.name, model.load_seconds, model.dump(path), began)
+            named = replace(record, file=path.name)
+            self._pending = _PendingModel(named, model.load_seconds, model.dump(path), began)
 
     def _finish_model(self, *, is_last: bool = False) -> bool:
         """Make the model that was begun the stored one, if it is written; return whether it is."""
@@ -226,14 +227,14 @@ class Checkpoint:
             return False
         self._pending, self._model_written_at = None, self.budget.elapsed()
         self._model_seconds = self._model_written_at - pending.began
-        self._model_load_seconds = pending.load_seconds
+        self._write_per_load_second = self._model_seconds / pending.load_seconds if pending.load_seconds else 0.0
         with self._reporting_errors(), self._noting_refusals():
             types = pending.dump.result()
             unknown = set(types) - set(self._trusted_types)
             if unknown:
                 raise NotStorable(f"it holds {', '.join(sorted(unknown))}, which the next call could not trust")
-            flush_to_disk(self.path / pending.file)
-            self._stored = StoredModel(pending.record, pending.file, types)
+            flush_to_disk(self.path / pending.record.file)
+            self._stored = replace(pending.record, trust=types)
         return True
 
     @contextmanager
@@ -259,9 +260,8 @@ class Checkpoint:
                 self._writer.write(replace(state, seconds=start), self._stored, self._others)
             finally:
                 # Models that the next state may name.
-                self._writer.delete_unnamed(
-                    [model.file for model in (self._pending, self._stored) if model is not None]
-                )
+                pending = None if self._pending is None else self._pending.record
+                self._writer.delete_unnamed([one.file for one in (pending, self._stored) if one is not None])
         self._state_seconds = self.budget.elapsed() - start
 
     def _keep_up(self) -> None:
@@ -311,7 +311,8 @@ def read_stored_seconds(target: str | os.PathLike[str]) -> float:
     with suppress(OSError, KeyError, TypeError, ValueError):
         # `open_checkpoint` and `Checkpoint.begin` report what is wrong with it.
         values = json.loads((Path(target) / STATE_FILE).read_bytes())
-        return 0.0 if values["best"] is None else float(values["seconds"])
+        is_new = values["best"] is None or list_not_comparable(values["fingerprint"])
+        return 0.0 if is_new else float(values["seconds"])
     return 0.0
 
 

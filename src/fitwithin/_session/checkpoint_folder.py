@@ -1,7 +1,7 @@
 """The folder of a checkpoint: ``state.json`` names the files of one state, and is replaced once they are complete.
 
-The model is stored by skops, row numbers as ``.npy`` files, and nothing by pickle: a checkpoint from elsewhere runs
-nothing.
+The model is stored by skops, marks and row numbers as arrays of NumPy in one file, and nothing by pickle: a checkpoint
+from elsewhere runs nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from fitwithin._core.install_command import UPGRADE_COMMAND
 from fitwithin._core.records import Estimate, Rows, StopReason
 from fitwithin._core.rounds import Round
 from fitwithin._session.fingerprint import Fingerprint
-from fitwithin._session.fit_state import FitState, Marks, ModelRecord
+from fitwithin._session.fit_state import FitState, ModelRecord
 
 STATE_FILE = "state.json"
 """The file that names the others."""
@@ -34,8 +34,11 @@ STATE_FILE = "state.json"
 _VERSION = 2
 """Version of the layout; increase it when older versions of fitwithin can't read it. Version 1 was one file."""
 
-_NUMBERED_FILE = re.compile(r"(model|rows|marks)-(\d+)\.(skops|npy)")
+_NUMBERED_FILE = re.compile(r"(model|rows)-(\d+)\.(skops|npy)")
 """Names of the files that ``state.json`` names."""
+
+_TEMPORARY_FILE = re.compile(r"\..+\.part")
+"""Names of files before their rename."""
 
 _PLAIN_ENTRIES: Mapping[str, Callable[[Any], Any]] = {
     "seconds": float,
@@ -48,28 +51,6 @@ _PLAIN_ENTRIES: Mapping[str, Callable[[Any], Any]] = {
 
 _Record = TypeVar("_Record", Estimate, Round)
 
-_TEMPORARY_FILE = re.compile(r"\..+\.part")
-"""Names of files before their rename."""
-
-
-@dataclass(frozen=True, eq=False)
-class StoredModel:
-    """A model in the folder.
-
-    Parameters
-    ----------
-    record : ModelRecord
-        What is known about it.
-    file : str
-        Name of its skops file.
-    trust : tuple of str
-        Types that must be trusted by name to open it.
-    """
-
-    record: ModelRecord
-    file: str
-    trust: tuple[str, ...]
-
 
 @dataclass(frozen=True, eq=False)
 class CheckpointContent:
@@ -78,9 +59,7 @@ class CheckpointContent:
     Parameters
     ----------
     state : FitState
-        The fit so far.
-    model : StoredModel or None
-        Its model; ``state.model`` is that model if it was asked for.
+        The fit so far; with its model if that was asked for.
     fingerprint : dict
         The rows and the learner of the fit.
     facts : dict
@@ -90,7 +69,6 @@ class CheckpointContent:
     """
 
     state: FitState
-    model: StoredModel | None
     fingerprint: Fingerprint
     facts: Mapping[str, Any]
     attachments: tuple[str, ...]
@@ -115,9 +93,10 @@ def read_checkpoint(path: Path, trusted_types: Collection[str] | None = None) ->
     while True:
         try:
             content = _read_content(path, json.loads(text))
-            if trusted_types is None or content.model is None:
+            record = content.state.model_record
+            if trusted_types is None or record is None:
                 return content
-            model = load_skops_file(path / content.model.file, trusted_types)
+            model = load_skops_file(path / record.file, trusted_types)
             return replace(content, state=replace(content.state, model=model))
         except UserInputError:
             raise
@@ -188,29 +167,24 @@ def _read_content(path: Path, values: Mapping[str, Any]) -> CheckpointContent:
         raise ValueError(f"{values['stop_reason']!r} is no stop reason")
     # Raises an error if these are no costs.
     CostModel().restore(values["cost"])
-    marks = _load_array(path / files["marks"])
-    if marks.ndim != 1 or marks.dtype != np.uint8:
-        raise ValueError(f"{files['marks']} holds no marks of rows")
-    rows = {name: _load_rows(path / file, len(marks)) for name, file in files.items() if name.endswith("rows")}
-    record = None if stored is None else _read_model_record(stored, rows.get("model_rows"))
+    arrays = _read_arrays(path / files["rows"], values["arrays"])
+    best = None if values["best"] is None else _read_model_record(values["best"], arrays.get("best_rows"))
+    record = None
+    if stored is not None:
+        is_best = best is not None and stored["number"] == best.number
+        rows = arrays.get("best_rows" if is_best else "model_rows")
+        record = replace(_read_model_record(stored, rows), file=files["model"], trust=tuple(map(str, stored["trust"])))
     state = FitState(
         stop_reason=values["stop_reason"],
         history=tuple(_read_numbers(Round, entry) for entry in values["history"]),
-        marks=marks,
-        best=None if values["best"] is None else _read_model_record(values["best"], rows.get("best_rows")),
-        validation_rows=rows["validation_rows"],
-        holdout_rows=rows["holdout_rows"],
+        marks=arrays["marks"],
+        best=best,
+        validation_rows=arrays["validation_rows"],
+        holdout_rows=arrays["holdout_rows"],
         model_record=record,
         **{name: kind(values[name]) for name, kind in _PLAIN_ENTRIES.items()},
     )
-    model = None if record is None else StoredModel(record, files["model"], tuple(map(str, stored["trust"])))
-    fingerprint, facts, attachments = (values[name] for name in ("fingerprint", "facts", "attachments"))
-    return CheckpointContent(state, model, dict(fingerprint), dict(facts), tuple(attachments))
-
-
-def _list_values(record: ModelRecord) -> dict[str, Any]:
-    """Return everything that is known about a model but its row numbers."""
-    return asdict(replace(record, rows=None))
+    return CheckpointContent(state, dict(values["fingerprint"]), dict(values["facts"]), tuple(values["attachments"]))
 
 
 def _read_model_record(values: Mapping[str, Any], rows: Rows | None) -> ModelRecord:
@@ -239,19 +213,16 @@ def _read_numbers(kind: type[_Record], values: Mapping[str, Any]) -> _Record:
     return kind(**{name: value for name, value in values.items() if name in known})
 
 
-def _load_rows(file: Path, n_rows: int) -> Rows:
-    rows: Rows = _load_array(file)
-    if rows.ndim != 1 or rows.dtype.kind != "i":
-        raise ValueError(f"{file.name} holds no row numbers")
-    if len(rows) and not 0 <= rows.min() <= rows.max() < n_rows:
-        raise ValueError(f"{file.name} names rows that do not exist")
-    return rows
-
-
-def _load_array(path: Path) -> npt.NDArray[Any]:
+def _read_arrays(path: Path, names: Iterable[str]) -> dict[str, npt.NDArray[Any]]:
+    """Return the marks and the row numbers of a file, one after the other."""
     with path.open("rb") as file:
-        # np.load would open a zip file too.
-        return np.lib.format.read_array(file, allow_pickle=False)
+        arrays = {name: np.lib.format.read_array(file, allow_pickle=False) for name in names}
+    for name, array in arrays.items():
+        if array.ndim != 1 or (array.dtype != np.uint8 if name == "marks" else array.dtype.kind != "i"):
+            raise ValueError(f"{path.name} holds no {name}")
+        if name != "marks" and len(array) and not 0 <= array.min() <= array.max() < len(arrays["marks"]):
+            raise ValueError(f"{path.name} names rows that do not exist")
+    return arrays
 
 
 class CheckpointWriter:
@@ -267,56 +238,57 @@ class CheckpointWriter:
         self.path = path
         found = (_NUMBERED_FILE.fullmatch(name) for name in os.listdir(path))
         self._numbers = itertools.count(1 + max((int(match[2]) for match in found if match), default=0))
-        self._arrays: dict[str, Rows | Marks] = {}
+        self._arrays: dict[str, npt.NDArray[Any]] = {}
+        self._rows_file = ""
 
-    def new_file(self, kind: Literal["model", "rows", "marks"]) -> Path:
+    def new_file(self, kind: Literal["model", "rows"]) -> Path:
         """Return a path for a new file."""
         return self.path / f"{kind}-{next(self._numbers)}.{'skops' if kind == 'model' else 'npy'}"
 
-    def write(self, state: FitState, model: StoredModel | None, others: Mapping[str, Any]) -> None:
-        """Write the arrays that are new, and a ``state.json`` that names them and the model.
+    def write(self, state: FitState, model: ModelRecord | None, others: Mapping[str, Any]) -> None:
+        """Write the arrays if they changed, and a ``state.json`` that names them and the model.
 
         Parameters
         ----------
         state : FitState
             The fit so far.
-        model : StoredModel or None
+        model : ModelRecord or None
             A model that lies in the folder.
         others : dict
             The fingerprint, the facts and the attachments.
         """
-        arrays = {"marks": state.marks, "validation_rows": state.validation_rows, "holdout_rows": state.holdout_rows}
-        records = {"best_rows": state.best, "model_rows": None if model is None else model.record}
-        for name, record in records.items():
-            if record is not None and record.rows is not None:
-                arrays[name] = record.rows
-        files = {name: self._store(array, "marks" if name == "marks" else "rows") for name, array in arrays.items()}
+        self._write_arrays(state, model)
+        files = {"rows": self._rows_file}
         values = {
             "version": _VERSION,
             "stop_reason": state.stop_reason,
             "history": [asdict(finished) for finished in state.history],
-            "best": None if state.best is None else _list_values(state.best),
-            "model": None if model is None else {**_list_values(model.record), "trust": model.trust},
+            "best": None if state.best is None else asdict(replace(state.best, rows=None)),
+            "model": None if model is None else asdict(replace(model, rows=None)),
             "files": files if model is None else {**files, "model": model.file},
+            "arrays": list(self._arrays),
             **{name: getattr(state, name) for name in _PLAIN_ENTRIES},
             **others,
         }
         with atomic_write(self.path / STATE_FILE) as temporary:
             temporary.write_text(json.dumps(values, default=_to_python), encoding="utf-8")
 
-    def _store(self, array: Rows | Marks, kind: Literal["rows", "marks"]) -> str:
-        """Return the name of the file that holds an array; write it if there is none."""
-        for name, stored in self._arrays.items():
-            if name.startswith(kind) and (stored is array or np.array_equal(stored, array)):
-                return name
-        path = self.new_file(kind)
+    def _write_arrays(self, state: FitState, model: ModelRecord | None) -> None:
+        arrays = {"marks": state.marks, "validation_rows": state.validation_rows, "holdout_rows": state.holdout_rows}
+        records = {} if state.best is None else {"best_rows": state.best}
+        if model is not None and (state.best is None or model.number != state.best.number):
+            records["model_rows"] = model
+        arrays |= {name: record.rows for name, record in records.items() if record.rows is not None}
+        if self._arrays.keys() == arrays.keys() and all(self._arrays[name] is arrays[name] for name in arrays):
+            return
+        path = self.new_file("rows")
         with path.open("wb") as file:
-            # np.save does not say why a write failed.
-            np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
-            file.write(np.ascontiguousarray(array).data)
+            for array in arrays.values():
+                # np.save does not say why a write failed.
+                np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+                file.write(np.ascontiguousarray(array).data)
         flush_to_disk(path)
-        self._arrays[path.name] = array
-        return path.name
+        self._arrays, self._rows_file = arrays, path.name
 
     def delete_unnamed(self, kept: Collection[str] = ()) -> None:
         """Delete files that ``state.json`` does not name: older ones, and what a kill left; not those that are kept."""
@@ -324,7 +296,8 @@ class CheckpointWriter:
             state_file = self.path / STATE_FILE
             # What is on the disk counts: Ctrl-C may have come right after the rename.
             named = set(json.loads(state_file.read_bytes())["files"].values()) if state_file.exists() else set()
-            self._arrays = {name: array for name, array in self._arrays.items() if name in named}
+            if self._rows_file not in named:
+                self._arrays = {}
             for name in os.listdir(self.path):
                 is_own = _NUMBERED_FILE.fullmatch(name) or _TEMPORARY_FILE.fullmatch(name)
                 if is_own and name not in named and name not in kept:

@@ -45,8 +45,8 @@ def lock_folder(path: Path) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout
 
-    validate_checkpoint_path(path)
     try:
+        validate_checkpoint_path(path)
         path.mkdir(exist_ok=True)
         lock = FileLock(path / _LOCK_FILE)
         lock.acquire(timeout=0)

@@ -16,7 +16,7 @@ from fitwithin._core.rounds import ResumePoint, Round
 Marks = npt.NDArray[np.uint8]
 """The use that each row was put to; see `RoundTracker`."""
 
-FINISHED: tuple[StopReason, ...] = ("all rows", "no mistakes")
+FINISHED: tuple[StopReason, ...] = ("all rows", "no gain", "no mistakes")
 """Stop reasons of a fit that more time would not change."""
 
 
@@ -40,6 +40,10 @@ class ModelRecord:
         Seconds of its fit.
     was_cut_short : bool
         Whether its fit was stopped early.
+    file : str
+        In a checkpoint, the name of its skops file.
+    trust : tuple of str
+        Types that must be trusted by name to open that file.
     """
 
     number: int
@@ -50,6 +54,8 @@ class ModelRecord:
     fresh_estimate: Estimate | None = None
     fit_seconds: float = 0.0
     was_cut_short: bool = False
+    file: str = ""
+    trust: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,4 +135,5 @@ class FitState:
             fit_seconds=best.fit_seconds,
             was_cut_short=best.was_cut_short,
             notes=self.notes,
+            has_model=self.lost_best is None,
         )

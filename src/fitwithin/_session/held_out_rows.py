@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.records import Rows
-from fitwithin._core.target import Labels, count_codes, encode_integers, is_missing
+from fitwithin._core.target import Labels, count_codes, encode_integers, is_missing, refuse_unknown_labels
+from fitwithin._pools.decks.table_pile import sample_candidates, sample_stratified
+from fitwithin._pools.target_pass import TargetPass
+from fitwithin.teachers._shared_steps import count_validation_rows
 
 Codes = npt.NDArray[np.integer[Any]]
 """The group of each row, as a number from 0 on without gaps."""
@@ -22,8 +25,21 @@ _MAX_ROWS = 100_000  # more would hardly change the estimate, and training may n
 _MIN_ROWS = 200  # the standard error of an accuracy is 3.5 % at most
 _SMALL_TABLE_ONE_IN = 10  # rows of X for each one, where `_MIN_ROWS` would be more
 
+# Expected validation rows of the rarest class below which they are drawn by class; of five, all are missed in 1 of 150
+# draws, and an area under the ROC curve from fewer than five has no interval.
+_MIN_CLASS_ROWS = 10
+
 # Range of whole numbers up to which groups are counted instead of sorted, for each row.
 _COUNTED_RANGE = 4
+
+GROUPS_ADVICE = "Give groups that hold several classes each, or more of them."
+LAST_ROWS_ADVICE = "Sort the rows by time, not by class."
+
+# Random holdout rows of a data set that is read block by block, of all its rows, up to `_MAX_ROWS`.
+_HOLDOUT_ONE_IN = 50
+
+# Rows below which the teacher holds out rows itself: they are read at once.
+_SMALL_DATA_SET_ROWS = 10_000
 
 MIN_GROUPS = 3
 """Groups that are needed: for training, validation and holdout."""
@@ -42,11 +58,28 @@ class HeldOutRows:
         Rows that choose the model, and rows that estimate its score; both in random order.
     can_refit : bool, default=True
         Whether a last fit of the best model may take them too.
+    groups : array of int or None, default=None
+        The group of each row of the pool, if whole groups are held out.
     """
 
     validation: Rows
     holdout: Rows
     can_refit: bool = True
+    groups: Codes | None = None
+
+
+def hold_out_random_rows(n_rows: int, rng: np.random.Generator) -> HeldOutRows:
+    """Return random rows.
+
+    Examples
+    --------
+    >>> rows = hold_out_random_rows(30, np.random.default_rng(0))
+    >>> len(rows.validation), len(rows.holdout), len({*rows.validation, *rows.holdout})
+    (3, 3, 6)
+    """
+    count = count_held_out_rows(n_rows)
+    rows = rng.permutation(n_rows)[: 2 * count]
+    return HeldOutRows(rows[:count], rows[count:])
 
 
 def hold_out_last_rows(n_rows: int, rng: np.random.Generator) -> HeldOutRows:
@@ -104,7 +137,9 @@ def hold_out_groups(groups: Codes, rng: np.random.Generator) -> HeldOutRows:
     part[order[n_validation:n_both]] = 2
     part_of_row = part[groups]
     return HeldOutRows(
-        rng.permutation(np.flatnonzero(part_of_row == 1)), rng.permutation(np.flatnonzero(part_of_row == 2))
+        rng.permutation(np.flatnonzero(part_of_row == 1)),
+        rng.permutation(np.flatnonzero(part_of_row == 2)),
+        groups=groups,
     )
 
 
@@ -117,13 +152,95 @@ def hold_out_second_table(n_rows: int, n_more: int, rng: np.random.Generator) ->
     >>> sorted([*rows.validation.tolist(), *rows.holdout.tolist()])
     [100, 101, 102, 103]
     """
-    if n_more < 2:
-        raise ValueError(
-            f"X_val has {n_more} {'row' if n_more == 1 else 'rows'}; at least 2 are needed, one to choose the model "
-            "and one to estimate its score. Add rows."
-        )
     rows = n_rows + rng.permutation(n_more)
     return HeldOutRows(rows[: n_more // 2], rows[n_more // 2 :], can_refit=False)
+
+
+def check_second_table(n_rows: int) -> None:
+    """Raise a ValueError if a second table has too few rows."""
+    if n_rows < 2:
+        raise ValueError(
+            f"X_val has {n_rows} {'row' if n_rows == 1 else 'rows'}; at least 2 are needed, one to choose the model "
+            "and one to estimate its score. Add rows."
+        )
+
+
+def hold_out_in_blocks(
+    found: TargetPass,
+    groups: Codes | None,
+    n_validation_blocks: int,
+    *,
+    last: bool,
+    teacher_holds_out: bool,
+    rng: np.random.Generator,
+) -> TargetPass:
+    """Return the target of a data set with its validation and holdout rows: the user's, or random ones of each block.
+
+    Parameters
+    ----------
+    found : TargetPass
+        The target.
+    groups : array of int or None
+        The group of each row, from 0 on without gaps, to hold out whole groups.
+    n_validation_blocks : int
+        Blocks at the end that are a validation set.
+    last : bool
+        Whether to hold out the last rows.
+    teacher_holds_out : bool
+        Whether the teacher would hold out random rows itself.
+    rng : numpy.random.Generator
+        Chooses the groups, and halves the validation set.
+    """
+    n_rows = int(found.block_rows.sum())
+    n_validation = count_validation_rows(n_rows)
+    if n_validation_blocks:
+        n_training = int(found.block_rows[:-n_validation_blocks].sum())
+        held_out, advice = hold_out_second_table(n_training, n_rows - n_training, rng), "Add rows to X."
+    elif groups is not None:
+        held_out, advice = hold_out_groups(groups, rng), GROUPS_ADVICE
+    elif last:
+        held_out, advice = hold_out_last_rows(n_rows, rng), LAST_ROWS_ADVICE
+    elif not teacher_holds_out or n_rows < _SMALL_DATA_SET_ROWS:
+        return found
+    else:
+        n_holdout = max(n_validation, min(_MAX_ROWS, n_rows // _HOLDOUT_ONE_IN))
+        return replace(found, held_shares=(n_validation / n_rows, n_holdout / n_rows))
+    if isinstance(found.target, Labels):
+        labels = replace(found.target, codes=np.concatenate(found.codes))
+        check_classes(labels, held_out, advice)
+        if n_validation_blocks:
+            counts = count_codes(labels.codes[:n_training], len(labels.classes))
+            refuse_unknown_labels(labels.classes[counts == 0].tolist())
+            found = replace(found, target=replace(found.target, counts=counts))
+    return found.hold_out(held_out.validation, held_out.holdout)
+
+
+def hold_out_by_class(labels: Labels, rng: np.random.Generator) -> HeldOutRows | None:
+    """Return random rows in the class proportions, if some class is so rare that others would often lack it.
+
+    Each of the two parts has a row of each class that has three rows, and begins with it.
+
+    Examples
+    --------
+    >>> labels = Labels.encode(np.arange(10_000) < 10)
+    >>> rows = hold_out_by_class(labels, np.random.default_rng(0))
+    >>> np.bincount(labels.codes[rows.validation]), np.bincount(labels.codes[rows.holdout])
+    (array([499,   1]), array([499,   1]))
+    """
+    n_rows, count = len(labels.codes), count_held_out_rows(len(labels.codes))
+    if int(labels.counts[labels.counts > 0].min()) * count >= _MIN_CLASS_ROWS * n_rows:
+        return None
+    left = np.where(labels.counts < 3, 0, labels.counts)
+    taken: Rows = np.zeros(0, dtype=np.intp)
+    parts: list[Rows] = []
+    for _ in range(2):
+        candidates = sample_candidates(n_rows, count, rng)
+        candidates = candidates[~np.isin(candidates, taken)]
+        taken = sample_stratified(labels.codes, candidates, taken, left, count, rng)
+        left = left - count_codes(labels.codes[taken], len(left))
+        first = np.unique(labels.codes[taken], return_index=True)[1]
+        parts.append(np.concatenate([taken[first], np.delete(taken, first)]))
+    return HeldOutRows(parts[0], parts[1])
 
 
 def encode_groups(groups: Any, n_rows: int) -> Codes:

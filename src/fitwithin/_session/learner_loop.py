@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -12,21 +12,11 @@ from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.memory_cost import MemoryModel
 from fitwithin._core.preference import is_worse, paired_error
-from fitwithin._core.records import (
-    Answer,
-    Answers,
-    Estimate,
-    Exam,
-    Lesson,
-    LessonReport,
-    Purpose,
-    StopReason,
-    Wait,
-)
+from fitwithin._core.records import Answer, Answers, Estimate, Exam, Lesson, LessonReport, StopReason, Wait
 from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.open_round import OpenRound
 from fitwithin._session.round_tracker import RoundTracker
-from fitwithin._session.selection import KeptModel
+from fitwithin._session.selection import KeptModel, is_finite
 from fitwithin._session.session_parts import LoopLock, NoLock, SessionParts
 from fitwithin.backends import ExamReport, FitReport, Runner
 from fitwithin.teachers import Requests
@@ -153,7 +143,7 @@ class LearnerLoop:
         is_saved_first = not lesson.refit and is_first()
         report = self._fit(lesson, () if is_saved_first else lesson.exams)
         if report.gave_up:
-            return _make_report(current, report)
+            return current.make_report(report)
         if is_saved_first:
             if is_first():
                 self._save(current, is_preferred=is_first)
@@ -162,7 +152,13 @@ class LearnerLoop:
             reports = zip(lesson.exams, report.exams, strict=True)
             answers = {exam.purpose: self._note_exam(exam, exam_report) for exam, exam_report in reports}
             self._choose_by_validation(current)
-        return _make_report(current, report, answers)
+        if self._selector.wants_vote_of(current):
+            model = current.saved
+            if model is None:
+                with self.lock.released():
+                    model = self.runner.save()
+            self.budget.reserves.vote = self._selector.keep_for_vote(current, model)
+        return current.make_report(report, answers)
 
     def _fit(self, lesson: Lesson, exams: Sequence[Exam]) -> FitReport:
         learner, rows = None if lesson.candidate is None else lesson.candidate.estimator, lesson.rows
@@ -203,13 +199,15 @@ class LearnerLoop:
         costs.memory.observe_exam(len(current.rows), report.peak_memory)
         costs.cost.observe_exam(len(rows), seconds, current.n_rows_trained)
         self.tracker.add_exam(rows, report, exam.purpose)
+        self._selector.note_problem(current.n_rows_trained, len(rows), report.score, report.problem)
         answers = Answers(rows, report.wrong, report.margins, report.score, report.influence)
+        self.parts.session.note_unpredicted(current.n_rows_trained, report.unpredicted)
         if exam.purpose == "validation" and report.score is not None:
-            current.validation = answers
+            current.validation = answers = report.leave_out_unpredicted(answers)
         if exam.purpose == "holdout":
             current.holdout = answers if len(current.holdout_rows) == 1 else None
             return Answers(rows, np.zeros_like(report.wrong), report.margins)
-        return answers
+        return self._selector.make_comparable(answers)
 
     def _choose_by_validation(self, current: OpenRound) -> None:
         """Choose between the new model and the best one, and save the winner at once."""
@@ -239,8 +237,8 @@ class LearnerLoop:
         if best is None or current.was_cut_short or current.saved is not None:
             return
         estimate, score = best.record.estimate, validation.score
-        is_lower = score is not None and estimate is not None and best.validation is not None
-        if is_lower and is_worse(score, estimate, paired_error(validation, best.validation), tolerated=1.0):  # type: ignore[arg-type]  # checked above
+        is_scored = is_finite(estimate) and best.validation is not None
+        if is_scored and is_worse(score, estimate, paired_error(validation, best.validation), tolerated=1.0):  # type: ignore[arg-type]  # checked above
             return
         current.validation = best.validation
         # If another loop finds a better model meanwhile, this one is not that model with more rows.
@@ -282,6 +280,12 @@ class LearnerLoop:
                     report = self.runner.score(current.fresh)
                 current.exam_seconds += report.seconds
                 current.estimates = report.overall, report.selected
+                n_rows, n_examined = current.n_rows_trained, len(current.fresh)
+                self._selector.note_problem(n_rows, n_examined, report.overall, report.problem)
+            overall, fresh_estimate = current.estimates
+            if self.parts.widen is not None and fresh_estimate is not None:
+                rows, wrong = np.concatenate(current.holdout_rows), np.concatenate(current.holdout_wrong)
+                current.estimates = overall, self.parts.widen(fresh_estimate, rows, wrong)
             self._update_best(current)
         return current.estimates or (None, None)
 
@@ -290,7 +294,8 @@ class LearnerLoop:
         best = self._selector.best
         if best is not None and self._selector.holds(current.saved):
             overall, fresh_estimate = current.estimates or (None, best.record.fresh_estimate)
-            self._selector.update_best(current.validation_estimate or overall, fresh_estimate, current.validation)
+            estimate = current.validation_estimate or overall
+            self._selector.update_best(estimate, fresh_estimate, current.validation, current.row_seconds)
 
     def _save(
         self,
@@ -308,16 +313,15 @@ class LearnerLoop:
         best = self._selector.best
         with self.lock.released():
             model = self.runner.save()
-        newest = self._selector.best
-        if newest is not None and (best is None or newest.model is not best.model) and not is_preferred():
+        if (newest := self._selector.best) and (best is None or newest.model is not best.model) and not is_preferred():
             current.is_wanted = False
             model.discard()
             return
         if self.budget.until_deadline() < model.load_seconds:
             model.discard()
             raise OutOfTime
-        cost = self.parts.costs_of(current.lesson).cost
-        cost.observe_save(len(current.rows), model.save_seconds + model.load_seconds)
+        costs = self.parts.costs_of(current.lesson)
+        costs.cost.observe_save(len(current.rows), model.save_seconds + model.load_seconds, model.n_bytes)
         self.parts.session.reserve_seconds(model)
         record = ModelRecord(
             number=current.number,
@@ -330,14 +334,14 @@ class LearnerLoop:
             was_cut_short=current.was_cut_short,
         )
         lesson = current.lesson
-        kept = KeptModel(model, record, current.validation, lesson.candidate, oversampled=lesson.oversampled)
+        kept = KeptModel(model, record, current.validation, lesson.candidate, lesson.oversampled, current.row_seconds)
         self._selector.replace_best(kept)
         current.saved, current.saved_at = model, self.budget.elapsed()
 
     def _close_round(self, current: OpenRound, estimate: Estimate | None, fresh_estimate: Estimate | None) -> bool:
         """Note the round, and tell everyone; True if the user says stop."""
         if self._selector.holds(current.saved) and not current.lesson.refit:
-            self._selector.update_best(estimate, fresh_estimate, current.validation)
+            self._selector.update_best(estimate, fresh_estimate, current.validation, current.row_seconds)
         finished = self.tracker.close(current, estimate, self.budget.elapsed())
         self.parts.session.write()
         for listener in self.parts.listeners:
@@ -375,22 +379,6 @@ def _may_begin(lesson: Lesson, costs: CostEstimates) -> bool:
         return False
     is_planned = lesson.stop_after is not None or lesson.give_up_over is not None
     return (costs.may_begin if is_planned else costs.may_finish)(n_rows)
-
-
-def _make_report(
-    current: OpenRound, report: FitReport, answers: Mapping[Purpose, Answers] | None = None
-) -> LessonReport:
-    return LessonReport(
-        seconds=report.fit_seconds,
-        setup_seconds=report.setup_seconds,
-        steps=report.steps,
-        planned_steps=report.planned_steps,
-        was_cut_short=report.was_cut_short,
-        gave_up=report.gave_up,
-        model_bytes=None if current.saved is None else current.saved.n_bytes,
-        answers=answers or {},
-        is_best=None if current.validation is None else current.saved is not None,
-    )
 
 
 def _check_memory(memory: MemoryModel, n_rows: int) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from fitwithin._core.records import Answers, ClassCounts, Estimate, Lesson, Mask, Purpose, Rows
+from fitwithin._core.records import Answers, ClassCounts, Estimate, Lesson, LessonReport, Mask, Purpose, Rows
 from fitwithin._core.rounds import Round
 from fitwithin.backends import ExamReport, FitReport, SavedModel
 
@@ -51,8 +53,8 @@ class OpenRound:
         Whether the model is to be saved, as the best one.
     is_comparable : bool
         Whether the model was examined on rows that may choose between models, which holdout rows may not.
-    holdout_rows : list of array of int
-        The rows of its exams on holdout rows.
+    holdout_rows, holdout_wrong : list of array
+        The rows of its exams on holdout rows, and which of them it predicts wrongly.
     """
 
     number: int
@@ -79,6 +81,7 @@ class OpenRound:
     validation_rows: int = 0
     peak_memory: int | None = None
     holdout_rows: list[Rows] = field(default_factory=list)
+    holdout_wrong: list[Mask] = field(default_factory=list)
     _fresh: list[Mask] = field(default_factory=list)
 
     def add_fit(self, report: FitReport) -> None:
@@ -137,6 +140,11 @@ class OpenRound:
         return self.saved is not None or self.gave_up or (self.validation is not None and not self.is_wanted)
 
     @property
+    def row_seconds(self) -> float:
+        """Seconds that the prediction of a row took; 0 before the first exam."""
+        return self.exam_seconds / len(self.fresh) if self.is_examined and len(self.fresh) else 0.0
+
+    @property
     def validation_estimate(self) -> Estimate | None:
         """The score over the validation rows, once they were examined."""
         return None if self.validation is None else self.validation.score
@@ -152,9 +160,25 @@ class OpenRound:
         """The score of its exam on holdout rows."""
         return None if self.holdout is None else self.holdout.score
 
+    def make_report(self, fit: FitReport, answers: Mapping[Purpose, Answers] | None = None) -> LessonReport:
+        """Return the answer to its lesson."""
+        return LessonReport(
+            seconds=fit.fit_seconds,
+            setup_seconds=fit.setup_seconds,
+            steps=fit.steps,
+            planned_steps=fit.planned_steps,
+            was_cut_short=fit.was_cut_short,
+            gave_up=fit.gave_up,
+            model_bytes=fit.model_bytes if self.saved is None else self.saved.n_bytes,
+            answers=answers or {},
+            is_best=None if self.validation is None else self.saved is not None,
+        )
+
     def finish(self, estimate: Estimate | None, choose_seconds: float, elapsed: float) -> Round:
         """Return the round as a record."""
         candidate = self.lesson.candidate
+        if estimate is not None and math.isnan(estimate.value):
+            estimate = None
         return Round(
             number=self.number,
             rows=len(self.rows),

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from sklearn.exceptions import UndefinedMetricWarning
+
 from fitwithin._core.budget import Budget
-from fitwithin._core.exceptions import NoModelInMemory, NoModelInTime, OutOfMemory
+from fitwithin._core.exceptions import (
+    CheckpointWarning,
+    DataSetWarning,
+    LearnerFailedWarning,
+    NoModelInMemory,
+    NoModelInTime,
+    OutOfMemory,
+)
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._core.records import StopReason
+from fitwithin._core.records import Purpose, Rows, StopReason
 from fitwithin._core.rounds import Round
+from fitwithin._pools.pool import Pool
+from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.fit_state import ModelRecord
+from fitwithin._session.vote import VoteMembers
 
 # Least limit, in seconds, that is recommended: the first fit of a program starts a process.
 _MIN_RECOMMENDED_LIMIT = 5.0
@@ -35,8 +48,18 @@ class SessionResult:
         Seconds of the fits that left no model, because the deadline, the memory limit, an error or the user ended them.
     failure : str or None
         How the learner failed in a later round, for a warning.
+    unpredicted : str or None
+        Which rows the first of these models could not predict, for a warning.
     candidate : int or None
         In a search, the number of its candidate.
+    held_out : dict of array of int
+        The rows of the last exams, by purpose.
+    score_problem : str or None
+        Where the metric was not defined, for a warning.
+    members : VoteMembers or None
+        The models that may vote; to be closed.
+    row_seconds : float
+        Seconds that the model takes to predict a row; 0 if unknown.
     """
 
     model: Any
@@ -45,7 +68,26 @@ class SessionResult:
     record: ModelRecord
     seconds_lost: float = 0.0
     failure: str | None = None
+    unpredicted: str | None = None
     candidate: int | None = None
+    held_out: Mapping[Purpose, Rows] = field(default_factory=dict)
+    score_problem: str | None = None
+    members: VoteMembers | None = None
+    row_seconds: float = 0.0
+
+    def list_warnings(self, pool: Pool, checkpoint: Checkpoint | None) -> Iterator[tuple[str, type[Warning]]]:
+        """Yield what the user should know of a fit that has a model."""
+        unread = pool.describe_unread_rows()
+        if self.failure is not None:
+            yield self.failure, LearnerFailedWarning
+        if self.unpredicted is not None:
+            yield self.unpredicted, RuntimeWarning
+        if self.score_problem is not None:
+            yield self.score_problem, UndefinedMetricWarning
+        if unread is not None:
+            yield unread, DataSetWarning
+        for message in () if checkpoint is None else checkpoint.messages:
+            yield message, CheckpointWarning
 
 
 def no_model_error(budget: Budget, n_rounds: int, status: str) -> NoModelInTime:

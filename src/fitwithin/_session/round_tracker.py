@@ -256,6 +256,7 @@ class RoundTracker:
         if purpose == "holdout":
             # A model may be examined on some of them first, and on others later.
             self.open_round.holdout_rows.append(rows)
+            self.open_round.holdout_wrong.append(report.wrong)
             self.last_exams[purpose] = np.concatenate(self.open_round.holdout_rows)
         if purpose != "holdout":
             self._mistakes.append(rows[report.wrong])

@@ -8,12 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fitwithin._core.candidate import Candidate
+from fitwithin._core.exceptions import ScoringFailed
 from fitwithin._core.preference import ScoredModel
 from fitwithin._core.records import Answers, Estimate, Returns, Rows
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.open_round import OpenRound
+from fitwithin._session.vote import VoteMember, VoteMembers
 from fitwithin.backends import SavedModel
 from fitwithin.backends._inline import InlineModel
+
+# Least rows of an exam whose undefined score is told about: exams of small tables have a few rows, often of one class.
+_MIN_TOLD_ROWS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +37,8 @@ class KeptModel:
         In a search, the learner and its hyperparameters.
     oversampled : bool, default=False
         Whether misclassified rows were oversampled among its training rows.
+    row_seconds : float, default=0.0
+        Seconds that the prediction of a row took; 0 if unknown.
     """
 
     model: SavedModel
@@ -39,6 +46,7 @@ class KeptModel:
     validation: Answers | None = None
     candidate: Candidate | None = None
     oversampled: bool = False
+    row_seconds: float = 0.0
 
 
 class ModelSelector:
@@ -53,6 +61,8 @@ class ModelSelector:
         scores by its rows.
     stored_validation_rows : array of int, optional
         The validation rows of the earlier fit.
+    is_scoring_proven : bool, default=True
+        Whether the metric is known to work; see `Scoring`.
 
     Attributes
     ----------
@@ -60,16 +70,82 @@ class ModelSelector:
         The best model so far.
     former : KeptModel or None
         The best model before it, in case that the best one cannot be loaded.
+    members : VoteMembers or None
+        The models that may vote; None without a vote.
+    max_row_seconds : float
+        A model whose predictions take more seconds a row is the best one only if all are slower.
     """
 
     def __init__(
-        self, returns: Returns, stored: KeptModel | None = None, stored_validation_rows: Rows | None = None
+        self,
+        returns: Returns,
+        stored: KeptModel | None = None,
+        stored_validation_rows: Rows | None = None,
+        *,
+        is_scoring_proven: bool = True,
     ) -> None:
         self._returns = returns
         self._stored = stored
         self._stored_validation_rows = stored_validation_rows
         self.best = stored
         self.former: KeptModel | None = None
+        self.members: VoteMembers | None = None
+        self.max_row_seconds = math.inf
+        self._is_scoring_proven = is_scoring_proven
+        self._problem: tuple[int, str] = 0, ""
+
+    def note_problem(self, n_rows: int, n_examined: int, score: Estimate | None, problem: str | None) -> None:
+        """Note why a score of a model is unknown, if it is; the model with the most rows counts.
+
+        Parameters
+        ----------
+        n_rows, n_examined : int
+            Rows that the model was trained on, and rows of the exam.
+        score : Estimate or None
+            The score, whose value may be NaN.
+        problem : str or None
+            Why it is unknown.
+
+        Raises
+        ------
+        ScoringFailed
+            If the metric is not defined, and is not known to work for any model.
+        """
+        self._is_scoring_proven |= problem is None and is_finite(score)
+        if problem is None:
+            return
+        if not self._is_scoring_proven and score is not None and not is_finite(score):
+            raise ScoringFailed(
+                f"scoring failed for the predictions of a model: {problem}.",
+                "Pass a metric that returns a finite number for the rows of this target.",
+            )
+        if n_examined >= _MIN_TOLD_ROWS:
+            self._problem = max(self._problem, (n_rows, problem))
+
+    def describe_problem(self) -> str | None:
+        """Return what became of scores that are unknown; None if that made no difference to the best model."""
+        n_rows, problem = self._problem
+        if not problem or self.best is None:
+            return None
+        record = self.best.record
+        if not is_finite(record.estimate):
+            return (
+                f"scoring is undefined on the rows that models were scored on: {problem}. No model could be compared, "
+                "so the one with the most rows is returned. Choose validation rows that hold every class, or pass "
+                "another metric."
+            )
+        if record.fresh_estimate is None:
+            return f"score_estimate_ is None: {problem}. Give more rows of each class for an estimate."
+        if n_rows < record.n_rows:
+            return None
+        return f"scoring was undefined for a model of {n_rows:,} rows, which could not become the best: {problem}."
+
+    def make_comparable(self, answers: Answers) -> Answers:
+        """Return answers as a teacher gets them: as long as no score is defined, all models are as good."""
+        score = answers.score
+        if score is None or is_finite(score) or (self.best is not None and is_finite(self.best.record.estimate)):
+            return answers
+        return replace(answers, score=Estimate(0.0, -math.inf, math.inf))
 
     @property
     def accepts_every_model(self) -> bool:
@@ -95,11 +171,15 @@ class ModelSelector:
         """
         if self.accepts_every_model:
             return self.accepts_unseen(new.n_rows_trained)
+        is_limited = math.isfinite(self.max_row_seconds)
+        if is_limited and self.best is not None and max(new.row_seconds, self.best.row_seconds) > self.max_row_seconds:
+            return new.row_seconds < self.best.row_seconds
         validation = new.validation
         score = estimate if validation is None else validation.score
-        if score is not None and not _is_finite(score) and self.best is not None:
+        is_known = is_finite if validation is not None else _has_interval
+        if score is not None and not is_known(score) and self.best is not None:
             # A metric that is not defined on the rows, or a model that predicts NaN.
-            return False
+            return not is_known(self.best.record.estimate) and new.n_rows_trained > self.best.record.n_rows
         if validation is not None and score is not None and not self._beats_stored(validation, new.n_rows_trained):
             return False
         if validation is None and new.has_every_row:
@@ -107,18 +187,21 @@ class ModelSelector:
         if score is None:
             return False
         best = self.best
-        if best is None or not _is_finite(best.record.estimate) or (validation is not None and best is self._stored):
+        if best is None or not is_finite(best.record.estimate) or (validation is not None and best is self._stored):
             return True
         if validation is None or best.validation is None:
             return best.record.estimate is None or score.low > best.record.estimate.low
         candidate = new.lesson.candidate
-        challenger = ScoredModel(validation, new.n_rows_trained, candidate, extends=_extends(new, best))
-        return challenger.is_preferred_to(ScoredModel(best.validation, best.record.n_rows, best.candidate))
+        one, other = (new.trained_rows, new.n_rows_trained), (best.record.rows, best.record.n_rows)
+        are_plain = not (new.lesson.oversampled or best.oversampled)
+        challenger = ScoredModel(validation, one[1], candidate, extends=are_plain and _extends(*one, *other))
+        holder = ScoredModel(best.validation, other[1], best.candidate, extends=are_plain and _extends(*other, *one))
+        return challenger.is_preferred_to(holder)
 
     def _beats_stored(self, validation: Answers, n_rows: int) -> bool:
         """Whether a new model is at least as good as the stored one, if there is one."""
         stored, score = None if self._stored is None else self._stored.record, validation.score
-        if stored is None or score is None or stored.estimate is None or not _is_finite(stored.estimate):
+        if stored is None or score is None or stored.estimate is None or not is_finite(stored.estimate):
             return True
         if score.value >= stored.estimate.value:
             return True
@@ -134,27 +217,56 @@ class ModelSelector:
         """Make a model the best one, keep the one before, and discard the one before that."""
         discarded, self.former, self.best = self.former, self.best, model
         if discarded is not None:
-            discarded.model.discard()
+            self._release(discarded.model)
+
+    def _release(self, model: SavedModel) -> None:
+        """Discard a model, unless it may vote."""
+        if self.members is None or not self.members.holds(model):
+            model.discard()
+
+    def wants_vote_of(self, new: OpenRound) -> bool:
+        """Whether a new model may vote."""
+        score = new.validation_estimate
+        if self.members is None or score is None or new.lesson.candidate is None or new.lesson.refit:
+            return False
+        return self.members.wants(new.n_rows_trained, score.value)
+
+    def keep_for_vote(self, new: OpenRound, model: SavedModel) -> float:
+        """Keep a model for a vote, discard those that have no place any more; return the seconds that a vote needs."""
+        candidate, score = new.lesson.candidate, new.validation_estimate
+        assert self.members is not None
+        assert candidate is not None
+        assert score is not None
+        member = VoteMember(candidate.number, new.n_rows_trained, score.value, new.exam_seconds, new.row_seconds, model)
+        known = [kept.model for kept in (self.best, self.former) if kept is not None]
+        for dropped in self.members.add(member):
+            if all(dropped is not other for other in known):
+                dropped.discard()
+        return self.members.seconds
 
     def withdraw_best(self) -> None:
         """Make the model before the best one, which turned out to be unusable."""
         withdrawn, self.best, self.former = self.best, self.former, None
         if withdrawn is not None:
-            withdrawn.model.discard()
+            self._release(withdrawn.model)
 
     def update_best(
-        self, estimate: Estimate | None, fresh_estimate: Estimate | None, validation: Answers | None = None
+        self,
+        estimate: Estimate | None,
+        fresh_estimate: Estimate | None,
+        validation: Answers | None = None,
+        row_seconds: float = 0.0,
     ) -> None:
         """Set the scores of the best model, and its last answers on validation rows, after further exams."""
         if self.best is not None:
             record = replace(self.best.record, estimate=estimate, fresh_estimate=fresh_estimate)
-            self.best = replace(self.best, record=record, validation=validation)
+            self.best = replace(self.best, record=record, validation=validation, row_seconds=row_seconds)
 
     def close(self) -> None:
         """Discard the models; one was loaded, or none is wanted."""
         for kept in (self.former, self.best):
             if kept is not None:
-                kept.model.discard()
+                self._release(kept.model)
 
 
 def find_stored_model(past: FitState) -> KeptModel | None:
@@ -175,15 +287,19 @@ def is_lower(estimate: Estimate | None, other: Estimate | None) -> bool:
     return estimate is None or other is None or estimate.value < other.value
 
 
-def _extends(new: OpenRound, best: KeptModel) -> bool:
-    """Whether a model was trained on all rows of the best one and more, none of them oversampled."""
-    if new.lesson.oversampled or best.oversampled or new.n_rows_trained <= best.record.n_rows:
+def _extends(rows: Rows | None, n_rows: int, others: Rows | None, n_others: int) -> bool:
+    """Whether a plain subset holds another one and more rows; unless their rows are unknown, they are compared."""
+    if n_rows <= n_others:
         return False
-    rows, others = new.trained_rows, best.record.rows
     if rows is None or others is None or np.array_equal(rows[: len(others)], others):
         return True
     return bool(np.isin(others, rows).all())
 
 
-def _is_finite(estimate: Estimate | None) -> bool:
+def is_finite(estimate: Estimate | None) -> bool:
+    """Whether there is a score that is defined."""
     return estimate is not None and math.isfinite(estimate.value)
+
+
+def _has_interval(estimate: Estimate | None) -> bool:
+    return estimate is not None and math.isfinite(estimate.low)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,22 +10,42 @@ import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
-from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory, OutOfTime, ReadingFailed
+from fitwithin._core.deadline_thread import DeadlineThread
+from fitwithin._core.exceptions import (
+    LearnerDied,
+    LearnerFailed,
+    LearnerRaised,
+    NoModelInMemory,
+    NoModelInTime,
+    OutOfMemory,
+    OutOfTime,
+    ReadingFailed,
+)
 from fitwithin._core.log import LOGGER
 from fitwithin._core.records import StopReason
 from fitwithin._core.rounds import OnRound
 from fitwithin._core.target import Labels
 from fitwithin._session.checkpoint import Checkpoint
+from fitwithin._session.fallback import FallbackModel, fit_fallback
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.learner_loop import LearnerLoop
+from fitwithin._session.listeners import Listener
 from fitwithin._session.parallel_loops import ParallelLoops
 from fitwithin._session.result import SessionResult, no_memory_error, no_model_error
 from fitwithin._session.round_tracker import RoundTracker
 from fitwithin._session.selection import ModelSelector, find_stored_model, is_lower
-from fitwithin._session.session_parts import Listener, SessionParts
+from fitwithin._session.session_parts import SessionParts, Widen
+from fitwithin._session.vote import VoteMembers
 from fitwithin.backends import Runner, SavedModel
+from fitwithin.backends._unpredicted import Unpredicted
 from fitwithin.teachers import Deck, Teacher
 from fitwithin.teachers._validation import list_requests
+
+# Size of a model above which the program loads it in a thread: no other process may have loaded it before.
+_LARGE_MODEL_BYTES = 32 << 20
+
+# Least seconds that the best model may take to be loaded, however late it is: a busy machine may delay a small one.
+_MIN_LOAD_SECONDS = 0.1
 
 
 class Session:
@@ -54,6 +75,14 @@ class Session:
         Where to store the session while it runs.
     n_jobs : int, default=1
         Learners that the runner can have at work at the same time; a teacher may need fewer.
+    n_members : int, default=0
+        Most models that are kept for a vote.
+    max_row_seconds : float, optional
+        Most seconds that the prediction of a row should take.
+    is_scoring_proven : bool, default=True
+        Whether the metric is known to work for this target; see `Scoring`.
+    widen : callable, optional
+        Returns the estimate from holdout rows with an interval that allows for their groups.
 
     Attributes
     ----------
@@ -75,6 +104,11 @@ class Session:
         past: FitState | None = None,
         checkpoint: Checkpoint | None = None,
         n_jobs: int = 1,
+        n_members: int = 0,
+        max_row_seconds: float = math.inf,
+        is_scoring_proven: bool = True,
+        widen: Widen | None = None,
+        fallback: Any = None,
     ) -> None:
         self.teacher = teacher
         self.deck = deck
@@ -83,17 +117,21 @@ class Session:
         self._tracker = RoundTracker(deck.pool_size, budget.clock, labels, deck.size)
         self._tracker.waited_seconds = lambda: deck.waited_seconds
         stored, validation_rows = (None, None) if past is None else (find_stored_model(past), past.validation_rows)
-        self._selector = ModelSelector(teacher.returns, stored, validation_rows)
+        self._selector = ModelSelector(teacher.returns, stored, validation_rows, is_scoring_proven=is_scoring_proven)
+        self._selector.max_row_seconds = max_row_seconds
+        self._selector.members = VoteMembers(n_members, budget.seconds) if n_members else None
         self._past = past
         self._checkpoint = checkpoint
         self.lost = None if past is None else past.lost_best
         if past is not None:
             self._restore(past)
-        parts = SessionParts(budget, costs, self._selector, self, listeners, on_round)
+        parts = SessionParts(budget, costs, self._selector, self, listeners, on_round, widen)
         # The loop that decides how the session ends; of several, the first one unless another one fails.
         self._loop = LearnerLoop(parts, runner, self._tracker)
         self._n_jobs = n_jobs
         self._failure: str | None = None
+        self._unpredicted: str | None = None
+        self._fallback_learner = fallback
 
     def _restore(self, past: FitState) -> None:
         """Go on with rounds, costs and rows of an earlier fit."""
@@ -117,13 +155,23 @@ class Session:
         NoModelInMemory
             If the learner took more than the memory limit before the first model.
         """
+        fallback: FallbackModel | None = None
         try:
-            return self._result(self._find_reason_to_end_at_once() or self._teach_and_store())
+            reason = self._find_reason_to_end_at_once()
+            if reason is None and self._selector.best is None and self._fallback_learner is not None:
+                fallback = fit_fallback(self._loop.runner, self._fallback_learner, self.deck, self.budget)
+            return self._result(reason or self._teach_and_store())
         except Exception as error:
+            if fallback is not None and isinstance(error, NoModelInTime | NoModelInMemory | LearnerFailed):
+                return fallback.make_result(error, self._tracker.history, self._tracker.lost_seconds)
             LOGGER.warning("There is no model. %s: %s", type(error).__name__, error)
+            if self._selector.members is not None:
+                self._selector.members.close()
             raise
         finally:
             self._selector.close()
+            if fallback is not None:
+                fallback.model.discard()
 
     def _find_reason_to_end_at_once(self) -> StopReason | None:
         """Return why the stored model is all that can be returned; None if there is something to do."""
@@ -132,11 +180,15 @@ class Session:
             return None
         if self.lost is not None and self._checkpoint is not None:
             self._checkpoint.report_older_model(past)
-        return past.stop_reason if past.is_finished else "time"
+        reason = past.stop_reason if past.is_finished else "time"
+        if past.stop_reason is None:
+            # It was killed with nothing left to do.
+            self.write(reason)
+        return reason
 
     def _teach_and_store(self) -> StopReason:
         self.write()
-        reason = self._teach_until_stopped()
+        reason = self._check_reason(self._teach_until_stopped())
         try:
             self.write(reason)
         except KeyboardInterrupt:
@@ -144,6 +196,16 @@ class Session:
                 raise
             reason = "interrupted"
         return reason
+
+    def _check_reason(self, reason: StopReason) -> StopReason:
+        """Return why the session ends, as it is true of the best model: a teacher does not know which one that is."""
+        best = self._selector.best
+        if reason != "all rows" or best is None:
+            return reason
+        n_rows = best.record.n_rows
+        if any(n_rows < one.rows for one in self._tracker.history if one.examined or one.best):
+            return "no gain"
+        return "time" if self.deck.left and n_rows < self.deck.size else reason
 
     def state(self, reason: StopReason | None = None) -> FitState:
         """Return the fit so far, for a later one to resume."""
@@ -166,14 +228,28 @@ class Session:
     def _find_best(self) -> ModelRecord | None:
         """Return the best model of all calls; it may be one that was not stored, and is not fitted again yet."""
         best = None if self._selector.best is None else self._selector.best.record
-        is_lost = self.lost is not None and (best is None or is_lower(best.estimate, self.lost.estimate))
-        return self.lost if is_lost else best
+        stored = None if self._past is None else self._past.model_record
+        if best is None or (stored is not None and best.number == stored.number):
+            # The lost one had replaced the stored one, perhaps with a lower score on more rows.
+            return self.lost or best
+        return self.lost if self.lost is not None and is_lower(best.estimate, self.lost.estimate) else best
 
     def reserve_seconds(self, model: SavedModel) -> None:
         """Keep the time before the deadline that loading and storing a new best model takes."""
         self.budget.reserves.load = model.load_seconds
         if self._checkpoint is not None:
             self.budget.reserves.checkpoint = self._checkpoint.reserved_seconds(model)
+
+    def note_unpredicted(self, n_rows: int, unpredicted: Unpredicted | None) -> None:
+        """Note that a model that was trained on `n_rows` could not predict some rows; the first one is reported."""
+        if unpredicted is None or self._unpredicted is not None:
+            return
+        n_unpredicted, n_examined = np.count_nonzero(unpredicted.mask), len(unpredicted.mask)
+        self._unpredicted = (
+            f"A model that was trained on {n_rows:,} rows could not predict {n_unpredicted:,} of {n_examined:,} other "
+            "rows, which are no part of its score. A model that cannot predict more than 1 % gives way to one that "
+            f"can. {unpredicted.reason}"
+        )
 
     def write(self, reason: StopReason | None = None) -> None:
         """Store the session, and its best model if that is new and there is time; `reason` says why it ended."""
@@ -189,7 +265,7 @@ class Session:
         reason: StopReason
         past = self._past
         try:
-            if past is not None and self.lost is not None:
+            if past is not None and self.lost is not None and not getattr(self.teacher, "fits_lost_model", False):
                 self._loop.fit_again(self.lost)
                 if past.is_finished and past.stop_reason is not None:
                     return past.stop_reason
@@ -263,21 +339,45 @@ class Session:
             best.record,
             seconds_lost=self._tracker.lost_seconds,
             failure=self._failure,
+            unpredicted=self._unpredicted,
             candidate=None if best.candidate is None else best.candidate.number,
+            members=self._selector.members,
+            row_seconds=best.row_seconds,
+            score_problem=self._selector.describe_problem(),
+            held_out=self._tracker.last_exams,
         )
 
     def _load_best(self) -> Any:
-        """Return the best model, or the one before it if the best one cannot be loaded here."""
+        """Return the best model, or the one before it if the best one cannot be loaded here, or not in time."""
         error = None
         while (best := self._selector.best) is not None:
             try:
-                return best.model.load()
+                return self._load(best.model)
+            except TimeoutError:
+                LOGGER.warning("The best model was not loaded by the deadline, so the one before it is returned.")
+                self._withdraw_best()
+                continue
             except Exception as failure:  # the learner's own unpickling may raise anything
                 error = failure
-            self._selector.withdraw_best()
-            self._tracker.withdraw_best()
+            self._withdraw_best()
             self._failure = (
                 f"The best model cannot be loaded in this process, so the one before it is returned: {error!r}"
             )
             LOGGER.warning("%s", self._failure)
         raise LearnerFailed(f"The model cannot be loaded in this process: {error!r}.") from error
+
+    def _withdraw_best(self) -> None:
+        self._selector.withdraw_best()
+        self._tracker.withdraw_best()
+
+    def _load(self, model: SavedModel) -> Any:
+        """Load a model; raise TimeoutError if it is not there at the deadline, and there is one before it."""
+        former = self._selector.former
+        if former is None or (model.n_bytes or 0) <= _LARGE_MODEL_BYTES:
+            return model.load()
+        seconds = self.budget.until_deadline() - former.model.load_seconds
+        thread = DeadlineThread("load")
+        try:
+            return thread.call(model.load, Budget(max(seconds, _MIN_LOAD_SECONDS)))
+        finally:
+            thread.close()

@@ -1,32 +1,25 @@
-"""What the learner loops of a session share: the budget, the best model, listeners and a lock."""
+"""What the learner loops of a session share: the budget, the best model and a lock."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
-from fitwithin._core.records import Lesson
-from fitwithin._core.rounds import OnRound, Round
+from fitwithin._core.records import Estimate, Lesson, Mask, Rows
+from fitwithin._core.rounds import OnRound
+from fitwithin._session.listeners import Listener
 from fitwithin._session.selection import ModelSelector
 
 if TYPE_CHECKING:
     from fitwithin._session.session import Session
 
 
-class Listener(Protocol):
-    """An object that is told what a session does, such as a progress display."""
-
-    def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
-        """Note that the learner, or this candidate of a search, begins an activity with this number of rows."""
-        ...
-
-    def on_round(self, finished: Round) -> None:
-        """Note that a round is over."""
-        ...
+Widen = Callable[[Estimate, Rows, Mask], Estimate]
+"""Takes an estimate, its rows, and which of them are predicted wrongly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +40,8 @@ class SessionParts:
         Told what the session does.
     on_round : callable or None
         Called with each finished `Round`; stops the session by returning True.
+    widen : callable or None
+        Returns the estimate from holdout rows with an interval that allows for their groups.
     """
 
     budget: Budget
@@ -55,6 +50,7 @@ class SessionParts:
     session: Session
     listeners: Sequence[Listener]
     on_round: OnRound | None
+    widen: Widen | None = None
 
     @property
     def has_best_model(self) -> bool:

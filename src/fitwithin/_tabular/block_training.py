@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ _SAMPLE_ROWS = 25_000
 """Rows of the sample from each of its blocks, at most."""
 
 
-def read_sampled_table(files: DataSetFiles, target: str, task: TaskType | None, max_classes: int) -> TrainingTable:
+def read_sampled_table(
+    files: DataSetFiles, target: str, task: TaskType | None, max_classes: int, texts: Sequence[str] = ()
+) -> TrainingTable:
     """Look at the target of all rows and at a sample of the others.
 
     Parameters
@@ -37,6 +40,8 @@ def read_sampled_table(files: DataSetFiles, target: str, task: TaskType | None, 
         The user's choice.
     max_classes : int
         Raise if there are more.
+    texts : sequence of str
+        Columns whose words are features.
 
     Raises
     ------
@@ -46,7 +51,7 @@ def read_sampled_table(files: DataSetFiles, target: str, task: TaskType | None, 
     survey = survey_target(files.open([target]), target, task, max_classes)
     blocks = files.open()
     chunk = TableChunk(_read_sample(blocks, target))
-    columns, left_out = select_features(chunk, target)
+    columns, left_out = select_features(chunk, target, texts=texts)
     return TrainingTable(
         chunk=chunk,
         target=survey.column,

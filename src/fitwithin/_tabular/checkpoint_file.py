@@ -23,8 +23,8 @@ from fitwithin._tabular.model_card import ModelCard
 _CARD, _ENCODER = "card.json", "encoder.skops"
 """Names of the attachments."""
 
-_UNDER_WAY = "nothing yet"
-"""Stop reason of a fit that is under way or was killed."""
+_UNDER_WAY = "nothing: under way, killed or failed"
+"""Stop reason of a fit that has not ended."""
 
 
 def attach_encoder(path: Path, features: EncodedFeatures, card: ModelCard) -> CheckpointPath:
@@ -65,7 +65,8 @@ def read_checkpoint_card(path: Path) -> ModelCard:
     try:
         is_attached = _CARD in content.attachments
         card = ModelCard.from_json((path / _CARD).read_bytes()) if is_attached else _make_card(content)
-        trust = () if content.model is None else content.model.trust
+        record = content.state.model_record
+        trust = () if record is None else record.trust
         card = replace(card, training={**card.training, **_describe_training(path, content)}, trust=trust)
         return ModelCard.from_json(card.to_json())
     except UserInputError as error:
@@ -83,9 +84,10 @@ def read_checkpoint_pipeline(path: Path, trusted_types: list[str]) -> Pipeline:
         If it holds no model or other types, or is damaged.
     """
     content = read_checkpoint(path, trusted_types)
-    if content.model is None:
+    if content.state.model is None:
         raise UserInputError(
-            f"The checkpoint {path} holds no model yet.", "Let the fit go on until its first model is stored."
+            f"The checkpoint {path} holds no model: none is stored yet, or skops can't store this learner.",
+            "Let the fit go on until its first model is stored, or use the model file of its end.",
         )
     encoder = load_skops_file(path / _ENCODER) if _ENCODER in content.attachments else "passthrough"
     return Pipeline([("encode", encoder), ("learn", content.state.model)])
@@ -93,20 +95,10 @@ def read_checkpoint_pipeline(path: Path, trusted_types: list[str]) -> Pipeline:
 
 def _make_card(content: CheckpointContent) -> ModelCard:
     """Return the card of a checkpoint that was written from Python."""
-    facts = content.facts
+    facts = {name: value for name, value in content.facts.items() if name != "time_limit"}
     columns = tuple(_make_column(str(name), str(dtype)) for name, dtype in facts["columns"])
-    return ModelCard(
-        task=facts["task"],
-        target="y",
-        target_type=_find_arrow_type(facts["target_type"]),
-        classes=facts["classes"],
-        columns=columns,
-        features=facts["features"],
-        learner=facts["learner"],
-        encoding="none",
-        teacher=facts["teacher"],
-        scoring=facts["scoring"],
-    )
+    found = {"columns": columns, "target_type": _find_arrow_type(facts["target_type"])}
+    return ModelCard(target="y", encoding="none", **facts | found)
 
 
 def _make_column(name: str, dtype: str) -> FeatureColumn:
@@ -133,7 +125,9 @@ def _describe_training(path: Path, content: CheckpointContent) -> dict[str, Any]
         "checkpoint": True,
         "rows": len(state.marks),
         "rows_taught": 0 if record is None else record.n_rows,
-        "estimate": None if estimate is None or not np.isfinite(estimate.value) else asdict(estimate),
+        "estimate": None
+        if estimate is None or not np.isfinite(estimate.low)
+        else {"value": estimate.value, "low": estimate.low, "high": estimate.high},
         "time_used": state.seconds,
         "time_limit": content.facts["time_limit"],
         "stop_reason": state.stop_reason or _UNDER_WAY,

@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from fitwithin._core.exceptions import UserInputError
 
-ColumnKind = Literal["number", "boolean", "time", "text"]
-"""Kinds of columns. Text includes every column that is declared categorical, even if its values are numbers."""
+ColumnKind = Literal["number", "boolean", "time", "text", "words"]
+"""Kinds of columns. Text includes every column that is declared categorical, even if its values are numbers; of a
+column named by --text the words count instead of the whole value."""
 
 
 _MAX_CATEGORIES = 100
@@ -42,7 +43,7 @@ class FeatureColumn:
     ----------
     name : str
         Its name.
-    kind : {"number", "boolean", "time", "text"}
+    kind : {"number", "boolean", "time", "text", "words"}
         What it holds.
     type : str
         Arrow's name of its type, such as "int64".
@@ -60,7 +61,7 @@ class FeatureColumn:
                 return pa.float64()
             case "boolean":
                 return pa.bool_()
-            case "text":
+            case "text" | "words":
                 return pa.string()
         return parse_arrow_type(self.type) or pa.timestamp("us", tz="UTC" if "tz=" in self.type else None)
 
@@ -98,8 +99,8 @@ def parse_arrow_type(name: str) -> pa.DataType | None:
         return None
 
 
-def select_columns(table: pa.Table) -> tuple[list[FeatureColumn], dict[str, str]]:
-    """Return the columns to train on, and the others by name with the reason.
+def select_columns(table: pa.Table, texts: Sequence[str] = ()) -> tuple[list[FeatureColumn], dict[str, str]]:
+    """Return the columns to train on, and the others by name with the reason; the words of `texts` are features.
 
     Left out are the index of pandas, columns without values, nested types, and text that differs in nearly every row.
 
@@ -118,6 +119,10 @@ def select_columns(table: pa.Table) -> tuple[list[FeatureColumn], dict[str, str]
             left_out[name] = "no values"
         elif kind is None:
             left_out[name] = f"holds {values.type}"
+        elif name in texts:
+            if kind != "text":
+                raise UserInputError(f"--text {name} names a column of {values.type}, not of text.", "Leave it out.")
+            columns.append(FeatureColumn(name, "words", arrow_type_name(values.type)))
         elif kind == "text" and _are_row_identifiers(values):
             left_out[name] = "a different value in nearly every row"
         else:
@@ -229,4 +234,5 @@ _CONVERTERS: Mapping[ColumnKind, Any] = {
     "boolean": _booleans_to_floats,
     "time": _times_to_seconds,
     "text": _text_to_objects,
+    "words": lambda values: _to_strings(values).fill_null("").to_numpy().astype(object),
 }

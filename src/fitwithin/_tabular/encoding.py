@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
@@ -28,18 +29,29 @@ MAX_ONE_HOT_CATEGORIES = 100
 """Columns for one text column in the one-hot encoding: the most frequent categories, with one shared by the rest."""
 
 
+MAX_DENSE_WORDS = 500
+"""Columns for the words of a text column in a dense matrix: the most frequent words of all texts."""
+
+
+MAX_SPARSE_WORDS = 50_000
+"""The same in a sparse matrix, for learners of the one-hot encoding on rows in memory."""
+
+
 ENCODING_DESCRIPTIONS: dict[str, dict[ColumnKind, str]] = {
     "ordinal": {
         "number": "unchanged",
         "boolean": "as 0 and 1",
         "time": "as seconds, since 1970 if they have a date",
         "text": f"as category numbers, at most {MAX_ORDINAL_CATEGORIES:,}, one of them for rare values",
+        "words": f"as frequencies (tf-idf) of the {MAX_DENSE_WORDS} most frequent words",
     },
     "one-hot": {
         "number": "missing values filled with the median, standardised",
         "boolean": "as 0 and 1, missing values filled, standardised",
         "time": "as seconds (since 1970 if they have a date), missing values filled, standardised",
         "text": f"one-hot, at most {MAX_ONE_HOT_CATEGORIES} columns, one of them for rare values",
+        "words": f"as frequencies (tf-idf) of the {MAX_SPARSE_WORDS:,} most frequent words; {MAX_DENSE_WORDS} of files "
+        "that are read in parts",
     },
 }
 """What each encoding does to each kind of column, for users."""
@@ -69,7 +81,9 @@ def choose_encoding_for_all(learners: Sequence[Any]) -> Encoding:
     return "ordinal" if all(choose_encoding(learner) == "ordinal" for learner in learners) else "one-hot"
 
 
-def make_column_encoder(columns: Sequence[FeatureColumn], encoding: Encoding) -> ColumnTransformer:
+def make_column_encoder(
+    columns: Sequence[FeatureColumn], encoding: Encoding, *, dense: bool = False
+) -> ColumnTransformer:
     """Return an unfitted encoder for a frame of these columns; it takes unknown text for missing or rare.
 
     Parameters
@@ -78,6 +92,8 @@ def make_column_encoder(columns: Sequence[FeatureColumn], encoding: Encoding) ->
         In the order of the frame.
     encoding : {"ordinal", "one-hot"}
         See `choose_encoding`.
+    dense : bool, default=False
+        Whether a row takes as many bytes as it has features, because files are read in parts.
 
     Examples
     --------
@@ -92,10 +108,21 @@ def make_column_encoder(columns: Sequence[FeatureColumn], encoding: Encoding) ->
            [ 1.,  1.,  0.]])
     """
     text = [column.name for column in columns if column.kind == "text"]
-    numeric = [column.name for column in columns if column.kind != "text"]
+    numeric = [column.name for column in columns if column.kind not in ("text", "words")]
     numeric_encoder, text_encoder = _ordinal_encoders() if encoding == "ordinal" else _one_hot_encoders()
     steps = [("numeric", numeric_encoder, numeric), ("text", text_encoder, text)]
-    return ColumnTransformer([step for step in steps if step[2]], verbose_feature_names_out=False)
+    is_dense = dense or encoding == "ordinal"
+    n_words = MAX_DENSE_WORDS if is_dense else MAX_SPARSE_WORDS
+    names = [column.name for column in columns if column.kind == "words"]
+    words = [
+        (f"words-{number}", TfidfVectorizer(max_features=n_words, dtype=np.float32), name)
+        for number, name in enumerate(names)
+    ]
+    return ColumnTransformer(
+        [*(step for step in steps if step[2]), *words],
+        sparse_threshold=0.0 if words and is_dense else 0.3,
+        verbose_feature_names_out=False,
+    )
 
 
 def _ordinal_encoders() -> tuple[Any, Any]:

@@ -107,6 +107,10 @@ class FeatureBlocks:
         """Makes of any columns and rows an array."""
         return to_matrix
 
+    def name_block(self, number: int) -> str:
+        """Return the file that a block is in."""
+        return self._blocks.name_block(number)
+
     def describe(self) -> Mapping[str, str]:
         """Return what tells this data set from another."""
         encoded = ", ".join(column.name for column in self._columns)

@@ -47,7 +47,7 @@ def encode_features(table: TrainingTable, encoding: Encoding) -> EncodedFeatures
         encoder = make_matrix_encoder(chunk.matrix, encoding)
         X = chunk.matrix if encoder == "passthrough" else encoder.fit_transform(chunk.matrix)
         return EncodedFeatures(X, encoder, [])
-    encoder = make_column_encoder(columns, encoding)
+    encoder = make_column_encoder(columns, encoding, dense=table.blocks is not None)
     X = encoder.fit_transform(to_frame(chunk.table, columns))
     if table.blocks is not None:
         shape, has_gaps = (table.n_rows, X.shape[1]), bool(table.n_unlabeled_rows)

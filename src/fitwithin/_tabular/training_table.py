@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,7 +63,9 @@ class TrainingTable:
         return {kind: round(count * self.n_rows / max(len(self.chunk), 1)) for kind, count in counts.items()}
 
 
-def make_training_table(chunk: TableChunk, target: TargetColumn, groups: str | None = None) -> TrainingTable:
+def make_training_table(
+    chunk: TableChunk, target: TargetColumn, groups: str | None = None, texts: Sequence[str] = ()
+) -> TrainingTable:
     """Select the rows and columns of a file to train on.
 
     Parameters
@@ -74,6 +76,8 @@ def make_training_table(chunk: TableChunk, target: TargetColumn, groups: str | N
         The column to predict.
     groups : str, optional
         A column that names the group of each row, and is no feature.
+    texts : sequence of str
+        Columns whose words are features.
 
     Raises
     ------
@@ -82,7 +86,7 @@ def make_training_table(chunk: TableChunk, target: TargetColumn, groups: str | N
     """
     n_unlabeled = int(np.count_nonzero(~target.has_value))
     chunk = select_rows(chunk, target.has_value)
-    columns, left_out = select_features(chunk, target.name, groups)
+    columns, left_out = select_features(chunk, target.name, groups, texts)
     return TrainingTable(
         chunk=chunk,
         target=target,
@@ -96,7 +100,7 @@ def make_training_table(chunk: TableChunk, target: TargetColumn, groups: str | N
 
 
 def select_features(
-    chunk: TableChunk, target: str, groups: str | None = None
+    chunk: TableChunk, target: str, groups: str | None = None, texts: Sequence[str] = ()
 ) -> tuple[list[FeatureColumn], Mapping[str, str]]:
     """Return the columns to train on, and the others with the reason; no columns for a matrix without names.
 
@@ -109,7 +113,7 @@ def select_features(
     table = chunk.table.drop_columns([target, *others])
     if chunk.matrix is not None:
         return [], {**others, **dict.fromkeys(table.column_names, "not among the features")}
-    columns, unusable = select_columns(table)
+    columns, unusable = select_columns(table, texts)
     left_out = {**others, **unusable}
     if not columns:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in list(left_out.items())[:_MAX_REASONS])

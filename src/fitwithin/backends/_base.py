@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
 
+import numpy as np
+
 from fitwithin._core.budget import Budget, Clock
-from fitwithin._core.records import NO_LIMITS, Estimate, Exam, FitLimits, Influence, Margins, Mask, Rows
+from fitwithin._core.records import NO_LIMITS, Answers, Estimate, Exam, FitLimits, Influence, Margins, Mask, Rows
 from fitwithin._core.target import Array
 from fitwithin._pools.pool import Pool
 from fitwithin.backends._early_stopping import EarlyStoppingFit
 from fitwithin.backends._scoring import Scoring
+from fitwithin.backends._unpredicted import Unpredicted
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class FitReport:
         a fit without limits.
     gave_up : bool, default=False
         Whether it ended after a few steps because of `FitLimits.give_up_over`.
+    model_bytes : int or None, default=None
+        Size of the model if it is saved; None if it is unknown.
     exams : tuple of ExamReport, default=()
         The results of the requested exams; none if it gave up.
     """
@@ -49,6 +54,7 @@ class FitReport:
     steps: int | None = None
     planned_steps: int | None = None
     gave_up: bool = False
+    model_bytes: int | None = None
     exams: tuple[ExamReport, ...] = ()
 
     @property
@@ -76,6 +82,10 @@ class ExamReport:
     influence : array of float or None, default=None
         What each row, or each resample of them, adds to the error of the score, for the purposes "score" and
         "validation"; see `Answers`. None if the metric does not allow it.
+    problem : str or None, default=None
+        Why the score, or the ends of its interval, are unknown, for a warning.
+    unpredicted : Unpredicted or None, default=None
+        Those of the rows that the model could not predict. They are wrong, and no part of the score.
     """
 
     wrong: Mask
@@ -85,6 +95,21 @@ class ExamReport:
     peak_memory: int | None = None
     score: Estimate | None = None
     influence: Influence | None = None
+    problem: str | None = None
+    unpredicted: Unpredicted | None = None
+
+    def leave_out_unpredicted(self, answers: Answers) -> Answers:
+        """Return the answers on the rows that the model could predict; on all if it could not predict many.
+
+        Further models are then examined on these rows.
+        """
+        if self.unpredicted is None:
+            return answers
+        is_kept = ~self.unpredicted.mask
+        answers = replace(answers, unpredicted=int(np.count_nonzero(~is_kept)))
+        if answers.lacks_rows:
+            return replace(answers, influence=None)
+        return replace(answers, rows=answers.rows[is_kept], wrong=answers.wrong[is_kept])
 
     @property
     def n_rows(self) -> int:
@@ -102,11 +127,14 @@ class ScoreReport:
         Score over all examined rows, and over the selected ones; None if there are none.
     seconds : float
         Seconds that scoring took.
+    problem : str or None, default=None
+        Why a score, or the ends of its interval, are unknown, for a warning.
     """
 
     overall: Estimate | None
     selected: Estimate | None
     seconds: float
+    problem: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

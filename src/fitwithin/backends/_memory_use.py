@@ -1,10 +1,12 @@
-"""Anonymous memory of a process: memory that no file backs, so that the system cannot take it back."""
+"""Memory of a process that the system cannot take back: anonymous memory, and named blocks of shared memory."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sys
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import psutil
@@ -12,6 +14,11 @@ import psutil
 _FIELD = re.compile(rb"^(VmHWM|VmRSS|RssAnon|RssFile|RssShmem|VmSwap):\s*(\d+) kB", re.MULTILINE)
 
 _EXACT_FIELD = re.compile(rb"^(?:Pss_Anon|SwapPss):\s*(\d+) kB", re.MULTILINE)
+
+_SHARED_MEMORY = "/dev/shm"
+"""Where Linux shows named blocks of shared memory, such as those of `multiprocessing.shared_memory`."""
+
+_MAPPED_INODE = re.compile(rb" (\d+) +/dev/shm/")
 
 
 @dataclass(frozen=True)
@@ -82,3 +89,38 @@ def find_descendants(pid: int) -> list[int]:
         return [child.pid for child in psutil.Process(pid).children(recursive=True)]
     except psutil.Error:
         return []
+
+
+def list_shared_blocks() -> frozenset[str]:
+    """Return the names of all blocks of shared memory, in some microseconds; none where the system shows none."""
+    try:
+        return frozenset(os.listdir(_SHARED_MEMORY))
+    except OSError:
+        return frozenset()
+
+
+def find_mapped_blocks(names: Collection[str], pids: Iterable[int]) -> set[str]:
+    """Return those of these blocks that the processes have mapped; 2 ms for a process with many libraries."""
+    inodes: set[int] = set()
+    for pid in pids:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/maps", "rb") as file:
+            # A semaphore is mapped under another name than its last one.
+            inodes.update(map(int, _MAPPED_INODE.findall(file.read())))
+    with os.scandir(_SHARED_MEMORY) as entries:
+        return {entry.name for entry in entries if entry.name in names and entry.inode() in inodes}
+
+
+def count_block_bytes(names: Iterable[str]) -> int:
+    """Return the memory that blocks take together."""
+    n_bytes = 0
+    for name in names:
+        with contextlib.suppress(OSError):
+            n_bytes += 512 * os.stat(f"{_SHARED_MEMORY}/{name}").st_blocks
+    return n_bytes
+
+
+def remove_abandoned_blocks(names: Collection[str]) -> None:
+    """Remove those of these blocks that no process has mapped."""
+    for name in set(names) - find_mapped_blocks(names, psutil.pids()):
+        with contextlib.suppress(OSError):
+            os.unlink(f"{_SHARED_MEMORY}/{name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 import warnings
@@ -11,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from fitwithin._core.records import Estimate, Influence, Margins, Mask, Purpose
+from fitwithin._core.records import Margins, Mask, Purpose
 from fitwithin._core.target import Array
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
 from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal
-from fitwithin.backends._scoring import ExamLog, ExamPredictions, Scoring
+from fitwithin.backends._early_stopping.validation_set import pass_validation_set, takes_validation_set
+from fitwithin.backends._exam_log import ExamLog, ExamPredictions
+from fitwithin.backends._scoring import Scoring
+from fitwithin.backends._unpredicted import predict_rows
 
 MAX_PIECE_BYTES = 16 << 20
 """Bytes of features that an exam gathers at a time, so that it never needs a second copy of a large pool."""
@@ -137,7 +141,10 @@ class ModelRunner:
         The fit stops early at `stop_signal` if `early_stopping` knows how to stop this learner. The report knows the
         learner's own seconds, and nothing of memory and exams.
         """
-        params = {**rows.row_params, **fit_params}
+        params = pass_validation_set(self.model, {**rows.row_params, **fit_params}, rows.y)
+        if stop_signal is None and len(params) > len(rows.row_params):
+            # The early-stopping fit of a pipeline takes validation rows through its earlier steps.
+            stop_signal = StopSignal(math.inf) if takes_validation_set(self.model) else None
         with warnings.catch_warnings(record=True) as caught:
             start = time.monotonic()
             if stop_signal is None or early_stopping is None:
@@ -204,28 +211,30 @@ class ModelRunner:
             predicted.append(piece_predicted)
             if piece_margins is not None:
                 found_margins.append(piece_margins)
-        start = time.monotonic()
-        wrong = self._scoring.mistakes(np.concatenate(truth), np.concatenate(predicted))
-        score, influence = self.score_exam(len(wrong), purpose)
-        return ExamReport(
-            wrong=wrong,
-            handover_seconds=0.0,
-            exam_seconds=seconds + time.monotonic() - start,
-            margins=np.concatenate(found_margins) if found_margins else None,
-            score=score,
-            influence=influence,
-        )
+        report = self._compare(np.concatenate(truth), np.concatenate(predicted), purpose)
+        margins_of_all = np.concatenate(found_margins) if found_margins else None
+        return replace(report, exam_seconds=seconds + report.exam_seconds, margins=margins_of_all)
 
-    def score_exam(self, n_rows: int, purpose: Purpose) -> tuple[Estimate | None, Influence | None]:
+    def _compare(self, y: Array, predicted: Array, purpose: Purpose) -> ExamReport:
+        """Return the mistakes and the score of the last exam, in the seconds that this takes."""
+        start = time.monotonic()
+        wrong = self._scoring.mistakes(y, predicted)
+        unpredicted = self._exams.last_unpredicted(len(wrong))
+        if unpredicted is not None:
+            wrong |= unpredicted.mask
+        scored = self._score_exam(len(wrong), purpose)
+        return ExamReport(wrong, 0.0, time.monotonic() - start, unpredicted=unpredicted, **scored)
+
+    def _score_exam(self, n_rows: int, purpose: Purpose) -> dict[str, Any]:
         """Return the score over the last `n_rows` that were examined, and its influence, as the purpose asks."""
         if purpose == "mistakes":
-            return None, None
-        is_last = np.arange(len(self._exams)) >= len(self._exams) - n_rows
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if purpose == "holdout":
-                return self._scoring.estimate(self._exams, is_last), None
-            return self._scoring.estimate_with_influence(self._exams, is_last)
+            return {}
+        measured = self._scoring.measure(self._exams, np.arange(len(self._exams)) >= len(self._exams) - n_rows)
+        if purpose == "holdout":
+            return {"score": None if measured.problem else measured.estimate, "problem": measured.problem}
+        # Models can be compared without an interval.
+        problem = measured.problem if measured.is_undefined else None
+        return {"score": measured.estimate, "influence": measured.influence, "problem": problem}
 
     def answer(
         self, pieces: Iterable[LabeledRows], margins: bool = False
@@ -243,22 +252,20 @@ class ModelRunner:
 
     def add_answers(self, answers: ExamPredictions, purpose: Purpose = "mistakes") -> ExamReport:
         """Count an exam that other processes held with the same model; compare and score, see `examine`."""
-        start = time.monotonic()
         self._exams.extend(answers)
-        wrong = ~answers.correct
-        if answers.y is not None:
-            wrong = self._scoring.mistakes(answers.y, answers.by_method["predict"].ravel())
-        score, influence = self.score_exam(len(wrong), purpose)
-        return ExamReport(wrong, 0.0, time.monotonic() - start, score=score, influence=influence)
+        if answers.y is None:
+            return self._compare(answers.correct, np.ones_like(answers.correct), purpose)
+        return self._compare(answers.y, answers.by_method["predict"].ravel(), purpose)
 
     def _predict(self, rows: LabeledRows, margins: bool) -> tuple[Array, Margins | None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            probabilities = np.asarray(self.model.predict_proba(rows.X)) if margins else None
-            known = None
+            probabilities = unpredicted = known = None
+            if margins:
+                probabilities, unpredicted = predict_rows(self.model, "predict_proba", rows.X, len(rows))
             if probabilities is not None and self._predicts_most_probable:
                 known = self.model.classes_[probabilities.argmax(axis=1)]
-            predicted = self._exams.predict(rows.X, rows.y, rows.weights, known)
+            predicted = self._exams.predict(rows.X, rows.y, rows.weights, known, unpredicted)
             self._exams.note_clusters(rows.clusters)
         return predicted, None if probabilities is None else _top_two_margins(probabilities)
 
@@ -272,11 +279,11 @@ class ModelRunner:
     def score(self, selected: Mask) -> ScoreReport:
         """Return the score over all examined rows, and over the selected ones among them."""
         start = time.monotonic()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            overall = self._scoring.estimate(self._exams)
-            over_selected = overall if selected.all() else self._scoring.estimate(self._exams, selected)
-        return ScoreReport(overall, over_selected, time.monotonic() - start)
+        overall = self._scoring.measure(self._exams)
+        over_selected = overall if selected.all() else self._scoring.measure(self._exams, selected)
+        fresh_estimate = None if over_selected.problem else over_selected.estimate
+        problem = overall.problem if overall.is_undefined else over_selected.problem
+        return ScoreReport(overall.estimate, fresh_estimate, time.monotonic() - start, problem)
 
 
 def _top_two_margins(probabilities: Array) -> Margins:

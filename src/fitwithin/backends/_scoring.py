@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import warnings
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest
-from sklearn.metrics import get_scorer
+from sklearn.metrics import get_scorer, get_scorer_names
 
-from fitwithin._core.records import Z_95, Estimate, Influence, Mask
-from fitwithin._core.target import Array
-from fitwithin._pools.pool import Clusters
-from fitwithin._pools.tables import concatenate, take_rows
-from fitwithin.backends._cluster_sample import widen_interval
-from fitwithin.backends._row_metrics import (
+from fitwithin._core.exceptions import ScoringFailed
+from fitwithin._core.records import Estimate, Influence, Mask
+from fitwithin._core.target import Array, Labels
+from fitwithin._pools.pool import Pool
+from fitwithin._pools.tables import take_rows
+from fitwithin.backends._exam_log import ExamLog, ExamPredictions, SyntheticModel, find_classes
+from fitwithin.backends._metrics import (
     R2,
     ROW_METRICS,
+    Scorer,
+    accuracy_interval,
+    auc_influence,
+    auc_interval,
+    count_effective,
+    find_bounds,
+    is_same_scorer,
+    is_sklearn_scorer,
     mean_influence,
-    r2_influence,
+    score_interval,
     standard_error,
     to_influence,
 )
-from fitwithin.backends._scorers import Responder, find_classes, is_same_scorer, is_sklearn_scorer
-
-Scorer = Callable[..., float]
-"""A scikit-learn scorer, or any callable(estimator, X, y)."""
 
 # Share of an exam's rows that count as mistakes in regression: those with the largest absolute errors. The default
 # teacher adds a fifth of mistakes (alpha = 0.2), so more would not be used.
@@ -38,39 +42,12 @@ _N_RESAMPLES = 60
 # Rows of one resample at most, so that the work does not grow with the exam.
 _MAX_RESAMPLED_ROWS = 5_000
 
+# Rows of the rarest class times the number of classes below which a metric that is no mean over rows has no interval:
+# with two classes, five rows of one. With fewer, the interval of an area under the ROC curve of 0.96 is a third of the
+# range wide, and resamples often lack the class.
+_MIN_CLASS_ROWS = 10
+
 _ACCURACY: Any = get_scorer("accuracy")
-
-
-def accuracy_interval(correct: int, rows: int) -> Estimate | None:
-    """Return the accuracy over an exam with its 95 % interval.
-
-    The normal interval of the paper's Algorithm 1; where it has no width, at 0 and at 1, Wilson's.
-
-    Parameters
-    ----------
-    correct, rows : int
-        Rows that were predicted correctly, and rows examined.
-
-    Returns
-    -------
-    Estimate or None
-        None if no row was examined.
-
-    Examples
-    --------
-    >>> round(accuracy_interval(80, 100).low, 4)
-    0.7216
-    >>> round(accuracy_interval(5, 5).low, 3)
-    0.566
-    """
-    if rows == 0:
-        return None
-    value = correct / rows
-    if correct in (0, rows):
-        wilson = binomtest(correct, rows).proportion_ci(method="wilson")
-        return Estimate(value, float(wilson.low), float(wilson.high))
-    reach = Z_95 * math.sqrt(value * (1 - value) / rows)
-    return Estimate(value, value - reach, value + reach)
 
 
 def make_scoring(scoring: Any, *, regression: bool, weighted: bool) -> Scoring:
@@ -107,6 +84,76 @@ def make_scoring(scoring: Any, *, regression: bool, weighted: bool) -> Scoring:
     return Scoring(scoring, regression)
 
 
+def try_scoring(scoring: Scoring, name: Any, training: Pool, *, weighted: bool) -> Scoring:
+    """Try a metric once on synthetic predictions of a few rows, before any model is fitted.
+
+    Parameters
+    ----------
+    scoring : Scoring
+        The metric.
+    name : str or callable
+        The user's parameter, for an error.
+    training : Pool
+        Knows the target, and the rows that a callable may look at.
+    weighted : bool
+        Whether the rows have weights.
+
+    Returns
+    -------
+    Scoring
+        A callable may fail here because it looks at more of a model than its predictions, so it counts as not proven.
+
+    Raises
+    ------
+    ScoringFailed
+        If a scorer of scikit-learn, which looks at nothing but predictions, cannot work for the target.
+
+    Examples
+    --------
+    >>> from fitwithin._pools.table_pool import TablePool
+    >>> training = TablePool(np.zeros((3, 1)), Labels.encode(["low", "middle", "high"]))
+    >>> try_scoring(Scoring(get_scorer("f1")), "f1", training, weighted=False)
+    Traceback (most recent call last):
+        ...
+    fitwithin._core.exceptions.ScoringFailed: scoring='f1' cannot score this target, which has 3 classes: ValueError: Target is multiclass but average='binary'. Please choose another average setting, one of [None, 'micro', 'macro', 'weighted']. Pass a metric that can, such as 'f1_macro'.
+    """  # noqa: E501  # the output of an example
+    if scoring.is_accuracy or is_same_scorer(scoring.scorer, R2):
+        return scoring
+    target, X = training.y, training.training_table
+    model = SyntheticModel(target)
+    problem, cause = _try_once(scoring, model, X, weighted)
+    if problem is None or not is_sklearn_scorer(scoring.scorer):
+        return replace(scoring, is_proven=problem is None and model.knows_values)
+    is_classified = isinstance(target, Labels)
+    problem = problem.rstrip(".")
+    kind = f"which has {len(target.classes)} classes" if isinstance(target, Labels) else "which holds numbers"
+    others = [other for other in get_scorer_names() if isinstance(name, str) and other.startswith(f"{name}_")]
+    works = (
+        other
+        for other in others
+        if _try_once(replace(scoring, scorer=get_scorer(other)), model, X, weighted)[0] is None
+    )
+    raise ScoringFailed(
+        f"scoring={name!r} cannot score this target, {kind}{', with weights' if weighted else ''}: {problem}.",
+        f"Pass a metric that can, such as {next(works, 'balanced_accuracy' if is_classified else 'r2')!r}.",
+    ) from cause
+
+
+def _try_once(scoring: Scoring, model: SyntheticModel, X: Any, weighted: bool) -> tuple[str | None, Exception | None]:
+    """Return why a metric fails for a synthetic model, and its exception; None if it works."""
+    rows, weights = np.arange(len(model.y)), np.ones(len(model.y)) if weighted else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            table = None if is_sklearn_scorer(scoring.scorer) else take_rows(X, rows % X.shape[0])
+            correct = model.answers["predict"] == model.y
+            answers = ExamPredictions(model, correct, model.y, model.answers, weights, table)
+            value = answers.score(scoring, rows)
+        except Exception as error:  # a callable may raise anything
+            return f"{type(error).__name__}: {error}", error
+    return None if math.isfinite(value) else f"it returned {value}", None
+
+
 @dataclass(frozen=True, eq=False)
 class Scoring:
     """The user's metric, and what counts as a mistake.
@@ -119,11 +166,15 @@ class Scoring:
         Whether the model predicts values instead of classes.
     seed : int or None, default=None
         For the resamples of intervals.
+    is_proven : bool, default=True
+        Whether the scorer is known to work for this target. If it is not, and fails, the session ends with an error;
+        otherwise it is undefined on the rows.
     """
 
     scorer: Scorer = _ACCURACY
     regression: bool = False
     seed: int | None = None
+    is_proven: bool = True
 
     @property
     def is_accuracy(self) -> bool:
@@ -154,57 +205,74 @@ class Scoring:
         Returns
         -------
         Estimate or None
-            None without rows. A metric that is not defined on the rows, for example because a class is missing,
-            has an interval without ends; it is None for chosen rows.
+            None without rows. If the metric is not defined on the rows, for example because a class is missing, or if
+            they are too few for an interval, it has no ends; it is None for chosen rows.
+        """
+        estimate = self.measure(exams, chosen).estimate
+        return None if chosen is not None and estimate is not None and math.isinf(estimate.low) else estimate
+
+    def measure(self, exams: ExamLog, chosen: Mask | None = None) -> Measurement:
+        """Return the score as `estimate` does, and what a comparison with other models needs.
+
+        Rows that the model could not predict are left out.
         """
         answers = exams.answers()
-        estimate, _ = self._estimate(answers, np.arange(len(answers)) if chosen is None else np.flatnonzero(chosen))
-        is_unknown = chosen is not None and estimate is not None and not np.isfinite(estimate.value)
-        return None if is_unknown else estimate
-
-    def estimate_with_influence(self, exams: ExamLog, chosen: Mask) -> tuple[Estimate | None, Influence | None]:
-        """Return the score over the chosen rows, and its influence, for a comparison with other models.
-
-        Parameters
-        ----------
-        exams : ExamLog
-            The answers of one model.
-        chosen : array of bool
-            Which of the examined rows count.
-
-        Returns
-        -------
-        tuple
-            The score with its 95 % interval, without ends where the metric is not defined; None without rows. Then
-            its `Influence`, by row or by resample; None if the metric is not defined on the rows or on a resample.
-        """
-        return self._estimate(exams.answers(), np.flatnonzero(chosen))
-
-    def _estimate(self, answers: ExamPredictions, rows: Array) -> tuple[Estimate | None, Influence | None]:
-        """Return the score over these rows, and its influence."""
+        rows = np.arange(len(answers)) if chosen is None else np.flatnonzero(chosen)
+        if answers.unpredicted is not None:
+            rows = rows[~answers.unpredicted.mask[rows]]
         if not len(rows):
-            return None, None
-        value = answers.score(self, rows)
-        if not np.isfinite(value):
-            return Estimate(value, -np.inf, np.inf), None
-        by_row = _row_scores(self.scorer, answers, rows)
-        if by_row is None:
+            return Measurement(None)
+        value, problem = self._score(answers, rows)
+        by_row, sides = _row_scores(self.scorer, answers, rows), answers.find_sides(self.scorer, rows)
+        bounds = find_bounds(self.scorer)
+        if by_row is None and bounds[1] == 1.0 and answers.has_one_label(rows):
+            # Some metrics are 0 or 1 then, whatever the model.
+            problem = problem or "all of the rows have the same label or value"
+        if problem is not None:
+            return Measurement(Estimate(math.nan, -math.inf, math.inf), problem=problem)
+        weights = answers.weights_of(rows)
+        if by_row is not None:
+            influence = mean_influence(by_row, weights)
+        elif sides is not None:
+            influence = auc_influence(*sides, weights)
+        else:
             influence = self._resample(answers, rows)
+        error, factor = standard_error(influence), answers.interval_factor(by_row, rows, regression=self.regression)
+        problem = None if self.regression or by_row is not None else _find_rare_class(answers.y, rows)
+        if problem is not None:
+            estimate: Estimate | None = Estimate(value, -math.inf, math.inf)
+        elif by_row is not None and by_row.dtype == np.bool_ and answers.weights is None:
+            estimate = accuracy_interval(int(np.count_nonzero(by_row)), len(rows), factor)
+        elif sides is not None:
+            counts = (count_effective(weights[side]) / factor**2 for side in (sides[1], ~sides[1]))
+            estimate = auc_interval(value, factor * error, *counts)
         else:
-            influence = mean_influence(by_row, answers.weights_of(rows))
-        if by_row is not None and by_row.dtype == np.bool_ and answers.weights is None:
-            estimate = accuracy_interval(int(np.count_nonzero(by_row)), len(rows))
-        else:
-            estimate = _symmetric_estimate(value, standard_error(influence), len(rows))
+            n_rows = answers.count_equal_rows(rows, by_class=not (self.regression or by_row is not None))
+            estimate = score_interval(value, factor * error, bounds, n_rows / factor**2)
         if is_same_scorer(self.scorer, R2):
             # On few rows resamples give better intervals of the score itself.
             influence = answers.r2_influence(rows)
-        if estimate is not None and answers.clusters is not None:
-            if by_row is None:
-                # How far blocks differ shows in the plainest metric as well.
-                by_row = answers.squared_errors(rows) if self.regression else answers.correct[rows]
-            estimate = widen_interval(estimate, by_row, answers.clusters.select(rows))
-        return estimate, to_influence(influence)
+        return Measurement(estimate, to_influence(influence), problem)
+
+    def _score(self, answers: ExamPredictions, rows: Array) -> tuple[float, str | None]:
+        """Return the score over these rows, or NaN and why it is not defined there."""
+        cause: Exception | None = None
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                value = answers.score(self, rows)
+            except Exception as error:
+                # Many metrics refuse rows that lack a class or weigh nothing. Other errors are those of the model.
+                if self.is_proven and not isinstance(error, ValueError | ArithmeticError):
+                    raise
+                value, cause = math.nan, error
+        if math.isfinite(value):
+            return value, None
+        if cause is None:
+            problem = str(caught[0].message) if caught else f"it returned {value}"
+        else:
+            problem = f"{type(cause).__name__}: {cause}"
+        return math.nan, problem.rstrip(".")
 
     def _resample(self, answers: ExamPredictions, rows: Array) -> Array:
         """Return what each resample of the rows adds to the error of a score, NaN where the metric is not defined.
@@ -214,7 +282,12 @@ class Scoring:
         """
         rng = np.random.default_rng(self.seed)
         size = min(len(rows), _MAX_RESAMPLED_ROWS)
-        scores = np.array([answers.score(self, rng.choice(rows, size)) for _ in range(_N_RESAMPLES)])
+        scores = np.full(_N_RESAMPLES, np.nan)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for number in range(_N_RESAMPLES):
+                with contextlib.suppress(ValueError, ArithmeticError):
+                    scores[number] = answers.score(self, rng.choice(rows, size))
         is_known = np.isfinite(scores)
         if np.count_nonzero(is_known) < 2:
             return np.full(len(scores), np.nan)
@@ -222,160 +295,29 @@ class Scoring:
         return np.where(is_known, scale * (scores - scores[is_known].mean()), np.nan)
 
 
-class ExamLog:
-    """The answers of one model in its exams, as far as its score needs them.
-
-    Parameters
-    ----------
-    model : estimator
-        The fitted model.
-    scoring : Scoring
-        What the answers are collected for.
-    """
-
-    def __init__(self, model: Any, scoring: Scoring) -> None:
-        self._model = model
-        self._scoring = scoring
-        self._parts: list[ExamPredictions] = []
-
-    def __len__(self) -> int:
-        return sum(map(len, self._parts))
-
-    def predict(self, X: Any, y: Array, weights: Array | None, predicted: Array | None = None) -> Array:
-        """Predict rows, and keep what the score will need while X is at hand.
-
-        Parameters
-        ----------
-        X, y, weights
-            Rows, their labels or values, and their weights if they have any.
-        predicted : array, optional
-            What `predict` would return, if it is known already.
-        """
-        scoring = self._scoring
-        known = {} if predicted is None else {"predict": predicted}
-        responder = Responder(self._model, scoring.regression, X, y, known)
-        predicted = responder.predictions_by("predict").ravel()
-        if predicted.shape != y.shape:
-            raise ValueError(f"predict returned {predicted.shape[0]} predictions for {y.shape[0]} rows.")
-        part = ExamPredictions(self._model, predicted == y, weights=weights)
-        if not scoring.is_accuracy:
-            by_method = self._ask(responder, y)
-            part = replace(part, y=y, by_method=by_method, X=None if is_sklearn_scorer(scoring.scorer) else X)
-        self._parts.append(part)
-        return predicted
-
-    def _ask(self, responder: Responder, y: Array) -> Mapping[str, Array]:
-        """Return the answers by each method that the scorer asks for."""
-        if self._parts:
-            return {method: responder.predictions_by(method) for method in self._parts[0].by_method}
-        if is_sklearn_scorer(self._scoring.scorer):
-            # Let the scorer ask for what it needs; whether it can score these few rows does not matter yet.
-            with contextlib.suppress(ValueError, ZeroDivisionError):
-                self._scoring.scorer(responder, np.arange(len(y))[:, None], y)
-        return responder.known
-
-    def note_clusters(self, clusters: Clusters | None) -> None:
-        """Note the blocks of a data set that the rows just predicted come from."""
-        self._parts[-1] = replace(self._parts[-1], clusters=clusters)
-
-    def extend(self, answers: ExamPredictions) -> None:
-        """Add the answers of an exam that another process held with the same model."""
-        self._parts.append(replace(answers, model=self._model))
-
-    def answers(self) -> ExamPredictions:
-        """Return the answers of all exams as one."""
-        if not self._parts:
-            return ExamPredictions(self._model, np.zeros(0, np.bool_))
-        return ExamPredictions.join(self._parts)
-
-
 @dataclass(frozen=True, eq=False)
-class ExamPredictions:
-    """The answers of a model to all exams of a round.
+class Measurement:
+    """A score over the rows of an exam.
 
     Parameters
     ----------
-    model : estimator
-        The fitted model.
-    correct : array of bool
-        Which rows it predicts exactly.
-    y : array or None
-        Labels or values; None where the metric needs only `correct`.
-    by_method : dict of array
-        The answers by the model's method.
-    weights : array or None
-        The rows' weights, if they have any.
-    X : table or None
-        The rows themselves, for a scorer that looks at them.
-    clusters : Clusters or None
-        The blocks that the rows come from, if they are read from a data set on disk.
+    estimate : Estimate or None
+        The score with its 95 % interval; None without rows.
+    influence : array of float or None, default=None
+        What each row, or each resample, adds to the error of the score; None if the metric is not defined on the rows
+        or on a resample.
+    problem : str or None, default=None
+        Why the score, or the ends of its interval, are unknown.
     """
 
-    model: Any
-    correct: Mask
-    y: Array | None = None
-    by_method: Mapping[str, Array] = field(default_factory=dict)
-    weights: Array | None = None
-    X: Any = None
-    clusters: Clusters | None = None
+    estimate: Estimate | None
+    influence: Influence | None = None
+    problem: str | None = None
 
-    @classmethod
-    def join(cls, parts: Sequence[ExamPredictions], order: Array | None = None) -> ExamPredictions:
-        """Return the answers of several parts as one, in another order if one is given."""
-
-        def join(columns: list[Any]) -> Any:
-            if columns[0] is None:
-                return None
-            joined = concatenate(columns)
-            return joined if order is None else take_rows(joined, order)
-
-        first = parts[0]
-        return cls(
-            first.model,
-            join([part.correct for part in parts]),
-            join([part.y for part in parts]),
-            {method: join([part.by_method[method] for part in parts]) for method in first.by_method},
-            join([part.weights for part in parts]),
-            join([part.X for part in parts]),
-            None if first.clusters is None else Clusters.join([part.clusters for part in parts if part.clusters]),
-        )
-
-    def __len__(self) -> int:
-        return len(self.correct)
-
-    def squared_errors(self, rows: Array) -> Array:
-        """Return the squared error of each of these rows."""
-        assert self.y is not None
-        return np.asarray((self.by_method["predict"][rows].ravel() - self.y[rows]) ** 2)
-
-    def r2_influence(self, rows: Array) -> Array:
-        """Return what each row adds to the error of R2."""
-        assert self.y is not None
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return r2_influence(self.squared_errors(rows), self.y[rows], self.weights_of(rows))
-
-    def weights_of(self, rows: Array) -> Array:
-        """Return the weights of these rows, ones if they have none."""
-        return np.ones(len(rows)) if self.weights is None else self.weights[rows]
-
-    def score(self, scoring: Scoring, rows: Array) -> float:
-        """Return the score over these rows, NaN where the metric is not defined."""
-        if self.y is None:
-            weights = self.weights_of(rows)
-            return float((weights * self.correct[rows]).sum() / weights.sum()) if weights.any() else float("nan")
-        try:
-            return self._call(scoring, rows, self.y)
-        except (ValueError, ZeroDivisionError):
-            # Many metrics refuse rows that lack a class or weigh nothing.
-            return float("nan")
-
-    def _call(self, scoring: Scoring, rows: Array, y: Array) -> float:
-        scorer = scoring.scorer
-        if not is_sklearn_scorer(scorer):
-            return float(scorer(self.model, take_rows(self.X, rows), y[rows]))
-        responder = Responder(self.model, scoring.regression, None, y, self.by_method)
-        options = {} if self.weights is None else {"sample_weight": self.weights[rows]}
-        return float(scorer(responder, rows[:, None], y[rows], **options))
+    @property
+    def is_undefined(self) -> bool:
+        """Whether there are rows, and the metric is not defined on them."""
+        return self.estimate is not None and math.isnan(self.estimate.value)
 
 
 def _row_scores(scorer: Scorer, answers: ExamPredictions, rows: Array) -> Array | None:
@@ -391,7 +333,9 @@ def _row_scores(scorer: Scorer, answers: ExamPredictions, rows: Array) -> Array 
     return None
 
 
-def _symmetric_estimate(value: float, error: float, rows: int) -> Estimate:
-    # A handful of perfect answers has no spread, and is no proof: give it the width of Wilson's interval.
-    reach = Z_95 * (error or Z_95 / rows)
-    return Estimate(value, value - reach, value + reach)
+def _find_rare_class(y: Array | None, rows: Array) -> str | None:
+    """Return that one of several classes has too few rows for an interval; None if all have enough."""
+    classes, counts = np.unique(() if y is None else y[rows], return_counts=True)
+    if len(classes) < 2 or len(classes) * counts.min() >= _MIN_CLASS_ROWS:
+        return None
+    return f"too few rows of the class {classes[counts.argmin()]} for an interval ({counts.min()})"

@@ -35,12 +35,14 @@ class Teacher(Protocol):
 
     Notes
     -----
-    Three more attributes are optional:
+    Four more attributes are optional:
 
     - `needs`: names of methods that the learner must have, such as ``("partial_fit",)``.
     - `classes_only`: True for a teacher that cannot be used with a regressor.
     - `validates`: True for a teacher that examines every model on ``deck.validation_rows`` and
       ``deck.holdout_rows`` itself, where the deck has them. For other teachers the session does so.
+    - `fits_lost_model`: True for a teacher that fits the best model of an earlier call again if that is lost, such as
+      a search, whose learner has several sets of hyperparameters. For other teachers the session does so.
     """
 
     returns: Returns

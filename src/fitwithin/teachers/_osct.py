@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from fitwithin._core.records import Lesson, Mask, Returns, Rows, examine
 from fitwithin._pools.decks.deck import Deck, FirstSize
-from fitwithin._pools.decks.stratified_sample import drop_repeats
+from fitwithin._pools.decks.table_pile import drop_repeats
 from fitwithin.teachers._base import Requests
 
 Guess = int | str

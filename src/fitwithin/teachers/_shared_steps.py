@@ -9,10 +9,10 @@ SIZE_RATIO = 1.1
 """Ratio between two sizes that are considered."""
 
 # Validation rows, which are not taught before the end. There are as many holdout rows.
-_VALIDATION_ONE_IN = 25  # rows of the pool for each validation row
-_MAX_VALIDATION_ROWS = 10_000  # the standard error of an accuracy is 0.5 % at most
-_MIN_VALIDATION_ROWS = 200
-_SMALL_POOL_VALIDATION_ONE_IN = 10  # rows of the pool for each one, where `_MIN_VALIDATION_ROWS` would be more
+_VALIDATION_ONE_IN = 40  # rows of the pool for each validation row
+_MAX_VALIDATION_ROWS = 2_000  # the standard error of an accuracy is 1.1 % at most
+_MIN_VALIDATION_ROWS = 500
+_SMALL_POOL_VALIDATION_ONE_IN = 20  # rows of the pool for each one, where `_MIN_VALIDATION_ROWS` would be more
 
 
 def make_limit(seconds: float) -> float | None:
@@ -53,23 +53,13 @@ def find_largest_size(
     return next((size for size in list_sizes(largest, smallest, ratio) if is_possible(size)), 0)
 
 
-def count_validation_rows(pool_size: int, wanted: int = 0, one_in: int = _VALIDATION_ONE_IN) -> int:
-    """Return the number of validation rows, and of holdout rows, that are kept back of a pool.
-
-    Parameters
-    ----------
-    pool_size : int
-        Rows of the pool.
-    wanted, one_in : int
-        Rows that are wanted at least, as long as they are no more than one in this number of the pool.
+def count_validation_rows(pool_size: int) -> int:
+    """Return the number of validation rows, and of holdout rows, that Auto keeps back of a pool.
 
     Examples
     --------
     >>> [count_validation_rows(size) for size in (400, 4000, 40_000, 4_000_000)]
-    [40, 200, 1600, 10000]
-    >>> [count_validation_rows(size, 2_000, one_in=8) for size in (400, 4000, 40_000, 4_000_000)]
-    [50, 500, 2000, 10000]
+    [20, 200, 1000, 2000]
     """
     least = min(_MIN_VALIDATION_ROWS, pool_size // _SMALL_POOL_VALIDATION_ONE_IN)
-    n_rows = min(_MAX_VALIDATION_ROWS, max(pool_size // _VALIDATION_ONE_IN, least))
-    return max(n_rows, min(wanted, pool_size // one_in))
+    return min(_MAX_VALIDATION_ROWS, max(pool_size // _VALIDATION_ONE_IN, least))

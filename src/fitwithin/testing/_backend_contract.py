@@ -15,6 +15,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import get_scorer
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Exam, FitLimits, Purpose, Rows
@@ -115,6 +117,26 @@ class BackendContract:
         assert whole.selected == report.exams[0].score
         assert not report.gave_up
         assert not report.was_cut_short
+
+    def test_rows_that_cannot_be_predicted_are_wrong_and_no_part_of_the_score(self) -> None:
+        """The report has them, and what could be set to predict them."""
+        X = np.array([["a"], ["b"]] * 50 + [["c"]], dtype=object)
+        pool, rows = TablePool(X, Labels.encode([0, 1] * 50 + [1])), np.array([97, 100, 98, 99])
+        learner = make_pipeline(OrdinalEncoder(), GaussianNB())
+        for scoring in (Scoring(), Scoring(get_scorer("neg_log_loss"))):
+            with self.make().open(Budget(LONG_SECONDS)) as runner:
+                runner.prepare(learner, pool, FitSettings(scoring))
+                (examined,) = runner.fit(np.arange(50), exams=[Exam(rows, "validation")]).exams
+                scored = runner.score(np.ones(len(rows), dtype=np.bool_))
+            np.testing.assert_array_equal(examined.wrong, [False, True, False, False])
+            assert examined.unpredicted is not None
+            np.testing.assert_array_equal(examined.unpredicted.mask, examined.wrong)
+            assert "The step 'ordinalencoder' was not fitted on every value in column 0" in examined.unpredicted.reason
+            assert examined.score is not None
+            assert scored.overall == examined.score
+            assert abs(examined.score.value - (1 if scoring.is_accuracy else 0)) < 1e-6
+            assert examined.influence is not None
+            assert len(examined.influence) == 3
 
     def test_an_exam_reports_the_influence_of_its_rows(self) -> None:
         """Of these alone, whatever was examined before."""

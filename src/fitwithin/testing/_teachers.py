@@ -21,7 +21,7 @@ from fitwithin._core.records import (
     StopReason,
     Wait,
 )
-from fitwithin.backends._scoring import accuracy_interval
+from fitwithin.backends._metrics import accuracy_interval
 from fitwithin.teachers import Deck, Teacher
 
 AnswerFunction = Callable[[Rows], Mask]

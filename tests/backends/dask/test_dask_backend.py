@@ -4,7 +4,9 @@ import socket
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from sklearn.naive_bayes import GaussianNB
 
 from fitwithin import TimeConstrainedClassifier
 from fitwithin.backends import Dask
@@ -55,3 +57,19 @@ def test_importing_fitwithin_does_not_import_dask():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.slow
+def test_a_share_of_the_memory_is_one_of_a_workers_memory():
+    distributed = pytest.importorskip("distributed", reason="Dask is an extra")
+    X = np.random.default_rng(0).random((500, 3))
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, memory_limit="2GB", dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        clf = TimeConstrainedClassifier(GaussianNB(), backend=Dask(client), time_limit=30, memory_limit="50%")
+        clf.fit(X, X[:, 0] > 0.5)
+
+    assert clf.memory_limit_ == 1_000_000_000

@@ -14,10 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor, TimeConstrainedSearch
+from fitwithin import DataSetWarning, TimeConstrainedClassifier, TimeConstrainedRegressor, TimeConstrainedSearch
 from fitwithin._core.exceptions import UserInputError
 from fitwithin.backends import Dask
-from fitwithin.teachers import Full
+from fitwithin.teachers import TCT, Full
 from fitwithin.testing._backends import RecordingClassifier
 
 pytestmark = pytest.mark.slow
@@ -148,10 +148,100 @@ def test_bad_input_is_refused_in_a_sentence(dask_client, frame):
     refuse(dask_client, ddf, "labl", UserInputError, "no column 'labl'.*Did you mean 'label'")
     refuse(dask_client, ddf, frame["label"], UserInputError, "y is of type Series.*name of a column")
     refuse(dask_client, ddf, ddf["label"].repartition(npartitions=1), UserInputError, "2 partitions and y has 1")
-    refuse(dask_client, dd.from_pandas(missing, npartitions=2), "label", ValueError, "contains NaN")
+    refuse(
+        dask_client,
+        dd.from_pandas(missing, npartitions=2),
+        "label",
+        UserInputError,
+        r"Partition [01] of X: The column 'label' has missing values, at least \d+; every row needs one. Drop ",
+    )
     refuse(dask_client, dd.from_pandas(one_class, npartitions=2), "label", ValueError, "only one class")
-    refuse(dask_client, ddf, "label", UserInputError, "X_val cannot be used", X_val=frame, y_val=frame["label"])
-    refuse(dask_client, "no/such/folder", "label", FileNotFoundError, "no/such/folder")
+    refuse(
+        dask_client, ddf, "label", UserInputError, "X_val has no column 'a'", X_val=frame[["b"]], y_val=frame["label"]
+    )
+    refuse(dask_client, ddf, "label", UserInputError, "X_val is of type str, and X a Dask", X_val="rows", y_val="label")
+    refuse(dask_client, "no/such/folder", "label", UserInputError, "There is no file or folder no/such/folder")
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_partition_that_is_not_as_announced_is_named_and_loses_nothing(dask_client, frame):
+    rows = frame.drop(columns=["kind", "weight"])
+
+    def make(number, how):
+        part = rows[number * 1000 : (number + 1) * 1000]
+        if number != 4:
+            return part
+        return part.drop(columns="b") if how == "missing" else part.assign(b=part["b"].astype("float64"))
+
+    for how, message in (
+        ("missing", "Partition 4 of X has no column 'b'"),
+        ("type", "holds float64 in the column 'b'"),
+    ):
+        changed = dd.from_map(make, range(10), how=how, meta=rows[:0], enforce_metadata=False)
+        clf = make_classifier(dask_client, DecisionTreeClassifier(max_depth=3), teacher="tct", time_limit=8)
+        with pytest.warns(DataSetWarning, match=f"{message}.* rows that could be read"):
+            clf.fit(changed, "label")
+        assert clf.n_rows_trained_ > 0
+
+
+def test_partitions_that_are_not_needed_are_not_read(dask_client, tmp_path):
+    def note(block, block_info=None):
+        (tmp_path / str(block_info[0]["chunk-location"][0])).touch()
+        return block
+
+    rng = np.random.default_rng(0)
+    X, n_chunks = rng.random((40_000, 3)), 80
+    noted = da.from_array(X, chunks=(500, 3)).map_blocks(note, dtype=X.dtype)
+    clf = make_classifier(
+        dask_client, DecisionTreeClassifier(max_depth=3), teacher=TCT(first=100), on_round=lambda finished: True
+    )
+    clf.fit(noted, da.from_array((X[:, 0] > 0.5).astype(int), chunks=500))
+
+    assert 2 <= len(list(tmp_path.iterdir())) <= 30 < n_chunks
+
+
+def test_groups_last_rows_and_a_validation_set_are_held_out(dask_client, frame):
+    class Remembers(DecisionTreeClassifier):
+        def fit(self, X, y):
+            self.places_ = X["place"].to_numpy()
+            return super().fit(X[["a", "b"]], y)
+
+        def predict(self, X, check_input=True):
+            return super().predict(X[["a", "b"]])
+
+    rows = frame[["a", "b", "label"]].assign(place=np.arange(10_000.0), group=np.arange(10_000) // 50)
+    ddf, learner = dd.from_pandas(rows, npartitions=5), Remembers(max_depth=4)
+    grouped = make_classifier(dask_client, learner, teacher="double").fit(ddf, "label", groups="group")
+    plain = ddf.drop(columns="group")
+    last = make_classifier(dask_client, learner, teacher="double", validation="last").fit(plain, "label")
+    more = rows[:500].assign(place=-1.0).drop(columns="group")
+    other = make_classifier(dask_client, learner).fit(plain, "label", X_val=more, y_val="label")
+
+    _, counts = np.unique(grouped.best_estimator_.places_ // 50, return_counts=True)
+    assert (counts == 50).all()
+    assert len(counts) < 195
+    assert last.best_estimator_.places_.max() < 9500
+    assert other.n_rows_in_ == 10_000
+    np.testing.assert_array_equal(np.sort(other.best_estimator_.places_), np.arange(10_000))
+
+
+def test_files_that_dask_opened_are_read_in_blocks_with_the_types_of_the_frame(dask_client, frame, tmp_path):
+    class Looking(GaussianNB):
+        def fit(self, X, y):
+            self.types_ = X.dtypes.astype(str).to_dict()
+            return super().fit(X[["a", "b"]], y)
+
+        def predict(self, X):
+            return super().predict(X[["a", "b"]])
+
+    rows = frame[["a", "b", "label"]].assign(text=[f"row {number}" for number in range(10_000)])
+    rows.to_parquet(tmp_path / "rows.parquet", row_group_size=1000)
+    ddf = dd.read_parquet(str(tmp_path))[["label", "text", "b", "a"]]
+    clf = make_classifier(dask_client, Looking()).fit(ddf, "label")
+
+    assert clf.feature_names_in_.tolist() == ["text", "b", "a"]
+    assert clf.best_estimator_.types_ == ddf.drop(columns="label").dtypes.astype(str).to_dict()
+    assert clf.history_[-1].rows == 10_000
 
 
 def test_a_collection_needs_this_backend(dask_client, frame):

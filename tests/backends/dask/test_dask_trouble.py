@@ -14,8 +14,8 @@ pytest.importorskip("distributed", reason="Dask is an extra")
 
 from distributed import Status
 
-from dask_clusters import find_our_processes, find_worker_pids, scheduler_process, wait_until
-from fitwithin import TimeConstrainedClassifier
+from dask_clusters import find_our_processes, find_worker_pids, local_cluster, scheduler_process, wait_until
+from fitwithin import LearnerFailed, TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
 from fitwithin.backends import Dask, FitLimits, LearnerDied, OutOfTime
 from fitwithin.backends._dask.cluster import Cluster
@@ -233,3 +233,19 @@ def test_a_worker_that_is_stopped_by_a_signal_makes_nothing_late(dask_client):
         assert time.monotonic() - start < 12 + LATE_SECONDS
     assert len(saved.load().X_) == 30
     saved.discard()
+
+
+@pytest.mark.parametrize("end", ["cluster", "client"])
+def test_a_cluster_that_is_closed_before_the_first_model_is_said(end, tmp_path, rows):
+    learner = make_hanging_learner(str(tmp_path), "fit")
+    with local_cluster(1) as client:
+
+        def close():
+            assert wait_until(lambda: (tmp_path / "hangs").exists())
+            (client if end == "client" else client.cluster).close()
+
+        thread = threading.Thread(target=close)
+        thread.start()
+        with pytest.raises(LearnerFailed, match="the Dask cluster or its client was closed or lost; start it again"):
+            TimeConstrainedClassifier(learner, time_limit=60, backend=Dask(client), progress=False).fit(*rows)
+        thread.join()

@@ -12,10 +12,10 @@ from scipy import sparse
 pytest.importorskip("distributed", reason="Dask is an extra")
 
 from fitwithin._core.budget import Budget
+from fitwithin._core.deadline_thread import DeadlineThread
 from fitwithin._core.target import Labels
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.tables import take_rows
-from fitwithin.backends._dask.deadline_thread import DeadlineThread
 from fitwithin.backends._dask.partitions import Partitions
 from fitwithin.backends._dask.received_rows import ReceivedRows, RowSchema, join_rows
 from fitwithin.backends._process.row_reader import RowReader
@@ -84,7 +84,7 @@ def test_rows_are_split_by_partition_and_position(sizes, seed):
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.choice(len(partitions), rng.integers(1, len(partitions) + 1), replace=False))
 
-    found = [partitions.offsets[number] + positions for number, positions in partitions.split(rows)]
+    found = [first + positions for _, first, positions in partitions.split(rows)]
 
     np.testing.assert_array_equal(np.concatenate(found), rows)
 

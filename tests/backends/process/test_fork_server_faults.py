@@ -54,7 +54,8 @@ def server():
 def test_a_stopped_server_is_replaced_within_the_fit(server):
     server.suspend()
 
-    classifier = TimeConstrainedClassifier(GaussianNB(), time_limit=60).fit(make_pool().X, np.arange(200) % 3)
+    classifier = TimeConstrainedClassifier(GaussianNB(), time_limit=60, random_state=0)
+    classifier.fit(make_pool().X, np.arange(200) % 3)
 
     assert classifier.stop_reason_ == "all rows"
     assert eventually(lambda: has_ended(server))

@@ -9,8 +9,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.exceptions import UserInputError
 from fitwithin.backends import LearnerRaised, Process
-from fitwithin.backends._process import mapped_file
-from fitwithin.backends._process.mapped_file import MappedFile
+from fitwithin.backends._process import shared_memory
+from fitwithin.backends._process.shared_memory import MappedFile
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
 
 SHAPE = (200, 3)
@@ -33,11 +33,11 @@ def path(tmp_path):
 @pytest.fixture(params=["the system tells", "another device", "the system does not tell"])
 def system(request, monkeypatch):
     """How much the system tells about a mapping: all on most, less on layered file systems, nothing on macOS."""
-    find = mapped_file._find_mapping
+    find = shared_memory._find_mapping
     if request.param == "another device":
-        monkeypatch.setattr(mapped_file, "_find_mapping", lambda address: (0, find(address)[1]))
+        monkeypatch.setattr(shared_memory, "_find_mapping", lambda address: (0, find(address)[1]))
     if request.param == "the system does not tell":
-        monkeypatch.setattr(mapped_file, "_find_mapping", lambda address: None)
+        monkeypatch.setattr(shared_memory, "_find_mapping", lambda address: None)
     return request.param
 
 

@@ -12,12 +12,18 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import all_estimators
 
 from fitwithin._presets import CLASSIFIERS, REGRESSORS, LabelEncodedClassifier, make_preset
-from fitwithin.teachers._search.ready_spaces import MAX_LEAVES, READY_SPACES, find_ready_space
+from fitwithin.teachers._search.portfolio import DataShape
+from fitwithin.teachers._search.ready_spaces import MAX_LEAVES, READY_SPACES
+from fitwithin.teachers._search.ready_spaces import find_ready_space as find_space
 from fitwithin.teachers._search.space import Distribution, Space
 
 SKLEARN_LEARNERS = dict(all_estimators())
 QUIET = {"lightgbm": {"verbose": -1, "n_jobs": 1}, "xgboost": {"n_jobs": 1}}
 QUIET["catboost"] = {"verbose": False, "allow_writing_files": False, "thread_count": 1}
+
+
+def find_ready_space(learner, n_rows, n_classes=3):
+    return find_space(learner, DataShape(n_rows, 10, n_classes))
 
 
 def make_learner(package, name):
@@ -70,24 +76,20 @@ def test_the_steps_are_a_range_of_the_space(package, name):
 
 
 @LEARNERS
-def test_the_ladder_has_settings_of_the_space_that_the_learner_takes(package, name):
+def test_the_portfolio_has_settings_of_the_space_that_the_learner_takes(package, name):
     learner = make_learner(package, name)
-    space = find_ready_space(learner, 10**6)
 
-    for values in space.ladder:
-        for parameter_name, value in values.items():
-            parameter = space.parameters[parameter_name]
-            assert parameter.find(value) is not None if hasattr(parameter, "find") else parameter.contains(value)
-        assert clone(learner).set_params(**values).get_params().items() >= values.items()
-
-
-def test_the_ladder_leaves_out_trees_with_more_leaves_than_half_of_the_rows():
-    learner = make_preset("hist-gradient-boosting")
-
-    few, many = (find_ready_space(learner, n_rows).ladder for n_rows in (100, 10**6))
-
-    assert [values["max_leaf_nodes"] for values in few] == [31, 15]
-    assert len(many) == 5
+    for n_classes in (0, 2, 3):
+        space = find_ready_space(learner, 10**6, n_classes)
+        for values in space.portfolio:
+            for parameter_name, value in values.items():
+                parameter = space.parameters.get(parameter_name)
+                if parameter is not None:
+                    assert (
+                        parameter.find(value) is not None if hasattr(parameter, "find") else parameter.contains(value)
+                    )
+            assert clone(learner).set_params(**values).get_params().items() >= values.items()
+            assert not {"random_state", "verbose"} & set(values)
 
 
 @settings(max_examples=30)

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fitwithin._presets import LabelEncodedClassifier
-from fitwithin.teachers._search.space import Choice, FloatRange, IntRange, Space, make_space
+from fitwithin.teachers._search.space import Choice, FloatRange, IntRange, Space, make_space, make_spaces
 
 
 def test_a_space_has_the_parameters_of_the_dict():
@@ -101,10 +101,16 @@ def test_boosters_take_their_parameters_and_no_misspelt_ones(library, learner, g
         make_space(booster, {bad: [1, 2]})
 
 
-@pytest.mark.parametrize("distributions", [[{"C": [1, 2]}], None, "C", 3])
+def test_each_dict_of_a_list_is_a_space_of_its_own():
+    first, second = make_spaces(LogisticRegression(), [{"C": [1, 2]}, {"max_iter": [5], "C": [3]}])
+
+    assert (first.n_settings, second.n_settings) == (2, 1)
+
+
+@pytest.mark.parametrize("distributions", [[1], None, "C", 3])
 def test_what_is_no_dict_is_refused(distributions):
     with pytest.raises(TypeError, match="expected a dict of parameter names"):
-        make_space(LogisticRegression(), distributions)
+        make_spaces(LogisticRegression(), distributions)
 
 
 def test_an_empty_space_is_refused():

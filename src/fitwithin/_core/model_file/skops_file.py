@@ -75,7 +75,7 @@ def dump_model(model: Any, path: Path) -> tuple[str, ...]:
     except OSError:
         raise
     except Exception as error:  # skops raises many types, and a learner's attributes may raise anything.
-        raise NotStorable(" ".join(str(error).split())[:_MAX_REASON_LENGTH]) from error
+        raise NotStorable(" ".join(str(error).split())[:_MAX_REASON_LENGTH].rstrip(".")) from error
     return tuple(untrusted)
 
 

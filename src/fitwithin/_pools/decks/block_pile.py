@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.cost import CostEstimates
-from fitwithin._core.exceptions import OutOfTime, ReadingFailed, UserInputError
+from fitwithin._core.exceptions import OutOfTime, ReadingFailed
 from fitwithin._core.records import Rows
-from fitwithin._pools.block_index import Counts
-from fitwithin._pools.decks.stratified_sample import min_opening_size
+from fitwithin._pools.block_index import Counts, list_ranges
+from fitwithin._pools.decks.table_pile import min_opening_size
 from fitwithin._pools.row_supply import RowSupply
 
 # The first deal waits for this many blocks, and for its rows, but only so long.
@@ -95,7 +95,7 @@ class BlockPile:
         class_counts: npt.NDArray[np.intp] | None = None,
         costs: CostEstimates | None = None,
     ) -> None:
-        self.size = supply.n_rows
+        self.size = int(supply.cell_counts.sum())
         self.waited_seconds = 0.0
         self._supply = supply
         self._rng = rng
@@ -108,14 +108,14 @@ class BlockPile:
         self._n_drawn: Counts = np.zeros_like(supply.cell_counts)
         self._n_in_use: Counts = np.zeros_like(supply.cell_counts)
         # Rows that were removed before their turn; takes memory only where a row is.
-        self._is_removed = np.zeros(self.size, dtype=np.bool_)
+        self._is_removed = np.zeros(supply.n_rows, dtype=np.bool_)
         self._n_removed = 0
         self._has_begun = False
 
     @property
     def left(self) -> int:
         """Rows that can still be drawn, with those that are still to be read."""
-        n_coming = self._supply.n_rows if self._supply.failure is None else self._supply.n_rows_read
+        n_coming = self.size if self._supply.failure is None else self._n_read
         return max(0, n_coming - int(self._n_drawn.sum()) - self._n_removed)
 
     @property
@@ -131,11 +131,25 @@ class BlockPile:
     def list_rows(self) -> Rows:
         """Return every row, once all have been read."""
         self._wait_for_rows(self._supply.n_rows)
-        return np.arange(self._supply.n_rows_read, dtype=self._row_type)
+        return self._list_read_rows()
+
+    def _list_read_rows(self) -> Rows:
+        return self._supply.index.list_training_rows(self._supply.n_places_read).astype(self._row_type)
+
+    @property
+    def _n_read(self) -> int:
+        """Rows that have been read, without held-out ones."""
+        return int(self._supply.cell_counts[: self._supply.n_places_read].sum())
 
     def hold_out(self, rows: Rows) -> None:
-        """Refuse: the numbers of these rows are not known before they are read."""
-        raise UserInputError("Rows of a data set on disk cannot be chosen for validation.")
+        """Do nothing: the index of the blocks knows these rows."""
+
+    def keep_read(self, rows: Rows) -> Rows:
+        """Return those of these held-out rows that have been read, once there is one."""
+        self._wait_for_first_rows(1)
+        first = int(rows.min(initial=self._supply.n_rows - 1))
+        self._wait(lambda: first < self._supply.n_rows_read, _MAX_FIRST_TIME * self._costs.seconds_left)
+        return rows[rows < self._supply.n_rows_read]
 
     def draw(self, count: int) -> Rows:
         """Take `count` random rows out of the pile, or as many as there are or have been read in time."""
@@ -163,11 +177,14 @@ class BlockPile:
     def sample(self, count: int) -> Rows:
         """Return random rows with replacement, of those that have been read."""
         self._wait_for_first_rows(1)
+        if self._supply.index.has_held_out:
+            return self._rng.choice(self._list_read_rows(), size=count)
         return self._rng.integers(self._supply.n_rows_read, size=count)
 
     def remove(self, rows: Rows) -> None:
         """Take these rows out of the pile, once they have been read."""
         self._wait_for_rows(int(rows.max(initial=-1)) + 1)
+        rows = self._supply.index.drop_held_out(rows)
         new = np.unique(rows[~self._is_removed[rows]])
         self._is_removed[new] = True
         self._n_removed += len(new)
@@ -189,7 +206,7 @@ class BlockPile:
         supply, end = self._supply, min(_FIRST_SECONDS, _FIRST_TIME * self._costs.seconds_left)
 
         def is_enough() -> bool:
-            return supply.n_places_read >= _FIRST_BLOCKS and supply.n_rows_read >= count
+            return supply.n_places_read >= _FIRST_BLOCKS and self._n_read >= count
 
         def has_least_rows() -> bool:
             is_read = supply.cell_counts[: supply.n_places_read].any(axis=0)
@@ -281,7 +298,7 @@ class BlockPile:
         self._n_drawn[:n_read] += counts
         self._n_in_use[:n_read] += counts
         self._supply.note_dealt(int(self._n_drawn.sum()))
-        rows = _list_ranges(starts[:n_read].reshape(-1), counts.reshape(-1)).astype(self._row_type)
+        rows = list_ranges(starts[:n_read], counts).astype(self._row_type)
         is_removed = self._is_removed[rows]
         self._n_removed -= int(np.count_nonzero(is_removed))
         # They were counted when they were removed.
@@ -295,7 +312,7 @@ class BlockPile:
         codes = self._codes[: self._supply.n_rows_read]
         is_missing = np.ones(len(self._class_counts), dtype=np.bool_)
         is_missing[codes[rows]] = False
-        found = np.flatnonzero(is_missing[codes])
+        found = self._supply.index.drop_held_out(np.flatnonzero(is_missing[codes]))
         _, firsts = np.unique(codes[found], return_index=True)
         # Rows that were drawn have other classes, so these were not.
         return found[firsts].astype(self._row_type)
@@ -339,9 +356,3 @@ def share_evenly(sizes: Counts, kept: Counts, available: Counts, count: int, rng
     chosen = order[np.argsort(is_passed_over, kind="stable")]
     shares[chosen[: max(0, count - int(shares.sum()))]] += 1
     return shares
-
-
-def _list_ranges(starts: Counts, counts: Counts) -> Rows:
-    """Return the numbers of ranges, one after the other."""
-    rows: Rows = np.arange(counts.sum()) + np.repeat(starts - np.cumsum(counts) + counts, counts)
-    return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +60,10 @@ class Deck:
     notes : dict
         Small facts that a teacher wants back in the resume point of a later fit: text, numbers and booleans.
     validation_rows, holdout_rows : array of int or None
-        Rows that the user chose for validation and holdout, in random order; see `hold_out`. None if a teacher may
-        choose some itself.
+        Rows that the user chose for validation and holdout, as far as they have been read, in random order; see
+        `hold_out`. None if a teacher may choose some itself.
+    complete_opening : callable or None
+        Called with the rows of a first lesson and with `sample`; returns rows to add to the lesson.
 
     Examples
     --------
@@ -92,8 +95,8 @@ class Deck:
         self.rng = rng
         self.resume_point: ResumePoint | None = None
         self.notes: dict[str, Any] = {}
-        self.validation_rows: Rows | None = None
-        self.holdout_rows: Rows | None = None
+        self.complete_opening: Callable[[Rows, Callable[[int], Rows]], Rows] | None = None
+        self._held_out: tuple[Rows, Rows] | None = None
         self._can_refit = True
         self._min_class_rows = min_class_rows
         self._pile: TablePile | BlockPile = (
@@ -139,6 +142,16 @@ class Deck:
     def can_refit(self, value: bool) -> None:
         self._can_refit = value
 
+    @property
+    def validation_rows(self) -> Rows | None:
+        """Rows that the user chose for validation, as far as they have been read."""
+        return None if self._held_out is None else self._pile.keep_read(self._held_out[0])
+
+    @property
+    def holdout_rows(self) -> Rows | None:
+        """Rows that the user chose for holdout, as far as they have been read."""
+        return None if self._held_out is None else self._pile.keep_read(self._held_out[1])
+
     def hold_out(self, validation_rows: Rows, holdout_rows: Rows, *, can_refit: bool = True) -> None:
         """Never deal these rows; to be called before anything is dealt.
 
@@ -157,7 +170,7 @@ class Deck:
         >>> deck.size, deck.rows
         (3, array([0, 2, 4], dtype=int32))
         """
-        self.validation_rows, self.holdout_rows, self._can_refit = validation_rows, holdout_rows, can_refit
+        self._held_out, self._can_refit = (validation_rows, holdout_rows), can_refit
         self._pile.hold_out(np.concatenate([validation_rows, holdout_rows]))
 
     def opening(self, first: FirstSize) -> Rows:
@@ -182,7 +195,12 @@ class Deck:
             If `first` is neither a positive number of rows nor a fraction in (0, 1].
         """
         count = opening_size(first, self.size)
-        return self._pile.draw_first(count, 1 if isinstance(first, Integral) else self._min_class_rows)
+        rows = self._pile.draw_first(count, 1 if isinstance(first, Integral) else self._min_class_rows)
+        if self.complete_opening is not None and len(rows) < self.size:
+            more = self.complete_opening(rows, self.sample)
+            self._pile.remove(more)
+            rows = np.concatenate([rows, more.astype(rows.dtype)])
+        return rows
 
     def deal(self, count: int) -> Rows:
         """Deal `count` random rows, or all that are left or have been read in time if these are fewer.

@@ -42,6 +42,10 @@ class Blocks(Protocol):
         """Makes of any columns and rows what the learner gets; can be pickled, and holds no rows."""
         ...
 
+    def name_block(self, number: int) -> str:
+        """Return the file that a block is in, or another name for errors."""
+        ...
+
     def describe(self) -> Mapping[str, str]:
         """Return what tells this data set from another."""
         ...
@@ -60,18 +64,31 @@ class LabeledBlocks:
         Name of the target column.
     weight : str, optional
         Name of the column of sample weights.
+    group : str, optional
+        Name of the column of groups, which is no feature.
+    n_validation_blocks : int, default=0
+        Blocks at the end that are a validation set.
     """
 
-    def __init__(self, blocks: Blocks, target: str, weight: str | None = None) -> None:
+    def __init__(
+        self,
+        blocks: Blocks,
+        target: str,
+        weight: str | None = None,
+        group: str | None = None,
+        n_validation_blocks: int = 0,
+    ) -> None:
         self.blocks = blocks
         self.target = target
         self.weight = weight
+        self.group = group
+        self.n_validation_blocks = n_validation_blocks
         self.n_blocks = blocks.n_blocks
         self.is_shuffled = blocks.is_shuffled
         self.has_quick_heads = blocks.has_quick_heads
         self.to_frame = blocks.to_frame
         schema = blocks.schema
-        for name in filter(None, (target, weight)):
+        for name in filter(None, (target, weight, group)):
             schema = schema.remove(schema.get_field_index(name))
         self.schema: pa.Schema = schema
         self._names = [*schema.names, target, *([] if weight is None else [weight])]
@@ -82,5 +99,6 @@ class LabeledBlocks:
 
     def describe(self) -> Mapping[str, str]:
         """Return what tells this data set from another."""
-        roles = {"target": self.target} | ({} if self.weight is None else {"weights": self.weight})
+        named = {"target": self.target, "weights": self.weight, "groups": self.group}
+        roles = {role: name for role, name in named.items() if name is not None}
         return {**self.blocks.describe(), **roles}

@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 
 from fitwithin._core.exceptions import NoModelInTime, no_such_column
 from fitwithin._pools.sources.column_types import ColumnSurvey, ColumnTypes, needs_null_count, pandas_index_columns
-from fitwithin._pools.sources.file_blocks import Block, DatasetView, split_file
+from fitwithin._pools.sources.file_blocks import Block, DatasetView, find_path, split_file
 
 OPENING_THREADS = 8
 """Files that are opened at the same time; most of it is waiting, for a disk or a server."""
@@ -100,6 +100,10 @@ class DatasetBlocks:
     def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
         """Read these columns of one block, in this order; only its first rows if their number is given."""
         return self._types.conform(self._blocks[number].read(names, n_rows), names)
+
+    def name_block(self, number: int) -> str:
+        """Return the path of the file that a block is in."""
+        return find_path(self._blocks[number].fragment)
 
     def describe(self) -> Mapping[str, str]:
         """Return the files with their sizes and times, the columns and the filter."""

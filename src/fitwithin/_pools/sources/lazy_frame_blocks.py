@@ -107,6 +107,10 @@ class LazyFrameBlocks:
         """Makes of any columns and rows a polars frame."""
         return partial(to_polars, schema=dict(self._polars_schema))
 
+    def name_block(self, number: int) -> str:
+        """Return the same name for all blocks."""
+        return "The lazy frame"
+
     def describe(self) -> Mapping[str, str]:
         """Return the query and its number of rows."""
         columns = ", ".join(f"{name}: {dtype}" for name, dtype in self._polars_schema.items())

@@ -69,7 +69,15 @@ def open_blocks(
 
 
 def open_source(
-    X: Any, y: Any, sample_weight: Any = None, *, spool: Any = None, is_over: IsOver | None = None
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    groups: Any = None,
+    X_val: Any = None,
+    y_val: Any = None,
+    spool: Any = None,
+    is_over: IsOver | None = None,
 ) -> LabeledBlocks:
     """Return a data set outside memory as a fit takes it.
 
@@ -81,6 +89,10 @@ def open_source(
         Name of the target column.
     sample_weight : str, optional
         Name of the column of sample weights.
+    groups : str, optional
+        Name of the column of groups.
+    X_val, y_val : data set or frame, and str or array-like, optional
+        A validation set, whose blocks come after those of X.
     spool : str or path-like, optional
         Folder for the result of a query.
     is_over : callable, optional
@@ -89,13 +101,14 @@ def open_source(
     Raises
     ------
     UserInputError
-        If y or `sample_weight` is not the name of a column, or the data set can't be read.
+        If y, `sample_weight` or `groups` is not the name of a column, or the data set can't be read.
     ImportError
         If a library is missing.
     NoModelInTime
         If the time is over before the data set is open.
     """
-    named = {"target": y} | ({} if sample_weight is None else {"weights": sample_weight})
+    given = {"target": y, "weights": sample_weight, "groups": groups}
+    named = {role: name for role, name in given.items() if name is not None or role == "target"}
     for role, name in named.items():
         if not isinstance(name, str):
             raise UserInputError(
@@ -103,12 +116,19 @@ def open_source(
                 f"got {type(name).__name__}.",
                 "Pass a name, such as 'label'.",
             )
-    if y == sample_weight:
-        raise UserInputError(f"{y!r} is the target and the weights.", "Name two columns.")
+    if len(set(named.values())) < len(named):
+        roles = [f"the {role}" for role, name in named.items() if list(named.values()).count(name) > 1]
+        raise UserInputError(f"One column is {' and '.join(roles)}.", "Name other columns.")
     blocks = open_blocks(X, roles=list(named.values()), spool=spool, is_over=is_over)
     if len(blocks.schema.names) == len(named):
         raise UserInputError(f"{_describe(X)} has no column besides {y!r} to learn from.", "Is it the right one?")
-    return LabeledBlocks(blocks, y, sample_weight)
+    n_blocks = blocks.n_blocks
+    if X_val is not None:
+        from fitwithin._pools.sources.joined_blocks import JoinedBlocks, open_validation_blocks
+
+        features = [name for name in blocks.schema.names if name not in named.values()]
+        blocks = JoinedBlocks(blocks, open_validation_blocks(X_val, y_val, y, features), sample_weight)
+    return LabeledBlocks(blocks, y, sample_weight, groups, blocks.n_blocks - n_blocks)
 
 
 def _describe(X: Any) -> str:

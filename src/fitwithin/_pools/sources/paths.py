@@ -43,8 +43,9 @@ def open_paths(paths: AnyPath | Sequence[AnyPath], **options: Any) -> DatasetBlo
     texts = [os.fspath(path) for path in given]
     if len(texts) == 1 and "://" in texts[0]:
         return _open_address(texts[0], options)
-    folder = Path(texts[0]) if len(texts) == 1 and Path(texts[0]).is_dir() else None
-    marker = None if folder is None else read_marker(folder)
+    with translate_read_errors(texts[0]):
+        folder = Path(texts[0]) if len(texts) == 1 and Path(texts[0]).is_dir() else None
+        marker = None if folder is None else read_marker(folder)
     if folder is not None and marker is not None:
         return _open_shuffled(folder, marker, options)
     files = [file for text in texts for file in find_files(text)]
@@ -57,8 +58,13 @@ def find_files(text: str) -> list[Path]:
     Raises
     ------
     UserInputError
-        If there are none, or the name of one does not tell its format.
+        If there are none, one cannot be read, or the name of one does not tell its format.
     """
+    with translate_read_errors(text):
+        return _find_files(text)
+
+
+def _find_files(text: str) -> list[Path]:
     path = Path(text)
     if path.is_dir():
         return _list_folder(path)
@@ -154,18 +160,23 @@ def _read_schema(file: Path, fragment: Any) -> pa.Schema:
 
 
 def _list_folder(folder: Path) -> list[Path]:
-    found = [
-        file
-        for file in folder.rglob("*")
-        if file.suffix.lower() in FORMATS
-        and file.is_file()
-        and not any(part.startswith(("_", ".")) for part in file.relative_to(folder).parts)
-    ]
+    found = []
+    for subfolder, folders, names in os.walk(folder, onerror=_raise):
+        folders[:] = [name for name in folders if not name.startswith(("_", "."))]
+        visible = [Path(subfolder, name) for name in names if not name.startswith(("_", "."))]
+        found += [file for file in visible if file.suffix.lower() in FORMATS]
+    broken = next((file for file in found if not file.is_file()), None)
+    if broken is not None:
+        raise UserInputError(f"{broken} is no file, or a link to one that is not there.", "Remove it.")
     if not found:
         raise UserInputError(
             f"The folder {folder} has no files that end in {', '.join(FORMATS)}.", "Is it the right folder?"
         )
     return sorted(found)
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _require_known_ending(path: Path) -> Path:

@@ -60,6 +60,8 @@ def _translate(kinds: tuple[type[Exception], ...], problem: str, advice: str) ->
     except FitwithinError:
         raise
     except kinds as error:
+        if isinstance(error, PermissionError):
+            advice = f"Change the permissions of {error.filename or 'it'}, or leave it out."
         reason = getattr(error, "strerror", None) or shorten_reason(error)
         raise UserInputError(f"{problem}: {reason}.", advice) from error
 

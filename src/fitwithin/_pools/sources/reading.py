@@ -16,10 +16,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+_JOINED_VALUES = 1 << 20
+"""Values from which on small blocks are predicted together: a call of `predict` takes 1 ms, whatever its rows."""
+
+
 def read_tables(blocks: Blocks, names: Sequence[str]) -> Iterator[pa.Table]:
-    """Return these columns of all rows, block by block."""
-    tables = (blocks.read(number, names) for number in range(blocks.n_blocks))
-    return (table for table in tables if table.num_rows)
+    """Yield these columns of all rows: block by block, small blocks joined."""
+    import pyarrow as pa
+
+    parts: list[pa.Table] = []
+    for number in range(blocks.n_blocks):
+        parts.append(blocks.read(number, names))
+        n_rows = sum(part.num_rows for part in parts)
+        if n_rows * len(names) >= _JOINED_VALUES or (n_rows and number == blocks.n_blocks - 1):
+            yield pa.concat_tables(parts)
+            parts = []
 
 
 def predict_blocks(predict: Any, X: Any, names: Sequence[str] | None) -> Array:
@@ -40,15 +51,15 @@ def predict_blocks(predict: Any, X: Any, names: Sequence[str] | None) -> Array:
         If a column is missing, or there are no rows.
     """
     blocks = open_blocks(X, names)
-    tables = read_tables(blocks, blocks.schema.names)
+    tables = read_tables(blocks, blocks.schema.names if names is None else names)
     predictions = [np.asarray(predict(blocks.to_frame(table))) for table in tables]
     if not predictions:
         raise UserInputError("The data set has no rows to predict.", "Is its filter right?")
     return np.concatenate(predictions)
 
 
-def read_score_arguments(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-    """Return target and weights of a data set, whose features stay on disk; each may be the name of a column.
+def read_score_arguments(X: Any, y: Any, sample_weight: Any, features: Sequence[str] | None) -> tuple[Any, Any, Any]:
+    """Return a data set, whose features stay on disk, its target and weights; each may be the name of a column.
 
     Raises
     ------
@@ -56,14 +67,16 @@ def read_score_arguments(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
         If there is no such column.
     """
     named = [name for name in (y, sample_weight) if isinstance(name, str)]
-    values = _read_columns(X, named) if named else {}
+    if features is not None:
+        # Opened once for the target and the predictions.
+        X = open_blocks(X, list(dict.fromkeys([*named, *features])))
+    values = _read_columns(open_blocks(X, named), named) if named else {}
     target = values[y] if isinstance(y, str) else y
     weights = values[sample_weight] if isinstance(sample_weight, str) else sample_weight
-    return target, weights
+    return X, target, weights
 
 
-def _read_columns(X: Any, names: Sequence[str]) -> dict[str, Array]:
-    blocks = open_blocks(X, names)
+def _read_columns(blocks: Blocks, names: Sequence[str]) -> dict[str, Array]:
     tables = [[_to_numpy(table[name]) for name in names] for table in read_tables(blocks, names)]
     if not tables:
         raise UserInputError("The data set has no rows to score.", "Is its filter right?")

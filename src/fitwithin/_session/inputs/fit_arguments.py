@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal
@@ -12,12 +12,10 @@ from sklearn import get_config
 from sklearn.utils.metadata_routing import get_routing_for_object, process_routing
 from sklearn.utils.validation import column_or_1d, has_fit_parameter
 
-from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.exceptions import join_names
 from fitwithin._core.target import Array
 from fitwithin._pools.input_kind import find_input_kind
-from fitwithin._pools.remote_table import RemoteColumn
-from fitwithin._pools.tables import split_frame, split_validation_frame
-from fitwithin.backends import Runner
+from fitwithin._pools.tables import read_texts, split_validation_frame, take_named_columns
 
 Validation = Literal["random", "last"]
 """Which rows of X are kept for validation and holdout."""
@@ -37,9 +35,9 @@ class FitArguments:
         Other arguments of the learner's `fit`.
     validation : {"random", "last"}
         The estimator's parameter.
-    groups : array-like or None
-        The group of each row of X.
-    X_val, y_val : table and array-like, or None
+    groups : array-like, str or None
+        The group of each row of X, or the name of its column.
+    X_val, y_val : table or data set, and array-like or str, or None
         Other rows to choose and estimate by.
 
     Raises
@@ -75,51 +73,37 @@ class FitArguments:
                 f'Leave out {other}, or set validation="random".'
             )
 
-    def refuse_for_data_set(self) -> None:
-        """Raise a UserInputError if they choose rows of a data set on disk, which is read in random order."""
-        given = [name for name, value in (("groups", self.groups), ("X_val", self.X_val)) if value is not None]
-        given += ['validation="last"'] if self.validation == "last" else []
-        if given:
-            raise UserInputError(
-                f"Got {' and '.join(given)} with a data set on disk, whose rows are read in random order; validation "
-                "rows are chosen at random there.",
-                "Leave it out, or read the rows into memory.",
-            )
-
     def split_frames(self) -> FitArguments:
-        """Return them with values in the place of names of columns; data sets and Dask collections keep the names.
+        """Return them with texts as an array, and values in place of columns' names, which data sets on disk keep.
 
         Raises
         ------
         UserInputError
             If there is no such column, or a table has no names.
         """
-        X, y, sample_weight, X_val, y_val = self.X, self.y, self.sample_weight, self.X_val, self.y_val
-        if X_val is not None:
-            X_val, y_val = split_validation_frame(X_val, y_val, sample_weight)
-        if find_input_kind(X) == "table":
-            X, y, sample_weight = split_frame(X, y, sample_weight)
-        return replace(self, X=X, y=y, sample_weight=sample_weight, X_val=X_val, y_val=y_val)
-
-    def read_on_cluster(self, runner: Runner, *, regression: bool) -> FitArguments:
-        """Return them with tables that stand for rows on a cluster, if the runner's workers hold or read the rows."""
-        if find_input_kind(self.X) == "table":
+        texts = None if isinstance(self.y, str) else read_texts(self.X)
+        if texts is None and find_input_kind(self.X) != "table":
             return self
-        from fitwithin.backends._dask.estimator_inputs import read_cluster_rows
+        X_val, y_val = self.X_val, self.y_val
+        if texts is not None:
+            return replace(self, X=texts, X_val=X_val if X_val is None or (more := read_texts(X_val)) is None else more)
+        if X_val is not None:
+            X_val, y_val = split_validation_frame(X_val, y_val, self.sample_weight)
+        named = {"target": self.y, "weights": self.sample_weight, "group": self.groups}
+        X, columns = take_named_columns(self.X, named)
+        y, sample_weight, groups = columns.values()
+        return replace(self, X=X, y=y, sample_weight=sample_weight, groups=groups, X_val=X_val, y_val=y_val)
 
-        X, y, sample_weight = read_cluster_rows(runner, self, self.X, self.y, self.sample_weight, regression=regression)
-        return replace(self, X=X, y=y, sample_weight=sample_weight)
 
-
-def route_fit_params(estimator: Any, learner: Any, given: FitArguments) -> dict[str, Any]:
-    """Return the arguments of the learner's `fit`.
+def route_fit_params(estimator: Any, learners: Sequence[Any], given: FitArguments) -> dict[str, Any]:
+    """Return the arguments of the learners' `fit`.
 
     Parameters
     ----------
     estimator : TimeConstrainedEstimator
         Says where arguments go, if metadata routing is on.
-    learner : estimator
-        Its learner.
+    learners : sequence of estimator
+        Its learners; those of a search all get the same arguments.
     given : FitArguments
         What the user passed.
 
@@ -128,24 +112,38 @@ def route_fit_params(estimator: Any, learner: Any, given: FitArguments) -> dict[
     ValueError
         If there are other arguments than weights, and metadata routing is off.
     TypeError
-        If there are weights, which the learner does not take.
+        If there are weights, or arguments for the first learner, which a learner does not take.
     """
     params, groups = dict(given.params), given.groups
     if given.sample_weight is not None:
         params["sample_weight"] = given.sample_weight
     if get_config()["enable_metadata_routing"]:
-        if groups is not None and get_routing_for_object(learner).consumes("fit", ["groups"]):
+        if groups is not None and get_routing_for_object(learners[0]).consumes("fit", ["groups"]):
             # The groups are for this estimator; a learner that asks for them, such as a search, gets them too.
             params["groups"] = groups
-        return dict(process_routing(estimator, "fit", **params).estimator.fit)
+        routed = dict(process_routing(estimator, "fit", **params).estimator.fit)
+        for learner in learners:
+            _refuse_params(
+                learners, learner, set(routed) - get_routing_for_object(learner).consumes("fit", routed), "requests"
+            )
+        return routed
     if given.params:
         raise ValueError(
             f"{', '.join(given.params)} can be passed to fit only by metadata routing: call "
             "sklearn.set_config(enable_metadata_routing=True) and set_fit_request on the estimator."
         )
-    if given.sample_weight is not None and not has_fit_parameter(learner, "sample_weight"):
-        raise TypeError(f"The learner {type(learner).__name__} takes no sample_weight in its fit.")
+    for learner in learners:
+        _refuse_params(learners, learner, {name for name in params if not has_fit_parameter(learner, name)}, "takes")
     return params
+
+
+def _refuse_params(learners: Sequence[Any], learner: Any, refused: Collection[str], verb: str) -> None:
+    if refused:
+        names = join_names(sorted(refused))
+        raise TypeError(
+            f"The learner {type(learner).__name__} {verb} no {names} in its fit."
+            + (f" Leave it out of the list, or leave out {names}." if len(learners) > 1 else "")
+        )
 
 
 def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -173,8 +171,6 @@ def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, 
     row_params: dict[str, Array] = {}
     fit_params: dict[str, Any] = {}
     for name, value in params.items():
-        if isinstance(value, RemoteColumn):
-            continue
         if name == "sample_weight":
             row_params[name] = _validate_weights(value, n_rows)
         elif isinstance(value, list | tuple | np.ndarray) and len(value) == n_rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -22,7 +23,7 @@ LearnerKind = Literal["classifier", "regressor"]
 """What an estimator expects of its learner."""
 
 
-def clone_learner(learner: Any, kind: LearnerKind | None = None) -> Any:
+def clone_learner(learner: Any, kind: LearnerKind | None = None, name: str = "estimator") -> Any:
     """Return a clone of a learner that can fit and predict.
 
     Parameters
@@ -31,23 +32,37 @@ def clone_learner(learner: Any, kind: LearnerKind | None = None) -> Any:
         The user's learner.
     kind : {"classifier", "regressor"}, optional
         Refuse a learner of the other kind.
+    name : str, default="estimator"
+        The argument that it came as.
 
     Raises
     ------
     TypeError
         If it is no learner, or one of the other kind.
     """
-    missing = [name for name in ("fit", "predict") if not callable(getattr(learner, name, None))]
+    missing = [method for method in ("fit", "predict") if not callable(getattr(learner, method, None))]
     if missing or isinstance(learner, type):
         raise TypeError(
-            f"estimator must be an object with fit and predict, such as DecisionTreeClassifier(); got {learner!r}"
+            f"{name} must be an object with fit and predict, such as DecisionTreeClassifier(); got {learner!r}"
             + (f", which has no {' and no '.join(missing)}." if missing else ", a class: add parentheses.")
         )
     if kind is not None and hasattr(learner, "__sklearn_tags__"):
         found = "regressor" if is_regressor(learner) else "classifier" if is_classifier(learner) else kind
         if found != kind:
-            raise TypeError(f"estimator must be a {kind}; got the {found} {learner!r}.")
+            raise TypeError(f"{name} must be a {kind}; got the {found} {learner!r}.")
+    _refuse_other_tasks(learner)
     return clone(learner, safe=False)
+
+
+def _refuse_other_tasks(learner: Any) -> None:
+    """Raise a TypeError for a learner that ranks, or predicts survival times."""
+    params = learner.get_params(deep=False) if hasattr(learner, "get_params") else {}
+    objective = str(params.get("objective") or params.get("loss_function") or "").lower()
+    if type(learner).__name__.endswith("Ranker") or re.search("rank|survival|cox|^aft|pairlogit", objective):
+        raise TypeError(
+            f"estimator must be a classifier or a regressor; got {learner!r}. Ranking and survival analysis are not "
+            "supported: rows are drawn and scored one by one, without their queries or censoring times."
+        )
 
 
 def prevent_log_files(learner: Any) -> None:

@@ -25,7 +25,8 @@ class Dask:
     Parameters
     ----------
     client : distributed.Client or str
-        A client, or the address of a scheduler such as ``"tcp://10.0.0.5:8786"``.
+        A client, or the address of a scheduler such as ``"tcp://10.0.0.5:8786"``. A copy of the backend, such as
+        `clone` and `pickle` make, has the address, and each of its fits connects anew.
     clock : callable, default=time.monotonic
         Returns the time in seconds; deadlines are kept by it.
 
@@ -38,6 +39,11 @@ class Dask:
     def __init__(self, client: Any, *, clock: Clock = time.monotonic) -> None:
         self.client = client
         self.clock = clock
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes with the scheduler's address in the place of the client, which cannot be copied."""
+        scheduler = getattr(self.client, "scheduler", None)
+        return vars(self) | ({} if scheduler is None else {"client": scheduler.address})
 
     def open(self, budget: Budget) -> Any:
         """Return a runner for one session; the workers start their processes while `fit` checks its input."""

@@ -7,12 +7,14 @@ import concurrent.futures
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from distributed import Client, Future
 
 from fitwithin._core.budget import Budget
+from fitwithin._core.exceptions import LearnerDied
+from fitwithin._core.memory_limit import available_memory
 
 _CONNECT_SECONDS = 10.0
 """Longest wait for a scheduler that does not answer; half of the time limit if that is less."""
@@ -32,6 +34,9 @@ PRIORITY = 10
 
 class WorkerLost(Exception):
     """The worker of a task, or a partition that it needs, is gone; the text says which."""
+
+
+SCHEDULER_LOST = "the Dask cluster or its client was closed or lost; start it again, and make a new client"
 
 
 class Cluster:
@@ -86,7 +91,10 @@ class Cluster:
         return bool(self.client.status == "running")
 
     def _worker_states(self) -> dict[str, str]:
-        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        # A client that is closed meanwhile knows of nothing.
+        workers = self.client.scheduler_info(n_workers=-1).get("workers") if self.is_connected else None
+        if workers is None:
+            raise LearnerDied(SCHEDULER_LOST)
         return {address: workers[address].get("status", "running") for address in sorted(workers)}
 
     def wait_for_workers(self) -> list[str]:
@@ -105,6 +113,11 @@ class Cluster:
             home = self._homes[number] = min(workers, key=lambda address: n_runners[address])
         return home
 
+    def find_worker_memory(self) -> int:
+        """Return the bytes that the worker with the least memory may use."""
+        found: dict[str, int] = self.client.run(_find_memory, workers=self.wait_for_workers(), on_error="ignore")
+        return min(found.values())
+
     def submit(self, function: Callable[..., Any], *arguments: Any, home: str | None = None) -> Future:
         """Run a function on the worker `home`, or where its arguments are."""
         workers = None if home is None else [home]
@@ -113,11 +126,6 @@ class Cluster:
         future.arguments = arguments
         return future
 
-    def map(self, function: Callable[..., Any], futures: Sequence[Any], **arguments: Any) -> list[Any]:
-        """Run a function on the result of each task, where it is; keep `futures` until these tasks are done."""
-        tasks: list[Any] = self.client.map(function, futures, pure=False, priority=PRIORITY, **arguments)
-        return tasks
-
     def scatter(self, value: Any, worker: str | None = None) -> Future:
         """Send a value to a worker, not by way of the scheduler."""
         workers = None if worker is None else [worker]
@@ -125,7 +133,11 @@ class Cluster:
 
     def pass_rows(self, rows: Any, worker: str | None = None) -> Any:
         """Return row numbers as an argument of a task: as they are if they are few."""
-        return rows if rows.nbytes <= _SMALL_BYTES else self.scatter(rows, worker)
+        return self.pass_value(rows, rows.nbytes, worker)
+
+    def pass_value(self, value: Any, n_bytes: int, worker: str | None = None) -> Any:
+        """Return a value as an argument of a task: as it is if it is small."""
+        return value if n_bytes <= _SMALL_BYTES else self.scatter(value, worker)
 
     def result(self, future: Future, home: str) -> Any:
         """Return the result of a task.
@@ -178,3 +190,9 @@ class Cluster:
         # A client that is still open when it is forgotten closes itself, and blocks whichever thread forgets it.
         if self._owns_client:
             self.client.close()
+
+
+def _find_memory(dask_worker: Any) -> int:
+    """Return the memory limit of a worker, or the memory of its machine or container; runs on the worker."""
+    limit: int | None = dask_worker.memory_manager.memory_limit
+    return min(limit or available_memory(), available_memory())

@@ -1,103 +1,268 @@
-"""Dask collections as lists of partitions, and what the workers do with a partition before the first fit."""
+"""Data sets on a cluster: Dask collections, partition by partition, and files that the workers read block by block."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import assert_all_finite
+from dask import delayed
 
 from fitwithin._core.exceptions import UserInputError, join_names
-from fitwithin._core.target import Array, read_labels
-from fitwithin._pools.input_kind import is_path, is_path_list
-from fitwithin._pools.pool import LabeledRows
+from fitwithin._core.target import Array
+from fitwithin._pools.input_kind import find_input_kind, is_lazy_frame
+from fitwithin._pools.sources.blocks import LabeledBlocks
+from fitwithin._pools.sources.opening import open_blocks, open_source
+from fitwithin._pools.tables import list_column_types
+from fitwithin._pools.target_pass import BlockTarget, number_groups
+from fitwithin.backends._dask.cluster import PRIORITY, Cluster
 from fitwithin.backends._dask.estimator_inputs import check_columns
+from fitwithin.backends._dask.reading_tasks import (
+    Place,
+    read_file_rows,
+    read_file_targets,
+    read_partition,
+    read_partition_target,
+)
+
+_TASKS_PER_WORKER = 4
+"""Tasks in which each worker reads the target of files: Dask takes a millisecond for each."""
 
 
-@dataclass(frozen=True, eq=False)
-class CollectionParts:
-    """The partitions of a collection, not computed yet.
+class FileParts:
+    """Files that the workers read.
 
     Parameters
     ----------
-    X : list of Delayed
-        Parts of the features.
-    y, weights : list of Delayed or str
-        Parts of the target and the weights, or the name of their column in X. Without weights a list of None.
-    features : list of str or None
-        The columns of X to learn from; None for an array.
-    empty : frame or array
+    cluster : Cluster
+        The workers.
+    given : dict
+        Arguments of `open_source`.
+    columns : list of str, optional
+        The columns to read; by default all.
+    dtypes : dict, optional
+        Types that a Dask frame has where a data set on disk has others.
+
+    Attributes
+    ----------
+    empty : frame
         The features without rows.
     """
 
-    X: list[Any]
-    y: list[Any]
-    weights: list[Any]
-    features: list[Any] | None
-    empty: Any
+    def __init__(
+        self,
+        cluster: Cluster,
+        given: Mapping[str, Any],
+        columns: list[str] | None = None,
+        dtypes: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._cluster = cluster
+        self._opened = cluster.submit(_open_files, dict(given), columns)
+        self._source: LabeledBlocks = cluster.client.gather(self._opened)
+        empty = self._source.to_frame(self._source.schema.empty_table())
+        wanted = {} if dtypes is None else dtypes
+        types = {name: dtype for name, dtype in empty.dtypes.items() if str(dtype) != "category"}
+        self._dtypes = {name: wanted[name] for name in types if wanted.get(name, types[name]) != types[name]}
+        self.empty = empty.astype(self._dtypes)
+        self.has_quick_heads, self.is_shuffled = self._source.has_quick_heads, self._source.is_shuffled
+        self.n_validation_blocks = self._source.n_validation_blocks
+        self.weight = self._source.weight
+
+    def read_targets(self, *, regression: bool) -> tuple[list[BlockTarget], Array | None]:
+        """Return the target of each block, and the group of each row if there are groups."""
+        n_tasks = _TASKS_PER_WORKER * len(self._cluster.wait_for_workers())
+        numbers = [part.tolist() for part in np.array_split(np.arange(self._source.n_blocks), n_tasks) if len(part)]
+        tasks = [self._cluster.submit(_read_targets, self._opened, part, regression) for part in numbers]
+        found = self._cluster.client.gather(tasks)
+        groups = None
+        if self._source.group is not None:
+            read = [self._cluster.submit(_read_groups, self._opened, part) for part in numbers]
+            groups = _join_groups(self._cluster.client.gather(read), self._source.group)
+        return [target for part in found for target in part], groups
+
+    def submit(self, place: Place) -> Any:
+        """Have a worker read rows; return the future of `LabeledRows`."""
+        return self._cluster.submit(read_file_rows, self._opened, place, self._dtypes)
+
+    def describe(self) -> Mapping[str, str]:
+        """Return what tells this data set from another."""
+        return self._source.describe()
 
 
-@dataclass(frozen=True, eq=False)
-class PartSummary:
-    """What the program needs to know of a partition.
+class CollectionParts:
+    """The partitions of a Dask DataFrame or Array.
 
     Parameters
     ----------
-    n_rows : int
-        Rows.
-    dtype : dtype or None
-        Type of the features, if they are an array.
-    target_dtype : dtype
-        Type of the target.
-    classes : array
-        The distinct labels; none for regression.
-    weight_sum : float
-        Sum of the weights; NaN if one is not finite.
-    """
-
-    n_rows: int
-    dtype: Any
-    target_dtype: Any
-    classes: Array
-    weight_sum: float
-
-
-def list_parts(X: Any, y: Any, sample_weight: Any) -> CollectionParts:
-    """Return the partitions of a Dask DataFrame or Array, or of parquet files that the workers can read.
+    cluster : Cluster
+        The workers.
+    X, y, sample_weight : Dask collection or str
+        Features, target and weights; the last two may be names of columns.
+    groups : str, array-like or None
+        The group of each row, or the name of its column.
+    X_val, y_val : frame or array, and str or array-like, optional
+        A validation set, which becomes one more partition.
 
     Raises
     ------
     UserInputError
         If there is no such column, or if the collections do not go together.
     """
-    import dask.dataframe as dd
 
-    if is_path(X) or is_path_list(X):
-        X = dd.read_parquet(str(X) if is_path(X) else list(map(str, X)))
-    features = _choose_features(X, y, sample_weight) if hasattr(X, "columns") else None
-    if features is None:
-        if getattr(X, "ndim", 0) != 2:
-            raise UserInputError(f"X is a Dask array of {getattr(X, 'ndim', 0)} dimensions; expected rows and columns.")
-        X = X.rechunk({1: -1})
-        y, sample_weight = _chunk_alike(y, X), _chunk_alike(sample_weight, X)
-    parts = np.asarray(X.to_delayed(), dtype=object).ravel().tolist()
-    named = features is not None
-    return CollectionParts(
-        parts,
-        _list_column(y, len(parts), "y", named=named),
-        [None] * len(parts)
-        if sample_weight is None
-        else _list_column(sample_weight, len(parts), "sample_weight", named=named),
-        features,
-        np.empty((0, X.shape[1]), dtype=X.dtype) if features is None else X._meta[features],
-    )
+    has_quick_heads = False
+    is_shuffled = False
+
+    def __init__(
+        self, cluster: Cluster, X: Any, y: Any, sample_weight: Any, groups: Any, X_val: Any = None, y_val: Any = None
+    ) -> None:
+        self._cluster = cluster
+        self._groups = groups
+        self.weight = (
+            sample_weight if isinstance(sample_weight, str) else None if sample_weight is None else "sample_weight"
+        )
+        self._features = _choose_features(X, y, sample_weight, groups) if hasattr(X, "columns") else None
+        if self._features is None:
+            if getattr(X, "ndim", 0) != 2:
+                raise UserInputError(
+                    f"X is a Dask array of {getattr(X, 'ndim', 0)} dimensions; expected rows and columns."
+                )
+            if X.dtype.hasobject:
+                raise UserInputError("The blocks of X are no arrays of numbers.", "Pass a Dask DataFrame.")
+            X = X.rechunk({1: -1})
+            y, sample_weight = _chunk_alike(y, X), _chunk_alike(sample_weight, X)
+        is_frame = self._features is not None
+        self.empty: Any = X._meta[self._features] if is_frame else np.empty((0, X.shape[1]), X.dtype)
+        self._X = _list_partitions(X)
+        n_parts = len(self._X)
+        self._y = _list_column(y, n_parts, "y", is_frame=is_frame)
+        self._weights = _list_column(sample_weight, n_parts, "sample_weight", is_frame=is_frame)
+        named = [name for name in (y, sample_weight, groups) if isinstance(name, str)]
+        # Dask reads these columns only, where the frame comes from files.
+        self._named = _list_partitions(X[named]) if named else [None] * n_parts
+        self.n_validation_blocks = 0
+        if X_val is not None:
+            self._add_validation_set(X_val, y_val)
+
+    def _add_validation_set(self, X_val: Any, y_val: Any) -> None:
+        """Add a partition that the program sends."""
+        if find_input_kind(X_val) != "table" or hasattr(X_val, "columns") != (self._features is not None):
+            raise UserInputError(
+                f"X_val is of type {type(X_val).__name__}, and X a Dask collection.",
+                "Pass a pandas frame with a Dask DataFrame, and an array with a Dask Array.",
+            )
+        y, weights = self._y[0], self._weights[0]
+        if self._features is not None:
+            missing = next((name for name in self._features if name not in X_val.columns), None)
+            if missing is not None:
+                raise UserInputError(f"X_val has no column {missing!r}.", "It needs the columns of X.")
+            target = X_val[y_val] if isinstance(y_val, str) else y_val
+            X_val = X_val[self._features].astype(dict(self.empty.dtypes))
+        else:
+            X_val, target = np.asarray(X_val).astype(self.empty.dtype), y_val
+        for parts, given, values in ((self._y, y, target), (self._weights, weights, np.ones(len(X_val)))):
+            if isinstance(given, str):
+                X_val = X_val.assign(**{given: np.asarray(values)})
+            parts.append(given if given is None or isinstance(given, str) else np.asarray(values))
+        self._X.append(delayed(X_val, traverse=False))
+        self._named.append(self._X[-1] if self._features is not None else None)
+        self.n_validation_blocks = 1
+
+    def read_targets(self, *, regression: bool) -> tuple[list[BlockTarget], Array | None]:
+        """Return the target of each partition, and the group of each row if there are groups."""
+        groups = self._groups if isinstance(self._groups, str) else None
+        read = delayed(read_partition_target, pure=False)
+        parts = enumerate(zip(self._named, self._y, self._weights, strict=True))
+        tasks = [read(*part, groups, number, regression=regression) for number, part in parts]
+        found = self._cluster.client.gather(self._cluster.client.compute(tasks, priority=PRIORITY))
+        targets = [target for target, _ in found]
+        kinds = {target.classes.dtype.kind in "OUS" for target in targets if len(target.classes)}
+        if len(kinds) > 1:
+            raise ValueError(
+                "The labels in y are text in some partitions and numbers in others. Convert them to one type."
+            )
+        if groups is None:
+            return targets, self._groups
+        return targets, _join_groups([column for _, column in found], groups)
+
+    def submit(self, place: Place) -> Any:
+        """Have a worker compute a partition; return the future of `LabeledRows`."""
+        part = (self._X[place.block], self._y[place.block], self._weights[place.block])
+        task = delayed(read_partition, pure=False)(*part, place, self._features, self.empty)
+        return self._cluster.client.compute(task, priority=PRIORITY)
+
+    def describe(self) -> Mapping[str, str]:
+        """Return the types of the columns."""
+        types = list_column_types(self.empty) if self._features is not None else [("X", str(self.empty.dtype))]
+        return {"columns": ", ".join(f"{name}: {dtype}" for name, dtype in types)}
 
 
-def _choose_features(X: Any, y: Any, sample_weight: Any) -> list[Any]:
-    """Return the columns of a frame that are not the target or the weights."""
-    named = check_columns(X, y, sample_weight)
+Parts = FileParts | CollectionParts
+"""A data set whose parts are read by workers."""
+
+
+def open_parts(cluster: Cluster, given: Mapping[str, Any]) -> Parts:
+    """Return the parts of a data set.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The workers.
+    given : dict
+        X, y, sample_weight, groups, X_val and y_val.
+    """
+    X = given["X"]
+    if is_lazy_frame(X):
+        raise TypeError(
+            "X is a polars LazyFrame, which no worker can read in parts. Write its result to parquet files."
+        )
+    if find_input_kind(X) == "data set":
+        return FileParts(cluster, given)
+    path = _find_parquet_path(X)
+    if path is not None and all(isinstance(given[name], str) for name in ("y",)) and given["X_val"] is None:
+        try:
+            return FileParts(cluster, {**given, "X": path}, list(X.columns), dict(X.dtypes))
+        except UserInputError:
+            # Dask knows formats, options and types of files that we do not.
+            pass
+    return CollectionParts(cluster, **given)
+
+
+def _find_parquet_path(X: Any) -> Any:
+    """Return the files that a Dask frame was read from if only columns were chosen since then; None otherwise."""
+    expression: Any = getattr(X, "expr", None)
+    while type(expression).__name__ == "Projection":
+        expression = expression.frame
+    if not type(expression).__name__.startswith("ReadParquet"):
+        return None
+    options = [expression.operand(name) for name in ("filters", "storage_options", "_partitions")]
+    # A category that Dask knows was named by the user.
+    is_category = any(str(dtype) == "category" and X[name].cat.known for name, dtype in X.dtypes.items())
+    return None if is_category or any(option for option in options) else expression.operand("path")
+
+
+def _open_files(given: dict[str, Any], columns: list[str] | None) -> LabeledBlocks:
+    if columns is not None:
+        given["X"] = open_blocks(given["X"], columns)
+    return open_source(**given)
+
+
+def _read_targets(source: LabeledBlocks, numbers: list[int], regression: bool) -> list[BlockTarget]:
+    return read_file_targets(source, numbers, regression=regression)
+
+
+def _read_groups(source: LabeledBlocks, numbers: list[int]) -> Array:
+    return np.concatenate([np.asarray(source.blocks.read(number, [source.group or ""])[0]) for number in numbers])
+
+
+def _join_groups(columns: list[Any], name: str) -> Array:
+    import pyarrow as pa
+
+    return number_groups(pa.chunked_array([pa.array(column, from_pandas=True) for column in columns]), name)
+
+
+def _choose_features(X: Any, *given: Any) -> list[Any]:
+    """Return the columns of a frame that are not the target, the weights or the groups."""
+    named = check_columns(X, *given)
     features = [name for name in X.columns if name not in named]
     unknown = [
         name for name in features if str(X.dtypes[name]) == "category" and not getattr(X[name].cat, "known", True)
@@ -118,58 +283,24 @@ def _chunk_alike(column: Any, X: Any) -> Any:
     return column.rechunk((X.chunks[0],)) if is_known and column.shape[0] == X.shape[0] else column
 
 
-def _list_column(column: Any, n_parts: int, name: str, *, named: bool) -> list[Any]:
-    """Return a column's parts, or its name for each part."""
-    if named and isinstance(column, str):
+def _list_partitions(collection: Any) -> list[Any]:
+    parts: list[Any] = np.asarray(collection.to_delayed(), dtype=object).ravel().tolist()
+    return parts
+
+
+def _list_column(column: Any, n_parts: int, name: str, *, is_frame: bool) -> list[Any]:
+    """Return the parts of a column, or its name for each partition."""
+    if column is None or (is_frame and isinstance(column, str)):
         return [column] * n_parts
     if not hasattr(column, "to_delayed"):
         raise UserInputError(
             f"X is a Dask collection, and {name} is of type {type(column).__name__}.",
             f"Pass {name} as a Dask collection too, or as the name of a column of X.",
         )
-    parts = np.asarray(column.to_delayed(), dtype=object).ravel().tolist()
+    parts = _list_partitions(column)
     if len(parts) != n_parts:
         raise UserInputError(
             f"X has {n_parts} partitions and {name} has {len(parts)}; both must have the same rows in the same order.",
             "Repartition one of them, or make them columns of one DataFrame.",
         )
     return parts
-
-
-def make_partition(X: Any, y: Any, weights: Any, features: Sequence[Any] | None) -> LabeledRows:
-    """Return a partition with its target and weights apart from its features; runs on the worker that has it."""
-    target, weights = (X[column] if isinstance(column, str) else column for column in (y, weights))
-    target = np.asarray(target)
-    table = X if features is None else X[list(features)]
-    if len(target) != table.shape[0]:
-        raise UserInputError(
-            f"A partition of X has {table.shape[0]} rows, and the one of y has {len(target)}.",
-            "Both must have the same rows in the same order.",
-        )
-    row_params = {} if weights is None else {"sample_weight": np.asarray(weights, dtype=np.float64)}
-    return LabeledRows(table, target.ravel(), row_params)
-
-
-def summarize_partition(partition: LabeledRows, regression: bool) -> PartSummary:
-    """Count the rows and the classes of a partition, and check its target."""
-    X, y = partition.X, partition.y
-    weights = partition.weights
-    if regression:
-        if y.dtype.kind not in "fiub":
-            y = y.astype(np.float64)
-        assert_all_finite(y, input_name="y")
-    elif len(y):
-        read_labels(y)
-    return PartSummary(
-        len(y),
-        X.dtype if isinstance(X, np.ndarray) and not X.dtype.hasobject else None,
-        y.dtype,
-        np.zeros(0) if regression or not len(y) else np.unique(y),
-        0.0 if weights is None else float(weights.sum()),
-    )
-
-
-def encode_partition(partition: LabeledRows, classes: Array | None, dtype: Any) -> LabeledRows:
-    """Return a partition with an encoded target: numbers of classes, or values of one type."""
-    y = partition.y if classes is None else np.searchsorted(classes, partition.y.astype(classes.dtype, copy=False))
-    return LabeledRows(partition.X, np.asarray(y).astype(dtype), partition.row_params)

@@ -7,52 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fitwithin._core.exceptions import UserInputError, no_such_column
-from fitwithin._pools.input_kind import is_dask_collection, is_path, is_path_list
+from fitwithin._core.exceptions import no_such_column
 
 _KEPT_ATTRIBUTES = ("best_estimator_", "classes_", "n_features_in_", "feature_names_in_")
 """What a fitted estimator needs to predict."""
-
-
-def read_cluster_rows(
-    runner: Any, arguments: Any, X: Any, y: Any, sample_weight: Any, *, regression: bool
-) -> tuple[Any, Any, Any]:
-    """Return X, y and sample_weight; for rows that are on a cluster, or that its workers read, what stands for them.
-
-    Parameters
-    ----------
-    runner : Runner
-        Reads collections, if it is the Dask backend's.
-    arguments : FitArguments
-        What the user passed.
-    X, y, sample_weight
-        Arguments of `fit`.
-    regression : bool
-        Whether y holds values.
-
-    Raises
-    ------
-    TypeError
-        If X is a Dask collection, and the backend is another one.
-    UserInputError
-        If X_val is given too.
-    """
-    read = getattr(runner, "read_collection", None)
-    is_collection = is_dask_collection(X)
-    if is_collection and read is None:
-        raise TypeError(
-            "X is a Dask collection, whose rows are on a cluster. Set backend=fitwithin.backends.Dask(client), or pass "
-            "X.compute() if it fits into memory."
-        )
-    if read is None or not (is_collection or is_path(X) or is_path_list(X)):
-        return X, y, sample_weight
-    if arguments.X_val is not None:
-        raise UserInputError(
-            "X_val cannot be used with rows on a cluster.",
-            'Set validation="last", or pass groups, or leave the choice to fit.',
-        )
-    rows: tuple[Any, Any, Any] = read(X, y, sample_weight, regression=regression)
-    return rows
 
 
 def check_columns(X: Any, *columns: Any) -> list[str]:

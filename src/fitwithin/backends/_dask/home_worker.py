@@ -17,15 +17,20 @@ from fitwithin.backends._dask.partitions import Partitions
 from fitwithin.backends._dask.worker_tasks import (
     ModelBytes,
     Outcome,
-    await_parts,
     check_model_loads,
+    examine_here,
     examine_partition,
     fit_lesson,
     merge_exam,
     pickle_model,
     score_model,
 )
-from fitwithin.backends._model_runner import split_exam
+
+_HOME_EXAM_ROWS = 100_000
+"""Rows up to which an exam is held where the model was trained: its rows are sent once, and examine every model.
+
+Validation rows are no more than these. A larger exam, such as one for mistakes, is held by all workers.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,39 +86,39 @@ class HomeWorker:
         self._lesson += 1
         self._newest = None
         self._kill_after = options["limits"].kill_after
-        new = np.setdiff1d(rows, self._rows)
-        parts = self._prepared.partitions.take(self._cluster, new)
-        outcome = self._run(fit_lesson, self._pass_rows(rows), parts, options)
-        # They arrived, whatever the learner did then.
-        self._rows = np.union1d(self._rows, new)
-        report: FitReport = outcome.unwrap()
+        here = [] if any(map(_is_large, exams)) else list(exams)
+        report: FitReport = self._run_with_rows(fit_lesson, rows, here, options)
+        later = [] if here or report.gave_up else [self.examine(exam) for exam in exams]
+        spent = report.fit_seconds + sum(each.handover_seconds + each.exam_seconds for each in (*report.exams, *later))
         return replace(
             report,
-            handover_seconds=max(0.0, self._budget.elapsed() - start - report.fit_seconds),
-            exams=() if report.gave_up else tuple(map(self.examine, exams)),
+            handover_seconds=max(0.0, self._budget.elapsed() - start - spent),
+            exams=(*report.exams, *later),
         )
 
+    def _run_with_rows(self, task: Callable[..., Outcome], rows: Rows, exams: Sequence[Exam], *arguments: Any) -> Any:
+        """Run a task here, after the workers that hold its rows have sent those that are new here."""
+        needed = np.unique(np.concatenate([rows, *(exam.rows for exam in exams)]))
+        new = np.setdiff1d(needed, self._rows, assume_unique=True)
+        parts = self._prepared.partitions.take(self._cluster, new)
+        sent = self._cluster.pass_value(list(exams), sum(exam.rows.nbytes for exam in exams), self.address)
+        outcome = self._run(task, self._pass_rows(rows), parts, sent, *arguments)
+        # They arrived, whatever the learner did then.
+        self._rows = np.union1d(self._rows, new)
+        return outcome.unwrap()
+
     def examine(self, exam: Exam) -> ExamReport:
-        """Predict rows where they are, join the answers here, and score them."""
+        """Predict rows: many where they are, and then the answers are joined here; others here."""
         start = self._budget.elapsed()
-        rows = np.asarray(exam.rows, dtype=np.int64)
-        pieces: list[list[Any]] = []
-        orders: list[Rows] = []
-        n_answers = 0
-        for piece in split_exam(len(rows), len(rows), exam.seconds, self._budget.elapsed):
-            ascending, order = np.unique(rows[piece], return_inverse=True)
-            pieces.append(self._submit_exam(ascending, exam.margins))
-            orders.append(n_answers + order)
-            n_answers += len(ascending)
-            if exam.seconds is not None:
-                self._run(await_parts, pieces[-1]).unwrap()
-        order = np.concatenate(orders)
-        places = None if is_contiguous(order) else self._pass_rows(order.astype(np.uint32))
-        report: ExamReport = self._run(merge_exam, pieces, places, exam.purpose).unwrap()
-        return replace(
-            report,
-            handover_seconds=max(0.0, self._budget.elapsed() - start - report.exam_seconds),
-        )
+        report: ExamReport
+        if not _is_large(exam):
+            report = self._run_with_rows(examine_here, np.zeros(0, dtype=np.int64), [exam])
+        else:
+            ascending, order = np.unique(exam.rows, return_inverse=True)
+            places = None if is_contiguous(order) else self._pass_rows(order.astype(np.uint32))
+            parts = self._submit_exam(ascending.astype(np.int64), exam.margins)
+            report = self._run(merge_exam, parts, places, exam.purpose).unwrap()
+        return replace(report, handover_seconds=max(0.0, self._budget.elapsed() - start - report.exam_seconds))
 
     def _submit_exam(self, rows: Rows, margins: bool) -> list[Any]:
         """Have the workers predict those of these rows that they hold."""
@@ -122,11 +127,12 @@ class HomeWorker:
                 examine_partition,
                 self._model(),
                 partition,
+                first,
                 self._cluster.pass_rows(positions),
                 margins,
                 self._kill_after,
             )
-            for partition, positions in self._prepared.partitions.split(rows)
+            for partition, first, positions in self._prepared.partitions.split(rows)
         ]
 
     def score(self, selected: Mask) -> ScoreReport:
@@ -156,3 +162,8 @@ class HomeWorker:
         """Run a task here, and wait for it."""
         outcome: Outcome = self._cluster.result(self._submit(task, *arguments, home=self.address), self.address)
         return outcome
+
+
+def _is_large(exam: Exam) -> bool:
+    """Return whether an exam is held by all workers; one with a time limit is not."""
+    return exam.seconds is None and len(exam.rows) > _HOME_EXAM_ROWS

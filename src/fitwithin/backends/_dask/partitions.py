@@ -31,31 +31,41 @@ class Partitions:
         Types of the rows.
     renew : callable, optional
         Returns a partition again, by its number, if its worker was lost and Dask cannot compute it again.
+    wait_for : callable, optional
+        Waits until rows have been read.
     """
 
     def __init__(
-        self, futures: list[Any], sizes: Rows, schema: RowSchema, renew: Callable[[int], Any] | None = None
+        self,
+        futures: list[Any],
+        sizes: Rows,
+        schema: RowSchema,
+        renew: Callable[[int], Any] | None = None,
+        wait_for: Callable[[Rows], None] | None = None,
     ) -> None:
         self.futures = futures
         self.schema = schema
         self.offsets: Rows = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self._renew = renew
+        self._wait_for = wait_for
 
     def __len__(self) -> int:
         return int(self.offsets[-1])
 
-    def split(self, rows: Rows) -> Iterator[tuple[Any, Rows]]:
-        """Yield the partitions that hold these rows, which ascend, with the positions of the rows there."""
+    def split(self, rows: Rows) -> Iterator[tuple[Any, int, Rows]]:
+        """Yield the partitions that hold these rows, which ascend, their first rows, and the positions of the rows."""
+        if self._wait_for is not None:
+            self._wait_for(rows)
         ends = np.searchsorted(rows, self.offsets)
         for number in np.flatnonzero(np.diff(ends)):
-            positions = rows[ends[number] : ends[number + 1]] - self.offsets[number]
-            yield self.futures[number], positions.astype(np.uint32)
+            first = int(self.offsets[number])
+            yield self.futures[number], first, (rows[ends[number] : ends[number + 1]] - first).astype(np.uint32)
 
     def take(self, cluster: Cluster, rows: Rows) -> list[Any]:
         """Have workers take out rows, which ascend; return a future of `LabeledRows` for each partition."""
         return [
             cluster.submit(take_part, partition, cluster.pass_rows(positions))
-            for partition, positions in self.split(rows)
+            for partition, _, positions in self.split(rows)
         ]
 
     def renew_lost(self) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Target
+from fitwithin._pools.block_index import BlockIndex
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
 from fitwithin.backends._process.row_reader import RowBlock, RowLayout, RowSelection
@@ -33,6 +34,8 @@ class RowSchema:
         Type of the features; None if they are no plain array.
     n_rows : int
         Rows of the pool.
+    index : BlockIndex or None, default=None
+        The block that each row comes from, if the rows are read block by block.
     """
 
     target: Target
@@ -40,17 +43,19 @@ class RowSchema:
     row_params: dict[str, SharedColumn]
     features: SharedColumn | None
     n_rows: int
+    index: BlockIndex | None = None
 
     @property
     def columns(self) -> tuple[SharedColumn, ...]:
-        """One for each shared file: the target, the row_params, and the features if they are a plain array."""
+        """One for each shared file: target, row_params, row numbers if there are blocks, features of a plain array."""
+        numbers = () if self.index is None else (SharedColumn(np.dtype(np.int64), ()),)
         features = () if self.features is None else (self.features,)
-        return (self.target_column, *self.row_params.values(), *features)
+        return (self.target_column, *self.row_params.values(), *numbers, *features)
 
     @property
     def layout(self) -> RowLayout:
         """What a learner's process must know to read the files."""
-        return RowLayout(self.columns, self.target, tuple(self.row_params))
+        return RowLayout(self.columns, self.target, tuple(self.row_params), index=self.index)
 
 
 class ReceivedRows:
@@ -113,6 +118,8 @@ class ReceivedRows:
         self._budget.raise_if_spent()
         first = self._n_rows
         columns = [content.y, *(content.row_params[name] for name in self._schema.row_params)]
+        if self._schema.index is not None:
+            columns.append(rows)
         if self._schema.features is not None:
             columns.append(np.asarray(content.X))
         for file, column, values in zip(self.files, self._schema.columns, columns, strict=False):

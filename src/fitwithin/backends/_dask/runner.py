@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from fitwithin._core.budget import Budget, StoppableBudget
+from fitwithin._core.deadline_thread import DeadlineThread
 from fitwithin._core.exceptions import LearnerDied, NoModelInTime, OutOfTime
 from fitwithin._core.log import LOGGER
 from fitwithin._core.records import NO_LIMITS, Exam, FitLimits, Mask, Rows
+from fitwithin._pools.block_pool import HoldOut
 from fitwithin._pools.pool import Pool
-from fitwithin._pools.remote_table import RemoteTable
 from fitwithin._pools.table_pool import TablePool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
-from fitwithin.backends._dask.cluster import Cluster, WorkerLost
-from fitwithin.backends._dask.collection_reader import read_collection
-from fitwithin.backends._dask.deadline_thread import DeadlineThread
+from fitwithin.backends._dask.cluster import SCHEDULER_LOST, Cluster, WorkerLost
+from fitwithin.backends._dask.cluster_pool import ClusterPool
 from fitwithin.backends._dask.home_worker import HomeWorker, PreparedCluster
 from fitwithin.backends._dask.partitions import scatter_table
 from fitwithin.backends._dask.saved_model import DaskModel
@@ -94,14 +94,14 @@ class DaskRunner:
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Send the learner to the cluster, and the rows too if they are not there."""
-        if not isinstance(pool, TablePool):
+        if not isinstance(pool, TablePool | ClusterPool):
             raise TypeError(f"Got a pool of type {type(pool).__name__}; the Dask backend reads tables and collections.")
         for each in (learner, *settings.other_learners):
             _refuse_distributed(each)
         body, state = pickle_learner((learner, settings)), ProcessState.current()
 
         def prepare(cluster: Cluster) -> PreparedCluster:
-            partitions = pool.X.partitions if isinstance(pool.X, RemoteTable) else scatter_table(pool, cluster)
+            partitions = pool.partitions if isinstance(pool, ClusterPool) else scatter_table(pool, cluster)
             # A task holds it, so that Dask can make it again if its worker is lost.
             setup = cluster.submit(
                 SessionSetup, cluster.key, body, state, settings.seed, settings.memory_limit, partitions.schema
@@ -114,17 +114,25 @@ class DaskRunner:
                 prepare, "the Dask cluster did not take the rows", "See to it that it has a worker that runs"
             )
 
-    def read_collection(self, X: Any, y: Any, sample_weight: Any, *, regression: bool) -> tuple[Any, Any, Any]:
-        """Return what stands for a Dask collection in this program; see `read_collection`.
+    def find_memory(self) -> int:
+        """Return the bytes that a worker may use; raise NoModelInTime if none answers by the deadline."""
+        return self._use_cluster(
+            Cluster.find_worker_memory, "no worker told its memory", "See to it that the cluster has a worker that runs"
+        )
+
+    def open_pool(self, given: Mapping[str, Any], *, regression: bool, seed: int, hold_out: HoldOut) -> ClusterPool:
+        """Return the rows of a Dask collection, or of files that the workers read; see `ClusterPool.open`.
 
         Raises
         ------
         NoModelInTime
-            If the workers are still counting at the deadline.
+            If the workers are still reading the target at the deadline.
         """
         return self._use_cluster(
-            lambda cluster: read_collection(cluster, X, y, sample_weight, regression=regression),
-            "the workers were still reading and counting the rows",
+            lambda cluster: ClusterPool.open(
+                cluster, given, regression=regression, seed=seed, budget=self._budget, hold_out=hold_out
+            ),
+            "the workers were still reading and counting the labels",
             "Persist the collection first",
         )
 
@@ -221,7 +229,7 @@ class DaskRunner:
                 LOGGER.warning("%s; its work begins again on another one.", loss)
                 if not prepared.cluster.is_connected:
                     self._budget.stop()
-                    raise LearnerDied("the Dask scheduler was lost") from None
+                    raise LearnerDied(SCHEDULER_LOST) from None
                 if attempt == _MAX_ATTEMPTS:
                     raise LearnerDied(str(loss)) from None
                 prepared.partitions.renew_lost()

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from fitwithin.backends._inline import FinishedDump
 from fitwithin.backends._model_runner import reissue_warnings
-from fitwithin.backends._process.portable_warning import PortableWarning
+from fitwithin.backends._process.protocol import PortableWarning
 from fitwithin.backends._process.shared_memory import SharedFile, load_pickle
 
 

@@ -11,22 +11,22 @@ from typing import Any
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.records import Margins, Purpose
+from fitwithin._core.records import Margins, Purpose, Rows
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import ExamReport
 from fitwithin.backends._dask.received_rows import ReceivedRows, RowSchema
+from fitwithin.backends._exam_log import ExamPredictions
 from fitwithin.backends._process.backend import PreparedProcess, ProcessRunner
-from fitwithin.backends._process.portable_warning import PortableWarning
 from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._process.protocol import (
     AddAnswersRequest,
     AdoptRequest,
     AnswerRequest,
+    PortableWarning,
     SaveRequest,
     WorkerSetup,
 )
 from fitwithin.backends._process.shared_memory import SharedFile
-from fitwithin.backends._scoring import ExamPredictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +84,8 @@ class SessionSetup:
 class WorkerRunner(ProcessRunner):
     """Run a learner in a process of its own on a Dask worker, on rows that came from others."""
 
+    checks_models = False
+
     rows: ReceivedRows
 
     @classmethod
@@ -132,10 +134,9 @@ class WorkerRunner(ProcessRunner):
             file.close()
 
     def answer(
-        self, rows: LabeledRows, margins: bool, kill_after: float | None
+        self, numbers: Rows, rows: LabeledRows, margins: bool, kill_after: float | None
     ) -> tuple[ExamPredictions, Margins | None, float]:
-        """Predict rows; return the answers, the margins and the seconds of the prediction."""
-        numbers = np.arange(len(rows.y))
+        """Predict rows with these numbers; return the answers, the margins and the seconds of the prediction."""
         with self._until_deadline():
             self.rows.forget()
             self.rows.append(numbers, rows)

@@ -11,15 +11,15 @@ import numpy as np
 from distributed import secede
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
-from fitwithin._core.records import Margins, Mask, Purpose, Rows
+from fitwithin._core.records import Exam, Margins, Mask, Purpose, Rows
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
 from fitwithin.backends._dask.received_rows import join_rows, take_part
 from fitwithin.backends._dask.worker_runner import PickledLearner, SessionSetup
 from fitwithin.backends._dask.worker_session import RunnerParts, open_session
-from fitwithin.backends._process.portable_warning import PortableWarning
+from fitwithin.backends._exam_log import ExamPredictions
+from fitwithin.backends._process.protocol import PortableWarning
 from fitwithin.backends._process.saved_model import predict_load_seconds
-from fitwithin.backends._scoring import ExamPredictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +101,10 @@ def _runner_task(action: Callable[..., Any]) -> Callable[..., Outcome]:
 
 
 @_runner_task
-def fit_lesson(runner: RunnerParts, rows: Rows, parts: list[LabeledRows], options: dict[str, Any]) -> FitReport:
-    """Train on rows of the pool.
+def fit_lesson(
+    runner: RunnerParts, rows: Rows, parts: list[LabeledRows], exams: list[Exam], options: dict[str, Any]
+) -> FitReport:
+    """Train on rows of the pool, and examine the model.
 
     Parameters
     ----------
@@ -111,20 +113,35 @@ def fit_lesson(runner: RunnerParts, rows: Rows, parts: list[LabeledRows], option
     rows : array of int
         Row numbers, in training order.
     parts : list of LabeledRows
-        Those rows that have not been here before, in ascending order.
+        Rows of the lesson and its exams that have not been here before, in ascending order.
+    exams : list of Exam
+        Exams of the new model.
     options : dict
         The arguments `batch` and `limits` of `Runner.fit`, and `pickled_learner` in the place of `learner`.
     """
     # The learner's own process does the work; this worker's threads are for others meanwhile.
     secede()
-    received = runner.learner.rows
-    missing = received.find_missing(rows)
-    if len(missing):
-        # They are appended in training order, so that lessons that grow stay contiguous.
-        received.append(missing, join_rows(parts, np.argsort(np.argsort(missing))))
+    _receive(runner, [rows, *(exam.rows for exam in exams)], parts)
     body = options["pickled_learner"]
     learner = None if body is None else PickledLearner(body)
-    return runner.learner.fit(rows, batch=options["batch"], limits=options["limits"], learner=learner)
+    return runner.learner.fit(rows, batch=options["batch"], exams=exams, limits=options["limits"], learner=learner)
+
+
+@_runner_task
+def examine_here(runner: RunnerParts, rows: Rows, parts: list[LabeledRows], exams: list[Exam]) -> ExamReport:
+    """Predict rows in the process that trained the model; see `fit_lesson`, whose lesson has no rows here."""
+    secede()
+    (exam,) = exams
+    _receive(runner, [rows, exam.rows], parts)
+    return runner.learner.examine(exam)
+
+
+def _receive(runner: RunnerParts, rows: list[Rows], parts: list[LabeledRows]) -> None:
+    """Append rows that have not been here before, in the order of use, so that lessons that grow stay contiguous."""
+    received = runner.learner.rows
+    missing = received.find_missing(np.concatenate(rows))
+    if len(missing):
+        received.append(missing, join_rows(parts, np.argsort(np.argsort(missing))))
 
 
 @_runner_task
@@ -154,6 +171,7 @@ def examine_partition(
     runner: RunnerParts,
     model: Outcome,
     partition: LabeledRows,
+    first: int,
     positions: Rows,
     margins: bool,
     kill_after: float | None,
@@ -168,6 +186,8 @@ def examine_partition(
         The result of `pickle_model`.
     partition : LabeledRows
         The rows of the partition.
+    first : int
+        Number of its first row.
     positions : array of int
         Positions in it.
     margins : bool
@@ -179,7 +199,8 @@ def examine_partition(
     with runner.lock:
         try:
             _adopt(runner, body)
-            answers = runner.examiner.answer(take_part(partition, positions), margins, kill_after)
+            numbers = first + positions.astype(np.int64)
+            answers = runner.examiner.answer(numbers, take_part(partition, positions), margins, kill_after)
         except LearnerDied:
             runner.model = None
             raise
@@ -187,36 +208,28 @@ def examine_partition(
 
 
 @_runner_task
-def await_parts(runner: RunnerParts, outcomes: list[Outcome]) -> None:  # noqa: ARG001  # every task has a runner
-    """Wait for the answers of a piece of an exam."""
-    for outcome in outcomes:
-        outcome.unwrap()
-
-
-@_runner_task
-def merge_exam(runner: RunnerParts, pieces: list[list[Outcome]], order: Rows | None, purpose: Purpose) -> ExamReport:
+def merge_exam(runner: RunnerParts, outcomes: list[Outcome], order: Rows | None, purpose: Purpose) -> ExamReport:
     """Join the answers of all workers on the one that scores the model.
 
     Parameters
     ----------
     runner : RunnerParts
         The runner on this worker.
-    pieces : list of list of Outcome
-        The results of `examine_partition` for each piece of the exam, in ascending order of its rows.
+    outcomes : list of Outcome
+        The results of `examine_partition`, in ascending order of their rows.
     order : array of int or None
         Position of each row of the exam among the parts; None if they are in order.
     purpose : str
         What the exam is for; see `Exam`.
     """
-    found: list[list[ExamPart]] = [[outcome.unwrap() for outcome in piece] for piece in pieces]
-    parts = [part for piece in found for part in piece]
+    parts: list[ExamPart] = [outcome.unwrap() for outcome in outcomes]
     report = runner.learner.add_answers(ExamPredictions.join([part.answers for part in parts], order), purpose)
     margins = [part.margins for part in parts if part.margins is not None]
     peaks = [part.peak_memory for part in parts] + [runner.learner.peak_memory]
     return replace(
         report,
         margins=np.concatenate(margins)[slice(None) if order is None else order] if margins else None,
-        exam_seconds=report.exam_seconds + sum(max(part.seconds for part in piece) for piece in found),
+        exam_seconds=report.exam_seconds + max(part.seconds for part in parts),
         peak_memory=max((peak for peak in peaks if peak is not None), default=None),
     )
 

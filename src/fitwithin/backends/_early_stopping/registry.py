@@ -102,11 +102,29 @@ def _find(learner: Any) -> tuple[EarlyStoppingFit | None, bool]:
         if cls in _REGISTERED:
             return _REGISTERED[cls]
     for cls in classes:
-        known = _KNOWN_LEARNERS.get(_name_family(cls))
+        known = _KNOWN_LEARNERS.get(name_family(cls))
         found = (None, False) if known is None else known.find(learner)
         if found[0] is not None:
             return found
     return None, False
+
+
+def find_inner_learner(learner: Any) -> Any:
+    """Return the learner inside of wrappers: the last step of a pipeline, and so on.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import SVC
+    >>> find_inner_learner(make_pipeline(StandardScaler(), SVC()))
+    SVC()
+    """
+    for cls in type(learner).__mro__:
+        known = _KNOWN_LEARNERS.get(name_family(cls))
+        if known is not None and known.inner is not None:
+            return find_inner_learner(_import_function(known.inner)(learner))
+    return learner
 
 
 def _uses_fit_of(learner: Any, cls: type) -> bool:
@@ -115,7 +133,7 @@ def _uses_fit_of(learner: Any, cls: type) -> bool:
     return not has_own_fit and getattr(type(learner), "fit", None) is getattr(cls, "fit", None)
 
 
-def _name_family(cls: type) -> str:
+def name_family(cls: type) -> str:
     """Return the name that a library's classifier, regressor and ranker have in common."""
     name = cls.__qualname__
     for kind in ("Classifier", "Regressor", "Ranker"):

@@ -9,6 +9,7 @@ from typing import Any
 from fitwithin.backends._early_stopping.registry import EarlyStoppingFit
 from fitwithin.backends._early_stopping.steps import override_method
 from fitwithin.backends._early_stopping.stop_signal import StopSignal
+from fitwithin.backends._early_stopping.validation_set import transform_validation_set
 
 
 def fit_pipeline(
@@ -24,7 +25,7 @@ def fit_pipeline(
     def fit_last_step(X: Any, y: Any = None, **others: Any) -> Any:
         # The call below needs the method that this function replaces.
         del last.fit
-        inner_fit(last, X, y, stop_signal, others)
+        inner_fit(last, X, y, stop_signal, transform_validation_set(learner, others))
         return last
 
     with override_method(last, "fit", fit_last_step):

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import cloudpickle
 
@@ -20,27 +20,25 @@ from fitwithin._core.exceptions import FitwithinError, LearnerDied, LearnerFaile
 from fitwithin._core.records import NO_LIMITS, Exam, FitLimits, Mask, Rows
 from fitwithin._pools.pool import Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
+from fitwithin.backends._memory_use import list_shared_blocks
+from fitwithin.backends._process.connection import WorkerConnection
 from fitwithin.backends._process.fork_host import ForkHost
-from fitwithin.backends._process.learner_modules import find_modules
 from fitwithin.backends._process.memory_watch import MemoryWatch
-from fitwithin.backends._process.portable_warning import PortableWarning
-from fitwithin.backends._process.process_state import ProcessState
+from fitwithin.backends._process.process_state import ProcessState, find_modules
 from fitwithin.backends._process.protocol import (
     DumpRequest,
     ExamRequest,
     FitRequest,
-    LoadRequest,
+    PortableWarning,
     Request,
     SaveRequest,
     ScoreRequest,
     WorkerSetup,
 )
-from fitwithin.backends._process.saved_model import ProcessDump, ProcessModel, predict_load_seconds
+from fitwithin.backends._process.saved_model import Loader, ProcessDump, ProcessModel
 from fitwithin.backends._process.shared_memory import SharedFile
-from fitwithin.backends._process.shared_rows import SharedRows, share_rows
+from fitwithin.backends._process.shared_rows import SharedRows, SpooledRows, share_rows
 from fitwithin.backends._process.spawn_host import SpawnHost
-from fitwithin.backends._process.spooled_rows import SpooledRows
-from fitwithin.backends._process.worker_connection import WorkerConnection
 
 _MAX_GROWTH_BYTES = 512 << 20
 """Bytes by which the learner's process may grow between lessons before it is replaced."""
@@ -119,22 +117,23 @@ class ProcessRunner:
     """
 
     killable = True
+    checks_models: ClassVar[bool] = True
 
     def __init__(self, host: ForkHost | SpawnHost, budget: Budget, first: ProcessRunner | None = None) -> None:
         self.host = host
         self._session_budget = budget
         self._budget = StoppableBudget(budget)
         self._first = first
+        self._others_blocks: frozenset[str] = list_shared_blocks() if first is None else first._others_blocks
         self._siblings: list[ProcessRunner] = []
         # Guards the workers of this runner: `stop` may come from another thread.
         self._workers_lock = threading.Lock()
         self._prepared_process: PreparedProcess | None = None
         self._learner: WorkerConnection | None = None
-        self._loader: WorkerConnection | None = None
+        self._loader = Loader(self._start_worker)
         self._writer: WorkerConnection | None = None
         self._watch: MemoryWatch | None = None
         self._resting_bytes: list[int] = []
-        self._import_seconds = 0.0
         self._warnings: list[PortableWarning] = []
 
     def __enter__(self) -> Self:
@@ -188,9 +187,9 @@ class ProcessRunner:
         """Kill the learner at once, from any thread; the call under way, and every later one, raises `OutOfTime`."""
         self._budget.stop()
         with self._workers_lock:
-            for worker in (self._learner, self._loader):
-                if worker is not None:
-                    worker.kill()
+            if self._learner is not None:
+                self._learner.kill()
+        self._loader.kill()
 
     def fit(
         self,
@@ -210,15 +209,24 @@ class ProcessRunner:
             exam_requests = tuple(_share_exam(shared, exam) for exam in exams)
             if batch is None and self._has_grown:
                 self._end_learner()
-            if self._learner is None:
-                start_seconds = self._start_learner()
+            worker = self._learner
+            if worker is None:
+                worker, start_seconds = self._start_learner()
         if limits.stop_after is not None:
             limits = replace(limits, stop_after=limits.stop_after - (self._budget.elapsed() - start))
         if self._watch is not None:
             self._watch.begin(limits.kill_after)
         request = FitRequest(selection, batch, exam_requests, limits, pickled_learner)
         report: FitReport
-        report, self._warnings, resting_bytes = self._request(request)
+        with self._until_deadline():
+            worker.post(request)
+            if self.checks_models:
+                # While the learner is at work. If it fails, saving tries again.
+                posted = self._budget.elapsed()
+                with contextlib.suppress(LearnerDied, OSError):
+                    self._loader.start()
+                start_seconds += self._budget.elapsed() - posted
+        report, self._warnings, resting_bytes = self._request(None)
         self._resting_bytes.append(resting_bytes)
         handover_seconds = self._budget.elapsed() - start - report.fit_seconds
         if self._first is not None:
@@ -232,12 +240,13 @@ class ProcessRunner:
             exams=() if report.gave_up else tuple(self._finish_exam(None, self._budget.elapsed()) for _ in exams),
         )
 
-    def _start_learner(self) -> float:
-        """Start the learner's process; return the seconds that this took."""
+    def _start_learner(self) -> tuple[WorkerConnection, float]:
+        """Start the learner's process, and return the seconds that this took with it."""
         start, prepared = self._budget.elapsed(), self._prepared
         self._learner = self.host.start_worker(prepared.setup, self._budget, prepared.rows.files)
-        self._watch = MemoryWatch(self._learner.pid, prepared.memory_limit)
-        return self._budget.elapsed() - start
+        self._watch = MemoryWatch(self._learner.pid, prepared.memory_limit, self._others_blocks)
+        self._learner.watch = self._watch
+        return self._learner, self._budget.elapsed() - start
 
     @property
     def _has_grown(self) -> bool:
@@ -275,13 +284,14 @@ class ProcessRunner:
         return report
 
     def save(self) -> ProcessModel:
-        """Save the newest model, and load it once in a clean process that can be killed, to be sure that it can be."""
+        """Save the newest model, and load it in a clean process first, unless one like it was."""
         start = self._budget.elapsed()
         with self._until_deadline():
             file = SharedFile.create()
         try:
-            self._request(SaveRequest(), [file])
-            load_seconds = self._try_to_load(file)
+            kinds, body_bytes = self._request(SaveRequest(), [file])
+            with self._until_deadline():
+                load_seconds = self._loader.check(file, kinds, body_bytes)
         except BaseException:
             file.close()
             raise
@@ -289,25 +299,8 @@ class ProcessRunner:
         begin_dump = (self._first or self).begin_dump
         return ProcessModel(file, save_seconds, load_seconds, self._warnings, file.n_bytes, begin_dump)
 
-    def _try_to_load(self, file: SharedFile) -> float:
-        """Return the seconds that loading a model is expected to take."""
-        with self._until_deadline():
-            if self._loader is None:
-                self._loader = self.host.start_worker(self._prepared.setup, self._budget)
-        try:
-            with self._until_deadline():
-                seconds, modules = self._loader.ask(LoadRequest(), [file])
-        except LearnerDied as death:
-            with self._workers_lock:
-                loader, self._loader = self._loader, None
-            if loader is not None:
-                loader.end()
-            raise LearnerDied(f"its model cannot be loaded in a clean process: {death}") from None
-        if seconds > self._import_seconds and not modules <= sys.modules.keys():
-            # The loader has imported these modules by now; this process will do so when it loads a model at last.
-            self._import_seconds = seconds
-            return predict_load_seconds(seconds)
-        return predict_load_seconds(self._import_seconds + seconds)
+    def _start_worker(self) -> WorkerConnection:
+        return self.host.start_worker(self._prepared.setup, self._budget)
 
     def begin_dump(self, file: SharedFile, path: Path) -> ProcessDump:
         """Have a process that never trained write a saved model to a skops file, while the learner goes on."""
@@ -330,7 +323,7 @@ class ProcessRunner:
             self._watch.begin_request()
         try:
             with self._until_deadline():
-                return self._learner.ask(request, files, self._watch)
+                return self._learner.ask(request, files)
         except (LearnerDied, OutOfMemory):
             self._end_learner()
             raise
@@ -355,10 +348,10 @@ class ProcessRunner:
     def _stop_workers(self) -> None:
         """Kill the learner and the loader at once; what is written goes on until the session ends."""
         with self._workers_lock:
-            workers, self._learner, self._loader = (self._learner, self._loader), None, None
-            for worker in workers:
-                if worker is not None:
-                    worker.stop()
+            learner, self._learner = self._learner, None
+            if learner is not None:
+                learner.stop()
+        self._loader.stop()
 
 
 def _share_exam(rows: SharedRows, exam: Exam) -> ExamRequest:

@@ -18,7 +18,7 @@ import psutil
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
-from fitwithin.backends._process.channel import MIN_TIMEOUT_SECONDS, Channel, wait_readable
+from fitwithin.backends._process.connection import MIN_TIMEOUT_SECONDS, Channel, WorkerConnection, wait_readable
 from fitwithin.backends._process.protocol import (
     MAX_CONTROL_BYTES,
     Answer,
@@ -41,7 +41,6 @@ from fitwithin.backends._process.subprocesses import (
     module_search_path,
     start_interpreter,
 )
-from fitwithin.backends._process.worker_connection import WorkerConnection
 
 _PATIENCE_SECONDS = 10.0
 """Seconds that a fork server may owe an answer before the next session takes another one."""
@@ -133,6 +132,7 @@ class ForkedWorker(WorkerConnection):
 
     def kill(self) -> None:
         """Kill its process group at once; a request that another thread waits for raises LearnerDied."""
+        self._find_blocks()
         # While the server has not reaped it, no other process can have its pid.
         with contextlib.suppress(OSError):
             os.killpg(self.pid, signal.SIGKILL)
@@ -141,12 +141,18 @@ class ForkedWorker(WorkerConnection):
         """Kill its process group at once; processes that left the group end when the session closes."""
         self._channel.close()
         self.kill()
+        if blocks := self._find_blocks():
+            self._end(blocks)
 
     def end(self) -> None:
         """Kill it with everything that it started, in whatever session, and do not wait for it."""
-        self.stop()
+        self._channel.close()
+        self.kill()
+        self._end(self._find_blocks())
+
+    def _end(self, blocks: frozenset[str]) -> None:
         with contextlib.suppress(ForkServerGone):
-            self._server.send(EndWorker(self.pid))
+            self._server.send(EndWorker(self.pid, blocks))
 
     def _describe_end(self, timeout: float) -> str | None:
         """Describe how the worker ended; None if the server does not report its end in time."""

@@ -22,7 +22,8 @@ from collections.abc import Collection
 
 import psutil
 
-from fitwithin.backends._process.channel import MAX_DESCRIPTORS, Channel, wait_readable
+from fitwithin.backends._memory_use import remove_abandoned_blocks
+from fitwithin.backends._process.connection import MAX_DESCRIPTORS, Channel, wait_readable
 from fitwithin.backends._process.protocol import (
     MAX_CONTROL_BYTES,
     Answer,
@@ -144,8 +145,10 @@ class ForkServer:
                 command.carry_out()
             case ForkWorker():
                 return self._fork(*descriptors)
-            case EndWorker(pid):
+            case EndWorker(pid, blocks):
                 self._end_worker(pid)
+                if blocks:
+                    remove_abandoned_blocks(blocks)
             case EndSession():
                 self._end_session()
         return None

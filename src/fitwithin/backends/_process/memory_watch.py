@@ -5,7 +5,15 @@ from __future__ import annotations
 import time
 
 from fitwithin._core.exceptions import LearnerDied, OutOfMemory
-from fitwithin.backends._memory_use import find_descendants, read_exact_memory, read_memory_use, reset_peak
+from fitwithin.backends._memory_use import (
+    count_block_bytes,
+    find_descendants,
+    find_mapped_blocks,
+    list_shared_blocks,
+    read_exact_memory,
+    read_memory_use,
+    reset_peak,
+)
 
 _LOOK_SECONDS = 0.1
 """Seconds between two looks at a learner that is far from its limit, or has none."""
@@ -30,6 +38,8 @@ class MemoryWatch:
         The learner's process.
     limit : int or None, default=None
         Bytes that they may take together.
+    others_blocks : frozenset of str, default=frozenset()
+        Blocks of shared memory that were there before: they are not theirs.
 
     Attributes
     ----------
@@ -39,7 +49,7 @@ class MemoryWatch:
         Bytes at `begin`.
     """
 
-    def __init__(self, pid: int, limit: int | None = None) -> None:
+    def __init__(self, pid: int, limit: int | None = None, others_blocks: frozenset[str] = frozenset()) -> None:
         self.pid = pid
         self.limit = limit
         self.peak: int | None = None
@@ -53,6 +63,8 @@ class MemoryWatch:
         self._counted_once = 1.0
         self._seconds: float | None = None
         self._request_start = 0.0
+        self._others_blocks = self._listed_blocks = others_blocks
+        self._blocks: set[str] = set()
 
     def begin(self, seconds: float | None = None) -> None:
         """Begin anew: what follows has a peak of its own, and takes at most `seconds` for each request."""
@@ -102,10 +114,23 @@ class MemoryWatch:
         if children and self.limit is not None and counted > self.limit:
             # Children that were forked share pages with the process, and each counts them.
             self._measure_sharing(counted)
-        self._now = int(self._counted_once * counted) if children else counted
+        if (listed := list_shared_blocks()) != self._listed_blocks:
+            self._listed_blocks = listed
+            self.find_blocks()
+        self._now = (int(self._counted_once * counted) if children else counted) + count_block_bytes(self._blocks)
         self._file_backed = max(self._file_backed, own.file_backed)
         # The kernel's peak shows what came and went between two looks.
         self.peak = max(self.peak or 0, self._now, own.peak_resident - self._file_backed)
+
+    def find_blocks(self) -> frozenset[str]:
+        """Return the blocks of shared memory that the processes have, or had, mapped; others than those of before.
+
+        A kill waits for this: for some microseconds, or some milliseconds if there are blocks that it does not know.
+        """
+        new = list_shared_blocks() - self._others_blocks - self._blocks
+        if new:
+            self._blocks |= find_mapped_blocks(new, [self.pid, *find_descendants(self.pid)])
+        return frozenset(self._blocks)
 
     def _find_children(self) -> list[int]:
         start = time.monotonic()

@@ -1,22 +1,30 @@
-"""What code sees of the program that it runs in, carried over to the learner's process."""
+"""What a learner's process takes over from the program: its settings, the modules to import, a share of the cores."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
+import pickletools
 import re
+import site
 import sys
+import sysconfig
 import tempfile
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, cast
 
 import cloudpickle
 import numpy as np
+import psutil
 import sklearn
+from threadpoolctl import ThreadpoolController
 
+from fitwithin._core.cores import CoreShare
 from fitwithin.backends._process.subprocesses import MARK_VARIABLE, OPENMP_VARIABLES, module_search_path
 
 # Variables that the learner's process keeps instead of taking over the parent's.
@@ -142,3 +150,106 @@ def _read_umask() -> int | None:
     except OSError:
         return None
     return None if found is None else int(found[1], 8)
+
+
+def find_modules(pickled_learner: bytes) -> list[str]:
+    """Return the installed modules that a pickled learner needs and that are loaded here.
+
+    Modules of the user's own may change between two fits, so each learner's process imports them
+    anew. Most of what they import in turn is installed, and is worth importing ahead.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> find_modules(pickle.dumps(GaussianNB()))
+    ['sklearn.naive_bayes']
+    """
+    named = {argument for _, argument, _ in pickletools.genops(pickled_learner) if isinstance(argument, str)}
+    loaded = {name: sys.modules[name] for name in sorted(named & sys.modules.keys())}
+    needed = dict.fromkeys(name for name, module in loaded.items() if _is_installed(module))
+    for module in loaded.values():
+        if not _is_installed(module):
+            for value in list(_globals_of(module).values()):
+                name = _module_of(value)
+                if name in sys.modules and _is_installed(sys.modules[name]):
+                    needed[name] = None
+    return list(needed)
+
+
+def _module_of(value: Any) -> str:
+    """Return the module of a global; for an object, that of its class.
+
+    Nothing is asked of an object itself: its attributes may be lazy, and start anything.
+    """
+    kind = type(value)
+    if kind is ModuleType:
+        return str(value.__name__)
+    if kind in (FunctionType, BuiltinFunctionType):
+        return str(value.__module__)
+    if issubclass(kind, type):
+        return str(type.__getattribute__(value, "__module__"))
+    return str(kind.__module__)
+
+
+def _globals_of(module: ModuleType) -> dict[str, Any]:
+    """Return the globals of a module; one that loads itself when it is first used is left alone."""
+    found: dict[str, Any] = object.__getattribute__(module, "__dict__")
+    return found
+
+
+def _is_installed(module: ModuleType) -> bool:
+    file = _globals_of(module).get("__file__")
+    return isinstance(file, str) and file.startswith(_INSTALL_PREFIXES)
+
+
+def _find_install_folders() -> tuple[str, ...]:
+    paths = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")}
+    # Debian keeps what its packages install in a folder that sysconfig does not name.
+    paths.update(getattr(site, "getsitepackages", list)())
+    paths.add(getattr(site, "getusersitepackages", str)())
+    return tuple(path for path in paths if path)
+
+
+_INSTALL_PREFIXES = _find_install_folders()
+"""Folders of installed modules, which do not change while this process runs."""
+
+
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "LOKY_MAX_CPU_COUNT",
+)
+"""Variables by which libraries that are loaded from now on choose their number of threads."""
+
+
+def bind_to_cores(share: CoreShare, environment: Mapping[str, str]) -> dict[str, str]:
+    """Bind this process, and what it starts, to cores; return the variables that limit its threads.
+
+    Parameters
+    ----------
+    share : CoreShare
+        The cores.
+    environment : dict of str
+        The program's environment variables. A smaller number of threads there stays.
+    """
+    process: Any = psutil.Process()
+    if share.cores and hasattr(process, "cpu_affinity"):
+        # A core may have been taken from the program since its cores were listed; the learner then runs anywhere.
+        with contextlib.suppress(OSError, ValueError, psutil.Error):
+            process.cpu_affinity(list(share.cores))
+    return {name: str(_smaller(share.n_threads, environment.get(name))) for name in _THREAD_VARIABLES}
+
+
+def limit_threads(share: CoreShare) -> None:
+    """Limit the threads of the libraries that are loaded, as far as they would start more; it takes some 5 ms."""
+    controller = ThreadpoolController()
+    threads = {library["prefix"]: library["num_threads"] for library in controller.info()}
+    controller.limit(limits={prefix: min(share.n_threads, n_threads) for prefix, n_threads in threads.items()})
+
+
+def _smaller(n_threads: int, chosen: str | None) -> int:
+    return min(n_threads, int(chosen)) if chosen is not None and chosen.isdigit() and int(chosen) > 0 else n_threads

@@ -17,8 +17,7 @@ from fitwithin._pools.spool_format import SpoolFormat
 from fitwithin._pools.table_pool import StackedTable
 from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
 from fitwithin.backends._model_runner import rows_per_piece, split_exam
-from fitwithin.backends._process.mapped_file import MappedFile
-from fitwithin.backends._process.shared_memory import SharedColumn, load_pickle
+from fitwithin.backends._process.shared_memory import MappedFile, SharedColumn, load_pickle
 
 
 @dataclass(frozen=True)
@@ -92,8 +91,9 @@ class RowLayout:
         the shared file after those of the columns.
     spool : SpoolFormat or None
         How the features of a data set on disk lie in the last file.
-    spool_index : BlockIndex or None
-        The block of the data set that each row comes from.
+    index : BlockIndex or None
+        The block of the data set that each row comes from. Without a spool, a column of row numbers follows the
+        row_params.
     """
 
     columns: tuple[SharedColumn, ...]
@@ -102,7 +102,7 @@ class RowLayout:
     mapped_file: MappedFile | None = None
     second_table: MappedFile | SharedColumn | None = None
     spool: SpoolFormat | None = None
-    spool_index: BlockIndex | None = None
+    index: BlockIndex | None = None
 
 
 class RowReader:
@@ -124,21 +124,21 @@ class RowReader:
 
     def read(self, selection: RowSelection) -> LabeledRows:
         """Return the selected rows; whatever the learner writes into them, the next reading sees the pool's."""
-        return self._read(selection, _LoadedBlocks(self._files))
+        return self._read(selection, _LoadedBlocks(self._files), None)
 
-    def _read(self, selection: RowSelection, blocks: _LoadedBlocks) -> LabeledRows:
+    def _read(self, selection: RowSelection, blocks: _LoadedBlocks, index: BlockIndex | None) -> LabeledRows:
         columns = [
             column.open(file, selection.stop)[selection.index]
             for column, file in zip(self._layout.columns, self._files, strict=False)
         ]
         target, *others = columns
         row_params = dict(zip(self._layout.row_params, others, strict=False))
-        index = self._layout.spool_index
+        numbers = selection.positions if index is None or self._spool is not None else others[len(row_params)]
         return LabeledRows(
             self._features(selection, columns, blocks),
             self._layout.target.decode(target),
             row_params,
-            None if index is None else index.find_clusters(selection.positions, target),
+            None if index is None else index.find_clusters(numbers, target),
         )
 
     def read_in_pieces(self, selection: RowSelection, seconds: float | None = None) -> Iterator[LabeledRows]:
@@ -147,7 +147,8 @@ class RowReader:
         size = n_rows if isinstance(selection.index, slice) else rows_per_piece(self._row_bytes())
         blocks = _LoadedBlocks(self._files)
         for piece in split_exam(n_rows, size, seconds):
-            yield self._read(selection.take(piece), blocks)
+            # Only an interval needs the blocks that the rows come from.
+            yield self._read(selection.take(piece), blocks, self._layout.index)
 
     def _open_mapped(self) -> Any:
         """Map the features that have a file of their own; None if they have none."""
@@ -173,8 +174,8 @@ class RowReader:
     def _features(self, selection: RowSelection, columns: list[Array], blocks: _LoadedBlocks) -> Any:
         if self._mapped is not None:
             return self._mapped[selection.index]
-        if self._spool is not None and self._layout.spool_index is not None:
-            return self._spool.read(selection.positions, self._layout.spool_index, selection.blocks)
+        if self._spool is not None and self._layout.index is not None:
+            return self._spool.read(selection.positions, self._layout.index, selection.blocks)
         return blocks.read(selection) if selection.blocks else columns[-1]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +11,8 @@ from typing import Any, ClassVar
 
 from fitwithin._core.exceptions import LearnerDied
 from fitwithin.backends._model_runner import reissue_warnings
-from fitwithin.backends._process.channel import Channel
-from fitwithin.backends._process.portable_warning import PortableWarning
-from fitwithin.backends._process.protocol import ErrorReply, Reply
+from fitwithin.backends._process.connection import Channel, WorkerConnection
+from fitwithin.backends._process.protocol import ErrorReply, ImportLearner, LoadRequest, PortableWarning, Reply
 from fitwithin.backends._process.shared_memory import SharedFile, load_pickle
 
 _LOAD_SECONDS = 0.01
@@ -21,9 +22,145 @@ _LOAD_FACTOR = 1.5
 """Seconds to reserve for loading a model, for each second that it took in a clean process; on the safe side."""
 
 
+_SECONDS_PER_BYTE = 3e-9
+"""Seconds to load a byte, if no model of some size was loaded: 100 trees of 1.6 GiB, which are copied, took 4.7 s, and
+arrays that are mapped take less."""
+
+_MIN_MEASURED_BYTES = 100_000
+"""Size of a model from which on its seconds for each byte tell those of larger ones."""
+
+_MAX_CHECKED_BYTES = 32 << 20
+"""Models up to this size are always loaded in a clean process first, which takes at most some 0.1 s."""
+
+_MAX_UNCHECKED_BODY_BYTES = 4 << 20
+"""Size without arrays up to which a larger model is not: unpickling that takes up to 30 ns for each byte, in which no
+other thread of the program can run."""
+
+_SAFE_LIBRARIES = {"numpy", "scipy", "sklearn", *sys.stdlib_module_names}
+"""Libraries whose types any process with the same libraries can load."""
+
+
 def predict_load_seconds(seconds: float) -> float:
     """Predict the seconds that loading a model takes here, from those that it took in a clean process."""
     return _LOAD_SECONDS + _LOAD_FACTOR * seconds
+
+
+class LoadedModels:
+    """What is known of loading models, from those that a clean process has loaded.
+
+    Examples
+    --------
+    >>> loaded = LoadedModels()
+    >>> loaded.must_check({"torch.Tensor"}, 10**9, 0)
+    True
+    >>> loaded.observe({"torch.Tensor"}, 10**7, 0.01)
+    >>> loaded.must_check({"torch.Tensor"}, 10**9, 0), loaded.predict(10**9)
+    (False, 1.0)
+    """
+
+    def __init__(self) -> None:
+        self._kinds: set[str] = set()
+        self._n_bytes = 0
+        self._seconds = 0.0
+
+    def must_check(self, kinds: set[str], n_bytes: int, body_bytes: int) -> bool:
+        """Whether a clean process must load a model before the program does.
+
+        Parameters
+        ----------
+        kinds : set of str
+            What it consists of; see `PickledObject`.
+        n_bytes, body_bytes : int
+            Its size, and that without arrays.
+        """
+        if n_bytes <= _MAX_CHECKED_BYTES or body_bytes > _MAX_UNCHECKED_BODY_BYTES:
+            return True
+        return any(kind.partition(".")[0] not in _SAFE_LIBRARIES for kind in kinds - self._kinds)
+
+    def observe(self, kinds: set[str], n_bytes: int, seconds: float) -> None:
+        """Learn from a model that was loaded."""
+        self._kinds |= kinds
+        if n_bytes >= max(self._n_bytes, _MIN_MEASURED_BYTES):
+            self._n_bytes, self._seconds = n_bytes, seconds
+
+    def predict(self, n_bytes: int) -> float:
+        """Predict the seconds that loading a model of this size takes."""
+        return n_bytes * (self._seconds / self._n_bytes if self._n_bytes else _SECONDS_PER_BYTE)
+
+
+class Loader:
+    """The process that loads models before the program does: it never trains, and may crash or be killed.
+
+    Parameters
+    ----------
+    start_worker : callable
+        Starts it.
+    """
+
+    def __init__(self, start_worker: Callable[[], WorkerConnection]) -> None:
+        self._start_worker = start_worker
+        self._loaded = LoadedModels()
+        self._import_seconds = 0.0
+        self._worker: WorkerConnection | None = None
+        self._is_ready = False
+        # `kill` may come from another thread.
+        self._lock = threading.Lock()
+
+    def start(self) -> WorkerConnection:
+        """Start the process unless it runs, and have it import what the learner needs."""
+        if self._worker is None:
+            self._worker, self._is_ready = self._start_worker(), False
+            self._worker.post(ImportLearner())
+        return self._worker
+
+    def check(self, file: SharedFile, kinds: set[str], body_bytes: int) -> float:
+        """Return the seconds that the program will take to load a model; see `LoadedModels.must_check`.
+
+        Raises
+        ------
+        LearnerRaised, LearnerDied, TimeoutError
+            If the process cannot load it, or not in time.
+        """
+        if not self._loaded.must_check(kinds, file.n_bytes, body_bytes):
+            return predict_load_seconds(self._import_seconds + self._loaded.predict(file.n_bytes))
+        try:
+            seconds = self._load(file)
+        except LearnerDied as death:
+            with self._lock:
+                worker, self._worker = self._worker, None
+            if worker is not None:
+                worker.end()
+            raise LearnerDied(f"its model cannot be loaded in a clean process: {death}") from None
+        self._loaded.observe(kinds, file.n_bytes, seconds)
+        return predict_load_seconds(self._import_seconds + seconds)
+
+    def _load(self, file: SharedFile) -> float:
+        """Return the seconds that loading a model took, without imports."""
+        worker = self.start()
+        if not self._is_ready:
+            worker.ask(None)
+            self._is_ready = True
+        seconds, modules = worker.ask(LoadRequest(), [file])
+        if modules:
+            first_seconds = seconds
+            seconds, _ = worker.ask(LoadRequest(), [file])
+            if not modules <= sys.modules.keys():
+                # The program will import them too when it loads a model at last.
+                self._import_seconds += max(0.0, first_seconds - seconds)
+        return float(seconds)
+
+    def kill(self) -> None:
+        """Kill the process at once, from any thread."""
+        with self._lock:
+            if self._worker is not None:
+                self._worker.kill()
+
+    def stop(self) -> None:
+        """Kill the process at once, and close the connection to it."""
+        with self._lock:
+            worker, self._worker = self._worker, None
+            if worker is not None:
+                worker.stop()
 
 
 class ProcessDump:

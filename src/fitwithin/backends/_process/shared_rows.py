@@ -12,6 +12,7 @@ the map, and contiguous; all rows of the pool are the whole map. A learner gathe
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -21,12 +22,19 @@ import numpy as np
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array
+from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.pool import Pool
 from fitwithin._pools.table_pool import StackedTable, TablePool, has_fixed_row_size
 from fitwithin._pools.tables import take_rows
-from fitwithin.backends._process.mapped_file import MappedFile
 from fitwithin.backends._process.row_reader import RowBlock, RowLayout, RowSelection
-from fitwithin.backends._process.shared_memory import SharedColumn, SharedFile, create_files, dump_pickle, unmap_pages
+from fitwithin.backends._process.shared_memory import (
+    MappedFile,
+    SharedColumn,
+    SharedFile,
+    create_files,
+    dump_pickle,
+    unmap_pages,
+)
 
 _MAX_COPY_BYTES = 1 << 20
 """Bytes copied between two checks of the time, about a millisecond, so that copying never makes a session late."""
@@ -167,7 +175,8 @@ class RowPositions:
 
     def find(self, rows: Rows) -> Rows:
         """Return the position of each of these rows, -1 for one that has none."""
-        positions: Rows = self._numbers[rows] - 1
+        positions = self._numbers[rows]
+        positions -= 1
         return positions
 
     def set(self, rows: Rows, positions: Rows) -> None:
@@ -241,7 +250,7 @@ class RowMap:
 
     def _drop_duplicates(self, rows: Rows) -> Rows:
         """Return rows that are not in the map yet, each once; sets their positions, which `_write` sets anew."""
-        numbers = np.arange(len(rows))
+        numbers = np.arange(len(rows), dtype=self._row_at.dtype)
         self._positions.set(rows, numbers)
         return rows if np.array_equal(self._positions.find(rows), numbers) else np.unique(rows)
 
@@ -347,3 +356,38 @@ def _close_all(files: tuple[SharedFile, ...]) -> None:
 def _common_prefix(left: Rows, right: Rows) -> int:
     differs = left != right
     return int(differs.argmax()) if differs.any() else len(right)
+
+
+class SpooledRows:
+    """Rows of a data set on disk, which the learner's process reads itself.
+
+    Parameters
+    ----------
+    pool : DiskPool
+        The rows; whoever opened it closes it.
+    """
+
+    def __init__(self, pool: DiskPool) -> None:
+        self._pool = pool
+        columns = (pool.y.column, *pool.row_params.values())
+        self.layout = RowLayout(
+            tuple(map(SharedColumn.from_array, columns)),
+            pool.y.without_rows(),
+            tuple(pool.row_params),
+            spool=pool.layout,
+            index=pool.index,
+        )
+        names = ["target", *(["weight"] if pool.row_params else []), "features"]
+        self.files = tuple(SharedFile(os.dup(pool.files[name].fd)) for name in names)
+
+    def share_training_rows(self, rows: Rows) -> RowSelection:
+        """Wait until these rows have been read; raise TimeoutError at the deadline."""
+        self._pool.wait_for(rows)
+        return RowSelection(rows, self._pool.bounds)
+
+    share_exam_rows = share_training_rows
+
+    def close(self) -> None:
+        """Close the handles of the files."""
+        for file in self.files:
+            file.close()

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 import psutil
 
 from fitwithin._core.budget import Budget
-from fitwithin.backends._process.channel import Channel, wait_readable
+from fitwithin.backends._memory_use import remove_abandoned_blocks
+from fitwithin.backends._process.connection import Channel, WorkerConnection, wait_readable
 from fitwithin.backends._process.protocol import BeginSession, ImportModules, WorkerSetup
 from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.subprocesses import (
@@ -27,7 +28,6 @@ from fitwithin.backends._process.subprocesses import (
     remove_loky_semaphores,
     start_interpreter,
 )
-from fitwithin.backends._process.worker_connection import WorkerConnection
 
 _IMPORT_ORDER_SECONDS = 0.01
 """Seconds that a worker has to take the names of modules; they fit into the socket's buffer."""
@@ -78,6 +78,7 @@ class WorkerHandle(WorkerConnection):
 
     def kill(self) -> None:
         """Kill the worker and everything that it started."""
+        self._find_blocks()
         if self._process.poll() is None:
             with contextlib.suppress(psutil.NoSuchProcess):
                 kill_descendants(psutil.Process(self._process.pid))
@@ -88,6 +89,13 @@ class WorkerHandle(WorkerConnection):
         """Kill the worker and everything that it started, and close the connection to it."""
         self.kill()
         self._channel.close()
+        if blocks := self._find_blocks():
+            # Freeing a large block takes long.
+            threading.Thread(target=self._remove_blocks, args=(blocks,), name="fitwithin-blocks").start()
+
+    def _remove_blocks(self, blocks: frozenset[str]) -> None:
+        self._process.wait()
+        remove_abandoned_blocks(blocks)
 
     stop = end = close
 

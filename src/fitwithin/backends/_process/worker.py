@@ -17,6 +17,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,11 @@ import psutil
 from fitwithin._core.records import Margins
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._early_stopping import find_early_stopping, make_stop_signal
+from fitwithin.backends._exam_log import ExamPredictions
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
-from fitwithin.backends._process.channel import Channel
-from fitwithin.backends._process.core_binding import bind_to_cores, limit_threads
-from fitwithin.backends._process.portable_warning import PortableWarning
-from fitwithin.backends._process.process_state import find_own_variables
+from fitwithin.backends._process.connection import Channel
+from fitwithin.backends._process.process_state import bind_to_cores, find_own_variables, limit_threads
 from fitwithin.backends._process.protocol import (
     AddAnswersRequest,
     AdoptRequest,
@@ -41,17 +41,18 @@ from fitwithin.backends._process.protocol import (
     ErrorReply,
     ExamRequest,
     FitRequest,
+    ImportLearner,
     ImportModules,
     LoadRequest,
+    PortableWarning,
     Reply,
     SaveRequest,
     ScoreRequest,
     WorkerSetup,
 )
 from fitwithin.backends._process.row_reader import RowReader
-from fitwithin.backends._process.shared_memory import dump_pickle, load_pickle
+from fitwithin.backends._process.shared_memory import PickledObject, load_pickle
 from fitwithin.backends._process.subprocesses import PARENT_POLL_SECONDS, become_first_oom_choice, kill_descendants
-from fitwithin.backends._scoring import ExamPredictions
 
 _MODEL_NOT_PICKLED = (
     "The fitted learner cannot be pickled, so it cannot be returned from the process that trained it: {error}. "
@@ -65,6 +66,9 @@ _MODEL_NOT_LOADED = (
 
 _KEPT_FILES = 3
 """Model files that are held open: the best model, the one before, and one that is being checked."""
+
+_MAX_PICKLE_SHARE = 0.01
+"""Largest share of a fit's seconds that measuring the size of its model may take: what it took for the last model."""
 
 
 def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
@@ -85,6 +89,7 @@ def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
         ExamRequest: worker.examine,
         ScoreRequest: worker.score,
         SaveRequest: worker.save,
+        ImportLearner: worker.import_learner,
         LoadRequest: worker.load,
         DumpRequest: worker.dump,
         AdoptRequest: worker.adopt,
@@ -128,6 +133,9 @@ class Worker:
         self._setup = setup
         self._files = files
         self._newest: ModelRunner | None = None
+        # The newest model, until it may change: when it predicts, or is trained further.
+        self._pickled: PickledObject | None = None
+        self._pickle_seconds = 0.0
         self._loaded_files: list[int] = []
         self._n_limited_modules = 0
         self._own_variables = find_own_variables()
@@ -141,6 +149,7 @@ class Worker:
 
     def fit(self, request: FitRequest) -> tuple[FitReport, list[PortableWarning], int]:
         """Train a fresh copy of the learner, or continue with the newest model."""
+        self._pickled = None
         if request.batch is None:
             self._forget_model()
         memory = read_memory_use(os.getpid())
@@ -164,8 +173,23 @@ class Worker:
             report = self._newest.fit(rows, settings.fit_params, stop_signal, early_stopping)
         else:
             report = self._newest.partial_fit(rows, request.batch, settings.classes)
+        if request.batch is None and not report.gave_up:
+            report = replace(report, model_bytes=self._measure_model(report.fit_seconds))
         caught = [PortableWarning.from_message(warning) for warning in self._newest.warnings]
         return report, caught, 0 if memory is None else memory.now
+
+    def _measure_model(self, fit_seconds: float) -> int | None:
+        """Return the size of the newest model; None if that takes long, or if it cannot be pickled, as saving will say.
+
+        It is pickled for that; arrays are not copied.
+        """
+        if self._pickle_seconds > _MAX_PICKLE_SHARE * fit_seconds:
+            return None
+        start = time.monotonic()
+        with contextlib.suppress(Exception):
+            self._pickled = PickledObject(self._fitted.model)
+        self._pickle_seconds = time.monotonic() - start
+        return None if self._pickled is None else self._pickled.n_bytes
 
     def _forget_model(self) -> None:
         """Release the memory of the model before, and of the garbage that it leaves."""
@@ -175,6 +199,7 @@ class Worker:
 
     def examine(self, request: ExamRequest) -> ExamReport:
         """Predict rows with the newest model, compare and score."""
+        self._pickled = None
         pieces = self._rows.read_in_pieces(request.selection, request.seconds)
         return self._fitted.examine(pieces, request.purpose, request.margins)
 
@@ -182,21 +207,26 @@ class Worker:
         """Score the newest model on the rows that it was examined on."""
         return self._fitted.score(request.selected)
 
-    def save(self, request: SaveRequest) -> None:
-        """Write the newest model to a file."""
+    def save(self, request: SaveRequest) -> tuple[set[str], int]:
+        """Write the newest model to a file, and tell what it consists of, and its bytes without arrays."""
         file = self._channel.take_descriptor()
         try:
-            dump_pickle(self._fitted.model, file)
+            pickled = self._pickled or PickledObject(self._fitted.model)
+            pickled.write(file)
         except Exception as error:
             raise TypeError(_MODEL_NOT_PICKLED.format(error=error)) from error
         finally:
+            self._pickled = None
             os.close(file)
+        return pickled.kinds, pickled.body_bytes
+
+    def import_learner(self, request: ImportLearner) -> None:
+        """Import what the learner needs: the parent has it, so it is no part of the time that loading a model takes."""
+        self._unpickle_learner()
 
     def load(self, request: LoadRequest) -> tuple[float, set[str]]:
         """Load a saved model, forget it, and tell which modules that imported."""
         self._keep_file(self._channel.take_descriptor())
-        # The parent has the learner's modules, so they are no part of the time.
-        self._unpickle_learner()
         known = set(sys.modules)
         _, seconds = _load_model(self._loaded_files[-1])
         return seconds, sys.modules.keys() - known

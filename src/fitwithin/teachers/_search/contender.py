@@ -1,63 +1,65 @@
-"""A setting of a learner in a search, and the trials that it has had."""
+"""A learner with hyperparameters in a search, and the trials that it has had."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from fitwithin._core.candidate import Candidate
-from fitwithin._core.preference import is_clearly_better, paired_error
-from fitwithin._core.records import Answers, Estimate
-from fitwithin.teachers._auto.learning_curve import LearningCurve
+from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
+from fitwithin._core.preference import paired_error
+from fitwithin._core.records import Answers, Estimate, LessonReport
 from fitwithin.teachers._search.space import Settings
+
+# score(n) = a - b n^-0.5: the commonest exponent of learning curves.
+_CURVE_EXPONENT = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A fit of a contender, and its answers on the validation rows.
+    """A fit of a contender, and its score on the validation rows.
 
     Parameters
     ----------
     n_rows : int
         Rows of the fit.
-    answers : Answers
-        Answers to the exam on the validation rows.
     score : Estimate
-        Their score.
+        The score.
     seconds : float
         Seconds of the fit and the exam.
-    was_cut_short : bool
+    was_cut_short : bool, default=False
         Whether the fit was stopped early.
+    answers : Answers or None, default=None
+        Answers on the validation rows; None for a trial of an earlier call.
     """
 
     n_rows: int
-    answers: Answers
     score: Estimate
     seconds: float
     was_cut_short: bool = False
+    answers: Answers | None = None
 
     def difference_error(self, other: Trial) -> float:
-        """Return the standard error of the difference between the scores, by the rows on which the two differ."""
+        """Return the standard error of the difference between two scores."""
+        if self.answers is None or other.answers is None:
+            return math.hypot(self.score.standard_error, other.score.standard_error)
         return paired_error(self.answers, other.answers)
-
-    def is_clearly_better(self, other: Trial, n_tried: int) -> bool:
-        """Whether the score is higher by more than chance, as the best of `n_tried` candidates."""
-        return is_clearly_better(self.score, other.score, self.difference_error(other), n_tried=n_tried)
 
 
 @dataclass(eq=False)
 class Contender:
-    """A setting of a learner, and what is known about it.
+    """A learner with one set of hyperparameters, and what is known about it.
 
     Parameters
     ----------
     candidate : Candidate
-        The learner with these settings.
+        The learner with these hyperparameters.
     learner : int
         The learner's place among those of the search.
     settings : dict
-        Its settings, as far as they are not the learner's own.
+        Its hyperparameters, as far as they are not the learner's own.
     trials : list of Trial
         Its trials, in their order.
     failure : str or None
@@ -66,10 +68,8 @@ class Contender:
         What the session raised.
     was_killed : bool
         Whether it was killed because its share of the time was over.
-    is_beaten : bool
-        Whether it was left behind when the subset grew, because it was clearly worse than the leader.
-    seconds : float
-        Seconds of all its fits and exams.
+    n_steps : int or None
+        Steps of a complete fit; None if they are unknown.
     """
 
     candidate: Candidate
@@ -79,14 +79,17 @@ class Contender:
     failure: str | None = None
     error: Exception | None = None
     was_killed: bool = False
-    is_beaten: bool = False
-    seconds: float = 0.0
-    curve: LearningCurve = field(default_factory=LearningCurve)
+    n_steps: int | None = None
 
     @property
     def has_own_settings(self) -> bool:
         """Whether the learner is as the user gave it."""
         return self.candidate.has_own_settings
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has a score and did not fail."""
+        return self.failure is None and bool(self.trials)
 
     @property
     def n_rows(self) -> int:
@@ -95,45 +98,67 @@ class Contender:
 
     @property
     def last(self) -> Trial | None:
-        """The trial with the most rows."""
-        return max(self.trials, key=lambda trial: trial.n_rows, default=None)
+        """The newest trial with the most rows."""
+        return max(reversed(self.trials), key=lambda trial: trial.n_rows, default=None)
+
+    def predict_seconds(self, n_rows: int) -> float:
+        """Return the predicted seconds of a fit; 0 before the first one."""
+        return self.candidate.costs.fit_seconds(n_rows)
+
+    def note_report(self, n_rows: int, report: LessonReport, seconds: float) -> float | None:
+        """Note a trial; return its score, or None if it has none."""
+        answers = report.answers.get("validation")
+        self.n_steps = report.planned_steps
+        if answers is None or answers.score is None or not math.isfinite(answers.score.value):
+            return None
+        self.trials.append(Trial(n_rows, answers.score, seconds, report.was_cut_short, answers))
+        return answers.score.value
+
+    def note_failure(self, failure: LearnerRaised | LearnerDied | OutOfMemory, *, was_killed: bool = False) -> None:
+        """Note that the learner failed, and why."""
+        self.failure = f"it took {failure}" if isinstance(failure, OutOfMemory) else str(failure)
+        self.error, self.was_killed = failure, was_killed
+
+    def get_score(self) -> float:
+        """Return the score of the trial with the most rows; minus infinity before the first."""
+        return -math.inf if self.last is None else self.last.score.value
 
     def find_trial(self, n_rows: int) -> Trial | None:
         """Return the trial with this number of rows."""
-        return next((trial for trial in self.trials if trial.n_rows == n_rows), None)
+        return next((trial for trial in reversed(self.trials) if trial.n_rows == n_rows), None)
 
-    def score_at(self, n_rows: int) -> float:
-        """Return the score of the trial with this number of rows; minus infinity if there is none."""
-        trial = self.find_trial(n_rows)
-        return float("-inf") if trial is None else trial.score.value
+    @property
+    def slope(self) -> float | None:
+        """`b` of the learning curve through the last two sizes; None if there is one size only."""
+        points = {trial.n_rows: trial.score.value for trial in self.trials if not trial.was_cut_short}
+        if len(points) < 2:
+            return None
+        less, more = sorted(points)[-2:]
+        return max(0.0, (points[more] - points[less]) / find_gain(less, more, 1.0))
 
-    def add_trial(self, trial: Trial) -> None:
-        """Note a trial."""
-        self.trials.append(trial)
-        if not trial.was_cut_short:
-            self.curve.observe(trial.n_rows, trial.score.value, trial.score.standard_error)
+    def expect_score(self, n_rows: int, slope: float = 0.0) -> float:
+        """Return the score expected on more rows than the last trial's; `slope` is used if one size is known."""
+        if self.last is None:
+            return -math.inf
+        own = self.slope
+        return self.last.score.value + find_gain(self.last.n_rows, n_rows, slope if own is None else own)
 
 
-@dataclass(frozen=True, eq=False)
-class InHand:
-    """The model that the session would return now: a contender and its trial.
+def find_slope(contenders: Sequence[Contender]) -> float:
+    """Return the slope of the contender with the most rows; see `Contender.slope`."""
+    known = [(one.n_rows, one.slope) for one in contenders if one.slope is not None]
+    return max(known)[1] if known else 0.0
 
-    Parameters
-    ----------
-    contender : Contender
-        The contender.
-    trial : Trial
-        The trial that its model is from.
+
+def find_gain(n_rows: int, more: int, slope: float) -> float:
+    """Return the gain from more rows by a learning curve.
+
+    Examples
+    --------
+    >>> find_gain(10_000, 40_000, slope=2.0)
+    0.01
     """
-
-    contender: Contender
-    trial: Trial
-
-
-def find_best(contenders: Sequence[Contender], n_rows: int) -> Contender | None:
-    """Return the contender with the best score on this number of rows; None if none was tried on that number."""
-    tried = [one for one in contenders if one.failure is None and one.find_trial(n_rows) is not None]
-    return max(tried, key=lambda one: one.score_at(n_rows), default=None)
+    return slope * float(n_rows**-_CURVE_EXPONENT - max(more, n_rows) ** -_CURVE_EXPONENT)
 
 
 def describe_settings(settings: dict[str, Any]) -> str:

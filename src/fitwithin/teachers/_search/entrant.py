@@ -1,28 +1,37 @@
-"""A learner in a search: its space, and who suggests settings of it."""
+"""A learner in a search: its space, and which of its hyperparameters are tried next."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from itertools import combinations
 from typing import Any
 
 from sklearn.base import clone
 
 from fitwithin._core.candidate import Candidate
 from fitwithin._core.cost import CostEstimates
-from fitwithin.teachers._search.contender import Contender, find_best
-from fitwithin.teachers._search.space import Settings, Space
+from fitwithin.teachers._search.contender import Contender
+from fitwithin.teachers._search.random_suggester import make_key
+from fitwithin.teachers._search.space import Choice, Settings, Space
 from fitwithin.teachers._search.suggest import Suggester, make_suggester
 
 FindEarlyStopping = Callable[[Any], tuple[bool, bool]]
 """Whether a learner can be told to stop early, and whether it knows the number of its steps."""
 
-# Failures in a row, from the first setting on, after which a learner is out.
+CountSteps = Callable[[Contender, float], float]
+"""Steps that the time allows, by a contender with known steps and the leaves of a tree as times its leaves."""
+
+# Failures in a row, from the first hyperparameters on, after which a learner is out.
 _MAX_FAILURES = 4
+# Suggestions in a row that were tried before, or share values with failures; then there are no more.
+_MAX_REPEATS = 50
+# Candidates with a common value, or with two common values, that all raised an exception before others are avoided.
+_MAX_FAILURES_OF_VALUES = {2: 2, 1: 10}
 
 
 class Entrant:
-    """A learner of a search, and its settings so far.
+    """A learner of a search, and its hyperparameters so far.
 
     Parameters
     ----------
@@ -31,83 +40,146 @@ class Entrant:
     estimator : estimator
         The learner with its own hyperparameters, not fitted.
     space : Space or None
-        Settings that may be tried; None for its own ones alone.
+        Hyperparameters that may be tried; None for its own ones alone.
     starts : list of dict
-        Settings to try first.
+        Hyperparameters to try first.
     seed : int
         Seed of the suggestions.
+    tries_own : bool, default=True
+        Whether the learner's own hyperparameters are tried; another entrant of the same learner may do so.
 
     Attributes
     ----------
     seconds : float
-        Seconds of its trials on the current subset.
+        Seconds of its trials.
     contenders : list of Contender
-        Its settings so far; the first one is the learner's own.
+        Its hyperparameters so far; the first are the learner's own.
     """
 
-    def __init__(self, number: int, estimator: Any, space: Space | None, starts: list[Settings], seed: int) -> None:
+    def __init__(
+        self,
+        number: int,
+        estimator: Any,
+        space: Space | None,
+        starts: list[Settings],
+        seed: int,
+        *,
+        tries_own: bool = True,
+    ) -> None:
         self.number = number
         self.estimator = estimator
         self.space = space
+        self.tries_own = tries_own
         self.seconds = 0.0
         self.contenders: list[Contender] = []
-        self.is_out = False
         own = estimator.get_params() if hasattr(estimator, "get_params") else {}
         self._own_values = {name: own[name] for name in (() if space is None else space.parameters) if name in own}
-        self._starts = [*starts, *(() if space is None else space.ladder)]
+        self._starts = list(starts)
+        self._portfolio = [] if space is None else list(space.portfolio)
         self._seed = seed
         self._suggester: Suggester | None = None
+        self._known: dict[Hashable, Contender] = {}
+        # Scores as on the first subset, what the leader has gained since, and the rows of the present subset.
+        self._scores: dict[Contender, float] = {}
+        self._gain = 0.0
+        self._n_rows = 0
 
     @property
-    def has_ladder_left(self) -> bool:
-        """Whether settings to begin with were not tried yet."""
-        return bool(self._starts)
+    def is_out(self) -> bool:
+        """Whether nothing but failures came of its first hyperparameters."""
+        first = self.contenders[:_MAX_FAILURES]
+        return all(one.failure is not None for one in first) and (len(first) == _MAX_FAILURES or self.space is None)
 
     @property
-    def has_fast_ladder(self) -> bool:
-        """Whether the first settings to begin with may be faster than the learner's own: they say how many steps."""
-        if self.space is None or not self._starts or self._starts[0] not in self.space.ladder[:1]:
-            return False
-        return self.space.steps is None or self.space.steps in self._starts[0]
+    def has_starts_left(self) -> bool:
+        """Whether hyperparameters to begin with were not tried yet."""
+        return bool(self._starts or self._portfolio)
 
-    def renew_suggester(self) -> None:
-        """Begin to suggest anew, near the best settings then."""
-        self._suggester = None
+    @property
+    def has_others(self) -> bool:
+        """Whether there are hyperparameters besides the learner's own."""
+        return self.space is not None or self.has_starts_left or len(self.contenders) > 1
 
-    def suggest(self, n_rows: int) -> Settings | None:
-        """Return settings to try next; None if there are no more.
+    def suggest(self, count_steps: CountSteps) -> Settings | None:
+        """Return new hyperparameters to try; None if there are no more.
 
         Parameters
         ----------
-        n_rows : int
-            Rows of the trials that tell which settings are the best so far.
+        count_steps : callable
+            Tells how many steps of a portfolio's hyperparameters the time allows; see `CountSteps`.
         """
+        for _ in range(_MAX_REPEATS):
+            settings = self._ask(count_steps)
+            if settings is None:
+                return None
+            if self._find(settings) is None and not self._is_bound_to_fail(settings):
+                return settings
+            if self._suggester is not None:
+                known = self._find(settings)
+                self._suggester.tell(settings, None if known is None else self._scores.get(known), 0.0)
+        return None
+
+    def _ask(self, count_steps: CountSteps) -> Settings | None:
         if self._starts:
             return dict(self._starts.pop(0))
+        if self._portfolio and self.space is not None:
+            return self._fit_to_time(self.space, dict(self._portfolio.pop(0)), count_steps)
         if self.space is None:
             return None
         if self._suggester is None:
             self._seed += 1
-            self._suggester = make_suggester(self.space, self._seed, self._find_start(self.space, n_rows))
+            start, score = self._find_start(self.space)
+            self._suggester = make_suggester(self.space, self._seed, start, score)
         return self._suggester.ask()
 
-    def _find_start(self, space: Space, n_rows: int) -> Settings | None:
-        """Return the settings to begin with: the best so far, or the cheapest if nothing is known to be good."""
-        best = self.find_best(n_rows)
-        if best is None or not (space.ladder or best.settings):
-            return None
+    def _fit_to_time(self, space: Space, settings: Settings, count_steps: CountSteps) -> Settings:
+        known = [one for one in self.contenders if one.is_alive and one.n_steps]
+        if not known:
+            return settings
+        reference = max(known, key=lambda one: one.n_rows)
+        own, new = (space.count_leaves(self._complete(values)) for values in (reference.settings, settings))
+        return space.limit_steps(settings, count_steps(reference, new / own if own and new else 1.0))
+
+    def _find_start(self, space: Space) -> tuple[Settings | None, float | None]:
+        """Return the best hyperparameters so far and their score; None for the cheap ones, if no others are known."""
+        best = max(self._scores, key=lambda one: self._scores[one], default=None)
+        if best is None or not (space.portfolio or best.settings):
+            return None, None
         # The learner's own values may be None, or text such as "sqrt", which no search can move from.
         settings = best.settings or {name: value for name, value in self._own_values.items() if _is_number(value)}
-        return {name: value for name, value in settings.items() if name in space.parameters}
+        return {name: value for name, value in settings.items() if name in space.parameters}, self._scores[best]
 
-    def find_best(self, n_rows: int) -> Contender | None:
-        """Return the contender with the best score on this number of rows; None if none was tried on that number."""
-        return find_best(self.contenders, n_rows)
+    def _find(self, settings: Settings) -> Contender | None:
+        """Return the contender that has these hyperparameters, in other words perhaps."""
+        return self._known.get(make_key(self._complete(settings)))
+
+    def _complete(self, settings: Settings) -> Settings:
+        return {**self._own_values, **settings}
+
+    def _is_bound_to_fail(self, settings: Settings) -> bool:
+        """Whether every candidate with one or two of these values failed, and these were several."""
+        failed = {one: one.failure is not None and not one.was_killed for one in self.contenders}
+        if self.space is None or sum(failed.values()) < min(_MAX_FAILURES_OF_VALUES.values()):
+            return False
+        parameters = self.space.parameters
+        choices = [name for name in parameters if isinstance(parameters[name], Choice)]
+        new = self._list_values(settings, choices)
+        values = {one: self._list_values(one.settings, choices) for one in self.contenders}
+        for n_shared, limit in _MAX_FAILURES_OF_VALUES.items():
+            for shared in combinations(new, n_shared):
+                alike = [failed[one] for one in self.contenders if values[one].issuperset(shared)]
+                if len(alike) >= limit and all(alike):
+                    return True
+        return False
+
+    def _list_values(self, settings: Settings, names: list[str]) -> set[Hashable]:
+        complete = self._complete(settings)
+        return {make_key({name: complete[name]}) for name in names if name in complete}
 
     def make_contender(
         self, number: int, settings: Settings, costs: CostEstimates, find_early_stopping: FindEarlyStopping
     ) -> Contender:
-        """Return a contender with these settings; one that the learner refuses is out at once."""
+        """Return a contender with these hyperparameters; one that the learner refuses is out at once."""
         estimator, failure = clone(self.estimator, safe=False), None
         try:
             if settings:
@@ -119,34 +191,31 @@ class Entrant:
         candidate = Candidate(number, estimator, own, has_own_settings=not settings)
         contender = Contender(candidate, self.number, settings, failure=failure)
         self.contenders.append(contender)
+        self._known[make_key(self._complete(settings))] = contender
         return contender
 
-    def find_contender(self, settings: Settings) -> Contender | None:
-        """Return the contender that has these settings already, in other words perhaps."""
-        return next((one for one in self.contenders if self._complete(one.settings) == self._complete(settings)), None)
+    def skip_starts(self, count: int) -> None:
+        """Leave out the first hyperparameters to begin with, which an earlier call has tried."""
+        n_starts = len(self._starts)
+        del self._starts[:count]
+        del self._portfolio[: max(0, count - n_starts)]
 
-    def _complete(self, settings: Settings) -> Settings:
-        """Return settings with the learner's own values of the other parameters in the space."""
-        return {**self._own_values, **settings}
+    def tell(self, contender: Contender, score: float | None, seconds: float, n_rows: int) -> None:
+        """Note the result of a trial; without a score it failed.
 
-    def tell_known(self, settings: Settings, known: Contender) -> None:
-        """Tell the suggester what is known about settings that it suggests again."""
-        last = known.last
-        if self._suggester is not None:
-            score = None if known.failure is not None or last is None else last.score.value
-            self._suggester.tell(settings, score, known.seconds)
-
-    def tell(self, contender: Contender, seconds: float) -> None:
-        """Note the result of the last trial of a contender."""
+        All scores are told to the suggester as on the first subset: less what the best candidate gained from more rows.
+        """
         self.seconds += seconds
-        contender.seconds += seconds
-        failed = contender.failure is not None
+        before = self._scores.get(contender)
+        if score is not None and before is not None and n_rows > self._n_rows:
+            self._gain, self._n_rows = score - before, n_rows
+            if contender is not max(self._scores, key=lambda one: self._scores[one]):
+                # Another one is ahead now, and the search goes on near it.
+                self._suggester = None
+        if score is not None:
+            score = self._scores[contender] = score - self._gain
         if self._suggester is not None and contender.settings:
-            last = contender.last
-            self._suggester.tell(contender.settings, None if failed or last is None else last.score.value, seconds)
-        so_far = self.contenders[:_MAX_FAILURES]
-        all_failed = all(one.failure is not None for one in so_far)
-        self.is_out = all_failed and (len(so_far) == _MAX_FAILURES or self.space is None)
+            self._suggester.tell(contender.settings, score, seconds)
 
 
 def _is_number(value: Any) -> bool:

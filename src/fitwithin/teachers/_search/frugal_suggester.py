@@ -48,6 +48,8 @@ class FrugalSuggester:
         Seed of all draws.
     start : mapping of str to Any, optional
         Settings to begin with; default: the cheap ones of the space. Restarts are always near the cheap ones.
+    start_score : float, optional
+        Their score, if it is known; then they are not suggested.
 
     Examples
     --------
@@ -57,7 +59,9 @@ class FrugalSuggester:
     >>> suggester.tell(settings, score=0.8, seconds=1.0)  # doctest: +SKIP
     """
 
-    def __init__(self, space: Space, seed: int, start: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, space: Space, seed: int, start: Mapping[str, Any] | None = None, start_score: float | None = None
+    ) -> None:
         space.validate_start(start or {})
         rng = np.random.default_rng(seed)
         cheap = space.complete({}, rng)
@@ -69,7 +73,8 @@ class FrugalSuggester:
         }
         self._asked = AskedSettings()
         self._random = RandomSuggester(space, seed, asked=self._asked)
-        self._start: Settings | None = {**cheap, **start} if start else cheap
+        first = {**cheap, **start} if start else cheap
+        self._start: Settings | None = first if start_score is None else None
         self._pending: dict[Hashable, tuple[str, dict[str, Any]]] = {}
         self._n_trials = 0
         self._cfo = _import_flaml().CFO(
@@ -77,7 +82,8 @@ class FrugalSuggester:
             mode="max",
             space={_make_name(i): axis.domain for i, axis in enumerate(self._axes.values())},
             low_cost_partial_config=self._encode(cheap),
-            points_to_evaluate=[self._encode(self._start)],
+            points_to_evaluate=[self._encode(first)],
+            evaluated_rewards=None if start_score is None else [start_score],
             cost_attr="seconds",
             seed=int(rng.integers(2**31)),
         )

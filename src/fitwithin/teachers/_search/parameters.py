@@ -94,6 +94,11 @@ class IntRange:
             return self.clip(round(math.exp(exponent)))
         return int(rng.integers(self.low, self.high, endpoint=True))
 
+    @property
+    def middle(self) -> int:
+        """The number in the middle."""
+        return self.clip(math.sqrt(self.low * self.high) if self.log else (self.low + self.high) / 2)
+
     def contains(self, value: Any) -> bool:
         """Return whether this is a whole number in the range."""
         return _is_number(value) and value == round(value) and self.low <= value <= self.high
@@ -137,6 +142,11 @@ class FloatRange:
         if self.log:
             return self.clip(math.exp(rng.uniform(math.log(self.low), math.log(self.high))))
         return self.clip(float(rng.uniform(self.low, self.high)))
+
+    @property
+    def middle(self) -> float:
+        """The number in the middle."""
+        return self.clip(math.sqrt(self.low * self.high) if self.log else (self.low + self.high) / 2)
 
     def contains(self, value: Any) -> bool:
         """Return whether this is a number in the range."""

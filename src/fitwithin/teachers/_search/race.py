@@ -1,42 +1,42 @@
-"""The race: settings tried on growing subsets, each against the others on the same validation rows."""
+"""The race: candidates on growing subsets, each against the others on the same validation rows."""
 
 from __future__ import annotations
 
-import copy
+import math
 from collections.abc import Sequence
-
-import numpy as np
+from functools import partial
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
-from fitwithin._core.records import Exam, Lesson, LessonReport, Rows, examine, teach
-from fitwithin.teachers._auto.state import TeachingState
+from fitwithin._core.preference import is_better_than_own
+from fitwithin._core.records import Lesson, examine, teach
 from fitwithin.teachers._base import Subgenerator
-from fitwithin.teachers._search.contender import Contender, InHand, Trial, find_best
+from fitwithin.teachers._search.contender import Contender, Trial, find_slope
 from fitwithin.teachers._search.entrant import Entrant, FindEarlyStopping
-from fitwithin.teachers._search.time_shares import MIN_SHARE_SECONDS, TimeShares
-from fitwithin.teachers._shared_steps import make_limit
+from fitwithin.teachers._search.resume import NOTE_BEST, NOTE_CANDIDATES, store_contender
+from fitwithin.teachers._search.subsets import Subsets
+from fitwithin.teachers._search.time_shares import MIN_GROWTH, TimeShares
+from fitwithin.teachers._shared_steps import find_largest_size, make_limit
 
-Failure = LearnerRaised | LearnerDied | OutOfMemory
-"""What may come of a trial instead of a model."""
+MIN_SUBSET_ROWS = 1_000
+"""Rows of a subset; fewer say little about hyperparameters."""
 
-# Times are fractions of the time limit, unless they say otherwise.
+# First looks; times are fractions of the time limit, unless they say otherwise
+_FIRST_LOOKS = 0.1  # for those at all learners, once there is a model
+_FIRST_MODEL = 0.5  # of the time left, for the first model; then the learner is killed
+_FIRST_STOP = 0.25  # of the time left, for the same; then a learner that can stop early is told to stop
+_MIN_LOOK_SECONDS = 0.3  # for each
 
 # The subsets
-_LEAST_FIRST_ROWS = 1_000  # there is no race on fewer
-_ROW_FACTOR = 4  # between the rows of a subset and those of the next
-_MAX_PROMOTED = 3  # contenders that go on to the next subset, besides those with a learner's own hyperparameters
-_MAX_REPEATS = 20  # suggestions in a row that were tried before; then there are no more
-_PATIENCE = 20  # trials of each process without a new leader, after which the next subset is due
-
-# The exams
-_EXAM_TIME = 0.02  # for one exam
-_MAX_EXAM_ROWS = 5_000
+_FIRST_SUBSET_ROWS = 10_000  # on these a fit of cheap hyperparameters takes 0.1 s, and tells good ones from bad ones
+_FIRST_SUBSET_TIME = 0.1  # for a fit of the leader
+_SUBSET_FACTOR = 4  # between the rows of a subset and those of the next
+_MAX_RIVALS = 3  # candidates that go on to the next subset beside the leader
+_CLEAR_ERRORS = 2.0  # standard errors by which a candidate is clearly behind the leader
+_PATIENCE = 5  # trials without a new leader, after which the next subset is due if the leaders are close
 
 # The trials
-_FIRST_LOOK = 0.1  # for a first look at own hyperparameters; then a learner that can stop early is told to stop
-_FIRST_SHARE = 0.5  # of the time left, for the first fits of all learners; then they are killed
-_STOP_FACTOR = 0.8  # of a fit's limit; then a learner that can stop early is told to stop
-_NEIGHBOUR_FACTOR = 1.5  # on the seconds of the leader's fit, for a fit with other settings near its own
+_STOP_FACTOR = 0.8  # of the seconds to a kill; then a learner that can stop early is told to stop
+_NEIGHBOUR_FACTOR = 1.5  # on the leader's seconds, for hyperparameters near its own
 
 
 class Race:
@@ -44,8 +44,8 @@ class Race:
 
     Parameters
     ----------
-    state : TeachingState
-        The rows: training rows to grow from, validation and holdout rows.
+    subsets : Subsets
+        The rows.
     entrants : sequence of Entrant
         The learners.
     find_early_stopping : callable
@@ -54,392 +54,241 @@ class Race:
     Attributes
     ----------
     contenders : list of Contender
-        All settings so far, by their numbers.
+        All candidates so far, by their numbers.
     shares : TimeShares
-        What a contender may take, and what it needs.
-    in_hand : InHand or None
-        What the session would return now.
-    newest : Contender or None
-        The contender that was tried last.
-    first_rows : int
-        Rows of the first subset that settings are compared on; 0 before there is one.
-    is_open : bool
-        Whether settings other than the learners' own may be tried.
-    finalist : Contender or None
-        Who gets the rest of the time, once that is decided.
+        Seconds and rows that contenders may have.
+    in_hand : Contender or None
+        The contender whose model the session would return now.
+    n_rows : int
+        Rows of the present subset.
+    is_open, has_first_subset : bool
+        Whether the first looks are over, and whether the first subset is as large as it should be.
+    max_row_seconds : float
+        Candidates whose predictions take more seconds a row lead only if all do.
     n_learners : int
-        Learners' processes that try settings at the same time.
+        Learners' processes that try candidates at the same time.
+    finalists, under_way : list of Contender
+        Those that have, or had, a last fit, and those that have it now.
     """
 
-    def __init__(
-        self, state: TeachingState, entrants: Sequence[Entrant], find_early_stopping: FindEarlyStopping
-    ) -> None:
-        self.state = state
+    def __init__(self, subsets: Subsets, entrants: Sequence[Entrant], find_early_stopping: FindEarlyStopping) -> None:
+        self.subsets = subsets
         self.entrants = entrants
         self.contenders: list[Contender] = []
-        self.in_hand: InHand | None = None
-        self.newest: Contender | None = None
+        self.shares = TimeShares(subsets)
+        self.in_hand: Contender | None = None
+        self.n_rows = subsets.n_first
         self.is_open = False
-        self.finalist: Contender | None = None
+        self.finalists: list[Contender] = []
+        self.under_way: list[Contender] = []
         self.n_learners = 1
-        self.shares = TimeShares(state)
-        self._find_early_stopping = find_early_stopping
-        self._costs = state.costs
-        self._exam_rows = state.validation_set[:_MAX_EXAM_ROWS]
+        self.max_row_seconds = math.inf
+        self.find_early_stopping = find_early_stopping
         self._queue: list[Contender] = []
-        self._under_way: list[Contender] = []
         self._n_since_lead = 0
-        self.first_rows = 0
-        self._level = 0
-        self._level_start = self._costs.seconds_left
+        self.has_first_subset = False
+        self._subset_ends: float | None = None
 
-    @property
-    def rows(self) -> Rows:
-        """The subset that contenders are tried on at present."""
-        return self.state.lesson
+    def find_leader(self, contenders: Sequence[Contender] | None = None) -> Contender | None:
+        """Return the contender with the best score expected at the deadline, among those with the most rows.
 
-    @property
-    def seconds_left(self) -> float:
-        """Seconds until the deadline."""
-        return self._costs.seconds_left
+        A learner's own hyperparameters lead unless others are ahead by more than the error of the difference suggests.
+        """
+        alive = [one for one in self.contenders if one.is_alive and (contenders is None or one in contenders)]
+        if math.isfinite(self.max_row_seconds):
+            fast = [one for one in alive if one.candidate.costs.exam_seconds(1) <= self.max_row_seconds]
+            alive = fast or alive
+        most = max((one.n_rows for one in alive), default=0)
+        ranked = sorted((one for one in alive if one.n_rows == most), key=Contender.get_score, reverse=True)
+        best = max(ranked[: 1 + _MAX_RIVALS], key=self.expect_score, default=None)
+        for own in (one for one in ranked if one.has_own_settings):
+            if best is not None and best.last and own.last and not best.has_own_settings:
+                error, gain = best.last.difference_error(own.last), self.expect_score(best) - self.expect_score(own)
+                best = best if is_better_than_own(gain, error, best.last.score.value) else own
+        return best
 
-    @property
-    def leader(self) -> Contender | None:
-        """The contender with the best score on the present subset."""
-        return find_best(self.contenders, len(self.rows))
+    def expect_score(self, contender: Contender) -> float:
+        """Return the score expected of a contender on the rows that it can have by the deadline."""
+        return contender.expect_score(self.shares.find_affordable_rows(contender), find_slope(self.contenders))
+
+    def store(self, contender: Contender) -> None:
+        """Note a candidate for a later call that resumes this one."""
+        notes, number = self.subsets.deck.notes, contender.candidate.number
+        stored = list(notes.get(NOTE_CANDIDATES, []))
+        stored[number : number + 1] = [store_contender(contender, self.entrants[contender.learner].space)]
+        # A new list, since another thread may write the one before.
+        notes[NOTE_CANDIDATES] = stored
+        notes[NOTE_BEST] = None if self.in_hand is None else self.in_hand.candidate.number
 
     def begin(self) -> Subgenerator[None]:
-        """Try each learner on few rows, with the fastest known hyperparameters and with its own, to see their cost."""
-        for entrant in self.entrants:
-            own = self._add_contender(entrant, {})
-            if entrant.has_fast_ladder:
-                fastest = self._suggest(entrant)
-                if fastest is not None:
-                    yield from self._try(fastest)
-                    if len(self.contenders) == 2:
-                        # The learner's process has started only now, which takes a second.
-                        self.state.time_limit = self.seconds_left
-            limit = _FIRST_SHARE * self.seconds_left / len(self.entrants)
-            yield from self._try(own, kill_after=limit, stop_after=_FIRST_LOOK * self.state.time_limit)
-        yield from self._measure_fastest()
-
-    def _measure_fastest(self) -> Subgenerator[None]:
-        """Try the fastest known hyperparameters on more rows: the first fit of all says little about what rows cost."""
-        fastest = [one for one in self.contenders if one.trials and not one.has_own_settings]
-        n_rows = min(_ROW_FACTOR * len(self.rows), self.state.max_rows)
-        if fastest and n_rows > len(self.rows):
-            self._grow(n_rows)
-            for contender in fastest:
-                yield from self._try(contender)
-
-    def open(self) -> Subgenerator[None]:
-        """Choose the first subset that settings are compared on, and try those of `begin` on it."""
-        n_rows = self.shares.choose_first_size(self.contenders)
-        if n_rows > len(self.rows):
-            self._grow(n_rows)
-        self.first_rows = len(self.rows)
-        for contender in list(self.contenders):
-            if contender.failure is not None or contender.find_trial(len(self.rows)) is not None:
-                continue
-            if contender.has_own_settings and not self.shares.is_cheap(contender, len(self.rows)):
-                yield from self._measure(contender)
-            if self.shares.is_cheap(contender, len(self.rows)):
-                # The trial before was too small, and had too few validation rows, to be compared.
-                contender.trials.clear()
-                yield from self._try(contender)
+        """Look at each learner with its own hyperparameters on few rows: a model, and what it costs."""
+        looks = max(_FIRST_LOOKS * self.shares.time_limit / len(self.entrants), _MIN_LOOK_SECONDS)
+        entrants = [entrant for entrant in self.entrants if entrant.tries_own and not entrant.contenders]
+        for n_done, entrant in enumerate(entrants):
+            left = self.shares.seconds_left / (len(entrants) - n_done)
+            # The first model waits for a process to start.
+            is_first = self.in_hand is None
+            kill_after = max(looks, _FIRST_MODEL * left) if is_first else looks
+            stop_after = max(looks, _FIRST_STOP * left) if is_first else _STOP_FACTOR * looks
+            yield from self.try_contender(self._add(entrant, {}), kill_after, stop_after)
+        slow = [one for one in self.contenders if one.was_killed]
+        if self.in_hand is None and slow:
+            # All that is left is for the first learner that was too slow for its share of the time.
+            slow[0].failure = None
+            yield from self.try_contender(slow[0], self.shares.seconds_left)
         self.is_open = True
 
-    def try_last_resort(self) -> Subgenerator[None]:
-        """Give all that is left to the first learner that was too slow for its share of the time."""
-        slow = [entrant.contenders[0] for entrant in self.entrants if entrant.contenders[0].was_killed]
-        if slow:
-            slow[0].failure = None
-            yield from self._try(slow[0], kill_after=self.seconds_left)
-
-    def _measure(self, contender: Contender) -> Subgenerator[None]:
-        """Let a learner that can stop early take a few steps on the present subset, to see what all would take."""
-        costs = contender.candidate.costs
-        if costs.knows_steps:
-            self.newest = None
-            try:
-                limit = self.shares.limit_seconds(contender)
-                yield Lesson(
-                    self.rows,
-                    stop_after=_STOP_FACTOR * limit,
-                    kill_after=limit,
-                    give_up_over=0.0,
-                    candidate=contender.candidate,
-                )
-            except (LearnerRaised, LearnerDied, OutOfMemory):
-                # It stays in the race with what is known from fewer rows.
-                return
-
-    def is_worthwhile(self) -> bool:
-        """Whether there is something to choose from, and time for enough trials."""
-        if not len(self._exam_rows) or (len(self.entrants) == 1 and self.entrants[0].space is None):
-            return False
-        least = min(_LEAST_FIRST_ROWS, self.state.n_usable)
-        return self.in_hand is None or (
-            any(map(self.shares.has_room, self.entrants)) and self.shares.choose_first_size(self.contenders) >= least
-        )
-
-    def find_untried_own(self) -> Contender | None:
-        """Return own hyperparameters that were not compared with the leader, although a fit on every row would end."""
-        leader = self.leader
-        own = None if leader is None else self.entrants[leader.learner].contenders[0]
-        if own is None or own.failure is not None or own.n_rows >= self.first_rows or not self.shares.leaves_time(own):
-            return None
-        return own
-
-    def has_time(self) -> bool:
-        """Whether the race goes on: the leader must have the time that it needs at the end."""
-        if all(entrant.is_out for entrant in self.entrants):
-            return False
-        return self.seconds_left > self._final_seconds()
-
-    def try_next(self) -> Subgenerator[bool]:
-        """Try the next contender; return whether there was one."""
-        if not self._queue and self._is_level_over():
-            self._rise()
-        contender = self._queue.pop(0) if self._queue else self._find_new_contender()
-        if contender is None:
-            return self._rise()
-        yield from self._try(contender)
-        return True
-
-    def take_every_row(self) -> None:
-        """Make all rows that may be used the subset."""
-        if self.state.max_rows > len(self.rows):
-            self._grow(self.state.max_rows)
-
-    def stay_on(self, rows: Rows) -> Race:
-        """Return a race with the same contenders that stays on a subset, whatever the finalist is taught meanwhile."""
-        race = copy.copy(self)
-        race.state, race._queue = copy.copy(self.state), []
-        race.state.lesson, race.shares = rows, TimeShares(race.state)
-        return race
-
-    def try_new_settings(self) -> Subgenerator[bool]:
-        """Try settings that are new on the present subset; return whether there were some."""
-        contender = self._find_new_contender()
-        if contender is not None:
-            yield from self._try(contender)
-        return contender is not None
-
-    def teach_rival(self, rival: Contender, order: Rows) -> Subgenerator[None]:
-        """Fit a contender once, on as many of the first rows of an order as the time allows; it fails alone."""
-        n_rows = self.shares.find_affordable_rows(rival)
-        if n_rows <= rival.n_rows:
+    def _begin_first_subset(self) -> None:
+        """Choose the first subset that all are compared on: a fit of the leader leaves time for many others."""
+        leader = self.find_leader()
+        if leader is None:
             return
-        rows = order[:n_rows]
-        stop_after = max(self.seconds_left - self.state.reserved_seconds(n_rows), MIN_SHARE_SECONDS)
-        exams = (Exam(self._holdout_rows, "holdout"), Exam(self._exam_rows, "validation"))
-        try:
-            report = yield from teach(Lesson(rows, exams, stop_after=stop_after, candidate=rival.candidate))
-            self.note_report(rival, n_rows, report)
-        except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
-            rival.failure, rival.error = describe_failure(failure), failure
-
-    def try_outsider(self, contender: Contender) -> Subgenerator[None]:
-        """Fit a contender on every row; the subset stays as it is."""
-        subset = self.rows
-        self._grow(self.state.max_rows)
-        new = self.rows[len(subset) :]
-        yield from self._try(contender)
-        self.state.deck.put_back(new)
-        self.state.lesson = subset
-
-    def try_neighbours(self, finalist: Contender) -> Subgenerator[None]:
-        """Try more settings near the finalist's on the present subset, as long as there is time."""
-        self._queue, self._n_since_lead = [], 0
-        entrant = self.entrants[finalist.learner]
-        entrant.renew_suggester()
-        while (leader := self.leader) is not None:
-            n_rows = len(self.rows)
-            limit = self.seconds_left - self.state.reserved_seconds(n_rows)
-            if n_rows >= self.state.max_rows:
-                limit -= self.shares.refit_seconds(leader)
-            if _NEIGHBOUR_FACTOR * leader.candidate.costs.fit_seconds(n_rows) > limit:
-                return
-            contender = self._suggest(entrant)
-            if contender is None:
-                return
-            yield from self._try(contender, kill_after=limit)
-
-    def _find_new_contender(self) -> Contender | None:
-        """Return settings that were not tried yet, of the learner that had the least time so far."""
-        alive = [entrant for entrant in self.entrants if not entrant.is_out and not self._is_behind(entrant)]
-        for entrant in sorted(alive, key=lambda entrant: entrant.seconds):
-            contender = self._suggest(entrant)
-            if contender is not None:
-                return contender
-        return None
-
-    def _suggest(self, entrant: Entrant) -> Contender | None:
-        """Return settings of a learner that were not tried on the present subset; None if there are no more."""
-        for _ in range(_MAX_REPEATS):
-            settings = entrant.suggest(len(self.rows))
-            if settings is None:
-                return None
-            known = entrant.find_contender(settings)
-            if known is None:
-                return self._add_contender(entrant, settings)
-            if known.failure is None and known.find_trial(len(self.rows)) is None and known not in self._under_way:
-                return known
-            entrant.tell_known(settings, known)
-        return None
-
-    def _is_behind(self, entrant: Entrant) -> bool:
-        """Whether a learner's best setting is clearly worse than the leader, and it had its share of the time."""
-        best = entrant.find_best(len(self.rows))
-        had_share = entrant.seconds > sum(other.seconds for other in self.entrants) / (2 * len(self.entrants))
-        return had_share and best is not None and self._is_clearly_behind(best)
-
-    def _add_contender(self, entrant: Entrant, settings: dict[str, object]) -> Contender:
-        contender = entrant.make_contender(len(self.contenders), settings, self._costs, self._find_early_stopping)
-        self.contenders.append(contender)
-        return contender
-
-    def _try(
-        self, contender: Contender, *, kill_after: float | None = None, stop_after: float | None = None
-    ) -> Subgenerator[None]:
-        """Fit a contender on the present subset, and compare it on the validation rows."""
-        rows, start, before = self.rows, self.seconds_left, self.leader
-        self.newest = contender
-        self._under_way.append(contender)
-        if contender.failure is None and not contender.candidate.costs.may_begin(len(rows)):
-            contender.failure = "there is no time for it"
-        if contender.failure is None:
-            limit = self.shares.limit_seconds(contender) if kill_after is None else kill_after
-            stop_after = _STOP_FACTOR * limit if stop_after is None else stop_after
-            try:
-                yield from self._fit_and_score(contender, rows, limit, stop_after)
-            except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
-                contender.failure, contender.error = describe_failure(failure), failure
-                contender.was_killed = start - self.seconds_left >= limit
-        self._under_way.remove(contender)
-        self._n_since_lead = 0 if self.leader is not before else self._n_since_lead + 1
-        self.entrants[contender.learner].tell(contender, start - self.seconds_left)
-
-    def _fit_and_score(
-        self, contender: Contender, rows: Rows, kill_after: float, stop_after: float
-    ) -> Subgenerator[None]:
-        start, is_first = self.seconds_left, self.in_hand is None
-        report = yield from teach(
-            Lesson(
-                rows,
-                self._list_exams(is_first=is_first),
-                stop_after=stop_after,
-                kill_after=kill_after,
-                candidate=contender.candidate,
-            )
-        )
-        answers = report.answers.get("validation")
-        if answers is None or answers.score is None:
-            return
-        if is_first:
-            # Trials only need a direction, so the first one tells how many rows are cheap to predict. The finalist has
-            # the same ones, so that all scores can be compared.
-            self._exam_rows = self.state.validation_set = answers.rows
-        trial = Trial(len(rows), answers, answers.score, start - self.seconds_left, report.was_cut_short)
-        contender.add_trial(trial)
-        if report.is_best:
-            self.in_hand = InHand(contender, trial)
-            if not is_first:
-                # Others are examined on holdout rows only if they are the best so far.
-                yield from examine(self._holdout_rows, purpose="holdout")
-
-    def _list_exams(self, *, is_first: bool) -> tuple[Exam, ...]:
-        """Return the exams of a trial; the first model is the best one at once, and has its estimate then."""
-        if not is_first:
-            return (Exam(self._exam_rows, "validation"),) if len(self._exam_rows) else ()
-        limit = make_limit(_EXAM_TIME * self.state.time_limit)
-        exams = Exam(self._holdout_rows, "holdout", seconds=limit), Exam(self._exam_rows, "validation", seconds=limit)
-        return tuple(exam for exam in exams if len(exam.rows))
+        costs, limit = leader.candidate.costs, _FIRST_SUBSET_TIME * self.shares.time_limit
+        most = min(self.shares.max_rows, _FIRST_SUBSET_ROWS)
+        n_rows = find_largest_size(most, lambda size: costs.fit_seconds(size) <= limit and costs.may_begin(size))
+        others = [one for one in self.contenders if one.is_alive and one is not leader and one.n_rows == self.n_rows]
+        # A fit on few rows says little about the cost of many, so a fit on the subset may show that more are cheap.
+        self.has_first_subset = n_rows < 2 * self.n_rows
+        if self._subset_ends is None or not self.has_first_subset:
+            self.begin_subset(max(n_rows, self.n_rows), [leader, *others] if n_rows > self.n_rows else [])
 
     @property
-    def _holdout_rows(self) -> Rows:
-        return self.state.holdout_rows[: len(self._exam_rows)]
+    def has_choice(self) -> bool:
+        """Whether there is more than one candidate, and validation rows to compare them on."""
+        is_single = len(self.entrants) == 1 and not self.entrants[0].has_others
+        return len(self.subsets.validation_rows) > 0 and not is_single
 
-    def note_report(self, contender: Contender, n_rows: int, report: LessonReport) -> None:
-        """Note a lesson beside the trials, if the session takes its model for the best one."""
-        answers = report.answers.get("validation")
-        if report.is_best and answers is not None and answers.score is not None:
-            trial = Trial(n_rows, answers, answers.score, report.seconds, report.was_cut_short)
-            contender.trials.append(trial)
-            self.in_hand = InHand(contender, trial)
+    def choose_next(self, reserved: float | None = None) -> Contender | None:
+        """Return the next contender to try on the present subset; None when it is time for a last fit.
 
-    def _grow(self, n_rows: int) -> None:
-        new = self.state.deck.deal(n_rows - len(self.rows))
-        self.state.lesson = np.concatenate([self.rows, new])
-
-    def _is_level_over(self) -> bool:
-        """Whether it is time for the next subset.
-
-        On the first one only known hyperparameters are tried, since few rows say little about others.
+        Parameters
+        ----------
+        reserved : float, optional
+            Seconds to leave for that; by default what the leader should have.
         """
-        if any(entrant.has_ladder_left for entrant in self.entrants):
-            return False
-        had_share = self._level_start - self.seconds_left >= self._level_seconds()
-        return self._level == 0 or had_share or self._n_since_lead >= _PATIENCE * len(self.entrants) * self.n_learners
+        if self.is_open and not (self._queue or self.has_first_subset) and self.find_leader() is not None:
+            self._begin_first_subset()
+        while self.has_choice:
+            leader = self.find_leader()
+            if leader is not None and self.n_rows < min(MIN_SUBSET_ROWS, self.subsets.n_usable):
+                return None
+            seconds = self.shares.seconds_left - (reserved or 0.0)
+            if leader is not None and reserved is None:
+                seconds = self.shares.count_search_seconds(leader, find_slope(self.contenders))
+            # These are fitted to the time there is.
+            has_starts = seconds > 0 and any(entrant.has_starts_left for entrant in self.entrants)
+            if self._queue:
+                contender = self._queue.pop(0)
+                if contender.predict_seconds(self.n_rows) <= seconds:
+                    return contender
+            elif leader is None:
+                return self._find_new(None)
+            elif not has_starts and self._is_subset_done() and self._grow(leader, seconds):
+                continue
+            elif not has_starts and _NEIGHBOUR_FACTOR * leader.predict_seconds(self.n_rows) > seconds:
+                return None
+            else:
+                found = self._find_new(leader)
+                if found is not None or not self._grow(leader, seconds):
+                    return found
+        return None
 
-    def _level_seconds(self) -> float:
-        """Return the seconds for the present subset: an equal part of the race's for each subset that is left."""
-        n_levels, n_rows = 1, len(self.rows)
-        while n_rows < self.state.n_usable and self._find_promoted(_ROW_FACTOR * n_rows):
-            n_levels, n_rows = n_levels + 1, _ROW_FACTOR * n_rows
-        return max(0.0, self._level_start - self._final_seconds()) / n_levels
+    def _is_subset_done(self) -> bool:
+        """Whether more rows are due: the leaders are too close to be told apart, or the subset had its time."""
+        trials = [trial for one in self.contenders if one.is_alive and (trial := one.find_trial(self.n_rows))]
+        trials = sorted(trials, key=lambda trial: trial.score.value)[-2:]
+        is_close = len(trials) > 1 and not _is_clearly_behind(*trials)
+        is_settled = is_close and self._n_since_lead >= _PATIENCE * len(self.entrants) * self.n_learners
+        return is_settled or self.shares.seconds_left <= (self._subset_ends or 0.0)
 
-    def _rise(self) -> bool:
-        """Go on with the next subset and the best contenders; return whether there is one."""
-        n_rows = min(_ROW_FACTOR * len(self.rows), self.state.max_rows)
-        promoted = self._find_promoted(n_rows)
-        if n_rows <= len(self.rows) or not promoted:
-            self._n_since_lead, self._level = 0, max(1, self._level)
+    def _grow(self, leader: Contender, seconds: float) -> bool:
+        """Go on with the next subset, the leader and those close to it; return whether there is one."""
+        n_rows, last = _SUBSET_FACTOR * self.n_rows, leader.find_trial(self.n_rows)
+        if 2 * n_rows > self.shares.max_rows:
+            # A subset of nearly all rows would leave no time for all of them.
+            n_rows = self.shares.max_rows
+        if last is None or n_rows < MIN_GROWTH * self.n_rows:
             return False
-        self._queue = promoted
-        for contender in self.contenders:
-            contender.is_beaten |= contender not in promoted and self._is_clearly_behind(contender)
-        for entrant in self.entrants:
-            entrant.seconds = 0.0
-            entrant.renew_suggester()
-        self._grow(n_rows)
-        self._level_start, self._n_since_lead, self._level = self.seconds_left, 0, self._level + 1
+        if 2 * leader.predict_seconds(n_rows) > seconds:
+            return False
+        if n_rows < self.shares.max_rows and self.shares.find_affordable_rows(leader) < _SUBSET_FACTOR * n_rows:
+            # The time is worth more in the last fit.
+            return False
+        close = [
+            one
+            for one in sorted(self.contenders, key=Contender.get_score, reverse=True)
+            if one.is_alive and one is not leader and (trial := one.find_trial(self.n_rows))
+            if not _is_clearly_behind(trial, last)
+        ]
+        self.begin_subset(n_rows, [leader, *close[:_MAX_RIVALS]])
         return True
 
-    def _find_promoted(self, n_rows: int) -> list[Contender]:
-        """Return the best contenders, and the learners' own hyperparameters unless they are clearly worse.
+    def begin_subset(self, n_rows: int, first: list[Contender]) -> None:
+        """Go on with a subset, and try these contenders first."""
+        self.n_rows, self._queue, self._n_since_lead = len(self.subsets.take(n_rows)), first, 0
+        n_subsets = 1 + math.log(max(1.0, self.shares.max_rows / self.n_rows), _SUBSET_FACTOR)
+        leader = self.find_leader()
+        seconds = (
+            0.0 if leader is None else max(0.0, self.shares.count_search_seconds(leader, find_slope(self.contenders)))
+        )
+        self._subset_ends = self.shares.seconds_left - seconds / n_subsets
 
-        Candidates whose trial on `n_rows` rows would take too long stay behind.
-        """
-        here = len(self.rows)
-        tried = [one for one in self.contenders if one.failure is None and one.find_trial(here) is not None]
-        ranked = sorted(tried, key=lambda one: one.score_at(here), reverse=True)
-        others = [one for one in ranked if not one.has_own_settings and self.shares.is_cheap(one, n_rows)][
-            :_MAX_PROMOTED
-        ]
-        own = [one for one in ranked if one.has_own_settings and not self._is_clearly_behind(one)]
-        # Own settings come first, so that others are compared with them on the same rows. Alone they tell nothing.
-        return [*(one for one in own if self.shares.is_cheap(one, n_rows)), *others] if others else []
+    def _find_new(self, leader: Contender | None) -> Contender | None:
+        """Return a contender that was not tried yet, of the learner that had the least time so far."""
+        last = None if leader is None else leader.find_trial(self.n_rows)
+        for entrant in sorted(self.entrants, key=lambda entrant: entrant.seconds):
+            best = self.find_leader(entrant.contenders)
+            trial = None if best is None else best.find_trial(self.n_rows)
+            is_behind = best is not None and last is not None and (trial is None or _is_clearly_behind(trial, last))
+            if entrant.is_out or (is_behind and not entrant.has_starts_left):
+                continue
+            settings = entrant.suggest(partial(self.shares.count_steps, n_rows=self.n_rows))
+            if settings is not None:
+                return self._add(entrant, settings)
+        return None
 
-    def _is_clearly_behind(self, contender: Contender) -> bool:
-        """Whether the leader is better by more than chance on the present subset."""
-        leader, trial = self.leader, contender.find_trial(len(self.rows))
-        best = None if leader is None else leader.find_trial(len(self.rows))
-        return best is not None and trial is not None and best.is_clearly_better(trial, len(self.contenders))
+    def _add(self, entrant: Entrant, settings: dict[str, object]) -> Contender:
+        costs = self.subsets.deck.costs
+        contender = entrant.make_contender(len(self.contenders), settings, costs, self.find_early_stopping)
+        self.contenders.append(contender)
+        self.store(contender)
+        return contender
 
-    def _final_seconds(self) -> float:
-        """Return the seconds that the leader should have at the end."""
-        leader = self.leader
-        if leader is None or self._queue:
-            # Those that go on to this subset should be compared before it is decided.
-            return self.shares.min_final_seconds()
-        own_leads = leader.has_own_settings and not any(entrant.has_ladder_left for entrant in self.entrants)
-        return self.shares.final_seconds(leader, self.find_untried_own(), own_leads=own_leads)
+    def try_contender(
+        self, contender: Contender, kill_after: float | None = None, stop_after: float | None = None
+    ) -> Subgenerator[None]:
+        """Fit a contender on the present subset, and compare it on the validation rows."""
+        costs, rows, start = contender.candidate.costs, self.subsets.take(self.n_rows), self.shares.seconds_left
+        before, is_first, score = self.find_leader(), self.in_hand is None, None
+        neighbour = 0.0 if before is None else _NEIGHBOUR_FACTOR * before.predict_seconds(self.n_rows)
+        limit = (
+            self.shares.limit_trial(contender.predict_seconds(self.n_rows), neighbour)
+            if kill_after is None
+            else kill_after
+        )
+        if contender.failure is None and not costs.may_begin(len(rows)):
+            contender.failure = "there is no time for it"
+        if contender.failure is None:
+            exams = self.subsets.make_exams(len(rows), costs, has_holdout=is_first)
+            stop_after = make_limit(_STOP_FACTOR * limit if stop_after is None else stop_after)
+            lesson = Lesson(
+                rows, exams, stop_after=stop_after, kill_after=make_limit(limit), candidate=contender.candidate
+            )
+            try:
+                report = yield from teach(lesson)
+                score = contender.note_report(len(rows), report, start - self.shares.seconds_left)
+                self.in_hand = contender if report.is_best and score is not None else self.in_hand
+                if report.is_best and not is_first:
+                    # Others are examined on holdout rows only if they are the best so far.
+                    yield from examine(self.subsets.holdout_rows[: len(exams[-1].rows)], purpose="holdout")
+            except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
+                contender.note_failure(failure, was_killed=start - self.shares.seconds_left >= limit)
+        # Few rows say little about a portfolio: what counts are the suggestions after it.
+        is_early = any(entrant.has_starts_left for entrant in self.entrants) or self.find_leader() is not before
+        self._n_since_lead = 0 if is_early else self._n_since_lead + 1
+        self.entrants[contender.learner].tell(contender, score, start - self.shares.seconds_left, len(rows))
+        self.store(contender)
 
 
-def describe_failure(failure: Failure) -> str:
-    """Return why a trial has no model."""
-    if isinstance(failure, LearnerRaised):
-        return str(failure)
-    return f"it took {failure}" if isinstance(failure, OutOfMemory) else str(failure)
+def _is_clearly_behind(trial: Trial, leader: Trial) -> bool:
+    return leader.score.value - trial.score.value > _CLEAR_ERRORS * leader.difference_error(trial)

@@ -2,46 +2,148 @@
 
 Ranges are narrower than FLAML's. Its local search does not depend on that, but random draws are affordable more often:
 LightGBM on 10,000 rows of covtype, 5 s of fits, mean test accuracy of five seeds with these ranges and with FLAML's:
-local .806 and .805, random .775 and .742 (learner's own hyperparameters: .805). Paths of the local search differ by a
-point or two between seeds, so smaller differences between ranges could not be seen.
+local .806 and .805, random .775 and .742 (learner's own hyperparameters: .805).
 
 No space sets what does not change the model's quality (threads, seeds, verbosity), and none sets what the user's
-labels or target decide (objective, loss). Each starts with a fast fit, and else near the learner's own values.
+labels or target decide (objective, loss).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from fitwithin.teachers._search.space import Choice, FloatRange, IntRange, Parameter, Space
-
-MAX_BOOSTING_STEPS = 4096
-"""Most trees of a booster; FLAML has 32,768."""
-
-MAX_LEAVES = 4096
-"""Most leaves of one tree. FLAML has 32,768; its winners in 60 s on 500,000 rows had up to 792."""
-
-MAX_FOREST_TREES = 1024
-"""Most trees of a forest. FLAML has 2,048; the gain beyond a few hundred is below what validation rows can show."""
-
-MIN_FOREST_TREES = 32
-"""Fewest trees of a forest. FLAML has 4; fewer trees are faster, and never better."""
+from fitwithin.teachers._search.portfolio import DataShape, find_portfolio
+from fitwithin.teachers._search.space import Choice, FloatRange, IntRange, Parameter, Settings, Space, make_space
 
 MIN_STEPS_LIMIT = 512
 """Steps that are allowed on any number of rows; beyond, there are at most as many steps as rows, as in FLAML."""
 
+# FLAML's (Wang et al., "FLAML: A Fast and Lightweight AutoML Library", MLSys 2021, appendix), with lower upper ends:
+# it has 32,768 trees and leaves; its winners in 60 s on 500,000 rows had up to 792 leaves. `max_bin` is 2**k - 1.
+MAX_LEAVES = 4096
+"""Most leaves of one tree, and most trees of a booster."""
 
-def find_ready_space(estimator: Any, n_rows: int) -> Space | None:
+_STEPS = _LEAVES = IntRange(4, MAX_LEAVES, log=True)
+_RATE = FloatRange(0.01, 1.0, log=True)  # lower ones need more trees than a deadline allows
+_LEAF_ROWS = IntRange(1, 128, log=True)
+_BINS = tuple(2**bits - 1 for bits in range(3, 11))
+_PENALTY = FloatRange(2**-10, 2**10, log=True)
+_COLUMNS = FloatRange(0.1, 1.0)
+# Solvers seldom converge on columns of unequal scale, and their time grows with the steps and with `C`.
+_INVERSE_PENALTY = FloatRange(2**-10, 2**10, log=True)
+_ITERATIONS = IntRange(4, 1024, log=True)
+# Metrics of rare classes depend on it most in linear models; trees isolate those classes anyway.
+_CLASS_WEIGHT = {"class_weight": Choice((None, "balanced"))}
+_CRITERION = {"criterion": Choice(("gini", "entropy"))}
+
+_LIGHTGBM: Mapping[str, Parameter] = {
+    "n_estimators": _STEPS,
+    "num_leaves": _LEAVES,
+    "min_child_samples": _LEAF_ROWS,
+    "learning_rate": _RATE,
+    "max_bin": Choice(_BINS),
+    "colsample_bytree": _COLUMNS,
+    "reg_alpha": _PENALTY,
+    "reg_lambda": _PENALTY,
+}
+
+# Trees grow leaf by leaf without a limit of depth, as in FLAML: the default depth of 6 ends at 64 leaves.
+_XGBOOST: Mapping[str, Parameter] = {
+    "n_estimators": _STEPS,
+    "max_leaves": _LEAVES,
+    "max_depth": Choice((0,)),
+    "grow_policy": Choice(("lossguide",)),
+    "min_child_weight": FloatRange(0.001, 128.0, log=True),
+    "learning_rate": _RATE,
+    "subsample": FloatRange(0.5, 1.0),
+    "colsample_bytree": _COLUMNS,
+    "reg_alpha": _PENALTY,
+    "reg_lambda": _PENALTY,
+}
+
+# The parameters that CatBoost's guide to tuning names. Trees are symmetric: 10 levels are 1,024 leaves.
+_CATBOOST: Mapping[str, Parameter] = {
+    "iterations": _STEPS,
+    "depth": IntRange(2, 10),
+    "learning_rate": _RATE,
+    "l2_leaf_reg": FloatRange(0.1, 100.0, log=True),
+    "border_count": Choice((*_BINS[1:5], 254)),
+}
+
+# FLAML's; scikit-learn allows at most 255 bins.
+_HIST_GRADIENT_BOOSTING: Mapping[str, Parameter] = {
+    "max_iter": _STEPS,
+    "max_leaf_nodes": _LEAVES,
+    "min_samples_leaf": _LEAF_ROWS,
+    "learning_rate": _RATE,
+    "max_bins": Choice(_BINS[:6]),
+    "l2_regularization": _PENALTY,
+}
+
+# Trees, columns a split and size of leaves are what matters by Probst et al. ("Hyperparameters and tuning strategies
+# for random forest", 2019). Parts of columns, not roots: where few columns are informative, nearly all are best.
+_FOREST: Mapping[str, Parameter] = {
+    "n_estimators": IntRange(32, 1024, log=True),
+    "max_features": FloatRange(0.05, 1.0, log=True),
+    "min_samples_leaf": _LEAF_ROWS,
+}
+
+# Both limit the size, one evenly, one where rows are few.
+_TREE: Mapping[str, Parameter] = {"max_depth": IntRange(2, 64, log=True), "min_samples_leaf": _LEAF_ROWS}
+
+# The first step of the regressor is searched since its schedule does not follow from `alpha`.
+_SGD: Mapping[str, Parameter] = {
+    "alpha": FloatRange(1e-7, 1e-1, log=True),
+    "average": Choice((False, True)),
+    "max_iter": _ITERATIONS,
+}
+
+READY_SPACES: Mapping[tuple[str, str], Mapping[str, Parameter]] = {
+    ("lightgbm", "LGBMClassifier"): _LIGHTGBM,
+    ("lightgbm", "LGBMRegressor"): _LIGHTGBM,
+    ("xgboost", "XGBClassifier"): _XGBOOST,
+    ("xgboost", "XGBRegressor"): _XGBOOST,
+    ("catboost", "CatBoostClassifier"): _CATBOOST,
+    ("catboost", "CatBoostRegressor"): _CATBOOST,
+    ("sklearn", "HistGradientBoostingClassifier"): _HIST_GRADIENT_BOOSTING,
+    ("sklearn", "HistGradientBoostingRegressor"): _HIST_GRADIENT_BOOSTING,
+    ("sklearn", "RandomForestClassifier"): {**_FOREST, **_CRITERION},
+    ("sklearn", "RandomForestRegressor"): _FOREST,
+    ("sklearn", "ExtraTreesClassifier"): {**_FOREST, **_CRITERION},
+    ("sklearn", "ExtraTreesRegressor"): _FOREST,
+    ("sklearn", "DecisionTreeClassifier"): {**_TREE, **_CRITERION},
+    ("sklearn", "DecisionTreeRegressor"): _TREE,
+    ("sklearn", "LogisticRegression"): {"C": _INVERSE_PENALTY, "max_iter": _ITERATIONS, **_CLASS_WEIGHT},
+    ("sklearn", "LinearSVC"): {"C": _INVERSE_PENALTY, **_CLASS_WEIGHT},
+    ("sklearn", "LinearSVR"): {"C": _INVERSE_PENALTY},
+    ("sklearn", "Ridge"): {"alpha": _PENALTY},
+    ("sklearn", "RidgeClassifier"): {"alpha": _PENALTY, **_CLASS_WEIGHT},
+    ("sklearn", "SGDClassifier"): {**_SGD, **_CLASS_WEIGHT},
+    ("sklearn", "SGDRegressor"): {**_SGD, "eta0": FloatRange(1e-4, 1e-1, log=True)},
+}
+"""Hyperparameters by the package and the name of the learner's class."""
+
+CATBOOST_ALIASES: Mapping[str, tuple[str, ...]] = {
+    "iterations": ("n_estimators", "num_boost_round", "num_trees"),
+    "depth": ("max_depth",),
+    "learning_rate": ("eta",),
+    "l2_leaf_reg": ("reg_lambda",),
+    "border_count": ("max_bin",),
+}
+"""Other names of CatBoost's parameters."""
+
+
+def find_ready_space(estimator: Any, shape: DataShape) -> Space | None:
     """Return the ready space of an estimator, or None if there is none.
 
     Parameters
     ----------
     estimator : estimator
         Known by the name of its class or of a base class. The last step of a pipeline counts.
-    n_rows : int
-        Training rows; a tree gets at most half as many leaves.
+    shape : DataShape
+        The training rows. A tree gets at most half as many leaves as rows, and a portfolio fits the shape.
 
     Examples
     --------
@@ -49,16 +151,23 @@ def find_ready_space(estimator: Any, n_rows: int) -> Space | None:
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> sorted(find_ready_space(make_pipeline(StandardScaler(), LogisticRegression()), 1000).parameters)
+    >>> shape = DataShape(1000, 10, 2)
+    >>> sorted(find_ready_space(make_pipeline(StandardScaler(), LogisticRegression()), shape).parameters)
     ['logisticregression__C', 'logisticregression__class_weight', 'logisticregression__max_iter']
-    >>> find_ready_space(GaussianNB(), 1000) is None
+    >>> find_ready_space(GaussianNB(), shape) is None
     True
     """
     learner, prefix = find_learner(estimator)
     for base in type(learner).__mro__:
-        space = READY_SPACES.get((base.__module__.split(".")[0], base.__name__))
-        if space is not None:
-            return _keep_aliases(_limit_to_rows(space, n_rows), learner).add_prefix(prefix)
+        parameters = READY_SPACES.get((base.__module__.split(".")[0], base.__name__))
+        if parameters is not None:
+            names = _find_names(learner, parameters)
+            space = make_space(learner, {names[name]: one for name, one in parameters.items()})
+            portfolio = [
+                {names.get(name, name): value for name, value in one.items()}
+                for one in find_portfolio(base.__name__, shape)
+            ]
+            return _limit_to_rows(space, portfolio, shape.n_rows).add_prefix(prefix)
     return None
 
 
@@ -75,239 +184,28 @@ def find_learner(estimator: Any) -> tuple[Any, str]:
     return learner, f"{step}__{prefix}"
 
 
-def _limit_to_rows(space: Space, n_rows: int) -> Space:
+def _limit_to_rows(space: Space, portfolio: list[Settings], n_rows: int) -> Space:
+    """Return the space with fewer leaves and steps if there are few rows, and with the portfolio within its ranges."""
     limits = dict.fromkeys(("num_leaves", "max_leaves", "max_leaf_nodes"), n_rows // 2)
     if space.steps is not None:
         limits[space.steps] = max(n_rows, MIN_STEPS_LIMIT)
     parameters = {
-        name: replace(parameter, high=max(2 * parameter.low, min(parameter.high, limits[name])))
-        if name in limits and isinstance(parameter, IntRange)
-        else parameter
-        for name, parameter in space.parameters.items()
+        name: replace(one, high=max(2 * one.low, min(one.high, limits[name])))
+        if name in limits and isinstance(one, IntRange)
+        else one
+        for name, one in space.parameters.items()
     }
-    ladder = tuple(
-        settings
-        for settings in space.ladder
-        if all(settings[name] <= limit for name, limit in limits.items() if name in settings)
-    )
-    return replace(space, parameters=parameters, ladder=ladder)
+    # A choice that the learner does not know by name, such as the bins of LightGBM, begins in the middle.
+    middle = {name: one.values[len(one.values) // 2] for name, one in parameters.items() if isinstance(one, Choice)}
+    limited = replace(space, parameters=parameters, cheap={**middle, **space.cheap})
+    starts = [limited.cheap] if portfolio else []
+    return replace(limited, portfolio=tuple(limited.clip(dict(settings)) for settings in [*starts, *portfolio]))
 
 
-def _keep_aliases(space: Space, learner: Any) -> Space:
-    """Return the space under the aliases that the user chose; CatBoost refuses two names of one parameter."""
+def _find_names(learner: Any, parameters: Mapping[str, Parameter]) -> dict[str, str]:
+    """Return the aliases that the user chose; CatBoost refuses two names of one parameter."""
     own = learner.get_params(deep=False)
-    names = {
+    return {
         name: next((alias for alias in CATBOOST_ALIASES.get(name, ()) if name not in own and alias in own), name)
-        for name in space.parameters
+        for name in parameters
     }
-    return space.rename(names)
-
-
-CATBOOST_ALIASES: Mapping[str, tuple[str, ...]] = {
-    "iterations": ("n_estimators", "num_boost_round", "num_trees"),
-    "depth": ("max_depth",),
-    "learning_rate": ("eta",),
-    "l2_leaf_reg": ("reg_lambda",),
-    "border_count": ("max_bin",),
-}
-"""Other names of CatBoost's parameters."""
-
-
-def _describe(
-    parameters: Mapping[str, tuple[Parameter, Any]],
-    steps: str | None = None,
-    ladder: Mapping[str, Sequence[Any]] | None = None,
-) -> Space:
-    """Make a space from pairs of a parameter and its cheap value, and the values of each parameter on the ladder."""
-    columns = {} if ladder is None else ladder
-    return Space(
-        {name: parameter for name, (parameter, _) in parameters.items()},
-        {name: cheap for name, (_, cheap) in parameters.items()},
-        steps,
-        tuple(dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)),
-    )
-
-
-_STEPS = IntRange(4, MAX_BOOSTING_STEPS, log=True), 4
-_LEAVES = IntRange(4, MAX_LEAVES, log=True), 4
-_LEARNING_RATE = FloatRange(0.01, 1.0, log=True), 0.1  # lower ones need more trees than a deadline allows
-_L1_PENALTY = FloatRange(1 / 1024, 1024, log=True), 1 / 1024
-_L2_PENALTY = FloatRange(1 / 1024, 1024, log=True), 1.0
-
-# FLAML's (Wang et al., "FLAML: A Fast and Lightweight AutoML Library", MLSys 2021, appendix), with the limits above.
-# Few trees of many leaves with a high rate are better and faster than 100 trees of 31 leaves on large data, many
-# small steps on small data: steps, leaves and rate are searched together. `max_bin` is 2**k - 1, as there.
-LIGHTGBM = _describe(
-    {
-        "n_estimators": _STEPS,
-        "num_leaves": _LEAVES,
-        "min_child_samples": (IntRange(2, 128, log=True), 20),
-        "learning_rate": _LEARNING_RATE,
-        "max_bin": (Choice((7, 15, 31, 63, 127, 255, 511, 1023)), 255),
-        "colsample_bytree": (FloatRange(0.1, 1.0), 1.0),
-        "reg_alpha": _L1_PENALTY,
-        "reg_lambda": _L2_PENALTY,
-    },
-    "n_estimators",
-    # With several classes a high rate needs the penalty: covtype, 40,000 rows, 20 trees of 512 leaves, .83 without it
-    # and .89 with it.
-    {
-        "n_estimators": (20, 20, 20, 40, 100),
-        "num_leaves": (31, 127, 511, 511, 15),
-        "learning_rate": (0.4, 0.4, 0.4, 0.25, 0.1),
-        "reg_lambda": (10.0, 10.0, 10.0, 10.0, 10.0),
-        "colsample_bytree": (1.0, 1.0, 1.0, 0.8, 0.7),
-    },
-)
-
-# FLAML's, as above. Trees grow leaf by leaf without a limit of depth, as there: the default depth of 6 ends at 64
-# leaves. Its two samples of columns are one here, to save a dimension.
-XGBOOST = _describe(
-    {
-        "n_estimators": _STEPS,
-        "max_leaves": _LEAVES,
-        "max_depth": (Choice((0,)), 0),
-        "grow_policy": (Choice(("lossguide",)), "lossguide"),
-        "min_child_weight": (FloatRange(0.001, 128.0, log=True), 1.0),
-        "learning_rate": _LEARNING_RATE,
-        "subsample": (FloatRange(0.5, 1.0), 1.0),
-        "colsample_bytree": (FloatRange(0.1, 1.0), 1.0),
-        "reg_alpha": _L1_PENALTY,
-        "reg_lambda": _L2_PENALTY,
-    },
-    "n_estimators",
-    {
-        "n_estimators": (20, 20, 20, 40, 100),
-        "max_leaves": (31, 127, 511, 511, 15),
-        "max_depth": (0, 0, 0, 0, 0),
-        "grow_policy": ("lossguide",) * 5,
-        "learning_rate": (0.4, 0.4, 0.4, 0.25, 0.1),
-        "reg_lambda": (3.0, 3.0, 3.0, 3.0, 3.0),
-        "colsample_bytree": (1.0, 1.0, 1.0, 0.8, 0.7),
-    },
-)
-
-# The parameters that CatBoost's guide to tuning names; FLAML searches the rate and early stopping only. Trees are
-# symmetric: 10 levels are 1,024 leaves, and each level doubles the time.
-CATBOOST = _describe(
-    {
-        "iterations": _STEPS,
-        "depth": (IntRange(2, 10), 4),
-        "learning_rate": _LEARNING_RATE,
-        "l2_leaf_reg": (FloatRange(0.1, 100.0, log=True), 3.0),
-        "border_count": (Choice((15, 31, 63, 127, 254)), 127),
-    },
-    "iterations",
-    {
-        "iterations": (50, 100, 100, 200),
-        "depth": (6, 6, 8, 10),
-        "learning_rate": (0.5, 0.3, 0.4, 0.3),
-        "border_count": (127, 127, 127, 127),
-    },
-)
-
-# FLAML's; scikit-learn allows at most 255 bins.
-HIST_GRADIENT_BOOSTING = _describe(
-    {
-        "max_iter": _STEPS,
-        "max_leaf_nodes": _LEAVES,
-        "min_samples_leaf": (IntRange(2, 128, log=True), 20),
-        "learning_rate": _LEARNING_RATE,
-        "max_bins": (Choice((7, 15, 31, 63, 127, 255)), 255),
-        "l2_regularization": _L1_PENALTY,
-    },
-    "max_iter",
-    {
-        "max_iter": (20, 20, 20, 40, 100),
-        "max_leaf_nodes": (31, 127, 511, 511, 15),
-        "learning_rate": (0.4, 0.4, 0.4, 0.25, 0.1),
-        "l2_regularization": (10.0, 10.0, 10.0, 10.0, 10.0),
-    },
-)
-
-_CRITERION = Choice(("gini", "entropy")), "gini"
-
-# Trees, columns a split and size of leaves are what matters by Probst et al. ("Hyperparameters and tuning strategies
-# for random forest", 2019). FLAML limits `max_leaf_nodes`: scikit-learn then grows best-first, which is slower, and
-# trees without a limit, the default, are outside of that space. Parts of columns, not roots: where few columns are
-# informative, nearly all of them are best.
-FOREST_REGRESSOR = _describe(
-    {
-        "n_estimators": (IntRange(MIN_FOREST_TREES, MAX_FOREST_TREES, log=True), MIN_FOREST_TREES),
-        "max_features": (FloatRange(0.05, 1.0, log=True), 0.3),
-        "min_samples_leaf": (IntRange(1, 64, log=True), 8),
-    },
-    "n_estimators",
-    # No fewer trees: they are faster, and never better.
-    {"max_features": (0.3, 0.7), "min_samples_leaf": (1, 1)},
-)
-FOREST_CLASSIFIER = FOREST_REGRESSOR.add("criterion", *_CRITERION)
-
-# Both limit the size, one evenly, one where rows are few.
-TREE_REGRESSOR = _describe(
-    {"max_depth": (IntRange(2, 64, log=True), 4), "min_samples_leaf": (IntRange(1, 256, log=True), 16)},
-    ladder={"max_depth": (8, 16, 32, 32), "min_samples_leaf": (16, 8, 32, 2)},
-)
-TREE_CLASSIFIER = TREE_REGRESSOR.add("criterion", *_CRITERION)
-
-# Metrics of rare classes depend on it most in linear models; trees isolate those classes anyway.
-_CLASS_WEIGHT = Choice((None, "balanced")), None
-
-# FLAML's `C`, with room below for wide data. Solvers seldom converge on columns of unequal scale, and their time grows
-# with the steps.
-LOGISTIC_REGRESSION = _describe(
-    {
-        "C": (FloatRange(2**-10, 2**15, log=True), 1.0),
-        "max_iter": (IntRange(8, 1024, log=True), 8),
-        "class_weight": _CLASS_WEIGHT,
-    },
-    "max_iter",
-    {"C": (1.0, 100.0, 0.01, 1.0), "max_iter": (16, 64, 64, 256)},
-)
-
-# From 2**-5 to 2**15 in the guide of LIBSVM (Hsu et al., 2003); lower here, since the time grows with `C`. No step
-# count: LIBLINEAR stops at its tolerance. `epsilon` of the regressor has the target's unit, which is not known here.
-LINEAR_SVR = _describe({"C": (FloatRange(2**-12, 2**8, log=True), 2**-6)}, ladder={"C": (0.001, 0.03, 10.0)})
-LINEAR_SVC = LINEAR_SVR.add("class_weight", *_CLASS_WEIGHT)
-
-# Eight powers of ten; each value takes the same time.
-RIDGE_REGRESSOR = _describe({"alpha": (FloatRange(1e-4, 1e4, log=True), 1.0)})
-RIDGE_CLASSIFIER = RIDGE_REGRESSOR.add("class_weight", *_CLASS_WEIGHT)
-
-# Around the default of `alpha`, 1e-4, three powers of ten to each side. The first step of the regressor is searched
-# since its schedule does not follow from `alpha`, as that of the classifier does.
-_SGD = _describe(
-    {
-        "alpha": (FloatRange(1e-7, 1e-1, log=True), 1e-4),
-        "average": (Choice((False, True)), False),
-        "max_iter": (IntRange(4, 1024, log=True), 4),
-    },
-    "max_iter",
-)
-SGD_REGRESSOR = _SGD.add("eta0", FloatRange(1e-4, 1e-1, log=True), 0.01)
-SGD_CLASSIFIER = _SGD.add("class_weight", *_CLASS_WEIGHT)
-
-READY_SPACES: Mapping[tuple[str, str], Space] = {
-    ("lightgbm", "LGBMClassifier"): LIGHTGBM,
-    ("lightgbm", "LGBMRegressor"): LIGHTGBM,
-    ("xgboost", "XGBClassifier"): XGBOOST,
-    ("xgboost", "XGBRegressor"): XGBOOST,
-    ("catboost", "CatBoostClassifier"): CATBOOST,
-    ("catboost", "CatBoostRegressor"): CATBOOST,
-    ("sklearn", "HistGradientBoostingClassifier"): HIST_GRADIENT_BOOSTING,
-    ("sklearn", "HistGradientBoostingRegressor"): HIST_GRADIENT_BOOSTING,
-    ("sklearn", "RandomForestClassifier"): FOREST_CLASSIFIER,
-    ("sklearn", "RandomForestRegressor"): FOREST_REGRESSOR,
-    ("sklearn", "ExtraTreesClassifier"): FOREST_CLASSIFIER,
-    ("sklearn", "ExtraTreesRegressor"): FOREST_REGRESSOR,
-    ("sklearn", "DecisionTreeClassifier"): TREE_CLASSIFIER,
-    ("sklearn", "DecisionTreeRegressor"): TREE_REGRESSOR,
-    ("sklearn", "LogisticRegression"): LOGISTIC_REGRESSION,
-    ("sklearn", "LinearSVC"): LINEAR_SVC,
-    ("sklearn", "LinearSVR"): LINEAR_SVR,
-    ("sklearn", "Ridge"): RIDGE_REGRESSOR,
-    ("sklearn", "RidgeClassifier"): RIDGE_CLASSIFIER,
-    ("sklearn", "SGDClassifier"): SGD_CLASSIFIER,
-    ("sklearn", "SGDRegressor"): SGD_REGRESSOR,
-}
-"""Spaces by the package and the name of the learner's class."""

@@ -37,7 +37,9 @@ class Suggester(Protocol):
         ...
 
 
-def make_suggester(space: Space, seed: int, start: Mapping[str, Any] | None = None) -> Suggester:
+def make_suggester(
+    space: Space, seed: int, start: Mapping[str, Any] | None = None, start_score: float | None = None
+) -> Suggester:
     """Return the best suggester that is installed.
 
     Parameters
@@ -48,6 +50,8 @@ def make_suggester(space: Space, seed: int, start: Mapping[str, Any] | None = No
         Seed of all draws.
     start : mapping of str to Any, optional
         Settings to begin with, all or some of them; default: the cheap ones of the space.
+    start_score : float, optional
+        Their score, if it is known; then they are not suggested.
 
     Returns
     -------
@@ -67,5 +71,5 @@ def make_suggester(space: Space, seed: int, start: Mapping[str, Any] | None = No
     ({'alpha': 0.1}, None)
     """
     if space.n_settings > 1 and find_spec("flaml") is not None:
-        return FrugalSuggester(space, seed, start)
-    return RandomSuggester(space, seed, start)
+        return FrugalSuggester(space, seed, start, start_score)
+    return RandomSuggester(space, seed, None if start_score is not None else start)

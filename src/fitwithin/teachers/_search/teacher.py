@@ -1,35 +1,32 @@
-"""The search: a race of settings on growing subsets, then the rest of the time for the one that should win."""
+"""The search: candidates on growing subsets, then a last fit of the one that should win."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TypeVar
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from fitwithin._core.candidate import Candidate
+import numpy as np
+
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory
-from fitwithin._core.records import Lesson, LessonReport, Returns, StopReason, Wait
-from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck
-from fitwithin.teachers._auto.mistake_search import MistakeSearch
-from fitwithin.teachers._auto.oversampling import compare_oversampling
-from fitwithin.teachers._auto.state import BestLesson, TeachingState
-from fitwithin.teachers._auto.teacher import choose_first_size, teach_until_deadline
+from fitwithin._core.records import Exam, Lesson, Returns, Wait, teach
+from fitwithin._core.rounds import ResumePoint
+from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._base import Requests, Subgenerator
-from fitwithin.teachers._search.contender import Contender, find_best
+from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.entrant import Entrant, FindEarlyStopping
-from fitwithin.teachers._search.finalist import choose_finalist, choose_outsider, choose_rival, choose_slow_own
-from fitwithin.teachers._search.race import Race, describe_failure
-from fitwithin.teachers._shared_steps import count_validation_rows
+from fitwithin.teachers._search.race import MIN_SUBSET_ROWS, Race
+from fitwithin.teachers._search.resume import NOTE_BEST, NOTE_CANDIDATES, restore_contenders
+from fitwithin.teachers._search.subsets import Subsets
+from fitwithin.teachers._search.time_shares import MIN_GROWTH
+from fitwithin.teachers._shared_steps import make_limit
 
-_Result = TypeVar("_Result")
-
-_VALIDATION_ROWS = 2_000  # the standard error of an accuracy is 1 % at most, and smaller for a difference
-_VALIDATION_ONE_IN = 8  # rows of the pool for each one, where that would be more
-_TRIAL_TIME = 0.05  # of the time left; a learner that takes longer for the subset has no time for a trial of mistakes
-_RIVAL_TIME = 0.35  # of the time limit, for a rival of the finalist in another process
-_ALPHA = 0.2  # Auto's share of mistakes among new rows
-_OVERRUN_FACTOR = 3.0  # times the predicted seconds of a fit; then the learner is killed
-_MIN_LIMIT_SECONDS = 1.0  # for a fit; predictions of less are rough
+_BESIDE_TIME = 0.35  # of the time limit, for a rival of the finalist with another learner's process
+_MAX_LAST_FITS = 3  # of one candidate, should it be given up or stopped
+_BOLD_CHANCE = 0.2  # to end in time, of a first last fit that can give up after its first steps
+_STEPS_FACTOR = 1.2  # times the seconds that a last fit may take, projected from its first steps; then it gives up
+_REFIT_CHANCE = 0.95  # of a fit with the rows kept back: its model is there already
 
 
 class Search:
@@ -41,6 +38,8 @@ class Search:
         The learners, with their spaces.
     find_early_stopping : callable
         Whether a learner can be told to stop early, and whether it knows the number of its steps.
+    max_row_seconds : float, optional
+        Most seconds that the prediction of a row should take.
 
     Attributes
     ----------
@@ -50,183 +49,162 @@ class Search:
 
     returns: Returns = "best"
     validates = True
+    fits_lost_model = True
     max_learners: int | None = None
 
-    def __init__(self, entrants: Sequence[Entrant], find_early_stopping: FindEarlyStopping) -> None:
+    def __init__(
+        self, entrants: Sequence[Entrant], find_early_stopping: FindEarlyStopping, max_row_seconds: float = math.inf
+    ) -> None:
         self.entrants = entrants
         self.find_early_stopping = find_early_stopping
+        self.max_row_seconds = max_row_seconds
         self.race: Race | None = None
         self._n_learners = 1
+        self._past: list[Contender] = []
+        self._past_best: int | None = None
 
     @property
     def contenders(self) -> list[Contender]:
-        """All settings that were tried."""
-        return [] if self.race is None else self.race.contenders
+        """All candidates; of an earlier call too."""
+        return self._past if self.race is None else self.race.contenders
+
+    def restore(self, notes: Mapping[str, Any]) -> None:
+        """Take over the candidates of an earlier call, which is over."""
+        stored = notes.get(NOTE_CANDIDATES, [])
+        self._past = restore_contenders(stored, self.entrants, CostEstimates(), self.find_early_stopping)
+        self._past_best = notes.get(NOTE_BEST)
+
+    @property
+    def best(self) -> int:
+        """Number of the candidate whose model is the best one."""
+        if self.race is None or self.race.in_hand is None:
+            return self._past_best or 0
+        return self.race.in_hand.candidate.number
 
     def teach(self, deck: Deck) -> Requests:
-        """Yield the trials of the race, then the lessons of the finalist."""
-        state = TeachingState(deck, choose_first_size(deck), count_search_rows(deck.size))
-        self.race = race = Race(state, self.entrants, self.find_early_stopping)
-        race.n_learners = self._n_learners
+        """Yield first looks, trials, and the last fit of the leader, until there is no time for another trial."""
+        self.race = race = Race(Subsets(deck), self.entrants, self.find_early_stopping)
+        race.n_learners, race.max_row_seconds = self._n_learners, self.max_row_seconds
+        if deck.resume_point is None:
+            deck.notes.clear()
+        else:
+            _resume(race, deck.resume_point)
         yield from race.begin()
-        if race.is_worthwhile():
-            yield from race.open()
-            while race.has_time() and (yield from race.try_next()):
-                pass
-        if not len(race.state.validation_set) and race.contenders[0].failure is None:
-            # A pool with very few rows is taught whole, and settings cannot be compared.
-            return "all rows"
-        if race.in_hand is None:
-            yield from race.try_last_resort()
-        return (yield from _teach_finalists(race))
+        while True:
+            while (contender := race.choose_next()) is not None:
+                yield from race.try_contender(contender)
+            finalist = _choose_finalist(race, race.find_leader())
+            if finalist is None:
+                break
+            yield from _fit_last(race, finalist)
+        yield from _refit_with_every_row(race)
+        if race.in_hand is None and all(one.failure is not None for one in race.contenders):
+            raise _tell_failures(race)
+        has_every_row = race.in_hand is None or race.in_hand.n_rows >= race.subsets.n_usable
+        return "all rows" if has_every_row else "memory" if race.shares.max_rows < race.subsets.n_usable else "time"
 
     def teach_parallel(self, deck: Deck, n_learners: int) -> list[Requests]:
-        """Return the race and its end, and beside it more learners that try settings."""
+        """Return the requests of `teach` and, for each other learner, those of trials beside them."""
         self._n_learners = n_learners
-        return [self.teach(deck), *(self._race_beside() for _ in range(n_learners - 1))]
+        return [self.teach(deck), *(self._teach_beside() for _ in range(n_learners - 1))]
 
-    def _race_beside(self) -> Requests:
-        """Try settings as long as the race goes on and beside the finalist's lessons, then teach a rival of it."""
-        while self.race is None or self.race.state.deck.is_growing:
+    def _teach_beside(self) -> Requests:
+        """Try candidates as long as the search goes on and beside its last fit, then fit a rival of the finalist."""
+        while self.race is None or not self.race.is_open or self.race.subsets.deck.is_growing:
             # Rows that are still being read have no order yet.
             yield Wait()
         race = self.race
-        # All subsets of the race are prefixes of one order, which the learners' processes share without a copy.
-        order = race.state.list_next_rows(race.state.n_usable)
-        while not (race.is_open or race.finalist):
-            yield Wait()
-        n_rows = len(race.rows)
-        while race.finalist is None:
-            if not (race.has_time() and (yield from race.try_next())):
-                yield Wait()
-            n_rows = n_rows if race.finalist else len(race.rows)
-        if race.is_open:
-            yield from _race_on(race.stay_on(order[:n_rows]))
-        rival = _choose_rival(race, race.finalist, n_rows)
-        if rival is not None:
-            yield from race.teach_rival(rival, order)
-        return "time"
-
-
-def count_search_rows(pool_size: int) -> int:
-    """Return the number of validation rows: the best of many settings needs more of them than one learner's models.
-
-    Examples
-    --------
-    >>> [count_search_rows(size) for size in (400, 4000, 40_000, 4_000_000)]
-    [40, 500, 2000, 10000]
-    """
-    wanted = 0 if pool_size <= SMALL_POOL_ROWS else _VALIDATION_ROWS
-    return count_validation_rows(pool_size, wanted, _VALIDATION_ONE_IN)
-
-
-def _race_on(race: Race) -> Subgenerator[None]:
-    """Try more settings on the last subset, until it is time for a rival of the finalist."""
-    while race.seconds_left > _RIVAL_TIME * race.state.time_limit and (yield from race.try_new_settings()):
-        pass
-
-
-def _choose_rival(race: Race, finalist: Contender, n_rows: int) -> Contender | None:
-    """Return who is taught beside the finalist: who leads on the last subset by now, or else as `choose_rival` says."""
-    leader = find_best(race.contenders, n_rows)
-    return leader if leader is not None and leader is not finalist else choose_rival(race, finalist)
-
-
-def _teach_finalists(race: Race) -> Subgenerator[StopReason]:
-    """Give the rest of the time to the finalist; if it fails, to the next one."""
-    while (finalist := choose_finalist(race)) is not None:
-        outsider = choose_outsider(race, finalist)
-        if outsider is not None:
-            yield from race.try_outsider(outsider)
-            continue
-        race.finalist = finalist
-        try:
-            return (yield from _teach_finalist(race, finalist))
-        except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
-            finalist.failure, finalist.error = describe_failure(failure), failure
-    if race.in_hand is None:
-        raise _tell_failures(race)
-    return "learner failed"
-
-
-def _teach_finalist(race: Race, finalist: Contender) -> Subgenerator[StopReason]:
-    state = race.state
-    _switch(race, finalist)
-    reason: StopReason = "all rows"
-    if finalist.n_rows < state.max_rows:
-        # Mistakes help the learner's own hyperparameters now and then; others were chosen without them.
-        lessons = _teach_like_auto(state) if finalist.has_own_settings else teach_until_deadline(state, None)
-        reason = yield from _teach_candidate(lessons, race, finalist)
-        yield from state.examine_unused_rows()
-    elif finalist.last is not None and finalist.last.was_cut_short:
-        race.take_every_row()
-        yield from _teach_candidate(state.teach_and_validate(state.lesson), race, finalist)
-    yield from _use_the_rest(race)
-    return reason
-
-
-def _use_the_rest(race: Race) -> Subgenerator[None]:
-    """Try more settings on the rows of the best model; if it has every row, fit it on those kept back too."""
-    if race.in_hand is None:
-        return
-    if race.in_hand.trial.n_rows < race.state.max_rows:
-        if race.state.shrink_to_best():
-            yield from race.try_neighbours(race.in_hand.contender)
-        return
-    race.take_every_row()
-    own = choose_slow_own(race)
-    if own is not None:
-        yield from race.teach_rival(own, race.state.lesson)
-    yield from race.try_neighbours(race.in_hand.contender)
-    winner = race.in_hand.contender
-    _switch(race, winner)
-    yield from _teach_candidate(race.state.refit_with_every_row(), race, winner)
-
-
-def _teach_like_auto(state: TeachingState) -> Subgenerator[StopReason]:
-    """Teach as the default teacher does after its first lesson."""
-    search: MistakeSearch | None = None
-    if state.costs.fit_seconds(len(state.lesson)) <= _TRIAL_TIME * state.costs.seconds_left:
-        search = MistakeSearch(_ALPHA)
-        if not state.has_model:
-            yield from state.teach_and_validate(state.lesson)
-        helps = yield from compare_oversampling(state, search)
-        search = search if helps else None
-    return (yield from teach_until_deadline(state, search))
-
-
-def _switch(race: Race, contender: Contender) -> None:
-    """Let the state be that of a contender."""
-    state, last = race.state, contender.last
-    best = None if last is None else BestLesson(state.lesson, last.score, last.was_cut_short)
-    state.switch_learner(contender.candidate.costs, contender.curve, best)
-    state.has_model = race.newest is contender and contender.n_rows == len(state.lesson)
-
-
-def _teach_candidate(requests: Subgenerator[_Result], race: Race, contender: Contender) -> Subgenerator[_Result]:
-    """Carry out lessons with a contender as the learner."""
-    candidate = contender.candidate
-    try:
-        request = next(requests)
         while True:
-            if isinstance(request, Lesson):
-                limit = _find_limit(candidate, len(request.rows))
-                request = replace(request, candidate=candidate, kill_after=limit)
-            try:
-                answer = yield request
-            except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
-                request = requests.throw(failure)
+            busy = race.under_way
+            contender = race.choose_next(_BESIDE_TIME * race.shares.time_limit if busy else None)
+            if contender is not None:
+                yield from race.try_contender(contender)
+                continue
+            others = [one for one in race.contenders if one not in busy]
+            rival = _choose_finalist(race, race.find_leader(others)) if busy else None
+            if rival is None:
+                yield Wait()
             else:
-                if isinstance(request, Lesson) and isinstance(answer, LessonReport) and not request.refit:
-                    race.note_report(contender, len(request.rows), answer)
-                request = requests.send(answer)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]  # the result of the generator
+                yield from _fit_last(race, rival)
 
 
-def _find_limit(candidate: Candidate, n_rows: int) -> float | None:
-    predicted = candidate.costs.fit_seconds(n_rows)
-    return max(_OVERRUN_FACTOR * predicted, _MIN_LIMIT_SECONDS) if predicted else None
+def _resume(race: Race, past: ResumePoint) -> None:
+    """Go on with the candidates of an earlier call; its best one is fitted again if its model is lost."""
+    stored, best = past.notes.get(NOTE_CANDIDATES, []), past.notes.get(NOTE_BEST)
+    costs = race.subsets.deck.costs
+    race.contenders = restore_contenders(stored, race.entrants, costs, race.find_early_stopping)
+    waiting = [one for one in race.contenders if one.failure is None and not one.trials]
+    if best is not None and past.has_model:
+        race.in_hand = race.contenders[best]
+    elif best is not None:
+        waiting.insert(0, race.contenders[best])
+    n_rows = max((one.n_rows for one in race.contenders if one.is_alive), default=race.n_rows)
+    if n_rows >= MIN_SUBSET_ROWS:
+        race.has_first_subset = True
+        race.begin_subset(min(n_rows, race.shares.max_rows), waiting)
+
+
+def _choose_finalist(race: Race, contender: Contender | None) -> Contender | None:
+    """Return a contender if a last fit would be larger than its trials; of one that was cut short, as large."""
+    if contender is None or contender.last is None or race.finalists.count(contender) >= _MAX_LAST_FITS:
+        return None
+    least = contender.n_rows * (1.0 if contender.last.was_cut_short else MIN_GROWTH)
+    return contender if race.shares.find_affordable_rows(contender) >= least else None
+
+
+def _fit_last(race: Race, contender: Contender) -> Subgenerator[None]:
+    """Fit a contender on every row, or on as many as end in time; if the first steps say otherwise, give up."""
+    costs, n_rows = contender.candidate.costs, race.shares.find_affordable_rows(contender)
+    if costs.knows_steps and contender not in race.finalists:
+        n_rows = race.shares.find_affordable_rows(contender, _BOLD_CHANCE)
+    race.finalists.append(contender)
+    race.under_way.append(contender)
+    rows, start = race.subsets.take(n_rows), race.shares.seconds_left
+    seconds = start - race.shares.reserved_seconds(contender, n_rows)
+    lesson = Lesson(
+        rows,
+        race.subsets.make_exams(n_rows, costs, has_holdout=True),
+        stop_after=make_limit(seconds),
+        give_up_over=make_limit(_STEPS_FACTOR * seconds) if costs.knows_steps else None,
+        expected_score=race.expect_score(contender),
+        candidate=contender.candidate,
+    )
+    try:
+        report = yield from teach(lesson)
+    except (LearnerRaised, LearnerDied) as failure:
+        contender.note_failure(failure)
+    except OutOfMemory:
+        # The next size follows from what is known now.
+        pass
+    else:
+        if not report.gave_up:
+            score = contender.note_report(len(rows), report, start - race.shares.seconds_left)
+            race.in_hand = contender if report.is_best and score is not None else race.in_hand
+            race.store(contender)
+            race.begin_subset(len(rows), [])
+    finally:
+        race.under_way.remove(contender)
+
+
+def _refit_with_every_row(race: Race) -> Subgenerator[None]:
+    """Fit the best candidate once more with the rows kept back, if it has all others and this is sure to end."""
+    best, deck = race.in_hand, race.subsets.deck
+    if best is None or best.last is None or best.last.was_cut_short or not deck.can_refit:
+        return
+    if best.n_rows < race.subsets.n_usable:
+        return
+    costs, n_rows = best.candidate.costs, deck.pool_size
+    seconds = race.shares.seconds_left - race.shares.reserved_seconds(best, n_rows)
+    if costs.largest_lesson_rows(n_rows) < n_rows or not costs.may_begin(n_rows):
+        return
+    if costs.chance_to_end(n_rows, seconds) >= _REFIT_CHANCE:
+        exam = Exam(race.subsets.validation_rows[: race.subsets.count_exam_rows(best.n_rows, costs)], "validation")
+        rows = np.arange(n_rows, dtype=race.subsets.validation_rows.dtype)
+        try:
+            yield Lesson(rows, (exam,), stop_after=make_limit(seconds), refit=True, candidate=best.candidate)
+        except (LearnerRaised, LearnerDied, OutOfMemory):
+            # The model without these rows stays.
+            return
 
 
 def _tell_failures(race: Race) -> Exception:

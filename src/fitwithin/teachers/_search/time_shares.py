@@ -1,139 +1,118 @@
-"""How the time of a search is shared: the rows of the first subset, the limits of a trial, the time for the end."""
+"""How the time of a search is shared between trials and the last fit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
 
-from fitwithin.teachers._auto.state import TeachingState
-from fitwithin.teachers._search.contender import Contender
-from fitwithin.teachers._search.entrant import Entrant
+from fitwithin._core.preference import POINT, find_scale
+from fitwithin.teachers._search.contender import Contender, find_gain
+from fitwithin.teachers._search.subsets import Subsets
 from fitwithin.teachers._shared_steps import find_largest_size
 
-MIN_SHARE_SECONDS = 0.3
-"""Seconds that every fit may take, where the limit is short."""
+# A trial; times are fractions of the time limit
+_TRIAL_TIME = 0.15  # for a fit; then the learner is killed
+_MIN_TRIAL_SECONDS = 0.3  # for the same
+_OVERRUN_FACTOR = 3.0  # times the predicted seconds, for the same
 
-# Times are fractions of the time limit, unless they say otherwise.
+# The steps of a portfolio's hyperparameters
+_PORTFOLIO_TIME = 0.05  # for a trial
+_LAST_FIT_TIME = 0.4  # of the time left, for a fit on a part of the rows
+_LAST_FIT_PART = 4  # of all rows, one in this number: trees and rows compete for the time
+# Covtype, LightGBM: 16 times the leaves took 6 times as long on 10,000 rows, twice as long on 400,000.
+_LEAVES_EXPONENT = 0.5
 
-# The first subset
-_MAX_FIRST_ROWS = 10_000  # on these a fit of a cheap setting takes 0.1 s, and good settings are told from bad ones
-_MIN_FIRST_ROWS = 2_000  # fewer say little about settings
-_FIRST_TRIAL_TIME = 0.1  # for a fit with the fastest settings
-_SIZE_RATIO = 1.25  # between two sizes that are considered
+# The last fit
+MIN_GROWTH = 1.1
+"""Times the rows of the trial before it, from which on a larger fit is worth its time."""
 
-# A trial
-_MAX_TRIAL_TIME = 0.12  # for a fit; with more there would be too few trials
-_MAX_OWN_TRIAL_TIME = 0.2  # for the same with the learner's own hyperparameters
-_MAX_SLOW_TRIAL_TIME = 0.08  # for the same, if they are too slow for every row
-_MAX_OWN_NEED = 0.5  # for a fit with own hyperparameters on every row; with more there is no time for others
-_NOT_SLOWER = 1.5  # times the seconds of own hyperparameters; predictions from few rows are that rough
-_KILL_TIME = 0.15  # for a fit; then the learner is killed
-_OVERRUN_FACTOR = 3.0  # times the predicted seconds; then the learner is killed
-
-# The end
-_MIN_FINAL_TIME = 0.4  # for the winner
-_MAX_FINAL_TIME = 0.6  # for the winner, if it needs so much for every row
-_MAX_OWN_TIME = 0.75  # for the learner's own hyperparameters, if they lead after the known good ones were tried
-_FINAL_SAFETY_FACTOR = 1.25  # on the seconds that it needs
-_MIN_CHANCE = 0.9  # to end in time, of a fit that a contender is judged by
+_LEAST_GAIN = 0.1  # of a point, that twice the rows are taken to give at least
+_SIZE_RATIO = 1.15  # between two sizes that are considered
+_CHANCE = 0.5  # to end in time, of a fit that can be killed
 
 
 class TimeShares:
-    """What a contender may take, and what it needs.
+    """Seconds and rows that contenders may have.
 
     Parameters
     ----------
-    state : TeachingState
-        The rows and the time.
+    subsets : Subsets
+        The rows, and the time left.
     """
 
-    def __init__(self, state: TeachingState) -> None:
-        self._state = state
-        self._clock = state.costs
+    def __init__(self, subsets: Subsets) -> None:
+        self._subsets = subsets
+        self._clock = subsets.deck.costs
+        self.time_limit = self._clock.seconds_left
 
-    def choose_first_size(self, contenders: Sequence[Contender]) -> int:
-        """Return the rows of the first subset: as many as leave time for many trials."""
-        state, limit = self._state, _FIRST_TRIAL_TIME * self._state.time_limit
-        tried = [contender for contender in contenders if contender.trials]
-        costs_of_all, least = [contender.candidate.costs for contender in tried], len(state.lesson)
-        largest = state.n_usable if state.n_usable <= _SIZE_RATIO * _MAX_FIRST_ROWS else _MAX_FIRST_ROWS
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the deadline."""
+        return self._clock.seconds_left
 
-        def find(largest: int, is_possible: Callable[[int], bool], smallest: int) -> int:
-            return find_largest_size(largest, is_possible, smallest, _SIZE_RATIO)
+    @property
+    def max_rows(self) -> int:
+        """Rows of the largest subset that the rows and the memory allow."""
+        return self._clock.largest_lesson_rows(self._subsets.n_usable)
 
-        n_rows = find(largest, lambda size: any(costs.fit_seconds(size) <= limit for costs in costs_of_all), least)
-        # Own settings should be compared with the others, unless they can have very few rows only.
-        own = [contender for contender in tried if contender.has_own_settings]
-        n_own = find(n_rows, lambda size: any(self.is_cheap(contender, size) for contender in own), _MIN_FIRST_ROWS)
-        # A learner that cannot be killed must be sure to end.
-        n_rows = find(n_own or n_rows, lambda size: all(costs.may_begin(size) for costs in costs_of_all), least)
-        return max(n_rows, least)
+    def limit_trial(self, predicted: float, neighbour: float) -> float:
+        """Return the seconds after which a trial is killed, by those predicted of it and of one like the leader."""
+        share = max(_TRIAL_TIME * self.time_limit, _MIN_TRIAL_SECONDS)
+        return max(share, _OVERRUN_FACTOR * predicted if predicted else neighbour)
 
-    def has_room(self, entrant: Entrant) -> bool:
-        """Whether a learner's own hyperparameters leave time for others, or it has others with fewer steps."""
-        own, *others = entrant.contenders
-        limit = _NOT_SLOWER * self._every_row_seconds(own)
-        has_fast = any(other.trials and self._every_row_seconds(other) <= limit for other in others)
-        return has_fast or (bool(own.trials) and self.leaves_time(own))
+    def reserved_seconds(self, contender: Contender, n_rows: int) -> float:
+        """Return the seconds that a fit must leave before the deadline, for its model to count."""
+        costs = contender.candidate.costs
+        return costs.reserves(n_rows, 2 * self._subsets.count_exam_rows(n_rows, costs)).total
 
-    def leaves_time(self, contender: Contender) -> bool:
-        """Whether a fit on every row takes no more than half of the time limit."""
-        return self._every_row_seconds(contender) <= _MAX_OWN_NEED * self._state.time_limit
-
-    def is_cheap(self, contender: Contender, n_rows: int) -> bool:
-        """Whether a trial on `n_rows` rows leaves time for others; own hyperparameters may take longer."""
-        costs, n_rows = contender.candidate.costs, min(n_rows, self._state.n_usable)
-        share = _MAX_TRIAL_TIME
-        if contender.has_own_settings:
-            share = _MAX_OWN_TRIAL_TIME if self.leaves_time(contender) else _MAX_SLOW_TRIAL_TIME
-        return costs.fit_seconds(n_rows) <= share * self._state.time_limit and costs.may_begin(n_rows)
-
-    def limit_seconds(self, contender: Contender) -> float:
-        """Return the seconds after which a fit on the present subset is killed."""
-        share = max(_KILL_TIME * self._state.time_limit, MIN_SHARE_SECONDS)
-        predicted = contender.candidate.costs.fit_seconds(len(self._state.lesson))
-        return max(share, _OVERRUN_FACTOR * predicted) if predicted else share
-
-    def find_affordable_rows(self, contender: Contender) -> int:
-        """Return the most rows on which a fit should end in the time left; 0 if there are none."""
-        costs, state = contender.candidate.costs, self._state
-
-        def ends(n_rows: int) -> bool:
-            seconds = self._clock.seconds_left - state.reserved_seconds(n_rows)
-            return costs.chance_to_end(n_rows, seconds) >= _MIN_CHANCE
-
-        return find_largest_size(costs.largest_lesson_rows(state.n_usable), ends, 2)
-
-    def min_final_seconds(self) -> float:
-        """Return the seconds that every winner has at the end."""
-        return _MIN_FINAL_TIME * self._state.time_limit
-
-    def final_seconds(self, leader: Contender, untried_own: Contender | None, *, own_leads: bool) -> float:
-        """Return the seconds that the leader should have at the end.
+    def count_steps(self, reference: Contender, leaves_ratio: float, *, n_rows: int) -> float:
+        """Return the steps that a trial on `n_rows` and a last fit may have.
 
         Parameters
         ----------
-        leader : Contender
-            Who leads.
-        untried_own : Contender or None
-            Own settings that are to be compared before the end.
-        own_leads : bool
-            Whether own hyperparameters lead after the known good ones were tried.
+        reference : Contender
+            A contender with known steps.
+        leaves_ratio : float
+            Leaves of a tree, as times those of the reference.
+        n_rows : int
+            Rows of the trial.
         """
-        need = self.needed_seconds(leader, self._state.n_usable) + self.refit_seconds(leader)
-        if untried_own is not None:
-            need += self.needed_seconds(untried_own, self._state.n_usable)
-        most = (_MAX_OWN_TIME if own_leads else _MAX_FINAL_TIME) * self._state.time_limit
-        return min(max(need, self.min_final_seconds()), most)
+        costs, growth = reference.candidate.costs, leaves_ratio**_LEAVES_EXPONENT / (reference.n_steps or 1)
+        trial_step, last_step = (growth * costs.fit_seconds(rows) for rows in (n_rows, self.max_rows // _LAST_FIT_PART))
+        trial, last = _PORTFOLIO_TIME * self.time_limit, _LAST_FIT_TIME * self._clock.seconds_left
+        return min(trial / trial_step, last / last_step) if trial_step and last_step else math.inf
 
-    def refit_seconds(self, contender: Contender) -> float:
+    def find_affordable_rows(self, contender: Contender, chance: float = _CHANCE) -> int:
+        """Return the most rows on which a fit ends in time with this chance; 0 if there are none."""
+        costs = contender.candidate.costs
+
+        def ends(n_rows: int) -> bool:
+            seconds = self._clock.seconds_left - self.reserved_seconds(contender, n_rows)
+            return costs.chance_to_end(n_rows, seconds) >= chance and costs.may_begin(n_rows)
+
+        return find_largest_size(costs.largest_lesson_rows(self._subsets.n_usable), ends, ratio=_SIZE_RATIO)
+
+    def count_search_seconds(self, leader: Contender, slope: float) -> float:
+        """Return the seconds that trials may still take.
+
+        The leader keeps what it needs for every row. If it cannot have them all, more trials and more rows compete: a
+        search that takes twice as long is taken to gain a point, twice the rows gain what the learning curve says.
+        """
+        left, n_rows = self._clock.seconds_left, self.find_affordable_rows(leader)
+        if n_rows < MIN_GROWTH * leader.n_rows:
+            return left - self._refit_seconds(leader)
+        gain_of_rows = find_gain(max(1, n_rows // 2), n_rows, slope)
+        point = POINT * find_scale(leader.last.score.value if leader.last else 0.0)
+        ratio = point / max(gain_of_rows, _LEAST_GAIN * point)
+        share = self.time_limit * ratio / (1 + ratio) - (self.time_limit - left)
+        if n_rows < self.max_rows:
+            return share
+        need = leader.candidate.costs.fit_seconds(n_rows) + self.reserved_seconds(leader, n_rows)
+        return max(left - need - self._refit_seconds(leader), share)
+
+    def _refit_seconds(self, leader: Contender) -> float:
         """Return the seconds to fit a contender once more, with the rows kept back."""
-        deck = self._state.deck
-        return self.needed_seconds(contender, deck.pool_size) if deck.can_refit else 0.0
-
-    def needed_seconds(self, contender: Contender, n_rows: int) -> float:
-        """Return the seconds that a fit and its exams should not exceed."""
-        seconds = contender.candidate.costs.fit_seconds(n_rows)
-        return _FINAL_SAFETY_FACTOR * seconds + self._state.reserved_seconds(n_rows)
-
-    def _every_row_seconds(self, contender: Contender) -> float:
-        return contender.candidate.costs.fit_seconds(self._state.n_usable)
+        deck = self._subsets.deck
+        if not deck.can_refit or max(leader.n_rows, self.find_affordable_rows(leader)) < self.max_rows:
+            return 0.0
+        n_rows = deck.pool_size
+        return leader.candidate.costs.fit_seconds(n_rows) + self.reserved_seconds(leader, n_rows)

@@ -34,7 +34,9 @@ def search_section(search: FittedSearch) -> PageSection:
         "A candidate is a learner with its settings. Candidates were tried on small subsets of the training rows, the "
         "better ones on larger subsets, all on the same validation rows."
     )
-    body = f'<div class="pictures">{rendered}</div>{_settings_table(search)}{_failures_note(search)}'
+    body = (
+        f'<div class="pictures">{rendered}</div>{_settings_table(search)}{_vote_note(search)}{_failures_note(search)}'
+    )
     return PageSection("Search", introduction, body)
 
 
@@ -87,6 +89,19 @@ def _settings_table(search: FittedSearch) -> str:
 
 def _settings_column(heading: str, key: str, format_value: Callable[[Any], str]) -> HtmlColumn[Mapping[str, Any]]:
     return HtmlColumn(heading, heading, itemgetter(key), format_value)
+
+
+def _vote_note(search: FittedSearch) -> str:
+    """Return the members of a vote and their weights, as HTML."""
+    weights = getattr(search, "ensemble_", {})
+    if not weights:
+        return ""
+    results, total = search.cv_results_, sum(weights.values())
+    lines = [
+        f"{results['estimator'][number]}, {describe_settings(results['params'][number])}: {weight} of {total} votes"
+        for number, weight in weights.items()
+    ]
+    return f"<h3>The vote</h3><ul>{''.join(f'<li>{escape_text(line)}</li>' for line in lines)}</ul>"
 
 
 def _failures_note(search: FittedSearch) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from fitwithin._core.environment import Environment, library_versions
 from fitwithin._core.memory_limit import format_bytes
+from fitwithin._core.rounds import Round
 from fitwithin.teachers._search.contender import describe_settings
 from fitwithin.viz._fitted_estimator import FittedEstimator, find_best_round, score_name
 from fitwithin.viz._fitted_search import is_search, list_failed
@@ -15,11 +16,13 @@ from fitwithin.viz._html import PageSection, escape_text, make_scrollable
 _STOP_REASONS = {
     "time": "the time was up, or too short for another fit",
     "all rows": "no more training rows were left",
+    "no gain": "training on more rows did not give a better model",
     "no mistakes": "the model made no more mistakes",
     "on_round": "on_round returned True",
     "interrupted": "it was interrupted",
     "learner failed": "the learner failed in a later round",
     "memory": "the memory limit allowed no larger fit",
+    "fallback": "there was no model but the fallback",
 }
 
 
@@ -78,7 +81,17 @@ def _describe_model(estimator: FittedEstimator) -> str:
     return (
         f"The returned model{origin} was trained on {estimator.n_rows_trained_:,} of {estimator.n_rows_in_:,} rows. "
         f"There {'was 1 round' if n_rounds == 1 else f'were {n_rounds:,} rounds'}; the fit ended because "
-        f"{_STOP_REASONS.get(estimator.stop_reason_, estimator.stop_reason_)}."
+        f"{_STOP_REASONS.get(estimator.stop_reason_, estimator.stop_reason_)}.{_describe_oversampling(estimator, best)}"
+    )
+
+
+def _describe_oversampling(estimator: FittedEstimator, best: Round | None) -> str:
+    n_hard = 0 if best is None else sum(past.new_mistakes for past in estimator.history_ if past.number <= best.number)
+    if not n_hard or not hasattr(estimator, "classes_"):
+        return ""
+    return (
+        f" Up to {n_hard:,} of these rows were chosen because an earlier model misclassified them. That shifts "
+        "predicted probabilities: calibrate them if you need them."
     )
 
 

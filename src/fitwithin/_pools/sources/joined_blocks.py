@@ -1,0 +1,153 @@
+"""The blocks of a data set and, after them, those of its validation set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fitwithin._core.exceptions import UserInputError, no_such_column
+from fitwithin._pools.input_kind import find_input_kind
+from fitwithin._pools.sources.blocks import Blocks
+from fitwithin._pools.sources.column_types import recode
+from fitwithin._pools.tables import is_frame, list_column_types
+
+
+class TableBlocks:
+    """One block: a table in memory."""
+
+    n_blocks = 1
+    is_shuffled = False
+    has_quick_heads = False
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        self.schema: pa.Schema = table.schema
+        self.to_frame: Callable[[pa.Table], Any] = pa.Table.to_pandas
+
+    def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
+        """Return these columns; only the first rows if their number is given."""
+        return self._table.select(list(names)).slice(0, n_rows)
+
+    def name_block(self, number: int) -> str:
+        """Return the name of the argument."""
+        return "X_val"
+
+    def describe(self) -> Mapping[str, str]:
+        """Return the number of rows."""
+        return {"rows": str(self._table.num_rows)}
+
+
+class JoinedBlocks:
+    """Blocks of a data set and, after them, of a second one, with the columns and types of the first.
+
+    Parameters
+    ----------
+    first, second : Blocks
+        The data sets. Categories that only the second one has become missing values.
+    weight : str or None
+        The column of weights, which are 1 in the second one.
+    """
+
+    def __init__(self, first: Blocks, second: Blocks, weight: str | None = None) -> None:
+        self._first = first
+        self._second = second
+        self._weight = weight
+        self.schema: pa.Schema = first.schema
+        self.n_blocks = first.n_blocks + second.n_blocks
+        self.is_shuffled = first.is_shuffled
+        self.has_quick_heads = first.has_quick_heads and second.has_quick_heads
+        self.to_frame: Callable[[pa.Table], Any] = first.to_frame
+        # Other blocks than those of pyarrow have no categorical columns.
+        self._categories = dict(zip(first.schema.names, getattr(first, "categories", ()), strict=False))
+
+    def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
+        """Read these columns of one block, in this order; only its first rows if their number is given."""
+        if number < self._first.n_blocks:
+            return self._first.read(number, names, n_rows)
+        stored = [name for name in names if name != self._weight]
+        table = self._second.read(number - self._first.n_blocks, stored, n_rows)
+        columns = [
+            pa.array(np.ones(table.num_rows)) if name == self._weight else self._conform(table[name], name)
+            for name in names
+        ]
+        return pa.table(columns, names=list(names))
+
+    def name_block(self, number: int) -> str:
+        """Return the file that a block is in, or another name for errors."""
+        n_first = self._first.n_blocks
+        return self._first.name_block(number) if number < n_first else self._second.name_block(number - n_first)
+
+    def _conform(self, column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+        wanted = self.schema.field(name).type
+        if pa.types.is_dictionary(wanted):
+            return recode(column, self._categories[name], wanted)
+        try:
+            return column if column.type == wanted else column.cast(wanted)
+        except pa.ArrowException as error:
+            raise UserInputError(
+                f"The column {name!r} of X_val holds {column.type}, which does not become {wanted}, its type in X.",
+                "Convert it.",
+            ) from error
+
+    def describe(self) -> Mapping[str, str]:
+        """Return what tells this data set from another."""
+        return {
+            **self._first.describe(),
+            **{f"{name} of X_val": text for name, text in self._second.describe().items()},
+        }
+
+
+def open_validation_blocks(X_val: Any, y_val: Any, target: str, features: Sequence[str]) -> Blocks:
+    """Return the blocks of a validation set.
+
+    Parameters
+    ----------
+    X_val : data set or frame
+        The rows.
+    y_val : str or array-like
+        The name of their target, or the labels or values of a frame.
+    target : str
+        The name of the target in X.
+    features : sequence of str
+        The features in X.
+
+    Raises
+    ------
+    UserInputError
+        If X_val is something else, or a column is missing.
+    """
+    from fitwithin._pools.sources.opening import open_blocks
+
+    if find_input_kind(X_val) == "data set":
+        if y_val != target:
+            raise UserInputError(
+                f"X_val is a data set outside memory, so y_val must be {target!r}, the name of the target in X; "
+                f"got {y_val!r}."
+                if isinstance(y_val, str)
+                else f"got {type(y_val).__name__}."
+            )
+        return open_blocks(X_val, [*features, target])
+    if not is_frame(X_val):
+        raise UserInputError(
+            f"X_val is of type {type(X_val).__name__}, and X a data set outside memory.",
+            "Pass a frame with the columns of X, or a path.",
+        )
+    known = [name for name, _ in list_column_types(X_val)]
+    named = [*features, *([y_val] if isinstance(y_val, str) else [])]
+    missing = next((name for name in named if name not in known), None)
+    if missing is not None:
+        raise no_such_column(missing, known, "X_val")
+    table = X_val if isinstance(X_val, pa.Table) else _to_arrow(X_val)
+    values = (
+        table[y_val] if isinstance(y_val, str) else pa.chunked_array([pa.array(np.asarray(y_val), from_pandas=True)])
+    )
+    if len(values) != table.num_rows:
+        raise UserInputError(f"X_val has {table.num_rows:,} rows, and y_val {len(values):,}.", "Both must be as long.")
+    return TableBlocks(table.select(list(features)).append_column(target, values))
+
+
+def _to_arrow(frame: Any) -> pa.Table:
+    return frame.to_arrow() if hasattr(frame, "to_arrow") else pa.Table.from_pandas(frame, preserve_index=False)

@@ -1,0 +1,232 @@
+"""What listens to a session: the live display on a terminal or in a notebook, and the log."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Literal, Protocol, Self
+
+from rich.console import Console, RenderableType
+from rich.progress import Progress, ProgressColumn, Task, TaskID, TextColumn
+from rich.progress_bar import ProgressBar
+from rich.table import Column
+from rich.text import Text
+
+from fitwithin._core.budget import Budget
+from fitwithin._core.log import LOGGER
+from fitwithin._core.memory_limit import format_bytes
+from fitwithin._core.rounds import Round
+from fitwithin._session.result import SessionResult
+
+DescribeCandidate = Callable[[int], str]
+"""Returns the learner and the settings of a candidate of a search, by its number."""
+
+ShowProgress = Literal["auto"] | bool
+"""Whether to show a live display; "auto" shows it on a terminal or in a notebook."""
+
+
+class Listener(Protocol):
+    """An object that is told what a session does, such as a progress display."""
+
+    def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
+        """Note that the learner, or this candidate of a search, begins an activity with this number of rows."""
+        ...
+
+    def on_round(self, finished: Round) -> None:
+        """Note that a round is over."""
+        ...
+
+
+class _TimeBar(ProgressColumn):
+    """A bar that shows the used share of the time limit."""
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__()
+        self._budget = budget
+
+    def render(self, task: Task) -> ProgressBar:
+        return ProgressBar(total=self._budget.seconds, completed=self._budget.elapsed(), width=16)
+
+
+class _TimeText(_TimeBar):
+    def render(self, task: Task) -> str:  # type: ignore[override]  # rich renders plain text as well
+        return f"{self._budget.elapsed():.1f} of {self._budget.seconds:g} s"
+
+
+def _one_line(text: str, style: str) -> TextColumn:
+    return TextColumn(text, style=style, markup=False, table_column=Column(no_wrap=True))
+
+
+class _Lines(Progress):
+    """A bar, and below it the lines of a search, if there is one."""
+
+    below: tuple[str, ...] = ()
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield from super().get_renderables()
+        for line in self.below:
+            yield Text(line, no_wrap=True, overflow="ellipsis")
+
+
+class ProgressDisplay:
+    """Show a bar over the time, the last round with its rows, estimate and memory, and the current activity.
+
+    In a search there is the best score in place of the last round, and two lines more: the settings that lead, and
+    those that are tried.
+
+    Parameters
+    ----------
+    budget : Budget
+        The time limit.
+    console : rich.console.Console
+        Where to draw.
+    describe_candidate : callable, optional
+        Returns the learner and the settings of a candidate of a search, by its number.
+    """
+
+    def __init__(self, budget: Budget, console: Console, describe_candidate: DescribeCandidate = str) -> None:
+        columns = (
+            _TimeBar(budget),
+            _TimeText(budget),
+            _one_line("{task.fields[result]}", "green"),
+            _one_line("{task.fields[activity]}", "dim"),
+        )
+        self._describe_candidate = describe_candidate
+        self._tried: set[int] = set()
+        self._leader = "no model yet"
+        self._best = "no model yet"
+        self._progress = _Lines(*columns, console=console, refresh_per_second=10)
+        self._task: TaskID = self._progress.add_task("", total=None, result="", activity="starting")
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._progress.below = self._progress.below[:1]
+        self._progress.update(self._task, activity="")
+        self._progress.stop()
+
+    def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
+        """Show the current activity, and in a search the settings that are tried."""
+        if candidate is not None:
+            self._tried.add(candidate)
+            settings = self._describe_candidate(candidate)
+            self._progress.below = (f"  leading: {self._leader}", f"  trying:  {settings}")
+        self._progress.update(self._task, activity=f"{activity} {rows:,} rows")
+
+    def on_round(self, finished: Round) -> None:
+        """Show the last round, or in a search the best one."""
+        if finished.candidate is not None:
+            self._show_leader(finished, finished.candidate)
+            return
+        score = _describe_score(finished.estimate, finished.low, finished.high, ", ", 3)
+        result = f"round {finished.number}: {finished.rows:,} rows{score}"
+        if finished.peak_memory is not None:
+            result += f", {format_bytes(finished.peak_memory)}"
+        self._progress.update(self._task, result=result)
+
+    def _show_leader(self, finished: Round, candidate: int) -> None:
+        if finished.best:
+            self._leader = self._describe_candidate(candidate)
+            score = _describe_score(finished.estimate, finished.low, finished.high, ", ", 3)
+            self._best = f"best of {finished.rows:,} rows{score}"
+        self._progress.below = (f"  leading: {self._leader}", *self._progress.below[1:])
+        settings = "1 setting" if len(self._tried) == 1 else f"{len(self._tried):,} settings"
+        self._progress.update(self._task, result=f"{settings}, {self._best}")
+
+
+def show_progress(
+    progress: ShowProgress, budget: Budget, describe_candidate: DescribeCandidate = str
+) -> AbstractContextManager[ProgressDisplay | None]:
+    """Return the live display that the user wants, as a context manager; None where nothing is shown.
+
+    Raises
+    ------
+    ValueError
+        If `progress` is neither "auto" nor a boolean.
+    """
+    if not isinstance(progress, bool) and progress != "auto":
+        raise ValueError(f'progress must be "auto", True or False; got {progress!r}.')
+    console = Console(stderr=True)
+    if progress is True or (progress == "auto" and (console.is_terminal or console.is_jupyter)):
+        return ProgressDisplay(budget, console, describe_candidate)
+    return nullcontext()
+
+
+class SessionLog:
+    """Log a session at INFO: one line for its start, one for each round, one for its end.
+
+    Parameters
+    ----------
+    budget : Budget
+        The time limit.
+    describe_candidate : callable, optional
+        Returns the learner and the settings of a candidate of a search, by its number.
+
+    Examples
+    --------
+    >>> import logging, sys
+    >>> LOGGER.addHandler(handler := logging.StreamHandler(sys.stdout))
+    >>> LOGGER.setLevel(logging.INFO)
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> SessionLog(Budget(60)).on_start(GaussianNB(), 20_000)
+    Fitting GaussianNB on up to 20,000 rows within 60 s.
+    >>> LOGGER.removeHandler(handler)
+    >>> LOGGER.setLevel(logging.NOTSET)
+    """
+
+    def __init__(self, budget: Budget, describe_candidate: DescribeCandidate = str) -> None:
+        self._budget = budget
+        self._describe_candidate = describe_candidate
+
+    def on_start(self, learner: Any, n_rows: int, other_learners: Sequence[Any] = ()) -> None:
+        """Log the learner, or all learners of a search, the rows and the limit."""
+        names = ", ".join(_name(one) for one in (learner, *other_learners))
+        LOGGER.info("Fitting %s on up to %s rows within %g s.", names, f"{n_rows:,}", self._budget.seconds)
+
+    def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
+        """Log nothing: a round tells enough."""
+
+    def on_round(self, finished: Round) -> None:
+        """Log rows, score and seconds of a round, in a search also the learner and its settings."""
+        candidate = finished.candidate
+        LOGGER.info(
+            "Round %d: %s%s rows, %s%s, %.1f s of training, %.1f s since the start.",
+            finished.number,
+            "" if candidate is None else f"{self._describe_candidate(candidate)}; ",
+            f"{finished.rows:,}",
+            _describe_score(finished.estimate, finished.low, finished.high) or "no score",
+            ", the best so far" if finished.best else "",
+            finished.seconds_fit,
+            finished.elapsed,
+        )
+
+    def on_end(self, result: SessionResult) -> None:
+        """Log why the session ended, and the model that it returns."""
+        estimate = result.record.fresh_estimate
+        score = (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
+        LOGGER.info(
+            "Ended after %.1f s (%s): a model of %s rows, %s%s.",
+            self._budget.elapsed(),
+            result.stop_reason,
+            f"{result.record.n_rows:,}",
+            _describe_score(*score) or "no score",
+            f"; {result.seconds_lost:.1f} s went into fits that left no model" if result.seconds_lost else "",
+        )
+
+
+def _name(learner: Any) -> str:
+    """Return the class of a learner, or of the last step of a pipeline."""
+    return type(learner.steps[-1][1] if getattr(learner, "steps", None) else learner).__name__
+
+
+def _describe_score(
+    value: float | None, low: float | None, high: float | None, prefix: str = "score ", n_digits: int = 4
+) -> str:
+    """Return a score and its interval, as far as they are known."""
+    if value is None or low is None or high is None:
+        return ""
+    ends = f" [{low:.{n_digits}f}, {high:.{n_digits}f}]" if math.isfinite(low) else ""
+    return f"{prefix}{value:.{n_digits}f}{ends}"

@@ -1,0 +1,161 @@
+"""Rows of a data set on a cluster, by number: the workers read them in the background, and keep them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from fitwithin._core.budget import Budget
+from fitwithin._core.exceptions import FitwithinError, OutOfTime, UserInputError
+from fitwithin._core.records import Rows
+from fitwithin._core.target import Array, Labels, Values
+from fitwithin._pools.block_pool import BlockPool, HoldOut
+from fitwithin._pools.block_reader import BlockReader
+from fitwithin._pools.pool import LabeledRows
+from fitwithin._pools.sources.read_errors import shorten_reason
+from fitwithin._pools.target_pass import TargetPass, merge_targets
+from fitwithin.backends._dask.cluster import Cluster
+from fitwithin.backends._dask.collection_parts import Parts, open_parts
+from fitwithin.backends._dask.partitions import Partitions
+from fitwithin.backends._dask.reading_tasks import Place
+from fitwithin.backends._dask.received_rows import RowSchema, join_rows
+from fitwithin.backends._process.shared_memory import SharedColumn
+
+_PAUSE = 1e6
+"""Pause after a partition, relative to the time it took: what the learner does not need yet is not read."""
+
+_LOOK_SECONDS = 0.1
+"""Longest wait for a partition before a look whether the session has ended."""
+
+
+class ClusterPool(BlockPool):
+    """Rows of a data set on a cluster.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The workers.
+    parts : FileParts or CollectionParts
+        What they read.
+    found : TargetPass
+        Its target.
+    seed : int
+        Makes the order of the rows random.
+    budget : Budget
+        Ends waiting at the deadline.
+
+    Attributes
+    ----------
+    partitions : Partitions
+        The rows that the workers have.
+    """
+
+    modules: tuple[str, ...] = ()
+    spooled = None
+
+    def __init__(self, cluster: Cluster, parts: Parts, found: TargetPass, seed: int, budget: Budget) -> None:
+        super().__init__(
+            found,
+            parts.empty,
+            seed,
+            budget,
+            has_quick_heads=parts.has_quick_heads,
+            is_shuffled=parts.is_shuffled,
+            n_validation_blocks=parts.n_validation_blocks,
+        )
+        self._cluster = cluster
+        self._parts = parts
+        self._held_parts = found.parts
+        self._submitted: list[Any] = []
+        codes = b"".join(column.tobytes() for column in found.codes)
+        self._target_hash = f"{found.block_rows.tobytes().hex()} {zlib.crc32(codes)}"
+        dtype = found.target.column.dtype
+        column = np.zeros(len(self), dtype) if isinstance(found.target, Labels) else _stand_in(len(self), dtype)
+        if isinstance(found.target, Labels):
+            self.y = Labels(found.target.classes, column, found.target.counts)
+        else:
+            # The values stay on the workers.
+            self.y = Values(column)
+        weights = {} if parts.weight is None else {"sample_weight": SharedColumn(np.dtype(np.float64), ())}
+        # Weights lie beside the features.
+        self.row_params = {}
+        features = SharedColumn.from_array(parts.empty) if isinstance(parts.empty, np.ndarray) else None
+        schema = RowSchema(self.y.without_rows(), SharedColumn(dtype, ()), weights, features, len(self), self.index)
+        self.partitions = Partitions([], np.diff(self.index.row_starts), schema, wait_for=self.wait_for)
+        self._reader = BlockReader(self.supply, self._read_place, _PAUSE, self.partitions.release)
+
+    @classmethod
+    def open(
+        cls,
+        cluster: Cluster,
+        given: Mapping[str, Any],
+        *,
+        regression: bool,
+        seed: int,
+        budget: Budget,
+        hold_out: HoldOut,
+    ) -> ClusterPool:
+        """Have the workers read the target, and return the pool; `start` begins to read the rest."""
+        parts = open_parts(cluster, given)
+        targets, groups = parts.read_targets(regression=regression)
+        found = merge_targets(targets, parts.weight, regression=regression)
+        return cls(cluster, parts, hold_out(found, groups, parts.n_validation_blocks), seed, budget)
+
+    def read(self, rows: Rows) -> LabeledRows:
+        """Bring rows to this program."""
+        ascending, order = np.unique(rows, return_inverse=True)
+        found = join_rows(self._cluster.client.gather(self.partitions.take(self._cluster, ascending)), order)
+        return LabeledRows(found.X, self.y.decode(found.y), found.row_params)
+
+    def describe(self) -> Mapping[str, str]:
+        """Return what must be the same in a resumed fit, by a name for users."""
+        described = {"rows of X": str(len(self)), "columns of X": str(self.X.shape[1]), "labels": self._target_hash}
+        return described | {f"data set: {name}": value for name, value in self._parts.describe().items()}
+
+    def _read_place(self, place: int) -> None:
+        """Wait until a worker has read the rows at a place; others read the next ones meanwhile."""
+        n_ahead = len(self._cluster.wait_for_workers())
+        for number in range(len(self._submitted), min(place + n_ahead + 1, len(self.index.numbers))):
+            self._submitted.append(self._parts.submit(self._make_place(number)))
+        part = self._submitted[place]
+        find = attrgetter("y") if isinstance(self.y, Labels) else len
+        try:
+            codes: Any = self._await(self._cluster.submit(find, part))
+        except (FitwithinError, OutOfTime):
+            raise
+        except Exception as error:  # a partition may come from any code of the user's
+            block = self.index.numbers[place]
+            raise UserInputError(f"Partition {block} of X could not be read: {shorten_reason(error)}.") from error
+        if isinstance(self.y, Labels):
+            self.y.codes[self.index.row_starts[place] : self.index.row_starts[place + 1]] = codes
+        self.partitions.futures.append(part)
+
+    def _make_place(self, number: int) -> Place:
+        index = self.index
+        block, n_before = int(index.numbers[number]), int(index.offsets[number])
+        n_rows = int(index.row_starts[number + 1] - index.row_starts[number])
+        parts = self._held_parts[block][n_before : n_before + n_rows] if self._held_parts else None
+        classes, dtype = self.y.classes if isinstance(self.y, Labels) else None, self.y.column.dtype
+        by_class = index.cell_counts.shape[1] > 1
+        block_rows = int(index.block_rows[block])
+        return Place(block, n_before, n_rows, block_rows, self._seed, classes, dtype, by_class, parts)
+
+    def _await(self, future: Any) -> Any:
+        """Return the result of a task, or raise what it raised; stop waiting when the session ends."""
+        while not future.done():
+            if self.supply.is_over or self._budget.is_spent:
+                raise OutOfTime("the data set was still being read")
+            try:
+                return future.result(timeout=_LOOK_SECONDS)
+            except TimeoutError:
+                continue
+        return future.result()
+
+
+def _stand_in(n_rows: int, dtype: Any) -> Array:
+    """Return an array that takes no memory."""
+    return np.broadcast_to(np.zeros((), dtype), (n_rows,))

@@ -1,0 +1,396 @@
+"""What is known about metrics: their range, what each row adds to their error, and their 95 % intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import t
+from sklearn.metrics import get_scorer
+
+from fitwithin._core.records import Z_95, Estimate, Influence, Mask
+from fitwithin._core.target import Array
+from fitwithin._pools.pool import Clusters
+
+Scorer = Callable[..., float]
+"""A scikit-learn scorer, or any callable(estimator, X, y)."""
+
+Bounds = tuple[float, float]
+"""The least and the largest value of a metric; infinite where there is none."""
+
+RowMetric = Callable[[Array, Array], Array]
+"""Takes a model's predictions and the truth, for probabilities as column numbers; returns one number for each row."""
+
+# Smallest probability that enters a logarithm.
+_MIN_PROBABILITY = 1e-15
+
+# The public class of all scorers that `make_scorer` and `get_scorer` return has no public name.
+_SklearnScorer = type(get_scorer("accuracy")).__mro__[1]
+
+
+def is_sklearn_scorer(scorer: Any) -> bool:
+    """Whether scikit-learn made the scorer, so that it looks at nothing but a model's answers."""
+    return isinstance(scorer, _SklearnScorer)
+
+
+def is_same_scorer(scorer: Any, known: Any) -> bool:
+    """Whether two scorers are the same function with the same options; scikit-learn defines no equality."""
+    # The user's scorer may also have requests for metadata, which change nothing.
+    return type(scorer) is type(known) and all(vars(scorer).get(name) == value for name, value in vars(known).items())
+
+
+def find_bounds(scorer: Any) -> Bounds:
+    """Return the range of a scorer's metric; infinite ends where it has none, or is not one of scikit-learn's.
+
+    Examples
+    --------
+    >>> find_bounds(get_scorer("f1_macro")), find_bounds(get_scorer("r2")), find_bounds(get_scorer("neg_log_loss"))
+    ((0.0, 1.0), (-inf, 1.0), (-inf, 0.0))
+    """
+    metric = getattr(scorer, "_score_func", None)
+    if not getattr(metric, "__module__", "").startswith("sklearn.metrics"):
+        return -math.inf, math.inf
+    if getattr(scorer, "_sign", 1) < 0:
+        return -math.inf, 0.0
+    name = getattr(metric, "__name__", "")
+    if name in _CORRELATIONS or vars(scorer).get("_kwargs", {}).get("adjusted"):
+        return -1.0, 1.0
+    if name in _SHARES:
+        return 0.0, 1.0
+    return -math.inf, 1.0 if name.startswith(_SKILL_SCORES) else math.inf
+
+
+def _log_probability(probabilities: Array, column: Array) -> Array:
+    return np.asarray(np.log(probabilities[np.arange(len(column)), column].clip(_MIN_PROBABILITY)))
+
+
+def _brier(probabilities: Array, column: Array) -> Array:
+    n_classes = probabilities.shape[1]
+    distance = (column[:, None] == np.arange(n_classes)) - probabilities
+    # With two classes the metric counts the distance of one of them.
+    return np.asarray(-(distance**2).sum(axis=1) / (2 if n_classes == 2 else 1))
+
+
+def _absolute_error(predicted: Array, y: Array) -> Array:
+    return np.asarray(-np.abs(predicted.ravel() - y))
+
+
+def _squared_error(predicted: Array, y: Array) -> Array:
+    return np.asarray(-((predicted.ravel() - y) ** 2))
+
+
+def mean_influence(values: Array, weights: Array) -> Array:
+    """Return what each row adds to the error of a weighted mean.
+
+    Examples
+    --------
+    >>> mean_influence(np.array([1.0, 0.0]), np.ones(2)).tolist()
+    [0.25, -0.25]
+    """
+    total = weights.sum()
+    return np.asarray(weights * (values - (weights * values).sum() / total) / total)
+
+
+def count_effective(weights: Array) -> float:
+    """Return how many rows of equal weight say as much as rows with these weights."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def standard_error(influence: Array) -> float:
+    """Return the standard error that rows or resamples add up to; infinite if all are unknown."""
+    known = influence[np.isfinite(influence)]
+    return float(np.linalg.norm(known)) if len(known) else float("inf")
+
+
+def to_influence(parts: Array) -> Influence | None:
+    """Return what rows or resamples add to an error in the type that is passed on; None if some are unknown."""
+    with np.errstate(over="ignore"):
+        influence = parts.astype(np.float32)
+    return influence if np.isfinite(influence).all() else None
+
+
+def r2_influence(squared_errors: Array, y: Array, weights: Array) -> Array:
+    """Return what each row adds to the error of R2.
+
+    R2 is 1 - e / v, the means of squared errors and of squared distances from the mean of y. To first order, a row
+    moves it by its own parts of both.
+    """
+    squared_distance = (y - np.average(y, weights=weights)) ** 2
+    variance = np.average(squared_distance, weights=weights)
+    unexplained = np.average(squared_errors, weights=weights) / variance
+    return mean_influence((unexplained * squared_distance - squared_errors) / variance, weights)
+
+
+def auc_influence(scores: Array, is_positive: Array, weights: Array) -> Array:
+    """Return what each row adds to the error of the area under the ROC curve, by DeLong's method.
+
+    Examples
+    --------
+    >>> scores, is_positive = np.array([0.1, 0.4, 0.35, 0.8]), np.array([False, False, True, True])
+    >>> round(float(np.linalg.norm(auc_influence(scores, is_positive, np.ones(4)))), 3)
+    0.354
+    """
+    influence = np.zeros(len(scores))
+    for side in (is_positive, ~is_positive):
+        order = np.argsort(scores[~side])
+        others = scores[~side][order]
+        totals = np.concatenate([[0.0], np.cumsum(weights[~side][order])])
+        # For each row, the share of the other class below it; ties count half.
+        first, last = np.searchsorted(others, scores[side]), np.searchsorted(others, scores[side], "right")
+        below = (totals[first] + totals[last]) / (2 * totals[-1])
+        n_rows = int(np.count_nonzero(side))
+        correction = math.sqrt(n_rows / (n_rows - 1)) if n_rows > 1 else math.nan
+        influence[side] = correction * mean_influence(below if side is is_positive else 1 - below, weights[side])
+    return influence
+
+
+def accuracy_interval(correct: int, rows: int, factor: float = 1.0) -> Estimate | None:
+    """Return the accuracy over an exam with its 95 % interval.
+
+    The normal interval of the paper's Algorithm 1; Wilson's at 0 and 1, and where an end would lie outside of them.
+
+    Parameters
+    ----------
+    correct, rows : int
+        Rows that were predicted correctly, and rows examined.
+    factor : float, default=1.0
+        By how much the interval is wider than that of random rows.
+
+    Returns
+    -------
+    Estimate or None
+        None if no row was examined.
+
+    Examples
+    --------
+    >>> round(accuracy_interval(80, 100).low, 4)
+    0.7216
+    >>> round(accuracy_interval(5, 5).low, 3)
+    0.566
+    """
+    if rows == 0:
+        return None
+    value = correct / rows
+    error = factor * math.sqrt(value * (1 - value) / rows)
+    low, high = value - Z_95 * error, value + Z_95 * error
+    if correct in (0, rows) or low < 0 or high > 1:
+        low, high = _wilson(value, rows / factor**2)
+    return Estimate(value, low, high, error or None)
+
+
+def score_interval(value: float, error: float, bounds: Bounds, rows: float) -> Estimate:
+    """Return a score with its 95 % interval.
+
+    It is symmetric for a metric without a range. Otherwise it is symmetric on the logit scale, or on that of the
+    logarithm where the range has one end.
+
+    Parameters
+    ----------
+    value, error : float
+        The score and its standard error. Without one, a handful of perfect answers is no proof: the interval has the
+        width of Wilson's.
+    bounds : tuple of float
+        The range of the metric.
+    rows : float
+        Rows that count for the width if there is no standard error.
+
+    Examples
+    --------
+    >>> auc = score_interval(0.98, 0.02, (0.0, 1.0), 50)
+    >>> round(auc.low, 3), round(auc.high, 3)
+    (0.869, 0.997)
+    >>> score_interval(1.0, 0.0, (-math.inf, 1.0), 50).high
+    1.0
+    """
+    least, largest = bounds
+    value = min(max(value, least), largest)  # weights add up with a rounding error
+    reach = Z_95 * (error or Z_95 / rows)
+    if math.isinf(largest) or not math.isfinite(reach):
+        low, high = max(least, value - reach), min(largest, value + reach)
+    elif math.isinf(least):
+        distance = largest - value
+        ratio = reach / distance if distance > 0 else math.inf
+        # Where the error is larger than the distance, its logarithm would lead far away.
+        low = min(value - reach, largest - distance * math.exp(min(1.0, ratio)))
+        high = largest - distance * math.exp(-ratio)
+    else:
+        share = min(max((value - least) / (largest - least), 0.0), 1.0)
+        ends = _logit(share, error / (largest - least)) if error and 0 < share < 1 else _wilson(share, rows)
+        low, high = (least + end * (largest - least) for end in ends)
+    return Estimate(value, min(max(low, least), value), max(min(high, largest), value), error or None)
+
+
+def auc_interval(value: float, error: float, positives: float, negatives: float) -> Estimate:
+    """Return an area under the ROC curve with its 95 % interval.
+
+    With few rows of a class the standard error is itself uncertain, and far too small where the area is large. So the
+    interval holds both the logit interval by DeLong's standard error and Newcombe's fifth interval, which is Wilson's
+    for an area: it inverts the error that the area would have if scores were exponential.
+
+    Parameters
+    ----------
+    value, error : float
+        The area and its standard error.
+    positives, negatives : float
+        Rows of each class.
+
+    References
+    ----------
+    Newcombe, R. G. (2006). Confidence intervals for an effect size measure based on the Mann-Whitney statistic. Part 2.
+    Statistics in Medicine 25, 559-573.
+
+    Examples
+    --------
+    >>> area = auc_interval(0.98, 0.01, 10, 1000)
+    >>> round(area.low, 2), round(area.high, 2)
+    (0.87, 1.0)
+    """
+
+    def excess(area: float) -> float:
+        by_class = (positives + negatives) / 2 - 1
+        variance = area * (1 - area) * (1 + by_class * ((1 - area) / (2 - area) + area / (1 + area)))
+        return (area - value) ** 2 - Z_95**2 * variance / (positives * negatives)
+
+    low = 0.0 if value <= 0 else brentq(excess, 0.0, min(value, 1 - 1e-9))
+    high = 1.0 if value >= 1 else brentq(excess, max(value, 1e-9), 1.0)
+    if error and 0 < value < 1:
+        ends = _logit(value, error)
+        low, high = min(low, ends[0]), max(high, ends[1])
+    return Estimate(value, low, high, error or None)
+
+
+def _logit(share: float, error: float) -> tuple[float, float]:
+    odds, spread = share / (1 - share), math.exp(min(Z_95 * error / (share * (1 - share)), 700.0))
+    return odds / (odds + spread), odds / (odds + 1 / spread)
+
+
+def _wilson(share: float, rows: float) -> tuple[float, float]:
+    weight = NormalDist().inv_cdf(0.975) ** 2 / rows
+    middle, reach = share + weight / 2, math.sqrt(weight * (share * (1 - share) + weight / 4))
+    # At 0 and 1 rounding would leave the share out of it.
+    return max(0.0, min(share, (middle - reach) / (1 + weight))), min(1.0, max(share, (middle + reach) / (1 + weight)))
+
+
+def interval_factor(values: Array, clusters: Clusters) -> float:
+    """Return by how much the interval of a mean over rows must be wider because the rows come from a few blocks.
+
+    The variance of a mean over rows at random is that of rows. To it comes the variance between blocks, as far as the
+    rows are spread over the blocks in other proportions than those of the data set: if blocks were not read, above
+    all. Classes are sampled evenly, so that differences between them are left out.
+
+    Parameters
+    ----------
+    values : array
+        What each row adds to the metric, such as whether it is predicted correctly.
+    clusters : Clusters
+        The blocks of the rows.
+
+    Examples
+    --------
+    >>> sorted_file = Clusters(np.array([0, 0, 0, 0, 4, 4, 4, 4]), None, np.full(10, 100))
+    >>> interval_factor(np.array([1, 1, 1, 1, 0, 0, 0, 0]), sorted_file) > 5
+    True
+    >>> interval_factor(np.array([1, 1, 0, 0, 1, 1, 0, 0]), sorted_file)
+    1.0
+    """
+    residuals = _leave_out_class_means(np.asarray(values, dtype=np.float64), clusters.classes)
+    of_rows = float(residuals @ residuals)
+    n_rows = np.bincount(clusters.blocks, minlength=len(clusters.block_rows)).astype(np.float64)
+    if not of_rows > 0:
+        return 1.0
+    imbalance = n_rows / n_rows.sum() - clusters.block_rows / clusters.block_rows.sum()
+    n_found = int(np.count_nonzero(n_rows))
+    between = (
+        _estimate_variance_between(residuals, clusters.blocks, n_rows) if n_found > 1 else of_rows / len(residuals)
+    )
+    # A few blocks tell little about how far blocks lie apart.
+    doubt = float(t.ppf(0.975, max(1, n_found - 1)) / Z_95) ** 2
+    effect = doubt * between * float(imbalance @ imbalance) / (of_rows / len(residuals) ** 2)
+    return float(np.sqrt(1 + effect))
+
+
+def widen_by_groups(estimate: Estimate, wrong: Mask, groups: Array, bounds: Bounds) -> Estimate:
+    """Return an estimate with a wider interval, because rows of a group are more alike than others.
+
+    How much wider shows in whether the rows are predicted wrongly, whatever the metric.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        The score, with an interval as if rows were independent.
+    wrong : array of bool
+        Whether each row is predicted wrongly.
+    groups : array of int
+        The group of each row.
+    bounds : tuple of float
+        The range of the metric.
+
+    Examples
+    --------
+    >>> ten_alike = np.repeat(np.arange(50), 10)
+    >>> wide = widen_by_groups(Estimate(0.5, 0.456, 0.544), ten_alike % 2 == 0, ten_alike, (0.0, 1.0))
+    >>> round(wide.low, 2), round(wide.high, 2)
+    (0.36, 0.64)
+    """
+    residuals = wrong - wrong.mean()
+    sums = np.bincount(np.unique(groups, return_inverse=True)[1], weights=residuals)
+    if len(sums) < 2 or not residuals.any() or not math.isfinite(estimate.low):
+        return estimate
+    effect = float(sums @ sums / (residuals @ residuals)) * len(sums) / (len(sums) - 1)
+    # A few groups tell little about how far groups lie apart.
+    factor = max(1.0, math.sqrt(effect) * float(t.ppf(0.975, len(sums) - 1)) / Z_95)
+    return score_interval(estimate.value, factor * estimate.standard_error, bounds, len(wrong) / factor**2)
+
+
+def _estimate_variance_between(residuals: Array, blocks: Array, n_rows: Array) -> float:
+    """Return the variance of the means of blocks, without the part that comes from the variance of rows."""
+    n_found, total = int(np.count_nonzero(n_rows)), float(n_rows.sum())
+    if total <= n_found:
+        return 0.0
+    sums = np.bincount(blocks, weights=residuals, minlength=len(n_rows))
+    explained = float((sums[n_rows > 0] ** 2 / n_rows[n_rows > 0]).sum())
+    within = (float(residuals @ residuals) - explained) / (total - n_found)
+    rows_per_block = (total - float((n_rows**2).sum()) / total) / (n_found - 1)
+    return max(0.0, (explained / (n_found - 1) - within) / rows_per_block)
+
+
+def _leave_out_class_means(values: Array, classes: Array | None) -> Array:
+    if classes is None:
+        return np.asarray(values - values.mean())
+    counts = np.maximum(1, np.bincount(classes))
+    return np.asarray(values - (np.bincount(classes, weights=values) / counts)[classes])
+
+
+ROW_METRICS: tuple[tuple[Any, str, RowMetric], ...] = (
+    (get_scorer("neg_log_loss"), "predict_proba", _log_probability),
+    (get_scorer("neg_brier_score"), "predict_proba", _brier),
+    (get_scorer("neg_mean_absolute_error"), "predict", _absolute_error),
+    (get_scorer("neg_mean_squared_error"), "predict", _squared_error),
+)
+"""scikit-learn's scorer, the method that it asks a model for, and the metric by row, if it is a mean over rows."""
+
+R2: Any = get_scorer("r2")
+"""The one metric that is no mean over rows and whose error has a formula."""
+
+AUC: Any = get_scorer("roc_auc")
+"""The area under the ROC curve of two classes; the error of its interval has a formula."""
+
+# Balanced accuracy is left to resamples: by its formula a class with one row would have no error.
+_SHARES = (
+    "accuracy_score",
+    "balanced_accuracy_score",
+    "f1_score",
+    "fbeta_score",
+    "precision_score",
+    "recall_score",
+    "jaccard_score",
+    "roc_auc_score",
+    "average_precision_score",
+    "top_k_accuracy_score",
+)
+_CORRELATIONS = ("matthews_corrcoef", "cohen_kappa_score")
+_SKILL_SCORES = ("r2_score", "explained_variance_score", "d2_")

@@ -1,0 +1,260 @@
+"""Whole messages over a socket, with time-outs and the descriptors of files, and the wait for a worker's reply."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import selectors
+import socket
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from fitwithin._core.budget import Budget
+from fitwithin._core.exceptions import LearnerDied, LearnerRaised
+from fitwithin.backends._process.memory_watch import MemoryWatch
+from fitwithin.backends._process.protocol import BeginSession, ErrorReply, Reply, Request
+from fitwithin.backends._process.shared_memory import SharedFile
+from fitwithin.backends._process.subprocesses import EXIT_STATUS_SECONDS
+
+MIN_TIMEOUT_SECONDS = 0.001
+"""Shortest time-out of a socket: zero would mean "do not wait", which raises BlockingIOError and not TimeoutError."""
+
+MAX_DESCRIPTORS = 253
+"""Descriptors that one message can carry: the kernel's limit."""
+
+_LENGTH = struct.Struct("!Q")
+
+_READ_BYTES = 1 << 20
+"""Bytes that a channel reads at a time."""
+
+_SELECTOR: type[selectors.BaseSelector] = getattr(selectors, "PollSelector", selectors.DefaultSelector)
+
+
+def wait_readable(descriptors: list[int], timeout: float | None) -> set[int]:
+    """Return the descriptors that can be read, as soon as there is one; none after `timeout` seconds."""
+    # Unlike `select`, this takes descriptors of any number; unlike `epoll`, it needs none of its own.
+    with _SELECTOR() as selector:
+        for descriptor in descriptors:
+            selector.register(descriptor, selectors.EVENT_READ)
+        return {key.fd for key, _ in selector.select(timeout)}
+
+
+class Channel:
+    """Send and receive whole messages over a socket, pickled, with a time-out on every wait.
+
+    Descriptors of files can travel with a message.
+
+    Parameters
+    ----------
+    connection : socket.socket
+        A connected stream socket of the Unix family; the channel owns it.
+
+    Examples
+    --------
+    >>> import socket
+    >>> here, there = map(Channel, socket.socketpair())
+    >>> here.send(("fit", 3), timeout=1)
+    >>> there.receive(timeout=1)
+    ('fit', 3)
+    >>> here.close()
+    >>> there.receive(timeout=1)
+    Traceback (most recent call last):
+    EOFError
+    >>> there.close()
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._received = bytearray()
+        self._descriptors: list[int] = []
+
+    def fileno(self) -> int:
+        """Return the socket's descriptor."""
+        return self._connection.fileno()
+
+    def send(self, message: Any, timeout: float | None = None, descriptors: Sequence[int] = ()) -> None:
+        """Send a message, and descriptors of files with it.
+
+        Raises
+        ------
+        TimeoutError
+            If the other side does not take it in time.
+        OSError
+            If the other side is gone.
+        """
+        body = pickle.dumps(message, protocol=5)
+        self._connection.settimeout(None if timeout is None else max(timeout, MIN_TIMEOUT_SECONDS))
+        header = _LENGTH.pack(len(body))
+        if descriptors:
+            sent = socket.send_fds(self._connection, [header], descriptors)
+            header = header[sent:]
+        self._connection.sendall(header)
+        self._connection.sendall(body)
+
+    def receive(self, timeout: float | None = None) -> Any:
+        """Return the next message.
+
+        Raises
+        ------
+        TimeoutError
+            If no further piece of it comes for `timeout` seconds.
+        EOFError
+            If the other side is gone.
+        """
+        while not self.has_message:
+            self.wait_and_read(timeout)
+        size = self._message_bytes()
+        body = self._received[_LENGTH.size : size]
+        del self._received[:size]
+        return pickle.loads(body)
+
+    def poll(self, seconds: float) -> bool:
+        """Read for at most `seconds`; return whether a whole message has been read, or raise EOFError."""
+        try:
+            while not self.has_message:
+                self.wait_and_read(seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    def take_descriptor(self) -> int:
+        """Return the next descriptor that came with a message; the caller owns it."""
+        return self._descriptors.pop(0)
+
+    def wait_and_read(self, timeout: float | None) -> None:
+        """Wait for a piece of a message and read it."""
+        if not wait_readable([self.fileno()], timeout):
+            raise TimeoutError
+        self.read()
+
+    @property
+    def has_message(self) -> bool:
+        """Whether a whole message has been read."""
+        return len(self._received) >= _LENGTH.size and len(self._received) >= self._message_bytes()
+
+    def read(self) -> None:
+        """Read what has come; raise EOFError if the other side is gone."""
+        try:
+            piece = self._receive_piece()
+        except ConnectionError:
+            piece = b""
+        if not piece:
+            raise EOFError
+        self._received += piece
+
+    def _receive_piece(self) -> bytes:
+        flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+        piece, descriptors, _, _ = socket.recv_fds(self._connection, _READ_BYTES, MAX_DESCRIPTORS, flags)
+        self._descriptors += descriptors
+        return piece
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._connection.close()
+
+    def _message_bytes(self) -> int:
+        size: int = _LENGTH.unpack_from(self._received)[0]
+        return _LENGTH.size + size
+
+
+_LOOK_SECONDS = 0.1
+"""Longest wait for a reply before a look at the budget, which another thread may stop."""
+
+
+class WorkerConnection(ABC):
+    """Send requests to a worker, and receive its replies until the deadline.
+
+    Parameters
+    ----------
+    channel : Channel
+        Carries the messages.
+    pid : int
+        The worker's process.
+
+    Attributes
+    ----------
+    budget : Budget
+        The deadline; set by the host before the first request.
+    watch : MemoryWatch or None
+        Looks at the process while a reply is waited for; set by the runner.
+    """
+
+    budget: Budget
+    watch: MemoryWatch | None = None
+
+    def __init__(self, channel: Channel, pid: int) -> None:
+        self.pid = pid
+        self._channel = channel
+
+    def ask(self, request: Request | None, files: Sequence[SharedFile] = ()) -> Any:
+        """Send a request, with the descriptors of files, and return the result.
+
+        Without a request, return the next result of one that has several. Raises TimeoutError at the deadline,
+        OutOfMemory if the watch sees too much, LearnerRaised, or LearnerDied.
+        """
+        if request is not None:
+            self.post(request, files)
+        reply = self._receive()
+        if isinstance(reply, ErrorReply):
+            # Unpickling it may import a library, so that waits until it is needed.
+            raise LearnerRaised(reply.to_exception, reply.traceback, reply.text)
+        return reply.value
+
+    def post(self, request: Request | BeginSession, files: Sequence[SharedFile] = ()) -> Channel:
+        """Send a request, and return the channel that the reply comes from; raise TimeoutError."""
+        # If the process is gone already, waiting for its reply tells how it ended.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._channel.send(request, self.budget.remaining(), [file.fd for file in files])
+        return self._channel
+
+    def _receive(self) -> Reply | ErrorReply:
+        channel, watch = self._channel, self.watch
+        while not channel.has_message:
+            timeout = min(self.budget.remaining(), _LOOK_SECONDS if watch is None else watch.look_seconds)
+            ready = wait_readable([channel.fileno(), *self._event_descriptors], timeout)
+            if watch is not None:
+                watch.look()
+            if channel.fileno() in ready:
+                self._read()
+            elif (description := self._describe_end(0.0)) is not None:
+                # A process that the learner started may hold the socket open after the end of the worker.
+                raise LearnerDied(description)
+            else:
+                # The deadline goes by the budget's clock, which a study pauses.
+                self.budget.raise_if_spent()
+        reply: Reply | ErrorReply = channel.receive()
+        return reply
+
+    def _read(self) -> None:
+        try:
+            self._channel.read()
+        except EOFError:
+            description = self._describe_end(min(EXIT_STATUS_SECONDS, self.budget.remaining()))
+            raise LearnerDied(description or "it closed its connection and gave no reason") from None
+
+    def _find_blocks(self) -> frozenset[str]:
+        """Return the blocks of shared memory that the worker has; the system no longer tells once it was killed."""
+        return frozenset() if self.watch is None else self.watch.find_blocks()
+
+    @property
+    def _event_descriptors(self) -> list[int]:
+        """Descriptors that become readable at the end of the worker."""
+        return []
+
+    @abstractmethod
+    def _describe_end(self, timeout: float) -> str | None:
+        """Describe how the worker ended; None if it has not within `timeout` seconds."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """Kill the worker's process at once, from any thread: a request that another one waits for raises."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Kill the worker's process at once, and close the connection."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """Kill the worker's process and everything that it started; others are needed further."""

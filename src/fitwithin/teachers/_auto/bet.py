@@ -1,0 +1,135 @@
+"""The size of the next plain lesson: the one with the largest expected gain at the deadline."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from fitwithin.teachers._auto.state import ERROR_EXPONENT, TeachingState
+from fitwithin.teachers._base import Subgenerator
+from fitwithin.teachers._shared_steps import find_largest_size, list_sizes
+
+_SIZE_RATIO = 1.06  # between two sizes that are considered
+_MIN_GROWTH = 1.1  # times the rows of the last model; less is not worth a lesson
+_LEAST_CHANCE = 0.25  # of a bet: time that is left over is worth nothing
+LEAST_CHANCE_UNKILLABLE = 0.995  # one that cannot be killed makes the session late
+_WORTH_IF_CUT = 0.5  # of the gain, of a fit that stops early
+_SURE_CHANCE = 0.8  # with which every row is taken, although fewer would have the larger expected gain
+
+# Measurements: at most two
+_MAX_MEASUREMENTS = 2
+_MAX_DEVIATION = 0.2  # of log(real / predicted) seconds of a bet that needs no measurement
+_LOOK_CHANCE = 0.2  # least chance to end of the fit that begins as a look
+_GIVE_UP_FACTOR = 1.1  # a bet that is projected to be cut short a little goes on
+_MAX_GIVEN_UP = 1  # bets; the next one goes on
+_LOOK_GROWTH = 1.5  # least ratio to the rows that were measured
+_FIRST_STEPS = 0.05  # of all steps, before a fit is projected
+_SCOUT_SHARE = 0.08  # of the seconds that the bet should take
+_SCOUT_GROWTH = 2  # least ratio to the rows that were measured
+
+
+@dataclass(frozen=True)
+class Bet:
+    """A plain lesson.
+
+    Parameters
+    ----------
+    n_rows : int
+        Its rows.
+    chance : float
+        Chance that it ends in time, or nearly so if the learner can stop early.
+    """
+
+    n_rows: int
+    chance: float
+
+
+def choose_bet(state: TeachingState, most: int) -> Bet | None:
+    """Return the plain lesson of at most `most` rows with the largest expected gain; None if none is likely to end."""
+    costs, trained = state.costs, max(1, state.n_trained)
+    least = _LEAST_CHANCE if costs.killable else LEAST_CHANCE_UNKILLABLE
+
+    def gain(bet: Bet) -> float:
+        worth = bet.chance + (1 - bet.chance) * (_WORTH_IF_CUT if costs.can_stop_early else 0.0)
+        return worth * (1 - math.pow(bet.n_rows / trained, -ERROR_EXPONENT))
+
+    if most == state.max_rows > state.n_trained and find_chance(state, most) >= max(least, _SURE_CHANCE):
+        return Bet(most, find_chance(state, most))
+    sizes = list_sizes(most, min(_MIN_GROWTH * trained, most), _SIZE_RATIO)
+    bets = (Bet(n_rows, find_chance(state, n_rows)) for n_rows in sizes if n_rows > state.n_trained)
+    return max((bet for bet in bets if bet.chance >= least), key=gain, default=None)
+
+
+def find_chance(state: TeachingState, n_rows: int) -> float:
+    """Return the chance that a lesson of this size ends in time."""
+    return state.costs.chance_to_end(n_rows, state.seconds_for_fit(n_rows))
+
+
+def teach_bets(state: TeachingState) -> Subgenerator[None]:
+    """Teach the largest lessons that should end in time, after measurements in a small part of it."""
+    end = state.costs.seconds_left - state.measuring_seconds
+    n_measured = n_given_up = 0
+    while may_grow(state):
+        bet = choose_bet(state, state.max_rows)
+        n_bet = 0 if bet is None else bet.n_rows
+        n_look = 0
+        if n_measured < _MAX_MEASUREMENTS:
+            n_look = choose_measurement(state, n_bet, state.costs.seconds_left - end)
+            n_measured += 1
+        n_rows = state.n_under_way = n_look or n_bet
+        if not n_rows:
+            return
+        # A measurement ends after its first steps, since a larger fit may be affordable.
+        seconds = 0.0 if 0 < n_look < state.max_rows else _GIVE_UP_FACTOR * state.seconds_for_fit(n_rows)
+        may_give_up = state.costs.knows_steps and n_given_up < _MAX_GIVEN_UP
+        give_up_over = state.costs.worth_seconds(seconds) if may_give_up else None
+        report = yield from state.teach(state.list_rows(n_rows), give_up_over=give_up_over)
+        n_given_up += report is not None and report.gave_up and not n_look
+
+
+def may_grow(state: TeachingState) -> bool:
+    """Whether a larger lesson is worth it, if it ends: up to a memory limit, lessons would grow by ever less."""
+    least = _MIN_GROWTH * state.n_trained if state.max_rows < state.n_usable else state.n_trained + 1
+    return state.max_rows >= least
+
+
+def choose_measurement(state: TeachingState, n_bet: int, seconds: float) -> int:
+    """Return the rows of a fit that tells what the bet would take; 0 if that is not worth its time.
+
+    A learner that knows its steps begins a fit that may be too large, and gives it up after its first steps. Any other
+    one fits a part of the rows of the bet.
+
+    Parameters
+    ----------
+    state : TeachingState
+        The lessons so far.
+    n_bet : int
+        Rows of the bet; 0 if there is none.
+    seconds : float
+        Seconds that measurements may still take.
+    """
+    costs, known = state.costs, state.costs.largest_known_rows
+    if costs.knows_steps:
+        return _choose_look(state, n_bet, seconds)
+    if n_bet and costs.cost.fits.deviation(n_bet) <= _MAX_DEVIATION:
+        return 0
+    n_median = find_largest_size(state.max_rows, lambda n_rows: find_chance(state, n_rows) >= 0.5)
+    most = max(n_bet, n_median)
+    limit = min(seconds, _SCOUT_SHARE * costs.fit_seconds(most))
+    scout = find_largest_size(most // 2, lambda n_rows: costs.fit_seconds(n_rows) <= limit, _SCOUT_GROWTH * known)
+    least = min(_SCOUT_GROWTH * known, state.max_rows)
+    may_try = costs.may_try_again if not n_bet else costs.fit_seconds(least) <= seconds
+    return scout or (least if may_try else 0)
+
+
+def _choose_look(state: TeachingState, n_bet: int, seconds: float) -> int:
+    """Return the rows of a fit whose first steps should take at most some seconds."""
+    costs, known = state.costs, state.costs.largest_known_rows
+    if n_bet <= known or (n_bet == state.max_rows and find_chance(state, n_bet) >= _SURE_CHANCE):
+        return 0
+
+    def may_begin(n_rows: int) -> bool:
+        first_steps = costs.setup_seconds(n_rows) + _FIRST_STEPS * costs.fit_seconds(n_rows)
+        return first_steps <= seconds and find_chance(state, n_rows) >= _LOOK_CHANCE
+
+    return find_largest_size(state.max_rows, may_begin, _LOOK_GROWTH * known)

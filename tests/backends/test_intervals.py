@@ -1,0 +1,98 @@
+"""Intervals from rows of a few blocks."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fitwithin._core.records import Estimate
+from fitwithin._pools.pool import Clusters
+from fitwithin.backends._metrics import accuracy_interval, interval_factor, widen_by_groups
+
+
+def sample_blocks(seed, n_blocks, n_sampled, rows, spread):
+    """Rows of some blocks whose means have this standard deviation, and the mean of all blocks."""
+    rng = np.random.default_rng(seed)
+    means = 0.7 + spread * rng.standard_normal(n_blocks)
+    blocks = np.repeat(rng.choice(n_blocks, n_sampled, replace=False), rows)
+    return rng.random(len(blocks)) < means[blocks], Clusters(blocks, None, np.full(n_blocks, 1000)), means.mean()
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.05])
+@pytest.mark.parametrize("n_sampled", [4, 16, 40])
+def test_intervals_hold_the_score_over_all_blocks(n_sampled, spread):
+    n_held, n_runs = 0, 400
+    for seed in range(n_runs):
+        values, clusters, truth = sample_blocks(seed, 40, n_sampled, 200, spread)
+        reach = 1.96 * values.std() / np.sqrt(len(values)) * interval_factor(values, clusters)
+        n_held += abs(values.mean() - truth) < reach
+
+    # 95 % of 400 runs, less three standard errors.
+    assert n_held / n_runs > 0.917
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.floats(0, 0.2))
+@settings(deadline=None)
+def test_an_interval_is_never_narrower_than_that_of_random_rows(seed, n_sampled, spread):
+    values, clusters, _ = sample_blocks(seed, 40, n_sampled, 20, spread)
+
+    assert interval_factor(values, clusters) >= 1.0
+
+
+def test_intervals_hold_if_some_blocks_have_given_many_more_rows_than_others():
+    n_held, n_runs = 0, 400
+    for seed in range(n_runs):
+        rng = np.random.default_rng(seed)
+        means = 0.7 + 0.05 * rng.standard_normal(40)
+        sizes = np.concatenate([np.full(6, 500), np.full(20, 20), np.zeros(14, dtype=int)])
+        blocks = np.repeat(rng.permutation(40), sizes)
+        values = rng.random(len(blocks)) < means[blocks]
+        factor = interval_factor(values, Clusters(blocks, None, np.full(40, 1000)))
+        n_held += abs(values.mean() - means.mean()) < 1.96 * values.std() / np.sqrt(len(values)) * factor
+
+    assert n_held / n_runs > 0.917
+
+
+def test_rows_of_one_block_of_many_say_little():
+    values, clusters, _ = sample_blocks(0, 40, 1, 200, 0.0)
+
+    assert interval_factor(values, clusters) > 5
+
+
+def test_rows_of_all_blocks_need_no_wider_interval():
+    values, clusters, _ = sample_blocks(0, 10, 10, 100, 0.2)
+
+    assert interval_factor(values, clusters) == 1.0
+
+
+def test_classes_that_differ_are_no_blocks_that_differ():
+    classes = np.repeat([0, 1, 0, 1], 100)
+    rng = np.random.default_rng(0)
+    values = rng.random(400) < np.where(classes, 0.6, 0.9)
+    blocks = np.repeat(np.arange(4), 100)
+
+    assert interval_factor(values, Clusters(blocks, None, np.full(100, 1000))) > 3
+    assert interval_factor(values, Clusters(blocks, classes, np.full(100, 1000))) < 2
+
+
+@pytest.mark.parametrize(("n_groups", "spread"), [(8, 0.1), (40, 0.0), (40, 0.1), (200, 0.2)])
+def test_intervals_hold_the_score_on_new_groups(n_groups, spread):
+    n_held, n_runs = 0, 400
+    for seed in range(n_runs):
+        rng = np.random.default_rng(seed)
+        groups = np.repeat(np.arange(n_groups), 25)
+        correct = rng.random(len(groups)) < (0.7 + spread * rng.uniform(-1.7, 1.7, n_groups))[groups]
+        estimate = accuracy_interval(int(correct.sum()), len(correct))
+        wide = widen_by_groups(estimate, ~correct, groups, (0.0, 1.0))
+        n_held += wide.low <= 0.7 <= wide.high
+
+    assert n_held / n_runs > 0.917
+
+
+def test_groups_of_one_row_need_no_wider_interval_and_no_group_tells_nothing():
+    estimate, wrong = Estimate(0.9, 0.87, 0.92), np.arange(1000) % 10 == 0
+
+    assert widen_by_groups(estimate, wrong, np.arange(1000), (0.0, 1.0)).standard_error == pytest.approx(
+        estimate.standard_error, rel=0.02
+    )
+    assert widen_by_groups(estimate, wrong, np.zeros(1000, int), (0.0, 1.0)) == estimate

@@ -1,0 +1,70 @@
+"""Every public estimator can be cloned, pickled and cross-validated, whatever its backend."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from sklearn.base import clone
+from sklearn.model_selection import cross_validate
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor, TimeConstrainedSearch
+from fitwithin.backends import Dask, Inline, Process
+
+X = np.random.default_rng(0).random((400, 3))
+Y = (X[:, 0] > 0.5).astype(int)
+
+ESTIMATORS = {
+    "classifier": (TimeConstrainedClassifier, DecisionTreeClassifier(max_depth=2)),
+    "regressor": (TimeConstrainedRegressor, DecisionTreeRegressor(max_depth=2)),
+    "search": (TimeConstrainedSearch, DecisionTreeClassifier(max_depth=2)),
+}
+
+
+def is_second(finished):
+    return finished.number == 2
+
+
+COPIES = {"clone": clone, "pickle": lambda given: pickle.loads(pickle.dumps(given)), "deepcopy": copy.deepcopy}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(params=["inline", "process", "dask"])
+def backend(request):
+    kind = {"inline": Inline, "process": Process, "dask": Dask}[request.param]
+    return kind(request.getfixturevalue("client")) if kind is Dask else kind()
+
+
+@pytest.fixture(params=ESTIMATORS)
+def estimator(request, backend):
+    kind, learner = ESTIMATORS[request.param]
+    return kind(learner, backend=backend, time_limit=20, progress=False, on_round=is_second, random_state=0)
+
+
+@pytest.mark.parametrize("how", COPIES)
+def test_a_copy_has_the_same_parameters(how, estimator, backend):
+    same = COPIES[how](estimator)
+
+    assert str(same.estimator) == str(estimator.estimator)
+    assert type(same.backend) is type(backend)
+    if isinstance(backend, Dask):
+        assert same.backend.client == backend.client.scheduler.address
+        assert same.backend.clock is backend.clock
+
+
+def test_copies_are_fitted_in_a_cross_validation_and_can_be_pickled(estimator):
+    found = cross_validate(estimator, X, Y, cv=2, return_estimator=True)
+
+    assert found["test_score"].min() > 0.8
+    for fitted in found["estimator"]:
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
