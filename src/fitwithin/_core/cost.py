@@ -119,9 +119,11 @@ class CostModel:
         self._least_handover = math.inf
         self._is_started = False
 
-    def observe_fit(self, rows: int, seconds: float, setup_seconds: float | None = None) -> None:
-        """Learn from a fit: the seconds it took, or would have taken to its end, and those of its set-up."""
-        self.fits.observe(rows, seconds, setup_seconds)
+    def observe_fit(
+        self, rows: int, seconds: float, setup_seconds: float | None = None, *, is_guess: bool = False
+    ) -> None:
+        """Learn from a fit; see `FitCost.observe`."""
+        self.fits.observe(rows, seconds, setup_seconds, is_guess=is_guess)
 
     def observe_handover(self, rows: int, seconds: float) -> None:
         """Learn how long it takes to bring the rows of a lesson to the learner."""
@@ -367,9 +369,19 @@ class CostEstimates:
         chance = self.chance_to_end(rows, self.seconds_left - self.overhead_seconds(rows))
         return chance >= _MIN_CHANCE_UNKILLABLE
 
-    def chance_to_end(self, rows: int, within: float) -> float:
-        """Return the chance that a fit ends within some seconds, or nearly so if it can stop early."""
-        share = self.cost.traits.worth_share if self.can_stop_early else 1.0
+    def chance_to_end(self, rows: int, within: float, share: float = 1.0) -> float:
+        """Return the chance that a fit ends within some seconds, or nearly so if it can stop early.
+
+        Parameters
+        ----------
+        rows : int
+            Its rows.
+        within : float
+            The seconds.
+        share : float, default=1.0
+            For a learner that can stop early, the share of these steps that is enough.
+        """
+        share = share * self.cost.traits.worth_share if self.can_stop_early else 1.0
         return self.cost.fits.chance_to_end(rows, within, share)
 
     def worth_seconds(self, seconds: float) -> float:

@@ -151,14 +151,30 @@ class FitCost:
         self._steps = SecondsByRows(growth, first_growing_share)
         # log(real / predicted) of every fit after the first, divided by its prior standard deviation.
         self._residuals: list[float] = []
+        self._knows_an_end = False
 
-    def observe(self, rows: int, seconds: float, setup_seconds: float | None = None) -> None:
-        """Learn from a fit: the seconds it took, or would have taken to its end, and those of its set-up."""
+    def observe(
+        self, rows: int, seconds: float, setup_seconds: float | None = None, *, is_guess: bool = False
+    ) -> None:
+        """Learn from a fit.
+
+        Parameters
+        ----------
+        rows : int
+            Its rows.
+        seconds : float
+            Seconds that it took, or would have taken to its end.
+        setup_seconds : float, optional
+            Seconds before its first step.
+        is_guess : bool, default=False
+            Whether it was stopped, and its end is a guess, which tells nothing about the errors of predictions.
+        """
         predicted = self.seconds(rows)
-        if self.n_sizes and max(seconds, predicted) > _MIN_TELLING_SECONDS:
+        if self._knows_an_end and not is_guess and max(seconds, predicted) > _MIN_TELLING_SECONDS:
             residual = math.log(max(seconds, _MIN_TELLING_SECONDS) / max(predicted, _MIN_TELLING_SECONDS))
             error = residual / self._prior_deviation(rows)
             self._residuals.append(min(max(error, -_MAX_FAST_RESIDUAL), _MAX_RESIDUAL))
+        self._knows_an_end |= not is_guess
         if setup_seconds is not None:
             self._setup.observe(rows, min(setup_seconds, seconds))
         setup = self._setup.observed.get(rows, self._setup.predict(rows))
@@ -243,6 +259,7 @@ class FitCost:
         self._setup.restore(observations["setup_seconds"])
         self._steps.restore(observations["step_seconds"])
         self._residuals = [float(residual) for residual in observations["residuals"]]
+        self._knows_an_end = self.n_sizes > 0
 
 
 def _normal_cdf(z: float) -> float:

@@ -167,7 +167,9 @@ class LearnerLoop:
         self.tracker.add_fit(report)
         costs = self.parts.costs_of(lesson)
         costs.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
-        costs.cost.observe_fit(len(rows), report.fit_seconds + report.skipped_seconds, report.setup_seconds)
+        seconds = report.fit_seconds + report.skipped_seconds
+        is_guess = report.was_cut_short and not costs.knows_steps
+        costs.cost.observe_fit(len(rows), seconds, report.setup_seconds, is_guess=is_guess)
         costs.cost.observe_handover(len(rows), report.handover_seconds)
         return report
 

@@ -14,6 +14,7 @@ _MIN_GROWTH = 1.1  # times the rows of the last model; less is not worth a lesso
 _LEAST_CHANCE = 0.25  # of a bet: time that is left over is worth nothing
 LEAST_CHANCE_UNKILLABLE = 0.995  # one that cannot be killed makes the session late
 _WORTH_IF_CUT = 0.5  # of the gain, of a fit that stops early
+_SHARE_IF_CUT = 0.5  # of the steps that it needs; with fewer it is worth nothing
 _SURE_CHANCE = 0.8  # with which every row is taken, although fewer would have the larger expected gain
 
 # Measurements: at most two
@@ -50,7 +51,7 @@ def choose_bet(state: TeachingState, most: int) -> Bet | None:
     least = _LEAST_CHANCE if costs.killable else LEAST_CHANCE_UNKILLABLE
 
     def gain(bet: Bet) -> float:
-        worth = bet.chance + (1 - bet.chance) * (_WORTH_IF_CUT if costs.can_stop_early else 0.0)
+        worth = (1 - _WORTH_IF_CUT) * bet.chance + _WORTH_IF_CUT * find_chance(state, bet.n_rows, share=_SHARE_IF_CUT)
         return worth * (1 - math.pow(bet.n_rows / trained, -ERROR_EXPONENT))
 
     if most == state.max_rows > state.n_trained and find_chance(state, most) >= max(least, _SURE_CHANCE):
@@ -60,9 +61,9 @@ def choose_bet(state: TeachingState, most: int) -> Bet | None:
     return max((bet for bet in bets if bet.chance >= least), key=gain, default=None)
 
 
-def find_chance(state: TeachingState, n_rows: int) -> float:
-    """Return the chance that a lesson of this size ends in time."""
-    return state.costs.chance_to_end(n_rows, state.seconds_for_fit(n_rows))
+def find_chance(state: TeachingState, n_rows: int, share: float = 1.0) -> float:
+    """Return the chance that a lesson of this size ends in time, or a share of what it needs to be worth it."""
+    return state.costs.chance_to_end(n_rows, state.seconds_for_fit(n_rows), share)
 
 
 def teach_bets(state: TeachingState) -> Subgenerator[None]:
