@@ -25,7 +25,7 @@ _GIVE_UP_FACTOR = 1.1  # a bet that is projected to be cut short a little goes o
 _MAX_GIVEN_UP = 1  # bets; the next one goes on
 _LOOK_GROWTH = 1.5  # least ratio to the rows that were measured
 _FIRST_STEPS = 0.05  # of all steps, before a fit is projected
-_SCOUT_SHARE = 0.08  # of the seconds that the bet should take
+_SCOUT_SHARE = 0.15  # of the seconds that the bet should take
 _SCOUT_GROWTH = 2  # least ratio to the rows that were measured
 
 
@@ -70,7 +70,7 @@ def teach_bets(state: TeachingState) -> Subgenerator[None]:
     """Teach the largest lessons that should end in time, after measurements in a small part of it."""
     end = state.costs.seconds_left - state.measuring_seconds
     n_measured = n_given_up = 0
-    while may_grow(state):
+    while may_grow(state) and not state.must_skip_exams:
         bet = choose_bet(state, state.max_rows)
         n_bet = 0 if bet is None else bet.n_rows
         n_look = 0

@@ -32,6 +32,8 @@ _LEAST_EXAM_TIME = 0.01  # reserved for each, since larger models may be slower
 _EXAM_OVERRUN = 1.5  # times the expected seconds
 _MIN_EXAM_ROWS = 100
 
+SURE_CHANCE = 0.95  # to end in time, of a last fit on every row: there is a model already
+
 _MEASURING_TIME = 0.12  # of the time limit, for measurements
 
 _LEAST_SECONDS = 1e-3  # for a lesson: a learner that stops early takes at least one step
@@ -166,7 +168,8 @@ class TeachingState:
         if self._n_exam_rows is None or math.isinf(seconds_left):
             return _FIRST_EXAM_TIME * seconds_left
         expected = self.costs.exam_seconds(self.count_exam_rows(n_rows), n_rows)
-        return min(_EXAM_TIME * seconds_left, max(_EXAM_OVERRUN * expected, _LEAST_EXAM_TIME * seconds_left))
+        seconds = min(_EXAM_TIME * seconds_left, max(_EXAM_OVERRUN * expected, _LEAST_EXAM_TIME * seconds_left))
+        return max(seconds, self.costs.exam_seconds(_MIN_EXAM_ROWS, n_rows))
 
     def seconds_for_fit(self, n_rows: int) -> float:
         """Return the seconds that a fit on `n_rows` may take, for its model to be examined and saved."""
@@ -174,6 +177,17 @@ class TeachingState:
         if math.isinf(seconds_left):
             return seconds_left
         return seconds_left - self.costs.reserves(n_rows, 0).total - 2 * self.find_exam_seconds(n_rows)
+
+    @property
+    def must_skip_exams(self) -> bool:
+        """Whether every row can be taught, but only without exams, since predictions take longer than the fit."""
+        n_rows, costs = self.deck.pool_size, self.costs
+        if self._n_exam_rows is None or not self.deck.can_refit or costs.largest_lesson_rows(n_rows) < n_rows:
+            return False
+        seconds = costs.seconds_left - costs.reserves(n_rows, 0).total
+        exam_seconds = 2 * costs.exam_seconds(_MIN_EXAM_ROWS, n_rows)
+        is_sure = costs.cost.fits.chance_to_end(n_rows, seconds) >= SURE_CHANCE
+        return is_sure and costs.cost.fits.chance_to_end(n_rows, seconds - exam_seconds) < SURE_CHANCE
 
     def teach(
         self,

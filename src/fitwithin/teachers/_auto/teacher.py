@@ -12,7 +12,7 @@ from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck
 from fitwithin.teachers._auto.bet import teach_bets
 from fitwithin.teachers._auto.oversampling import teach_oversampled
 from fitwithin.teachers._auto.second_learner import SecondLearner
-from fitwithin.teachers._auto.state import TeachingState
+from fitwithin.teachers._auto.state import SURE_CHANCE, TeachingState
 from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._shared_steps import make_limit
 
@@ -22,7 +22,6 @@ _LEAST_STEPS = 0.1
 
 # A last fit with the rows kept back
 _LEAST_GAIN = 0.0025  # of the score
-_REFIT_CHANCE = 0.95  # least chance to end: there is a model already
 
 
 class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -85,6 +84,9 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         if second is not None:
             yield from second.teach_beside(state)
         yield from teach_bets(state)
+        if state.must_skip_exams:
+            yield from teach_unexamined(state)
+            return "all rows"
         reason = find_stop_reason(state)
         if deck.costs.cost.traits.oversampling_pays if self.oversampling == "auto" else self.oversampling:
             yield from teach_oversampled(state)
@@ -102,6 +104,12 @@ def insure(state: TeachingState) -> Subgenerator[None]:
             return
 
 
+def teach_unexamined(state: TeachingState) -> Subgenerator[None]:
+    """Teach every row without an exam: the one lesson whose model needs none to be the best."""
+    rows = np.arange(state.deck.pool_size, dtype=state.order.dtype)
+    yield Lesson(rows, stop_after=make_limit(state.costs.seconds_left))
+
+
 def refit_with_every_row(state: TeachingState) -> Subgenerator[None]:
     """Teach also the rows kept back, if the best model has all others and the gain is worth the time."""
     best, deck = state.best, state.deck
@@ -112,7 +120,7 @@ def refit_with_every_row(state: TeachingState) -> Subgenerator[None]:
     if gain < _LEAST_GAIN and n_rows > SMALL_POOL_ROWS:
         return
     chance = state.costs.cost.fits.chance_to_end(n_rows, state.seconds_for_fit(n_rows))
-    if state.costs.largest_lesson_rows(n_rows) == n_rows and chance >= _REFIT_CHANCE:
+    if state.costs.largest_lesson_rows(n_rows) == n_rows and chance >= SURE_CHANCE:
         exam = Exam(state.validation_set[: best.n_validation_rows or None], "validation")
         rows = np.arange(n_rows, dtype=best.rows.dtype)
         yield Lesson(rows, (exam,), stop_after=make_limit(state.seconds_for_fit(n_rows)), refit=True)
