@@ -191,7 +191,14 @@ class LearnerRaised(Exception):
         Its traceback as text; frames do not travel between processes.
     text : str, optional
         What it says, instead of its own text.
+
+    Attributes
+    ----------
+    where : str
+        The round, and what the learner did; empty until the session notes it.
     """
+
+    where = ""
 
     def __init__(
         self, error: BaseException | Callable[[], BaseException], traceback: str, text: str | None = None
@@ -214,7 +221,14 @@ class LearnerDied(Exception):
     """The learner's process ended without an exception; the text says how.
 
     Raised by a `Runner`.
+
+    Attributes
+    ----------
+    where : str
+        See `LearnerRaised`.
     """
+
+    where = ""
 
 
 def join_names(names: Iterable[object], most: int = 5) -> str:

@@ -103,7 +103,9 @@ class LearnerLoop:
         current = self.tracker.current
         candidate = request.candidate if isinstance(request, Lesson) else self.tracker.open_round.lesson.candidate
         is_memory = isinstance(failure, OutOfMemory)
-        if candidate is None and not (is_memory and self.parts.has_best_model):
+        if not is_memory:
+            failure.where = f"in round {len(self.tracker.history) + 1}, {self.activity}"
+        if candidate is None and not self.parts.has_best_model:
             raise failure
         if current is not None and is_memory:
             self.parts.costs_of(current.lesson).memory.observe_stop(len(current.rows))

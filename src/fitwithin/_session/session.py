@@ -309,7 +309,7 @@ class Session:
 
     def _describe_or_raise(self, failure: LearnerRaised | LearnerDied) -> str:
         """Return a warning about a learner that failed; without a model in hand, raise its error."""
-        where = f"in round {len(self._tracker.history) + 1}, {self._loop.activity}"
+        where = failure.where or f"in round {len(self._tracker.history) + 1}, {self._loop.activity}"
         has_model = self._selector.best is not None
         if isinstance(failure, LearnerRaised):
             if not has_model:

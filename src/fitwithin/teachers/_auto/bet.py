@@ -25,7 +25,7 @@ _GIVE_UP_FACTOR = 1.1  # a bet that is projected to be cut short a little goes o
 _MAX_GIVEN_UP = 1  # bets; the next one goes on
 _LOOK_GROWTH = 1.5  # least ratio to the rows that were measured
 _FIRST_STEPS = 0.05  # of all steps, before a fit is projected
-_SCOUT_SHARE = 0.15  # of the seconds that the bet should take
+_SCOUT_SHARE = 0.1  # of the seconds that the bet should take
 _SCOUT_GROWTH = 2  # least ratio to the rows that were measured
 
 
@@ -117,7 +117,12 @@ def choose_measurement(state: TeachingState, n_bet: int, seconds: float) -> int:
     n_median = find_largest_size(state.max_rows, lambda n_rows: find_chance(state, n_rows) >= 0.5)
     most = max(n_bet, n_median)
     limit = min(seconds, _SCOUT_SHARE * costs.fit_seconds(most))
-    scout = find_largest_size(most // 2, lambda n_rows: costs.fit_seconds(n_rows) <= limit, _SCOUT_GROWTH * known)
+
+    def may_end(n_rows: int) -> bool:
+        is_sure = costs.killable or find_chance(state, n_rows) >= LEAST_CHANCE_UNKILLABLE
+        return is_sure and costs.fit_seconds(n_rows) <= limit
+
+    scout = find_largest_size(most // 2, may_end, _SCOUT_GROWTH * known)
     least = min(_SCOUT_GROWTH * known, state.max_rows)
     may_try = costs.may_try_again if not n_bet else costs.fit_seconds(least) <= seconds
     return scout or (least if may_try else 0)

@@ -23,9 +23,9 @@ def teach_oversampled(state: TeachingState) -> Subgenerator[None]:
     seconds = state.costs.fit_seconds(n_judge)
     if choose_size(state, seconds) < _LEAST_GROWTH * n_judge:
         return
-    yield from state.teach(state.list_rows(n_judge))
+    judge = yield from state.teach(state.list_rows(n_judge))
     n_rows = choose_size(state)
-    if n_rows > n_judge:
+    if judge is not None and n_rows > n_judge:
         lesson = yield from _choose_rows(state, n_rows)
         yield from state.teach(lesson, oversampled=True)
 

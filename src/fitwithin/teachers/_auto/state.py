@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fitwithin._core.exceptions import OutOfMemory
+from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
 from fitwithin._core.records import Answers, Estimate, Exam, Lesson, LessonReport, Rows, teach
 from fitwithin._core.rounds import ResumePoint
 from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck
@@ -96,6 +96,8 @@ class TeachingState:
         The lesson of the best model.
     validation : Answers or None
         Answers of the newest model on the validation rows.
+    failure : LearnerRaised or LearnerDied or None
+        The first failure of the learner after it left a model.
     """
 
     def __init__(self, deck: Deck) -> None:
@@ -104,6 +106,8 @@ class TeachingState:
         self.n_trained = self.n_under_way = 0
         self.best: BestLesson | None = None
         self.validation: Answers | None = None
+        self.failure: LearnerRaised | LearnerDied | None = None
+        self._most_rows: float = math.inf
         self._n_exam_rows: int | None = None
         self._first_score: float | None = None
         past = deck.resume_point
@@ -153,8 +157,8 @@ class TeachingState:
 
     @property
     def max_rows(self) -> int:
-        """Rows of the largest lesson that the rows left and the memory allow."""
-        return self.costs.largest_lesson_rows(self.n_usable)
+        """Rows of the largest lesson that the rows left and the memory allow; at most half of those that failed."""
+        return self.costs.largest_lesson_rows(int(min(self.n_usable, self._most_rows)))
 
     def count_exam_rows(self, n_rows: int) -> int:
         """Return how many validation rows, and holdout rows, the model of a lesson of `n_rows` is examined on."""
@@ -197,7 +201,7 @@ class TeachingState:
         give_up_over: float | None = None,
         oversampled: bool = False,
     ) -> Subgenerator[LessonReport | None]:
-        """Teach these rows and examine the model; return None if that took too much memory.
+        """Teach these rows and examine the model; return None if the learner failed or took too much memory.
 
         Parameters
         ----------
@@ -218,6 +222,9 @@ class TeachingState:
         try:
             report = yield from teach(lesson)
         except OutOfMemory:
+            return None
+        except (LearnerRaised, LearnerDied) as failure:
+            self.failure, self._most_rows = self.failure or failure, len(rows) // 2
             return None
         if not report.gave_up:
             self._note_report(rows, report, oversampled=oversampled)

@@ -84,6 +84,9 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
         if second is not None:
             yield from second.teach_beside(state)
         yield from teach_bets(state)
+        if state.failure is not None:
+            # Fewer rows were tried after it.
+            raise state.failure
         if state.must_skip_exams:
             yield from teach_unexamined(state)
             return "all rows"
