@@ -172,6 +172,17 @@ def test_a_learner_that_fails_in_a_later_round_leaves_an_earlier_model_and_a_war
 
 
 @pytest.mark.usefixtures("nothing_left_behind")
+@pytest.mark.parametrize("trouble", ["segfaults", "raises"])
+def test_the_default_tries_fewer_rows_after_a_learner_that_failed(trouble, rows):
+    with pytest.warns(RuntimeWarning, match="failed in round 2, training on") as warned:
+        classifier, _ = fit(AwkwardClassifier(trouble, above=2000), rows, time_limit=AMPLE_SECONDS, teacher="auto")
+
+    assert len(warned) == 1, "only the first failure is told"
+    assert classifier.stop_reason_ == "learner failed"
+    assert 1000 <= classifier.n_rows_trained_ <= 2000
+
+
+@pytest.mark.usefixtures("nothing_left_behind")
 @pytest.mark.parametrize("trouble", DEATHS)
 def test_a_death_in_round_1_raises_learner_failed(trouble, rows):
     with pytest.raises(LearnerFailed, match="died in round 1"):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin._core.cost import LearnerTraits
-from fitwithin._core.exceptions import OutOfMemory
+from fitwithin._core.exceptions import LearnerDied, OutOfMemory
 from fitwithin.teachers import LessonReport
 from fitwithin.teachers._auto.bet import _MAX_GIVEN_UP, choose_bet, choose_measurement, find_chance, teach_bets
 from fitwithin.testing import FakeClock
@@ -201,6 +201,20 @@ def test_a_bet_that_takes_too_much_memory_is_followed_by_a_smaller_one():
     second = steps.throw(OutOfMemory(2, 1))
 
     assert state.n_trained < len(second.rows) < len(first.rows)
+
+
+def test_a_bet_whose_learner_fails_is_followed_by_fewer_rows_and_then_by_its_failure():
+    state, failure = state_after(math.inf), LearnerDied("it was killed by SIGSEGV")
+    steps = teach_bets(state)
+    asked = [len(next(steps).rows)]
+    with pytest.raises(StopIteration):
+        while True:
+            asked.append(len(steps.throw(failure if len(asked) == 1 else LearnerDied("again")).rows))
+
+    assert asked[0] == 96_000
+    assert all(2 * less <= more for more, less in zip(asked, asked[1:], strict=False))
+    assert asked[-1] < 2 * 2 * state.n_trained
+    assert state.failure is failure
 
 
 def test_the_rows_of_a_bet_begin_with_those_of_the_lessons_before():

@@ -153,9 +153,7 @@ class FitCost:
         self._residuals: list[float] = []
         self._knows_an_end = False
 
-    def observe(
-        self, rows: int, seconds: float, setup_seconds: float | None = None, *, is_guess: bool = False
-    ) -> None:
+    def observe(self, rows: int, seconds: float, setup_seconds: float | None = None, *, is_guess: bool = False) -> None:
         """Learn from a fit.
 
         Parameters
