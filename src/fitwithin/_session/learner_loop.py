@@ -102,12 +102,11 @@ class LearnerLoop:
         """Forget the round under way if the teacher can go on after it; otherwise raise the failure."""
         current = self.tracker.current
         candidate = request.candidate if isinstance(request, Lesson) else self.tracker.open_round.lesson.candidate
-        is_memory = isinstance(failure, OutOfMemory)
-        if not is_memory:
+        if not isinstance(failure, OutOfMemory):
             failure.where = f"in round {len(self.tracker.history) + 1}, {self.activity}"
         if candidate is None and not self.parts.has_best_model:
             raise failure
-        if current is not None and is_memory:
+        if current is not None and isinstance(failure, OutOfMemory):
             self.parts.costs_of(current.lesson).memory.observe_stop(len(current.rows))
         self.abandon_round()
 
