@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +19,11 @@ from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.open_round import OpenRound
 from fitwithin._session.round_tracker import RoundTracker
 from fitwithin._session.selection import KeptModel, is_finite
-from fitwithin._session.session_parts import LoopLock, NoLock, SessionParts
 from fitwithin.backends import ExamReport, FitReport, Runner
 from fitwithin.teachers import Requests
+
+if TYPE_CHECKING:
+    from fitwithin._session.session import Session
 
 # The session ends when less time is left than this many times the teacher's slowest choice so far: choices grow with
 # their lessons, which at most double or quadruple.
@@ -36,8 +40,8 @@ class LearnerLoop:
 
     Parameters
     ----------
-    parts : SessionParts
-        What it shares with the other loops.
+    session : Session
+        What it shares with the other loops: the budget, the costs and the best model.
     runner : Runner
         Carries out lessons and exams; prepared for the learner.
     tracker : RoundTracker
@@ -45,25 +49,28 @@ class LearnerLoop:
 
     Attributes
     ----------
-    lock : LoopLock
-        Lets the other loops run while its runner is called. Everything else happens under the lock.
+    released : callable
+        Returns a context for a call of the runner, in which other loops go on. Everything else happens under one lock.
+    wait : callable
+        Waits until another loop's learner has done something; see `Wait`.
     activity, status : str
         What the learner does, in words.
     """
 
-    def __init__(self, parts: SessionParts, runner: Runner, tracker: RoundTracker) -> None:
+    def __init__(self, session: Session, runner: Runner, tracker: RoundTracker) -> None:
+        self.session = session
         self.runner = runner
         self.tracker = tracker
-        self.budget = parts.budget
-        self.parts = parts
-        self._selector = parts.selector
-        self.lock: LoopLock = NoLock()
+        self.budget = session.budget
+        self._selector = session.selector
+        self.released: Callable[[], AbstractContextManager[None]] = nullcontext
+        self.wait: Callable[[], None] = lambda: None
         self.activity = "getting ready"
         self.status = "the learner had not started"
 
     def open_sibling(self) -> LearnerLoop:
         """Return a loop of the same session with a learner of its own."""
-        return LearnerLoop(self.parts, self.runner.open_sibling(), self.tracker.open_loop())
+        return LearnerLoop(self.session, self.runner.open_sibling(), self.tracker.open_loop())
 
     def carry_out(self, requests: Requests) -> StopReason:
         """Carry out requests until there is no more, or the budget is spent; return why it ended."""
@@ -82,7 +89,7 @@ class LearnerLoop:
                 return self._finish_last_round("time")
             answer = refusal = None
             if isinstance(request, Wait):
-                self.lock.wait()
+                self.wait()
                 continue
             request = self.tracker.check_request(request)
             try:
@@ -91,7 +98,7 @@ class LearnerLoop:
                     continue
                 if self._finish_round():
                     return "on_round"
-                if not _may_begin(request, self.parts.costs_of(request)):
+                if not _may_begin(request, self.session.costs_of(request)):
                     return "time"
                 answer = self._teach(request)
             except (OutOfMemory, LearnerRaised, LearnerDied) as error:
@@ -104,10 +111,10 @@ class LearnerLoop:
         candidate = request.candidate if isinstance(request, Lesson) else self.tracker.open_round.lesson.candidate
         if not isinstance(failure, OutOfMemory):
             failure.where = f"in round {len(self.tracker.history) + 1}, {self.activity}"
-        if candidate is None and not self.parts.has_best_model:
+        if candidate is None and not self.session.has_best_model:
             raise failure
         if current is not None and isinstance(failure, OutOfMemory):
-            self.parts.costs_of(current.lesson).memory.observe_stop(len(current.rows))
+            self.session.costs_of(current.lesson).memory.observe_stop(len(current.rows))
         self.abandon_round()
 
     def abandon_round(self) -> None:
@@ -132,7 +139,7 @@ class LearnerLoop:
 
     def _teach(self, lesson: Lesson) -> LessonReport:
         """Fit a model and examine it, as one request; a first model is saved before its exams."""
-        costs, n_rows = self.parts.costs_of(lesson), len(lesson.rows)
+        costs, n_rows = self.session.costs_of(lesson), len(lesson.rows)
         _check_memory(costs.memory, n_rows)
         self._announce("training on", n_rows, lesson.candidate)
         prediction = costs.cost.predict(n_rows)
@@ -156,17 +163,17 @@ class LearnerLoop:
         if self._selector.wants_vote_of(current):
             model = current.saved
             if model is None:
-                with self.lock.released():
+                with self.released():
                     model = self.runner.save()
             self.budget.reserves.vote = self._selector.keep_for_vote(current, model)
         return current.make_report(report, answers)
 
     def _fit(self, lesson: Lesson, exams: Sequence[Exam]) -> FitReport:
         learner, rows = None if lesson.candidate is None else lesson.candidate.estimator, lesson.rows
-        with self.lock.released():
+        with self.released():
             report = self.runner.fit(rows, batch=lesson.batch, exams=exams, limits=lesson.limits, learner=learner)
         self.tracker.add_fit(report)
-        costs = self.parts.costs_of(lesson)
+        costs = self.session.costs_of(lesson)
         costs.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
         seconds = report.fit_seconds + report.skipped_seconds
         is_guess = report.was_cut_short and not costs.knows_steps
@@ -179,7 +186,7 @@ class LearnerLoop:
         current = self.tracker.open_round
         self._announce("predicting", len(exam.rows), current.lesson.candidate)
         try:
-            with self.lock.released():
+            with self.released():
                 report = self.runner.examine(exam)
         except (LearnerRaised, LearnerDied, OutOfMemory):
             if not (current.saved is None or current.is_comparable or self._selector.accepts_every_model):
@@ -198,13 +205,13 @@ class LearnerLoop:
 
     def _note_exam(self, exam: Exam, report: ExamReport) -> Answers:
         current, rows = self.tracker.open_round, exam.rows[: len(report.wrong)]
-        costs, seconds = self.parts.costs_of(current.lesson), report.handover_seconds + report.exam_seconds
+        costs, seconds = self.session.costs_of(current.lesson), report.handover_seconds + report.exam_seconds
         costs.memory.observe_exam(len(current.rows), report.peak_memory)
         costs.cost.observe_exam(len(rows), seconds, current.n_rows_trained)
         self.tracker.add_exam(rows, report, exam.purpose)
         self._selector.note_problem(current.n_rows_trained, len(rows), report.score, report.problem)
         answers = Answers(rows, report.wrong, report.margins, report.score, report.influence)
-        self.parts.session.note_unpredicted(current.n_rows_trained, report.unpredicted)
+        self.session.note_unpredicted(current.n_rows_trained, report.unpredicted)
         if exam.purpose == "validation" and report.score is not None:
             current.validation = answers = report.leave_out_unpredicted(answers)
         if exam.purpose == "holdout":
@@ -279,16 +286,16 @@ class LearnerLoop:
                 # No other row is fresh, and the score over all rows is that over the validation rows.
                 current.estimates = current.validation.score, current.holdout_estimate
             else:
-                with self.lock.released():
+                with self.released():
                     report = self.runner.score(current.fresh)
                 current.exam_seconds += report.seconds
                 current.estimates = report.overall, report.selected
                 n_rows, n_examined = current.n_rows_trained, len(current.fresh)
                 self._selector.note_problem(n_rows, n_examined, report.overall, report.problem)
             overall, fresh_estimate = current.estimates
-            if self.parts.widen is not None and fresh_estimate is not None:
+            if self.session.widen is not None and fresh_estimate is not None:
                 rows, wrong = np.concatenate(current.holdout_rows), np.concatenate(current.holdout_wrong)
-                current.estimates = overall, self.parts.widen(fresh_estimate, rows, wrong)
+                current.estimates = overall, self.session.widen(fresh_estimate, rows, wrong)
             self._update_best(current)
         return current.estimates or (None, None)
 
@@ -314,7 +321,7 @@ class LearnerLoop:
         current.is_wanted = True
         self._announce("saving the model of", current.n_rows_trained, current.lesson.candidate)
         best = self._selector.best
-        with self.lock.released():
+        with self.released():
             model = self.runner.save()
         if (newest := self._selector.best) and (best is None or newest.model is not best.model) and not is_preferred():
             current.is_wanted = False
@@ -323,9 +330,9 @@ class LearnerLoop:
         if self.budget.until_deadline() < model.load_seconds:
             model.discard()
             raise OutOfTime
-        costs = self.parts.costs_of(current.lesson)
+        costs = self.session.costs_of(current.lesson)
         costs.cost.observe_save(len(current.rows), model.save_seconds + model.load_seconds, model.n_bytes)
-        self.parts.session.reserve_seconds(model)
+        self.session.reserve_seconds(model)
         record = ModelRecord(
             number=current.number,
             n_rows=current.n_rows_trained,
@@ -346,33 +353,33 @@ class LearnerLoop:
         if self._selector.holds(current.saved) and not current.lesson.refit:
             self._selector.update_best(estimate, fresh_estimate, current.validation, current.row_seconds)
         finished = self.tracker.close(current, estimate, self.budget.elapsed())
-        self.parts.session.write()
-        for listener in self.parts.listeners:
+        self.session.write()
+        for listener in self.session.listeners:
             listener.on_round(finished)
-        return self.parts.on_round is not None and bool(self.parts.on_round(finished))
+        return self.session.on_round is not None and bool(self.session.on_round(finished))
 
     def _announce(self, activity: str, n_rows: int, candidate: Candidate | None) -> None:
         self.activity = f"{activity} {n_rows:,} rows"
         self.status = f"the learner was still {self.activity}"
-        for listener in self.parts.listeners:
+        for listener in self.session.listeners:
             listener.on_activity(activity, n_rows, None if candidate is None else candidate.number)
 
     def fit_again(self, lost: ModelRecord) -> None:
         """Fit the best model of an earlier call, which could not be stored, on the same rows."""
-        has_other_model = self.parts.has_best_model or not self.runner.killable
-        if lost.rows is None or (has_other_model and not self.parts.costs.may_finish(len(lost.rows))):
+        has_other_model = self.session.has_best_model or not self.runner.killable
+        if lost.rows is None or (has_other_model and not self.session.costs.may_finish(len(lost.rows))):
             return
         try:
             self._teach(Lesson(lost.rows, stop_after=lost.fit_seconds if lost.was_cut_short else None))
         except OutOfMemory:
-            if not self.parts.has_best_model:
+            if not self.session.has_best_model:
                 raise
             self.abandon_round()
             return
         current = self.tracker.open_round
         if current.saved is None:
             self._save(current, lost.estimate, lost.fresh_estimate)
-        self.parts.session.lost = None
+        self.session.lost = None
         self._close_round(current, lost.estimate, lost.fresh_estimate)
 
 

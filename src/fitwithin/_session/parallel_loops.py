@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.records import StopReason
@@ -51,7 +52,7 @@ class ParallelLoops:
         self._n_calls = 0
         self.deciding = first
         for loop in self._loops:
-            loop.lock = _SharedLock(self, loop)
+            loop.released, loop.wait = self.released, partial(self.wait, loop)
 
     def run(self) -> StopReason:
         """Return why the session ends, or raise what one of the loops raised."""
@@ -94,7 +95,7 @@ class ParallelLoops:
         if self._is_over.is_set():
             return
         is_first = loop is self._loops[0]
-        fails_early = isinstance(outcome, _LEARNER_FAILURES) and not is_first and not loop.parts.has_best_model
+        fails_early = isinstance(outcome, _LEARNER_FAILURES) and not is_first and not loop.session.has_best_model
         has_failed = isinstance(outcome, BaseException) and not isinstance(outcome, OutOfTime) and not fails_early
         is_out_of_time = outcome == "time" or isinstance(outcome, OutOfTime)
         if has_failed or outcome == "on_round" or (is_first and not is_out_of_time):
@@ -151,15 +152,3 @@ class ParallelLoops:
                 self._condition.wait(min(loop.budget.remaining(), _LOOK_SECONDS))
         finally:
             self._n_waiting -= 1
-
-
-class _SharedLock:
-    """The lock, as one of several loops sees it."""
-
-    def __init__(self, loops: ParallelLoops, loop: LearnerLoop) -> None:
-        self._loops = loops
-        self._loop = loop
-        self.released = loops.released
-
-    def wait(self) -> None:
-        self._loops.wait(self._loop)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from fitwithin._core.exceptions import (
     ReadingFailed,
 )
 from fitwithin._core.log import LOGGER
-from fitwithin._core.records import StopReason
+from fitwithin._core.records import Estimate, Lesson, Mask, Rows, StopReason
 from fitwithin._core.rounds import OnRound
 from fitwithin._core.target import Labels
 from fitwithin._session.checkpoint import Checkpoint
@@ -34,7 +34,6 @@ from fitwithin._session.parallel_loops import ParallelLoops
 from fitwithin._session.result import SessionResult, no_memory_error, no_model_error
 from fitwithin._session.round_tracker import RoundTracker
 from fitwithin._session.selection import ModelSelector, find_stored_model, is_lower
-from fitwithin._session.session_parts import SessionParts, Widen
 from fitwithin._session.vote import VoteMembers
 from fitwithin.backends import Runner, SavedModel
 from fitwithin.backends._unpredicted import Unpredicted
@@ -46,6 +45,9 @@ _LARGE_MODEL_BYTES = 32 << 20
 
 # Least seconds that the best model may take to be loaded, however late it is: a busy machine may delay a small one.
 _MIN_LOAD_SECONDS = 0.1
+
+Widen = Callable[[Estimate, Rows, Mask], Estimate]
+"""Takes an estimate, its rows, and which of them are predicted wrongly."""
 
 
 class Session:
@@ -86,6 +88,8 @@ class Session:
 
     Attributes
     ----------
+    selector : ModelSelector
+        Holds the best model.
     lost : ModelRecord or None
         The best model of the earlier fit, if it could not be stored and is not fitted again yet.
     """
@@ -114,24 +118,35 @@ class Session:
         self.deck = deck
         self.budget = budget
         self.costs = costs
+        self.listeners = listeners
+        self.on_round = on_round
+        self.widen = widen
         self._tracker = RoundTracker(deck.pool_size, budget.clock, labels, deck.size)
         self._tracker.waited_seconds = lambda: deck.waited_seconds
         stored, validation_rows = (None, None) if past is None else (find_stored_model(past), past.validation_rows)
-        self._selector = ModelSelector(teacher.returns, stored, validation_rows, is_scoring_proven=is_scoring_proven)
-        self._selector.max_row_seconds = max_row_seconds
-        self._selector.members = VoteMembers(n_members, budget.seconds) if n_members else None
+        self.selector = ModelSelector(teacher.returns, stored, validation_rows, is_scoring_proven=is_scoring_proven)
+        self.selector.max_row_seconds = max_row_seconds
+        self.selector.members = VoteMembers(n_members, budget.seconds) if n_members else None
         self._past = past
         self._checkpoint = checkpoint
         self.lost = None if past is None else past.lost_best
         if past is not None:
             self._restore(past)
-        parts = SessionParts(budget, costs, self._selector, self, listeners, on_round, widen)
         # The loop that decides how the session ends; of several, the first one unless another one fails.
-        self._loop = LearnerLoop(parts, runner, self._tracker)
+        self._loop = LearnerLoop(self, runner, self._tracker)
         self._n_jobs = n_jobs
         self._failure: str | None = None
         self._unpredicted: str | None = None
         self._fallback_learner = fallback
+
+    @property
+    def has_best_model(self) -> bool:
+        """Whether there is a model."""
+        return self.selector.best is not None
+
+    def costs_of(self, lesson: Lesson) -> CostEstimates:
+        """Return the costs of the learner of a lesson."""
+        return self.costs if lesson.candidate is None else lesson.candidate.costs
 
     def _restore(self, past: FitState) -> None:
         """Go on with rounds, costs and rows of an earlier fit."""
@@ -158,18 +173,18 @@ class Session:
         fallback: FallbackModel | None = None
         try:
             reason = self._find_reason_to_end_at_once()
-            if reason is None and self._selector.best is None and self._fallback_learner is not None:
+            if reason is None and self.selector.best is None and self._fallback_learner is not None:
                 fallback = fit_fallback(self._loop.runner, self._fallback_learner, self.deck, self.budget)
             return self._result(reason or self._teach_and_store())
         except Exception as error:
             if fallback is not None and isinstance(error, NoModelInTime | NoModelInMemory | LearnerFailed):
                 return fallback.make_result(error, self._tracker.history, self._tracker.lost_seconds)
             LOGGER.warning("There is no model. %s: %s", type(error).__name__, error)
-            if self._selector.members is not None:
-                self._selector.members.close()
+            if self.selector.members is not None:
+                self.selector.members.close()
             raise
         finally:
-            self._selector.close()
+            self.selector.close()
             if fallback is not None:
                 fallback.model.discard()
 
@@ -199,7 +214,7 @@ class Session:
 
     def _check_reason(self, reason: StopReason) -> StopReason:
         """Return why the session ends, as it is true of the best model: a teacher does not know which one that is."""
-        best = self._selector.best
+        best = self.selector.best
         if reason != "all rows" or best is None:
             return reason
         n_rows = best.record.n_rows
@@ -222,12 +237,12 @@ class Session:
             holdout_rows=exams.get("holdout", none),
             teacher=type(self.teacher).__name__,
             notes=dict(self.deck.notes),
-            model_record=None if self._selector.best is None else self._selector.best.record,
+            model_record=None if self.selector.best is None else self.selector.best.record,
         )
 
     def _find_best(self) -> ModelRecord | None:
         """Return the best model of all calls; it may be one that was not stored, and is not fitted again yet."""
-        best = None if self._selector.best is None else self._selector.best.record
+        best = None if self.selector.best is None else self.selector.best.record
         stored = None if self._past is None else self._past.model_record
         if best is None or (stored is not None and best.number == stored.number):
             # The lost one had replaced the stored one, perhaps with a lower score on more rows.
@@ -258,7 +273,7 @@ class Session:
         if reason is not None:
             # The time that was kept for this.
             self.budget.reserves.checkpoint = 0.0
-        model = None if self._selector.best is None else self._selector.best.model
+        model = None if self.selector.best is None else self.selector.best.model
         self._checkpoint.write(self.state(reason), model, is_last=reason is not None)
 
     def _teach_until_stopped(self) -> StopReason:
@@ -274,16 +289,16 @@ class Session:
             self._loop.status = str(error) or self._loop.status
             reason = "time"
         except OutOfMemory as error:
-            if self._selector.best is None:
+            if self.selector.best is None:
                 raise no_memory_error(error, len(self._tracker.history) + 1, self._loop.activity) from None
             LOGGER.warning("No further fit stays within the memory limit: %s.", error)
             reason = "memory"
         except KeyboardInterrupt:
-            if self._selector.best is None:
+            if self.selector.best is None:
                 raise
             reason = "interrupted"
         except ReadingFailed as failure:
-            if self._selector.best is None:
+            if self.selector.best is None:
                 raise
             LOGGER.warning("%s", failure)
             reason = "interrupted"
@@ -310,7 +325,7 @@ class Session:
     def _describe_or_raise(self, failure: LearnerRaised | LearnerDied) -> str:
         """Return a warning about a learner that failed; without a model in hand, raise its error."""
         where = failure.where or f"in round {len(self._tracker.history) + 1}, {self._loop.activity}"
-        has_model = self._selector.best is not None
+        has_model = self.selector.best is not None
         if isinstance(failure, LearnerRaised):
             if not has_model:
                 failure.error.add_note(f"Raised by the learner {where}.\n{failure.traceback}")
@@ -323,7 +338,7 @@ class Session:
         return f"The learner failed {where}; the best model so far is returned.\n{cause}"
 
     def _result(self, reason: StopReason) -> SessionResult:
-        if self._selector.best is None:
+        if self.selector.best is None:
             raise no_model_error(self.budget, len(self._tracker.history), self._loop.status)
         try:
             model = self._load_best()
@@ -331,7 +346,7 @@ class Session:
             if reason == "interrupted":
                 raise
             reason, model = "interrupted", self._load_best()
-        best = self._selector.best
+        best = self.selector.best
         return SessionResult(
             model,
             self._tracker.history,
@@ -341,16 +356,16 @@ class Session:
             failure=self._failure,
             unpredicted=self._unpredicted,
             candidate=None if best.candidate is None else best.candidate.number,
-            members=self._selector.members,
+            members=self.selector.members,
             row_seconds=best.row_seconds,
-            score_problem=self._selector.describe_problem(),
+            score_problem=self.selector.describe_problem(),
             held_out=self._tracker.last_exams,
         )
 
     def _load_best(self) -> Any:
         """Return the best model, or the one before it if the best one cannot be loaded here, or not in time."""
         error = None
-        while (best := self._selector.best) is not None:
+        while (best := self.selector.best) is not None:
             try:
                 return self._load(best.model)
             except TimeoutError:
@@ -367,12 +382,12 @@ class Session:
         raise LearnerFailed(f"The model cannot be loaded in this process: {error!r}.") from error
 
     def _withdraw_best(self) -> None:
-        self._selector.withdraw_best()
+        self.selector.withdraw_best()
         self._tracker.withdraw_best()
 
     def _load(self, model: SavedModel) -> Any:
         """Load a model; raise TimeoutError if it is not there at the deadline, and there is one before it."""
-        former = self._selector.former
+        former = self.selector.former
         if former is None or (model.n_bytes or 0) <= _LARGE_MODEL_BYTES:
             return model.load()
         seconds = self.budget.until_deadline() - former.model.load_seconds
