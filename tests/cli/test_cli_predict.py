@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from fitwithin._cli import app
 from fitwithin._cli.console import print_note, sanitize_line
 from fitwithin._cli.errors import fail
-from fitwithin._tabular.files import TableChunk, arrow, open_data_file
+from fitwithin._tabular.files import TableChunk, open_data_file
 from fitwithin._tabular.files import csv as csv_files
 
 
@@ -53,7 +53,6 @@ WRITERS = {"new.parquet": pq.write_table, "new.feather": feather.write_feather, 
 
 
 def use_small_chunks(monkeypatch):
-    monkeypatch.setattr(arrow, "CHUNK_ROWS", 30)
     monkeypatch.setattr(csv_files, "_CHUNK_BYTES", 1 << 10)
     monkeypatch.setattr(TableChunk.split, "__defaults__", (30,))
 

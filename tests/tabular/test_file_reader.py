@@ -337,7 +337,7 @@ def test_duplicate_column_names_are_refused(tmp_path):
     pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["x", "x"]), tmp_path / "a.parquet")
 
     assert "more than one column called 'a'" in refused(tmp_path / "a.csv")
-    assert "more than one column called 'x'" in refused(tmp_path / "a.parquet")
+    assert "duplicate field names" in refused(tmp_path / "a.parquet")
 
 
 def test_a_column_without_a_name_is_refused(tmp_path):

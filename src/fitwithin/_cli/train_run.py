@@ -96,7 +96,7 @@ def _prepare_data(options: TrainOptions, start: float) -> _PreparedData:
 
 def _read_table(options: TrainOptions, data: DataFile, target_name: str) -> TrainingTable:
     task = None if options.task == "auto" else cast(TaskType, options.task)
-    if isinstance(data, DataSetFiles):
+    if isinstance(data, DataSetFiles) and data.in_blocks:
         return read_sampled_table(data, target_name, task, options.max_classes, options.text)
     chunk = data.read(label=target_name)
     target = read_target_column(target_name, chunk.table[target_name], task, options.max_classes)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._pools.sources.read_errors import shorten_reason
 
 ColumnKind = Literal["number", "boolean", "time", "text", "words"]
 """Kinds of columns. Text includes every column that is declared categorical, even if its values are numbers; of a
@@ -21,10 +22,6 @@ column named by --text the words count instead of the whole value."""
 
 _MAX_CATEGORIES = 100
 """Distinct texts up to which a column is never taken for row identifiers."""
-
-
-_MAX_REASON_LENGTH = 200
-"""Characters of an error of arrow that are shown."""
 
 
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
@@ -158,9 +155,9 @@ def to_frame(table: pa.Table, columns: Sequence[FeatureColumn]) -> pd.DataFrame:
             _validate_time_type(values.type, column)
             arrays[column.name] = _CONVERTERS[column.kind](values)
         except pa.ArrowException as error:
-            reason = " ".join(str(error).split())[:_MAX_REASON_LENGTH]
             raise UserInputError(
-                f"Column {column.name!r} holds {values.type}, but the model was trained with {column.type}: {reason}.",
+                f"Column {column.name!r} holds {values.type}, but the model was trained with {column.type}: "
+                f"{shorten_reason(error)}.",
                 "Use the same type of values as in the training data.",
             ) from error
     return pd.DataFrame(arrays, copy=False)

@@ -12,12 +12,10 @@ from sklearn.metrics import get_scorer
 from sklearn.utils.metaestimators import available_if
 
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._pools.sources.read_errors import shorten_reason
 from fitwithin._session.inputs.learner import validate_teacher
 from fitwithin._tabular.target_column import TargetColumn
 from fitwithin.teachers._registry import TEACHERS
-
-_MAX_REASON_LENGTH = 200
-"""Characters of an error of scikit-learn that are shown."""
 
 
 def validate_learner(learner: Any, teacher: str, X: Any, target: TargetColumn) -> None:
@@ -72,9 +70,8 @@ def validate_scoring(scoring: str, learner: Any, target: TargetColumn) -> None:
             warnings.simplefilter("ignore")  # a dummy model may deserve them
             get_scorer(scoring)(dummy.fit(X, target.y), X, target.y)
     except (TypeError, ValueError, AttributeError) as error:
-        reason = " ".join(str(error).split())[:_MAX_REASON_LENGTH]
         raise UserInputError(
-            f"--scoring {scoring} can't be used for this target: {reason}",
+            f"--scoring {scoring} can't be used for this target: {shorten_reason(error)}.",
             "For regression use r2 or neg_mean_absolute_error."
             if target.is_regression
             else "For classification use accuracy, balanced_accuracy, f1_macro or neg_log_loss.",

@@ -64,7 +64,7 @@ def read_test_rows(features: EncodedFeatures, target: TargetColumn, file: DataFi
         If the file lacks a column, or has no target values.
     """
     file.require_columns(column.name for column in features.columns)
-    if isinstance(file, DataSetFiles):
+    if isinstance(file, DataSetFiles) and file.in_blocks:
         return open_test_blocks(features, target, file)
     # The target is read as text or float, and converted below.
     target_type = {target.name: pa.float64() if target.is_regression else pa.string()}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
+from zipfile import BadZipFile
 
 from fitwithin._core.exceptions import FitwithinError, UserInputError
 from fitwithin._core.install_command import format_install_command
@@ -28,11 +30,12 @@ def require_library(name: str, purpose: str) -> None:
 
 
 @contextmanager
-def translate_read_errors(path: str) -> Iterator[None]:
+def translate_read_errors(path: object) -> Iterator[None]:
     """Raise a `UserInputError` that names the file for every error of a reader."""
     import pyarrow as pa
 
-    kinds = (OSError, EOFError, KeyError, ValueError, pa.ArrowException)
+    # Errors of truncated files and of files of another format have no common base.
+    kinds = (OSError, EOFError, KeyError, ValueError, NotImplementedError, pa.ArrowException, BadZipFile, zlib.error)
     with _translate(kinds, f"{path} can't be read", "Is it complete, and does its ending match its format?"):
         try:
             yield

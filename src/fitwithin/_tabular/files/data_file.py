@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import pyarrow as pa
-
 from fitwithin._core.exceptions import UserInputError, join_names, no_such_column
+from fitwithin._pools.sources.read_errors import translate_read_errors
 from fitwithin._tabular.files.table_chunk import ColumnTypes, TableChunk
-
-# The readers' errors for truncated files and for files of another format have no common base.
-_READ_ERRORS = (
-    *(OSError, EOFError, ValueError, KeyError, NotImplementedError),
-    *(pa.ArrowException, zipfile.BadZipFile, zlib.error),
-)
-
-
-_MAX_REASON_LENGTH = 300
-"""Characters of a reader's error that are shown."""
-
 
 _MAX_COLUMN_NAMES = 5
 """Duplicate columns that are listed by name."""
@@ -33,7 +18,7 @@ _MAX_COLUMN_NAMES = 5
 class DataFile(ABC):
     """Rows of a file.
 
-    A format defines the methods that begin with an underscore; they may raise any of `_READ_ERRORS`.
+    A format defines the methods that begin with an underscore; their errors become those of `translate_read_errors`.
 
     Parameters
     ----------
@@ -46,7 +31,7 @@ class DataFile(ABC):
 
     def column_names(self) -> list[str]:
         """Return the names of the columns, which must differ."""
-        with self._translate_errors():
+        with translate_read_errors(self.path):
             names = self._read_names()
         duplicates = sorted(name for name, count in Counter(names).items() if count > 1)
         if duplicates:
@@ -78,12 +63,12 @@ class DataFile(ABC):
         UserInputError
             If the file can't be read completely.
         """
-        with self._translate_errors():
+        with translate_read_errors(self.path):
             return self._read_rows(types, label).normalize()
 
     def read_chunks(self, types: ColumnTypes | None = None) -> Iterator[TableChunk]:
         """Read the same rows in chunks of bounded size."""
-        with self._translate_errors():
+        with translate_read_errors(self.path):
             yield from (chunk.normalize() for chunk in self._read_chunks(types))
 
     @abstractmethod
@@ -97,17 +82,3 @@ class DataFile(ABC):
     def _read_chunks(self, types: ColumnTypes | None) -> Iterator[TableChunk]:
         """Read all rows in chunks."""
         yield from self._read_rows(types, None).split()
-
-    @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
-        """Raise a UserInputError for every error of a reader."""
-        try:
-            yield
-        except UserInputError:
-            raise
-        except _READ_ERRORS as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise UserInputError(
-                f"{self.path} can't be read: {reason[:_MAX_REASON_LENGTH].rstrip('.')}.",
-                "Is it complete, and does its suffix match its format?",
-            ) from error

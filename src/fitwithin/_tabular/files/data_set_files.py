@@ -1,4 +1,4 @@
-"""Folders and patterns of parquet and Arrow files, and files that do not fit in memory."""
+"""Parquet and Arrow files: one, a folder or a pattern of them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,19 @@ _ARROW_GROWTH = 2
 
 
 class DataSetFiles(DataFile):
-    """Parquet or Arrow files that are read in blocks.
+    """Parquet or Arrow files.
 
     Parameters
     ----------
     path : Path
         A file, a folder, or a pattern such as ``rows/*.parquet``.
+    in_blocks : bool, default=False
+        Whether training must not read all rows at once.
     """
+
+    def __init__(self, path: Path, *, in_blocks: bool = False) -> None:
+        super().__init__(path)
+        self.in_blocks = in_blocks
 
     def _read_names(self) -> list[str]:
         """Return the names of the columns, which all files must have."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._tabular.files.arrow import FeatherFile, ParquetFile
+from fitwithin._pools.sources.paths import FORMATS
 from fitwithin._tabular.files.csv import CsvFile
 from fitwithin._tabular.files.data_file import DataFile
 from fitwithin._tabular.files.data_set_files import DataSetFiles, is_file_set
@@ -14,10 +14,7 @@ from fitwithin._tabular.files.npz import NpzFile
 from fitwithin._tabular.files.svmlight import SvmlightFile
 
 _FORMATS: Mapping[str, type[DataFile]] = {
-    ".parquet": ParquetFile,
-    ".pq": ParquetFile,
-    ".feather": FeatherFile,
-    ".arrow": FeatherFile,
+    **dict.fromkeys(FORMATS, DataSetFiles),
     ".csv": CsvFile,
     ".tsv": CsvFile,
     ".npz": NpzFile,
@@ -39,7 +36,7 @@ def open_data_file(path: Path, *, in_blocks: bool = False) -> DataFile:
     path : Path
         A file, a folder of parquet or Arrow files, or a pattern such as ``rows/*.parquet``.
     in_blocks : bool, default=False
-        Whether to read a single file in blocks, too.
+        Whether training must read a single file in blocks, too.
 
     Raises
     ------
@@ -47,7 +44,7 @@ def open_data_file(path: Path, *, in_blocks: bool = False) -> DataFile:
         If it does not exist, is empty, or has an unknown suffix.
     """
     if in_blocks or is_file_set(path):
-        return DataSetFiles(path)
+        return DataSetFiles(path, in_blocks=True)
     if not path.exists():
         raise UserInputError(f"There is no file {path}.", "Check the path.")
     if not path.is_file():
