@@ -45,6 +45,24 @@ def test_validation_rows_of_ours_serve(name, backend):
     assert clf.score(X[clf.holdout_rows_], Y[clf.holdout_rows_]) == pytest.approx(clf.score_estimate_[0])
 
 
+@pytest.mark.parametrize("labels", [("no", "yes"), (1, 2)])
+@pytest.mark.parametrize("steps", [(), (StandardScaler(),)], ids=["alone", "in a pipeline"])
+@pytest.mark.parametrize("name", ["lightgbm", "catboost"])
+def test_labels_of_any_kind_stop_it_at_the_same_tree(name, steps, labels):
+    def fit_best(y):
+        learner = make_pipeline(*steps, CLASSIFIERS[name])
+        clf = TimeConstrainedClassifier(learner, time_limit=60, backend="inline", random_state=0)
+        return clf.fit(X, y).best_estimator_[-1]
+
+    assert count_trees(fit_best(np.asarray(labels)[Y])) == count_trees(fit_best(Y))
+
+
+def test_no_score_of_a_tree_is_printed(capfd):
+    TimeConstrainedClassifier(CLASSIFIERS["xgboost"], time_limit=60, random_state=0, progress=False).fit(X, Y)
+
+    assert capfd.readouterr().out == ""
+
+
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_validation_set_of_the_user_serves(name):
     clf = TimeConstrainedClassifier(CLASSIFIERS[name], time_limit=60, backend="inline", random_state=0)

@@ -17,7 +17,7 @@ from fitwithin._core.target import Array
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
 from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal
-from fitwithin.backends._early_stopping.validation_set import pass_validation_set, takes_validation_set
+from fitwithin.backends._early_stopping.validation_set import DEPRECATION, pass_validation_set, takes_validation_set
 from fitwithin.backends._exam_log import ExamLog, ExamPredictions
 from fitwithin.backends._scoring import Scoring
 from fitwithin.backends._unpredicted import predict_rows
@@ -146,6 +146,8 @@ class ModelRunner:
             # The early-stopping fit of a pipeline takes validation rows through its earlier steps.
             stop_signal = StopSignal(math.inf) if takes_validation_set(self.model) else None
         with warnings.catch_warnings(record=True) as caught:
+            if takes_validation_set(self.model):
+                warnings.filterwarnings("ignore", DEPRECATION)
             start = time.monotonic()
             if stop_signal is None or early_stopping is None:
                 self.model.fit(rows.X, rows.y, **params)

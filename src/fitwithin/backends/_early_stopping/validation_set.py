@@ -18,6 +18,12 @@ _PATIENCE = ("early_stopping_rounds", "early_stopping_round", "n_iter_no_change"
 
 _ARGUMENT = "eval_set"
 
+DEPRECATION = "The argument 'eval_set' is deprecated"
+"""Warning of LightGBM 4.7. Its replacement, `eval_y`, is not encoded as the labels are, so it is wrong for most."""
+
+DEPRECATION = "The argument 'eval_set' is deprecated"
+"""The warning of LightGBM 4.7, whose `eval_X` and `eval_y` cannot serve: a classifier does not encode `eval_y`."""
+
 
 @dataclass(frozen=True, eq=False)
 class ValidationSet:
@@ -36,13 +42,15 @@ class ValidationSet:
 
     def transform(self, steps: Pipeline) -> ValidationSet:
         """Return the rows after the earlier steps of a pipeline, which are fitted."""
-        return replace(self, X=steps.transform(self.X))
+        return replace(self, X=steps.transform(self.X)) if len(steps) else self
 
     def as_arguments(self, learner: Any) -> dict[str, Any]:
-        """Return the rows as arguments of a booster's `fit`; LightGBM 4.7 has other names."""
-        if has_fit_parameter(learner, "eval_X"):
-            return {"eval_X": (self.X,), "eval_y": (self.y,)}
-        return {_ARGUMENT: [(self.X, self.y)]}
+        """Return the rows as arguments of a booster's `fit`."""
+        arguments: dict[str, Any] = {_ARGUMENT: [(self.X, self.y)]}
+        if type(learner).__module__.startswith("xgboost"):
+            # Unless it is told not to, it prints a score for every tree.
+            arguments["verbose"] = False
+        return arguments
 
     def select_known(self, y: Array) -> ValidationSet:
         """Return the rows whose classes are among those of training rows; all rows of a regression."""
