@@ -21,10 +21,9 @@ from _report import RESULTS, Environment, MarkdownTable, write_report
 from fitwithin.teachers._search.frugal_suggester import FrugalSuggester
 from fitwithin.teachers._search.parameters import Choice, IntRange
 from fitwithin.teachers._search.portfolio import DataShape
-from fitwithin.teachers._search.random_suggester import RandomSuggester
 from fitwithin.teachers._search.ready_spaces import find_ready_space
 from fitwithin.teachers._search.space import Settings, Space
-from fitwithin.teachers._search.suggest import Suggester
+from fitwithin.teachers._search.suggest import RandomSuggester, Suggester
 from fitwithin_paper.study.dataset_sources import load_dataset
 from fitwithin_paper.study.preprocessing import prepare_dataset
 
@@ -101,7 +100,7 @@ def run_suggester(suggester: Suggester | None, split: Split, seconds: float) -> 
     while used < seconds:
         settings = suggester.ask()
         if settings is None:
-            break
+            continue
         model, took = _fit(settings, split, min(_MAX_SHARE * seconds, seconds - used))
         score = None if model is None else _score(model, split.validation)
         suggester.tell(settings, score, took)

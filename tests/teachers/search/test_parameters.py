@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fitwithin.teachers._search.parameters import Choice, Distribution, FloatRange, IntRange, make_parameter
+from fitwithin.teachers._search.parameters import Choice, FloatRange, IntRange, make_parameter
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -15,7 +15,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 def test_whole_numbers_are_drawn_within_the_range(low, width, log, seed):
     parameter = IntRange(low, low + width, log)
 
-    value = parameter.sample(np.random.default_rng(seed))
+    value = parameter.rvs(random_state=np.random.RandomState(seed))
 
     assert type(value) is int
     assert parameter.contains(value)
@@ -25,25 +25,25 @@ def test_whole_numbers_are_drawn_within_the_range(low, width, log, seed):
 def test_floats_are_drawn_within_the_range(low, factor, log, seed):
     parameter = FloatRange(low, low * factor, log)
 
-    value = parameter.sample(np.random.default_rng(seed))
+    value = parameter.rvs(random_state=np.random.RandomState(seed))
 
     assert type(value) is float
     assert parameter.contains(value)
 
 
 def test_a_logarithmic_range_draws_half_of_its_numbers_below_the_geometric_mean():
-    rng = np.random.default_rng(0)
+    random = np.random.RandomState(0)
 
-    draws = [IntRange(1, 10_000, log=True).sample(rng) for _ in range(2000)]
+    draws = [IntRange(1, 10_000, log=True).rvs(random_state=random) for _ in range(2000)]
 
     assert np.mean([draw <= 100 for draw in draws]) == pytest.approx(0.5, abs=0.06)
 
 
 @pytest.mark.parametrize("log", [False, True])
 def test_both_bounds_of_whole_numbers_are_drawn(log):
-    rng = np.random.default_rng(0)
+    random = np.random.RandomState(0)
 
-    assert {IntRange(1, 3, log).sample(rng) for _ in range(100)} == {1, 2, 3}
+    assert {IntRange(1, 3, log).rvs(random_state=random) for _ in range(100)} == {1, 2, 3}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,6 @@ def test_both_bounds_of_whole_numbers_are_drawn(log):
         (stats.loguniform(0.25, 4, scale=2), FloatRange(0.5, 8.0, log=True)),
         (stats.randint(3, 8), IntRange(3, 7)),
         (stats.randint(3, 8, loc=1), IntRange(4, 8)),
-        (FloatRange(0.0, 1.0), FloatRange(0.0, 1.0)),
     ],
 )
 def test_uniform_distributions_of_scipy_become_ranges(distribution, parameter):
@@ -73,7 +72,7 @@ def test_sklearns_loguniform_becomes_a_range():
 
 @pytest.mark.parametrize("distribution", [stats.norm(0, 1), stats.poisson(3), stats.loguniform(1, 2, loc=1)])
 def test_other_distributions_stay_as_they_are(distribution):
-    assert make_parameter("C", distribution) == Distribution(distribution)
+    assert make_parameter("C", distribution) is distribution
 
 
 def test_a_distribution_of_the_users_own_gets_a_random_state():
@@ -83,19 +82,8 @@ def test_a_distribution_of_the_users_own_gets_a_random_state():
 
     parameter = make_parameter("C", Even())
 
-    draws = {parameter.sample(np.random.default_rng(seed)) for seed in range(50)}
+    draws = {parameter.rvs(random_state=np.random.RandomState(seed)) for seed in range(50)}
     assert draws == {0, 2, 4, 6, 8}
-
-
-@given(probability=st.floats(0.01, 0.99))
-def test_quantiles_and_probabilities_are_inverse(probability):
-    parameter = Distribution(stats.norm(3, 2))
-
-    assert math.isclose(parameter.find_probability(parameter.find_quantile(probability)), probability, rel_tol=1e-6)
-
-
-def test_quantiles_of_a_discrete_distribution_are_whole_numbers():
-    assert type(Distribution(stats.poisson(3)).find_quantile(0.5)) is int
 
 
 @pytest.mark.parametrize(

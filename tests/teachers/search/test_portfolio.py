@@ -3,8 +3,9 @@
 import pytest
 
 from fitwithin.teachers._search import portfolio
+from fitwithin.teachers._search.parameters import IntRange
 from fitwithin.teachers._search.portfolio import DataShape, find_portfolio
-from fitwithin.teachers._search.space import IntRange, Space
+from fitwithin.teachers._search.space import Space
 
 pytest.importorskip("flaml")
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from itertools import combinations
 from typing import Any
 
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from fitwithin._core.candidate import Candidate
 from fitwithin._core.cost import CostEstimates
 from fitwithin.teachers._search.contender import Contender
-from fitwithin.teachers._search.random_suggester import make_key
-from fitwithin.teachers._search.space import Choice, Settings, Space
+from fitwithin.teachers._search.parameters import Choice, is_number, make_key
+from fitwithin.teachers._search.space import Settings, Space
 from fitwithin.teachers._search.suggest import Suggester, make_suggester
 
 FindEarlyStopping = Callable[[Any], tuple[bool, bool]]
@@ -24,8 +24,10 @@ CountSteps = Callable[[Contender, float], float]
 
 # Failures in a row, from the first hyperparameters on, after which a learner is out.
 _MAX_FAILURES = 4
-# Suggestions in a row that were tried before, or share values with failures; then there are no more.
+# Suggestions in a row that were tried before, or share values with failures; then there are draws at random, and after
+# this many of them no more hyperparameters: the last one of 30 is among them all but surely.
 _MAX_REPEATS = 50
+_MAX_DRAWS = 500
 # Candidates with a common value, or with two common values, that all raised an exception before others are avoided.
 _MAX_FAILURES_OF_VALUES = {2: 2, 1: 10}
 
@@ -76,7 +78,7 @@ class Entrant:
         self._own_values = {name: own[name] for name in (() if space is None else space.parameters) if name in own}
         self._starts = list(starts)
         self._portfolio = [] if space is None else list(space.portfolio)
-        self._seed = seed
+        self._random = check_random_state(seed)
         self._suggester: Suggester | None = None
         self._known: dict[Hashable, Contender] = {}
         # Scores as on the first subset, what the leader has gained since, and the rows of the present subset.
@@ -108,29 +110,30 @@ class Entrant:
         count_steps : callable
             Tells how many steps of a portfolio's hyperparameters the time allows; see `CountSteps`.
         """
-        for _ in range(_MAX_REPEATS):
-            settings = self._ask(count_steps)
-            if settings is None:
-                return None
+        for settings in self._list_next(count_steps):
             if self._find(settings) is None and not self._is_bound_to_fail(settings):
                 return settings
-            if self._suggester is not None:
-                known = self._find(settings)
-                self._suggester.tell(settings, None if known is None else self._scores.get(known), 0.0)
         return None
 
-    def _ask(self, count_steps: CountSteps) -> Settings | None:
-        if self._starts:
-            return dict(self._starts.pop(0))
-        if self._portfolio and self.space is not None:
-            return self._fit_to_time(self.space, dict(self._portfolio.pop(0)), count_steps)
+    def _list_next(self, count_steps: CountSteps) -> Iterator[Settings]:
+        """Yield hyperparameters to begin with, then a portfolio, then suggestions, and at last draws at random."""
+        while self._starts:
+            yield dict(self._starts.pop(0))
         if self.space is None:
-            return None
+            return
+        while self._portfolio:
+            yield self._fit_to_time(self.space, dict(self._portfolio.pop(0)), count_steps)
         if self._suggester is None:
-            self._seed += 1
             start, score = self._find_start(self.space)
-            self._suggester = make_suggester(self.space, self._seed, start, score)
-        return self._suggester.ask()
+            self._suggester = make_suggester(self.space, self._random, start, score)
+        for _ in range(_MAX_REPEATS):
+            settings = self._suggester.ask()
+            if settings is not None:
+                yield settings
+                # They were not taken: their score is known, or they would fail.
+                known = self._find(settings)
+                self._suggester.tell(settings, None if known is None else self._scores.get(known), 0.0)
+        yield from (self.space.sample(self._random) for _ in range(_MAX_DRAWS))
 
     def _fit_to_time(self, space: Space, settings: Settings, count_steps: CountSteps) -> Settings:
         known = [one for one in self.contenders if one.is_alive and one.n_steps]
@@ -146,7 +149,7 @@ class Entrant:
         if best is None or not (space.portfolio or best.settings):
             return None, None
         # The learner's own values may be None, or text such as "sqrt", which no search can move from.
-        settings = best.settings or {name: value for name, value in self._own_values.items() if _is_number(value)}
+        settings = best.settings or {name: value for name, value in self._own_values.items() if is_number(value)}
         return {name: value for name, value in settings.items() if name in space.parameters}, self._scores[best]
 
     def _find(self, settings: Settings) -> Contender | None:
@@ -216,7 +219,3 @@ class Entrant:
             score = self._scores[contender] = score - self._gain
         if self._suggester is not None and contender.settings:
             self._suggester.tell(contender.settings, score, seconds)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

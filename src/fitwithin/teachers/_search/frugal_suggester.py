@@ -9,32 +9,26 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
 from importlib import import_module
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from fitwithin.teachers._search.random_suggester import AskedSettings, RandomSuggester, make_key
-from fitwithin.teachers._search.space import (
+from fitwithin.teachers._search.parameters import (
     Choice,
-    Distribution,
     FloatRange,
     IntRange,
     Parameter,
-    Settings,
-    Space,
+    is_number,
+    make_key,
+    to_python,
 )
-
-MAX_SUGGESTIONS = 50
-"""Calls of CFO until one gives new settings; it answers None where it would repeat itself, and restarts at last."""
+from fitwithin.teachers._search.space import Settings, Space
 
 N_DRAWN_VALUES = 64
-"""Values that stand for a distribution without quantiles, in which CFO could not move."""
-
-_TAIL = 0.001
-"""Quantiles stay this far from 0 and 1, where a value may be infinite."""
+"""Values that stand for a distribution, in which CFO could not move."""
 
 
 class FrugalSuggester:
@@ -44,10 +38,10 @@ class FrugalSuggester:
     ----------
     space : Space
         Settings that may be tried; more than one.
-    seed : int
+    seed : int or RandomState
         Seed of all draws.
     start : mapping of str to Any, optional
-        Settings to begin with; default: the cheap ones of the space. Restarts are always near the cheap ones.
+        Settings to begin near; default: the cheap ones of the space. Restarts are always near the cheap ones.
     start_score : float, optional
         Their score, if it is known; then they are not suggested.
 
@@ -60,51 +54,46 @@ class FrugalSuggester:
     """
 
     def __init__(
-        self, space: Space, seed: int, start: Mapping[str, Any] | None = None, start_score: float | None = None
+        self,
+        space: Space,
+        seed: int | np.random.RandomState,
+        start: Mapping[str, Any] | None = None,
+        start_score: float | None = None,
     ) -> None:
-        space.validate_start(start or {})
-        rng = np.random.default_rng(seed)
-        cheap = space.complete({}, rng)
-        self._axes = {
-            name: make_axis(parameter, rng) for name, parameter in space.parameters.items() if not parameter.is_constant
-        }
-        self._constants = {
-            name: parameter.sample(rng) for name, parameter in space.parameters.items() if parameter.is_constant
-        }
-        self._asked = AskedSettings()
-        self._random = RandomSuggester(space, seed, asked=self._asked)
-        first = {**cheap, **start} if start else cheap
+        random = check_random_state(seed)
+        cheap = space.complete({}, random)
+        parameters = {name: _make_movable(parameter, random) for name, parameter in space.parameters.items()}
+        self._constants = {name: one.middle for name, one in parameters.items() if one.is_constant}
+        self._parameters = {name: one for name, one in parameters.items() if not one.is_constant}
+        first = {**cheap, **(start or {})}
         self._start: Settings | None = first if start_score is None else None
         self._pending: dict[Hashable, tuple[str, dict[str, Any]]] = {}
         self._n_trials = 0
         self._cfo = _import_flaml().CFO(
             metric="score",
             mode="max",
-            space={_make_name(i): axis.domain for i, axis in enumerate(self._axes.values())},
+            space={_make_name(i): _make_domain(one) for i, one in enumerate(self._parameters.values())},
             low_cost_partial_config=self._encode(cheap),
             points_to_evaluate=[self._encode(first)],
             evaluated_rewards=None if start_score is None else [start_score],
             cost_attr="seconds",
-            seed=int(rng.integers(2**31)),
+            seed=int(random.randint(2**31)),
         )
 
     def ask(self) -> Settings | None:
-        """Return new settings, or None if none were found."""
-        for _ in range(MAX_SUGGESTIONS):
-            self._n_trials += 1
-            trial = str(self._n_trials)
-            point = self._cfo.suggest(trial)
-            if point is None:
-                continue
-            settings = self._decode(point)
-            if not self._asked.add(settings):
-                # Two points of CFO may stand for the same settings.
-                self._cfo.on_trial_complete(trial, error=True)
-                continue
-            self._pending[make_key(settings)] = (trial, point)
-            return settings
-        # CFO walks in circles: a small space is tried to its end, a large one gets a fresh draw.
-        return self._random.ask()
+        """Return settings, perhaps some that were returned before; None where CFO would repeat itself."""
+        self._n_trials += 1
+        trial = str(self._n_trials)
+        point = self._cfo.suggest(trial)
+        if point is None:
+            return None
+        settings = self._decode(point)
+        if make_key(settings) in self._pending:
+            # Two points of CFO may stand for the same settings.
+            self._cfo.on_trial_complete(trial, error=True)
+            return None
+        self._pending[make_key(settings)] = (trial, point)
+        return settings
 
     def tell(self, settings: Mapping[str, Any], score: float | None, seconds: float) -> None:
         """Take note of the score; see `Suggester`."""
@@ -117,84 +106,42 @@ class FrugalSuggester:
             self._cfo.on_trial_complete(trial, {"score": float(score), "seconds": float(seconds), "config": point})
 
     def _encode(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        return {_make_name(i): axis.encode(settings[name]) for i, (name, axis) in enumerate(self._axes.items())}
+        # CFO gets the indices of a choice, so that it never looks into values: it takes dicts for spaces of their own.
+        values = {name: one.clip(settings[name]) for name, one in self._parameters.items()}
+        return {
+            _make_name(i): (one.find(values[name]) or 0) if isinstance(one, Choice) else values[name]
+            for i, (name, one) in enumerate(self._parameters.items())
+        }
 
     def _decode(self, point: Mapping[str, Any]) -> Settings:
         if self._start is not None:
             # The first point is the start, whose values need not lie in the space.
             start, self._start = self._start, None
             return start
-        moved = {name: axis.decode(point[_make_name(i)]) for i, (name, axis) in enumerate(self._axes.items())}
+        moved = {
+            name: one.values[int(point[_make_name(i)])] if isinstance(one, Choice) else one.clip(point[_make_name(i)])
+            for i, (name, one) in enumerate(self._parameters.items())
+        }
         return {**self._constants, **moved}
 
 
-@dataclass(frozen=True)
-class Axis:
-    """A parameter as CFO sees it.
-
-    Parameters
-    ----------
-    domain : object
-        Domain of `flaml.tune`.
-    encode, decode : callable
-        From a value to its coordinate, and back.
-    """
-
-    domain: Any
-    encode: Callable[[Any], Any]
-    decode: Callable[[Any], Any]
+def _make_movable(parameter: Parameter, random: np.random.RandomState) -> Choice | FloatRange:
+    """Return the parameter, or draws in place of a distribution."""
+    if isinstance(parameter, Choice | FloatRange):
+        return parameter
+    values = [to_python(parameter.rvs(random_state=random)) for _ in range(N_DRAWN_VALUES)]
+    return Choice(tuple(sorted(set(values)) if all(map(is_number, values)) else values))
 
 
-def make_axis(parameter: Parameter, rng: np.random.Generator) -> Axis:
-    """Return the axis of a parameter that has more than one value."""
+def _make_domain(parameter: Choice | FloatRange) -> Any:
+    """Return the domain of `flaml.tune` for a parameter that has more than one value."""
     tune = _import_flaml().tune
     if isinstance(parameter, Choice):
-        return _make_choice_axis(parameter)
+        return tune.choice(list(range(len(parameter.values))), order=parameter.is_ordered)
     if isinstance(parameter, IntRange):
         # The upper bound of FLAML's whole numbers is exclusive.
-        make_int = tune.lograndint if parameter.log else tune.randint
-        return Axis(make_int(parameter.low, parameter.high + 1), parameter.clip, parameter.clip)
-    if isinstance(parameter, FloatRange):
-        make_float = tune.loguniform if parameter.log else tune.uniform
-        return Axis(make_float(parameter.low, parameter.high), parameter.clip, parameter.clip)
-    if parameter.has_quantiles:
-        return _make_quantile_axis(parameter)
-    return _make_choice_axis(_draw_choice(parameter, rng))
-
-
-def _make_choice_axis(choice: Choice) -> Axis:
-    # CFO gets indices, so that it never looks into values: it takes dicts and lists for spaces of their own.
-    indices = list(range(len(choice.values)))
-    return Axis(
-        _import_flaml().tune.choice(indices, order=choice.is_ordered),
-        lambda value: _find_nearest(choice, value),
-        lambda index: choice.values[int(index)],
-    )
-
-
-def _find_nearest(choice: Choice, value: Any) -> int:
-    index = choice.find(value)
-    if index is not None:
-        return index
-    if choice.is_ordered and isinstance(value, int | float):
-        return int(np.argmin([abs(known - value) for known in choice.values]))
-    return 0
-
-
-def _make_quantile_axis(parameter: Distribution) -> Axis:
-    bounds = FloatRange(_TAIL, 1 - _TAIL)
-    return Axis(
-        _import_flaml().tune.uniform(bounds.low, bounds.high),
-        lambda value: bounds.clip(parameter.find_probability(value)),
-        lambda probability: parameter.find_quantile(bounds.clip(probability)),
-    )
-
-
-def _draw_choice(parameter: Distribution, rng: np.random.Generator) -> Choice:
-    values = [parameter.sample(rng) for _ in range(N_DRAWN_VALUES)]
-    if all(isinstance(value, int | float) for value in values):
-        values = sorted(set(values))
-    return Choice(tuple(values))
+        return (tune.lograndint if parameter.log else tune.randint)(parameter.low, parameter.high + 1)
+    return (tune.loguniform if parameter.log else tune.uniform)(parameter.low, parameter.high)
 
 
 def _make_name(index: int) -> str:

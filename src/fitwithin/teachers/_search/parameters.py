@@ -1,18 +1,26 @@
-"""Kinds of parameters in a space: choices, ranges and distributions."""
+"""Kinds of parameters in a space: choices, ranges and distributions, each with scikit-learn's `rvs`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 MIN_ORDERED_VALUES = 3
 """Fewest numbers that count as an ordered list; with two of them a step is a toss anyway."""
+
+
+class Parameter(Protocol):
+    """What one parameter may be: a `Choice`, a range, or any distribution, such as those of scipy.stats."""
+
+    def rvs(self, *, random_state: Any) -> Any:
+        """Draw a value."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -35,19 +43,28 @@ class Choice:
     @property
     def is_ordered(self) -> bool:
         """Whether a value's neighbours in the tuple are close to it: at least three numbers, in rising order."""
-        numbers = [value for value in self.values if _is_number(value)]
-        if len(numbers) < max(len(self.values), MIN_ORDERED_VALUES):
+        if len(self.values) < MIN_ORDERED_VALUES or not all(map(is_number, self.values)):
             return False
-        return all(low < high for low, high in pairwise(numbers))
+        return all(low < high for low, high in pairwise(self.values))
 
     @property
     def is_constant(self) -> bool:
         """Whether there is one value only."""
         return len(self.values) == 1
 
-    def sample(self, rng: np.random.Generator) -> Any:
+    @property
+    def lowest(self) -> int | None:
+        """The lowest positive whole number, or None."""
+        return min((one for one in self.values if is_number(one) and one >= 1 and one == round(one)), default=None)
+
+    @property
+    def middle(self) -> Any:
+        """The value in the middle of the list."""
+        return self.values[len(self.values) // 2]
+
+    def rvs(self, *, random_state: np.random.RandomState) -> Any:
         """Draw a value."""
-        return self.values[int(rng.integers(len(self.values)))]
+        return self.values[random_state.randint(len(self.values))]
 
     def find(self, value: Any) -> int | None:
         """Return the index of this value, or None; 1, 1.0 and True are three values."""
@@ -56,61 +73,20 @@ class Choice:
                 return index
         return None
 
-
-@dataclass(frozen=True)
-class IntRange:
-    """Whole numbers from `low` to `high`, both included.
-
-    Parameters
-    ----------
-    low, high : int
-        Bounds.
-    log : bool, default=False
-        Whether the logarithm is uniform, instead of the number; `low` is then at least 1.
-
-    Examples
-    --------
-    >>> IntRange(4, 1024, log=True).contains(31)
-    True
-    """
-
-    low: int
-    high: int
-    log: bool = False
-
-    def __post_init__(self) -> None:
-        _check_bounds(self.low, self.high, self.log)
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether there is one value only."""
-        return self.low == self.high
-
-    def sample(self, rng: np.random.Generator) -> int:
-        """Draw a number."""
-        if self.log:
-            # Half a unit beyond both ends gives the bounds their share.
-            exponent = rng.uniform(math.log(self.low - 0.5), math.log(self.high + 0.5))
-            return self.clip(round(math.exp(exponent)))
-        return int(rng.integers(self.low, self.high, endpoint=True))
-
-    @property
-    def middle(self) -> int:
-        """The number in the middle."""
-        return self.clip(math.sqrt(self.low * self.high) if self.log else (self.low + self.high) / 2)
-
     def contains(self, value: Any) -> bool:
-        """Return whether this is a whole number in the range."""
-        return _is_number(value) and value == round(value) and self.low <= value <= self.high
+        """Return whether this is one of the values."""
+        return self.find(value) is not None
 
-    def clip(self, value: float) -> int:
-        """Return the number in the range that is next to this one."""
-        return min(max(round(value), self.low), self.high)
+    def clip(self, value: Any) -> Any:
+        """Return the value itself, or the nearest one of an ordered list."""
+        if self.contains(value) or not (self.is_ordered and is_number(value)):
+            return value
+        return min(self.values, key=lambda known: abs(known - value))
 
 
 @dataclass(frozen=True)
 class FloatRange:
-    """Numbers from `low` to `high`.
+    """Numbers from `low` to `high`, both included.
 
     Parameters
     ----------
@@ -130,78 +106,70 @@ class FloatRange:
     log: bool = False
 
     def __post_init__(self) -> None:
-        _check_bounds(self.low, self.high, self.log)
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low <= self.high):
+            raise ValueError(
+                f"A range goes from {self.low!r} to {self.high!r}; expected two finite numbers, the lower one first."
+            )
+        if self.log and self.low <= 0:
+            raise ValueError(f"A logarithmic range begins at {self.low!r}; expected a number above 0.")
 
     @property
     def is_constant(self) -> bool:
         """Whether there is one value only."""
         return self.low == self.high
 
-    def sample(self, rng: np.random.Generator) -> float:
-        """Draw a number."""
-        if self.log:
-            return self.clip(math.exp(rng.uniform(math.log(self.low), math.log(self.high))))
-        return self.clip(float(rng.uniform(self.low, self.high)))
+    @property
+    def lowest(self) -> float:
+        """The lower bound."""
+        return self.low
 
     @property
-    def middle(self) -> float:
+    def middle(self) -> Any:
         """The number in the middle."""
         return self.clip(math.sqrt(self.low * self.high) if self.log else (self.low + self.high) / 2)
 
+    def rvs(self, *, random_state: np.random.RandomState) -> Any:
+        """Draw a number."""
+        return self._draw(self.low, self.high, random_state)
+
+    def _draw(self, low: float, high: float, random: np.random.RandomState) -> Any:
+        drawn = math.exp(random.uniform(math.log(low), math.log(high))) if self.log else random.uniform(low, high)
+        return self.clip(drawn)
+
     def contains(self, value: Any) -> bool:
         """Return whether this is a number in the range."""
-        return _is_number(value) and self.low <= value <= self.high
+        return is_number(value) and self.low <= value <= self.high
 
-    def clip(self, value: float) -> float:
+    def clip(self, value: Any) -> Any:
         """Return the number in the range that is next to this one."""
-        return min(max(float(value), self.low), self.high)
+        return min(max(float(value), self.low), self.high) if is_number(value) else value
 
 
 @dataclass(frozen=True)
-class Distribution:
-    """Any distribution with a method `rvs`, such as those of scipy.stats.
-
-    Parameters
-    ----------
-    dist : object
-        Its `rvs` takes `random_state`.
+class IntRange(FloatRange):
+    """Whole numbers from `low` to `high`, both included.
 
     Examples
     --------
-    >>> from scipy.stats import norm
-    >>> type(Distribution(norm(0, 1)).sample(np.random.default_rng(0)))
-    <class 'float'>
+    >>> IntRange(4, 1024, log=True).contains(31), IntRange(4, 1024, log=True).contains(3.5)
+    (True, False)
     """
 
-    dist: Any
+    low: int
+    high: int
 
-    @property
-    def is_constant(self) -> bool:
-        """Whether there is one value only; unknown here, and so False."""
-        return False
+    def rvs(self, *, random_state: np.random.RandomState) -> Any:
+        """Draw a number."""
+        # Half a unit beyond both ends gives the bounds their share.
+        return self._draw(self.low - 0.5, self.high + 0.5, random_state)
 
-    @property
-    def has_quantiles(self) -> bool:
-        """Whether the distribution tells its quantiles, so that a value has neighbours."""
-        return hasattr(self.dist, "ppf")
+    def contains(self, value: Any) -> bool:
+        """Return whether this is a whole number in the range."""
+        return super().contains(value) and value == round(value)
 
-    def sample(self, rng: np.random.Generator) -> Any:
-        """Draw a value."""
-        # scikit-learn passes a RandomState, and distributions of users rely on that.
-        return _to_python(self.dist.rvs(random_state=np.random.RandomState(rng.bit_generator)))
-
-    def find_quantile(self, probability: float) -> Any:
-        """Return the value below which this part of the draws lies; a whole number if the distribution has those."""
-        value = float(self.dist.ppf(probability))
-        return round(value) if hasattr(self.dist, "pmf") else value
-
-    def find_probability(self, value: Any) -> float:
-        """Return the part of the draws that lies at or below this value."""
-        return float(self.dist.cdf(value))
-
-
-Parameter = Choice | IntRange | FloatRange | Distribution
-"""What one parameter may be."""
+    def clip(self, value: Any) -> Any:
+        """Return the number in the range that is next to this one."""
+        return min(max(round(value), self.low), self.high) if is_number(value) else value
 
 
 def make_parameter(name: str, values: Any) -> Parameter:
@@ -211,7 +179,7 @@ def make_parameter(name: str, values: Any) -> Parameter:
     ----------
     name : str
         Name of the parameter, for errors.
-    values : list, array, distribution or Parameter
+    values : list, array or distribution
         As in scikit-learn's ``RandomizedSearchCV``. scipy's ``uniform``, ``loguniform`` and ``randint`` become ranges.
 
     Raises
@@ -231,20 +199,18 @@ def make_parameter(name: str, values: Any) -> Parameter:
     >>> make_parameter("criterion", ["gini", "entropy"])
     Choice(values=('gini', 'entropy'))
     """
-    if isinstance(values, Choice | IntRange | FloatRange | Distribution):
-        return values
     if hasattr(values, "rvs"):
         if isinstance(values, type) or not callable(values.rvs):
             raise TypeError(f"The distribution of {name!r} is the class {values!r}; expected an instance of it.")
-        return _find_range(values) or Distribution(values)
-    if isinstance(values, str | bytes) or not isinstance(values, Sequence | np.ndarray | range):
+        return _find_range(values) or values
+    if isinstance(values, str | bytes) or not isinstance(values, Sequence | np.ndarray):
         raise TypeError(
             f"The values of {name!r} are {values!r}, of type {type(values).__name__}; "
             "expected a list of values, or a distribution with a method `rvs`, such as scipy.stats.loguniform(1e-3, 1)."
         )
     if len(values) == 0:
         raise ValueError(f"The list of values of {name!r} is empty; give a value, or leave the parameter out.")
-    return Choice(tuple(_to_python(value) for value in values))
+    return Choice(tuple(to_python(value) for value in values))
 
 
 def _find_range(dist: Any) -> IntRange | FloatRange | None:
@@ -264,14 +230,8 @@ def _find_range(dist: Any) -> IntRange | FloatRange | None:
     return FloatRange(low, high, log=True) if is_log else None
 
 
-def _check_bounds(low: float, high: float, log: bool) -> None:
-    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-        raise ValueError(f"A range goes from {low!r} to {high!r}; expected two finite numbers, the lower one first.")
-    if log and low <= 0:
-        raise ValueError(f"A logarithmic range begins at {low!r}; expected a number above 0.")
-
-
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether this is a finite number, and no boolean."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and math.isfinite(value)
 
 
@@ -282,6 +242,19 @@ def _are_equal(one: Any, other: Any) -> bool:
         return False
 
 
-def _to_python(value: Any) -> Any:
+def to_python(value: Any) -> Any:
     """Return a Python number for a number of numpy, and anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def make_key(settings: Mapping[str, Any]) -> Hashable:
+    """Return a hashable form of settings; 1, 1.0 and True are different values."""
+    return tuple((name, _make_value_key(settings[name])) for name in sorted(settings))
+
+
+def _make_value_key(value: Any) -> Hashable:
+    try:
+        hash(value)
+    except TypeError:
+        return (type(value), repr(value))
+    return (type(value), value)

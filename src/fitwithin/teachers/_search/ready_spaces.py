@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from fitwithin.teachers._search.parameters import Choice, FloatRange, IntRange, Parameter
 from fitwithin.teachers._search.portfolio import DataShape, find_portfolio
-from fitwithin.teachers._search.space import Choice, FloatRange, IntRange, Parameter, Settings, Space, make_space
+from fitwithin.teachers._search.space import Settings, Space, make_space
 
 MIN_STEPS_LIMIT = 512
 """Steps that are allowed on any number of rows; beyond, there are at most as many steps as rows, as in FLAML."""
@@ -195,9 +196,7 @@ def _limit_to_rows(space: Space, portfolio: list[Settings], n_rows: int) -> Spac
         else one
         for name, one in space.parameters.items()
     }
-    # A choice that the learner does not know by name, such as the bins of LightGBM, begins in the middle.
-    middle = {name: one.values[len(one.values) // 2] for name, one in parameters.items() if isinstance(one, Choice)}
-    limited = replace(space, parameters=parameters, cheap={**middle, **space.cheap})
+    limited = replace(space, parameters=parameters)
     starts = [limited.cheap] if portfolio else []
     return replace(limited, portfolio=tuple(limited.clip(dict(settings)) for settings in [*starts, *portfolio]))
 

@@ -11,7 +11,8 @@ from fitwithin._core.cost import CostEstimates
 from fitwithin._core.records import Estimate
 from fitwithin.teachers._search.contender import Contender, Trial
 from fitwithin.teachers._search.entrant import Entrant, FindEarlyStopping
-from fitwithin.teachers._search.space import Choice, Settings, Space
+from fitwithin.teachers._search.parameters import Choice
+from fitwithin.teachers._search.space import Settings, Space
 
 NOTE_CANDIDATES = "candidates"
 """All candidates."""
@@ -82,6 +83,6 @@ def _decode(encoded: Mapping[str, Any] | None, space: Space | None) -> Settings 
         return None
     parameters = {} if space is None else space.parameters
     return {
-        name: parameters[name].values[value[0]] if isinstance(value, list) else value  # type: ignore[union-attr]  # a place is of a choice
+        name: parameters[name].values[value[0]] if isinstance(value, list) else value  # type: ignore[attr-defined]  # a place is of a choice
         for name, value in encoded.items()
     }

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import inspect
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import ParameterGrid
+from sklearn.model_selection import ParameterSampler
 
 from fitwithin.teachers._search.parameters import (
     Choice,
-    Distribution,
     FloatRange,
-    IntRange,
     Parameter,
+    is_number,
     make_parameter,
+    to_python,
 )
-
-__all__ = ["Choice", "Distribution", "FloatRange", "IntRange", "Parameter", "Settings", "Space", "make_space"]
 
 Settings = dict[str, Any]
 """Values by the estimator's own parameter names, for `set_params`."""
@@ -65,9 +62,10 @@ class Space:
 
     Examples
     --------
+    >>> from fitwithin.teachers._search.parameters import Choice, IntRange
     >>> space = Space({"n_estimators": IntRange(4, 64, log=True), "max_depth": Choice((3, None))}, {"n_estimators": 4})
-    >>> space.complete({"n_estimators": 8, "max_depth": 3}, np.random.default_rng(0))
-    {'n_estimators': 8, 'max_depth': 3}
+    >>> space.complete({"n_estimators": 8, "max_depth": 3}, np.random.RandomState(0))
+    {'max_depth': 3, 'n_estimators': 8}
     """
 
     parameters: Mapping[str, Parameter]
@@ -75,40 +73,19 @@ class Space:
     steps: str | None = None
     portfolio: tuple[Settings, ...] = ()
 
-    def sample(self, rng: np.random.Generator) -> Settings:
+    def sample(self, random: np.random.RandomState) -> Settings:
         """Draw settings."""
-        return {name: parameter.sample(rng) for name, parameter in self.parameters.items()}
+        (drawn,) = ParameterSampler(self.parameters, 1, random_state=random)
+        return {name: to_python(value) for name, value in drawn.items()}
 
-    def complete(self, settings: Mapping[str, Any], rng: np.random.Generator) -> Settings:
+    def complete(self, settings: Mapping[str, Any], random: np.random.RandomState) -> Settings:
         """Return these settings, with the cheap value, or else a drawn one, where a parameter is missing."""
-        drawn = self.sample(rng)
-        return {**drawn, **self.cheap, **settings}
-
-    @property
-    def n_settings(self) -> float:
-        """Number of different settings; infinite if there is a range of floats or a distribution."""
-        return math.prod(_count_values(parameter) for parameter in self.parameters.values())
-
-    def list_settings(self) -> Iterator[Settings]:
-        """List all settings of a space without ranges of floats and distributions."""
-        return iter(ParameterGrid({name: _list_values(parameter) for name, parameter in self.parameters.items()}))
-
-    def validate_start(self, settings: Mapping[str, Any]) -> None:
-        """Raise ValueError if settings to begin with have a parameter that the space does not have."""
-        for name in settings:
-            if name not in self.parameters:
-                raise ValueError(
-                    f"The settings to begin with have the parameter {name!r}, which is not searched; "
-                    f"searched are {_list_names(self.parameters)}." + _suggest_name(name, self.parameters)
-                )
+        return {**self.sample(random), **self.cheap, **settings}
 
     def clip(self, settings: Mapping[str, Any]) -> Settings:
         """Return settings with each number in its range, or the nearest one of a list."""
-        parameters = self.parameters
-        return {
-            name: value if not _is_number(value) or name not in parameters else _clip(parameters[name], value)
-            for name, value in settings.items()
-        }
+        known = {name: one for name, one in self.parameters.items() if isinstance(one, Choice | FloatRange)}
+        return {name: known[name].clip(value) if name in known else value for name, value in settings.items()}
 
     def add_prefix(self, prefix: str) -> Space:
         """Return this space for an estimator inside another one, with each name after the prefix."""
@@ -122,9 +99,9 @@ class Space:
     def count_leaves(self, settings: Mapping[str, Any]) -> float:
         """Return the leaves of each tree; 0 if unknown."""
         for name, value in settings.items():
-            if _strip_prefix(name) in _LEAVES and _is_number(value):
+            if strip_prefix(name) in _LEAVES and is_number(value):
                 return float(value)
-            if _strip_prefix(name) == "depth" and _is_number(value):
+            if strip_prefix(name) == "depth" and is_number(value):
                 return float(2**value)
         return 0.0
 
@@ -133,6 +110,7 @@ class Space:
 
         Examples
         --------
+        >>> from fitwithin.teachers._search.parameters import IntRange
         >>> space = Space({"n_estimators": IntRange(4, 4096)}, steps="n_estimators")
         >>> space.limit_steps({"n_estimators": 1000, "learning_rate": 0.05}, 250)
         {'n_estimators': 250, 'learning_rate': 0.2}
@@ -144,7 +122,7 @@ class Space:
         faster = {
             name: max(rate, min(rate * n_steps / most, _MAX_RATE))
             for name, rate in settings.items()
-            if _strip_prefix(name) in _LEARNING_RATES
+            if strip_prefix(name) in _LEARNING_RATES
         }
         return {**settings, str(self.steps): int(most), **faster}
 
@@ -199,122 +177,48 @@ def make_space(estimator: Any, param_distributions: Any) -> Space:
 
 
 def _check_name(estimator: Any, name: Any) -> None:
+    """Raise an error unless the estimator, or one inside it, has this parameter, or takes any name."""
     if not isinstance(name, str):
         raise TypeError(f"A parameter's name is {name!r}, of type {type(name).__name__}; expected a string.")
-    owner, own_name, prefix = _find_owner(estimator, name)
-    known, takes_any = _list_parameters(owner)
-    if own_name in known:
-        return
-    if takes_any and "__" not in own_name and not get_close_matches(own_name, known, 1, _SURE_TYPO):
-        return
-    raise ValueError(
-        f"{type(owner).__name__} has no parameter {own_name!r}"
-        + (f" (from {name!r})" if prefix else "")
-        + f"; it has {_list_names(prefix + known_name for known_name in sorted(known))}."
-        + _suggest_name(name, [prefix + known_name for known_name in known])
-    )
-
-
-def _find_owner(estimator: Any, name: str) -> tuple[Any, str, str]:
-    """Return the estimator inside this one whose parameter this is, the parameter's name there, and the prefix."""
-    prefix = ""
-    while "__" in name:
-        step, rest = name.split("__", 1)
-        inner = estimator.get_params(deep=True).get(step)
-        if not hasattr(inner, "get_params"):
-            break
-        estimator, name, prefix = inner, rest, f"{prefix}{step}__"
-    return estimator, name, prefix
-
-
-def _list_parameters(estimator: Any) -> tuple[set[str], bool]:
-    """Return the parameters of an estimator, without those of estimators inside it, and whether it takes any name."""
-    signature = inspect.signature(type(estimator).__init__).parameters
-    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.values())
-    named = {
-        name
-        for name, parameter in signature.items()
-        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
-    }
+    params = estimator.get_params(deep=True)
+    step, _, own_name = name.rpartition("__")
+    owner, prefix = params.get(step), f"{step}__"
+    if not hasattr(owner, "get_params"):
+        owner, prefix, own_name = estimator, "", name
+    signature = inspect.signature(type(owner)).parameters.values()
     # get_params of CatBoost has the parameters that were set; the signature of XGBoost has none of its base's.
-    # The steps of a pipeline are parameters only in the deep list.
-    deep = {name for name in estimator.get_params(deep=True) if "__" not in name}
-    return (named | deep) - {"self"}, takes_any
+    named = {one.name for one in signature if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)}
+    known = sorted(named | {one.removeprefix(prefix) for one in params if one.startswith(prefix)})
+    takes_any = any(one.kind is one.VAR_KEYWORD for one in signature) and "__" not in own_name
+    if own_name in known or (takes_any and not get_close_matches(own_name, known, 1, _SURE_TYPO)):
+        return
+    close = get_close_matches(name, [prefix + one for one in known], 1)
+    raise ValueError(
+        f"{type(owner).__name__} has no parameter {name!r}; it has {', '.join(prefix + one for one in known)}."
+        + (f" Did you mean {close[0]!r}?" if close else "")
+    )
 
 
 def _find_cheap_values(estimator: Any, parameters: Mapping[str, Parameter]) -> Settings:
     own = estimator.get_params(deep=True)
     cheap = {}
     for name, parameter in parameters.items():
-        low = _find_lowest(parameter)
-        if _strip_prefix(name) in _CHEAP_WHEN_LOW and low is not None:
-            cheap[name] = low
-        elif name in own and _has_value(parameter, own[name]):
-            cheap[name] = own[name]
-        elif isinstance(parameter, IntRange | FloatRange):
-            cheap[name] = parameter.clip(own[name]) if _is_number(own.get(name)) else parameter.middle
-        elif isinstance(parameter, Choice) and parameter.is_constant:
-            cheap[name] = parameter.values[0]
+        if not isinstance(parameter, Choice | FloatRange):
+            continue
+        value = own.get(name)
+        if strip_prefix(name) in _CHEAP_WHEN_LOW and parameter.lowest is not None:
+            cheap[name] = parameter.lowest
+        elif name in own and parameter.contains(parameter.clip(value)):
+            cheap[name] = parameter.clip(value)
+        else:
+            cheap[name] = parameter.middle
     return cheap
 
 
-def _find_lowest(parameter: Parameter) -> Any:
-    if isinstance(parameter, IntRange | FloatRange):
-        return parameter.low
-    if isinstance(parameter, Choice):
-        numbers = [value for value in parameter.values if IntRange(1, 10**9).contains(value)]
-        return min(numbers, default=None)
-    return None
-
-
-def _clip(parameter: Parameter, value: float) -> Any:
-    if isinstance(parameter, Choice):
-        return min(parameter.values, key=lambda known: abs(known - value)) if parameter.is_ordered else value
-    return value if isinstance(parameter, Distribution) else parameter.clip(value)
-
-
-def _has_value(parameter: Parameter, value: Any) -> bool:
-    if isinstance(parameter, Choice):
-        return parameter.find(value) is not None
-    if isinstance(parameter, Distribution):
-        return False
-    return parameter.contains(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _find_steps(parameters: Mapping[str, Parameter]) -> str | None:
-    return next((name for name in parameters if _strip_prefix(name) in STEP_COUNTS), None)
+    return next((name for name in parameters if strip_prefix(name) in STEP_COUNTS), None)
 
 
-def _strip_prefix(name: str) -> str:
+def strip_prefix(name: str) -> str:
+    """Return the name that a parameter has in its own estimator."""
     return name.rsplit("__", 1)[-1]
-
-
-def _count_values(parameter: Parameter) -> float:
-    if isinstance(parameter, Choice):
-        return len(parameter.values)
-    if isinstance(parameter, IntRange):
-        return parameter.high - parameter.low + 1
-    return 1 if parameter.is_constant else math.inf
-
-
-def _list_values(parameter: Parameter) -> list[Any]:
-    if isinstance(parameter, Choice):
-        return list(parameter.values)
-    if isinstance(parameter, IntRange):
-        return list(range(parameter.low, parameter.high + 1))
-    if isinstance(parameter, FloatRange) and parameter.is_constant:
-        return [parameter.low]
-    raise ValueError(f"{parameter!r} has too many values to list.")
-
-
-def _list_names(names: Any) -> str:
-    return ", ".join(names)
-
-
-def _suggest_name(name: str, known: Any) -> str:
-    close = get_close_matches(name, list(known), 1)
-    return f" Did you mean {close[0]!r}?" if close else ""

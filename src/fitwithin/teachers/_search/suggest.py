@@ -1,4 +1,4 @@
-"""Suggestion of settings: the protocol, and the choice of a suggester."""
+"""Suggestion of settings: the protocol, draws at random, and the choice of a suggester."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any, Protocol
 
-from fitwithin.teachers._search.frugal_suggester import FrugalSuggester
-from fitwithin.teachers._search.random_suggester import RandomSuggester
+import numpy as np
+from sklearn.utils import check_random_state
+
 from fitwithin.teachers._search.space import Settings, Space
 
 
@@ -19,7 +20,7 @@ class Suggester(Protocol):
     """
 
     def ask(self) -> Settings | None:
-        """Return settings that were not returned before, or None if none were found."""
+        """Return settings, perhaps some that were returned before; None if it would repeat itself."""
         ...
 
     def tell(self, settings: Mapping[str, Any], score: float | None, seconds: float) -> None:
@@ -37,8 +38,42 @@ class Suggester(Protocol):
         ...
 
 
+class RandomSuggester:
+    """Settings drawn at random, after the cheap ones of the space.
+
+    Parameters
+    ----------
+    space : Space
+        Settings that may be tried.
+    seed : int or RandomState
+        Seed of all draws.
+
+    Examples
+    --------
+    >>> from fitwithin.teachers._search.parameters import Choice
+    >>> RandomSuggester(Space({"depth": Choice((1, 2, 3))}, cheap={"depth": 1}), seed=0).ask()
+    {'depth': 1}
+    """
+
+    def __init__(self, space: Space, seed: int | np.random.RandomState) -> None:
+        self._space = space
+        self._random = check_random_state(seed)
+        self._next: Settings | None = space.complete({}, self._random)
+
+    def ask(self) -> Settings:
+        """Return the cheap settings, then draws."""
+        settings, self._next = self._next or self._space.sample(self._random), None
+        return settings
+
+    def tell(self, settings: Mapping[str, Any], score: float | None, seconds: float) -> None:
+        """Ignore the score: draws do not depend on it."""
+
+
 def make_suggester(
-    space: Space, seed: int, start: Mapping[str, Any] | None = None, start_score: float | None = None
+    space: Space,
+    seed: int | np.random.RandomState,
+    start: Mapping[str, Any] | None = None,
+    start_score: float | None = None,
 ) -> Suggester:
     """Return the best suggester that is installed.
 
@@ -46,10 +81,10 @@ def make_suggester(
     ----------
     space : Space
         Settings that may be tried.
-    seed : int
+    seed : int or RandomState
         Seed of all draws.
     start : mapping of str to Any, optional
-        Settings to begin with, all or some of them; default: the cheap ones of the space.
+        Settings to begin near, all or some of them; default: the cheap ones of the space.
     start_score : float, optional
         Their score, if it is known; then they are not suggested.
 
@@ -58,18 +93,15 @@ def make_suggester(
     Suggester
         FLAML's cost-frugal search if `flaml` is installed and the space has more than one setting, else random search.
 
-    Raises
-    ------
-    ValueError
-        If `start` has a parameter that the space does not have.
-
     Examples
     --------
-    >>> from fitwithin.teachers._search.space import Choice, Space
-    >>> suggester = make_suggester(Space({"alpha": Choice((0.1,))}), seed=0)
-    >>> suggester.ask(), suggester.ask()
-    ({'alpha': 0.1}, None)
+    >>> from fitwithin.teachers._search.parameters import Choice
+    >>> make_suggester(Space({"alpha": Choice((0.1,))}), seed=0).ask()
+    {'alpha': 0.1}
     """
-    if space.n_settings > 1 and find_spec("flaml") is not None:
-        return FrugalSuggester(space, seed, start, start_score)
-    return RandomSuggester(space, seed, None if start_score is not None else start)
+    is_constant = all(getattr(parameter, "is_constant", False) for parameter in space.parameters.values())
+    if is_constant or find_spec("flaml") is None:
+        return RandomSuggester(space, seed)
+    from fitwithin.teachers._search.frugal_suggester import FrugalSuggester
+
+    return FrugalSuggester(space, seed, start, start_score)
