@@ -29,25 +29,28 @@ from fitwithin._pools.input_kind import find_input_kind
 from fitwithin._pools.tables import convert_arrow, read_texts, split_scored_frame
 from fitwithin._presets import make_preset
 from fitwithin._session.checkpoint import Checkpoint, open_checkpoint, read_stored_seconds
-from fitwithin._session.fingerprint import Fingerprint, describe_learner, learner_types, list_not_comparable
+from fitwithin._session.fingerprint import (
+    Fingerprint,
+    describe_fit,
+    describe_learner,
+    learner_types,
+    list_not_comparable,
+)
 from fitwithin._session.fit_state import FitState
-from fitwithin._session.inputs.check_inputs import check_inputs
-from fitwithin._session.inputs.descriptions import describe_fit
 from fitwithin._session.inputs.features import (
     check_features,
     open_disk_pool,
 )
 from fitwithin._session.inputs.fit_arguments import FitArguments, Validation
-from fitwithin._session.inputs.fit_inputs import FitInputs, count_learners, find_backend, find_teacher
+from fitwithin._session.inputs.fit_inputs import FitInputs, check_inputs, find_backend, find_teacher
 from fitwithin._session.inputs.learner import (
     LearnerKind,
     clone_learner,
 )
 from fitwithin._session.listeners import SessionLog, ShowProgress, show_progress
 from fitwithin._session.result import SessionResult
-from fitwithin.backends import Backend, FitSettings, Runner
+from fitwithin.backends import Backend
 from fitwithin.backends._metrics import Scorer
-from fitwithin.backends._scoring import make_scoring
 from fitwithin.teachers import Teacher
 from fitwithin.viz._history import History
 from fitwithin.viz._report import ReportMixin
@@ -165,12 +168,12 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             show_progress(self.progress, budget, self._describe_candidate) as display,
             ExitStack() as cleanup,
         ):
-            memory_limit = self._read_memory_limit(runner)
-            settings = self._make_settings(teacher, memory_limit, weighted=sample_weight is not None)
+            find_total = getattr(runner, "find_memory", None)
+            memory_limit = None if self.memory_limit is None else parse_memory_limit(self.memory_limit, find_total)
             open_pool = getattr(runner, "open_pool", None)
             if open_pool is None:
                 open_pool = partial(open_disk_pool, budget, getattr(backend, "spool", None))
-            inputs = self._prepare_teacher(check_inputs(self, given, teacher, settings, open_pool))
+            inputs = self._prepare_teacher(check_inputs(self, given, teacher, memory_limit, open_pool))
             cleanup.callback(inputs.pool.close)
             if memory_limit is not None and not runner.killable:
                 warnings.warn(_UNWATCHED_MEMORY, RuntimeWarning, stacklevel=2)
@@ -183,7 +186,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
                 log.on_start(inputs.learner, self.n_rows_in_, inputs.settings.other_learners)
             listeners = [listener for listener in (display, log) if listener is not None]
             options = {"listeners": listeners, "on_round": self.on_round, "past": past, "checkpoint": checkpoint}
-            session = inputs.open_session(runner, budget, fallback=fallback, **options, **self._choice_settings())
+            session = inputs.open_session(runner, budget, fallback=fallback, **options)
             result = self._hold_vote(session.run(), inputs, budget)
             if log is not None:
                 log.on_end(result)
@@ -207,29 +210,12 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             return Budget(limit, backend.clock, start=start).after(spent)
         return Budget(limit, backend.clock, spent=spent, start=start)
 
-    def _read_memory_limit(self, runner: Runner) -> int | None:
-        """Return the bytes of `memory_limit`; a share is one of the memory where the learner runs."""
-        find_total = getattr(runner, "find_memory", None)
-        return None if self.memory_limit is None else parse_memory_limit(self.memory_limit, find_total)
-
-    def _make_settings(self, teacher: Teacher, memory_limit: int | None, *, weighted: bool) -> FitSettings:
-        """Return the settings of every fit, as far as the learner and the rows do not matter."""
-        n_learners = count_learners(teacher, self.n_jobs)
-        scoring = make_scoring(self.scoring, regression=self._regression, weighted=weighted)
-        # Each of several learners may take the same share.
-        share = None if memory_limit is None else max(1, memory_limit // n_learners)
-        return FitSettings(scoring, memory_limit=share, n_jobs=n_learners)
-
     def _make_teacher(self) -> Teacher:
         return find_teacher(self.teacher)
 
     def _prepare_teacher(self, inputs: FitInputs) -> FitInputs:
         """Tell the teacher what is known once the input is checked."""
         return inputs
-
-    def _choice_settings(self) -> dict[str, Any]:
-        """Return parameters of the session that only a search has."""
-        return {}
 
     def _hold_vote(self, result: SessionResult, inputs: FitInputs, budget: Budget) -> SessionResult:
         """Return the result with a vote of several models, if the user wants one and it is better."""
@@ -247,11 +233,6 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         """Return what must be equal of the learners in a resumed fit."""
         return describe_learner(own_learner)
 
-    @property
-    def _can_go_on(self) -> bool:
-        """Whether a later fit may resume this one, or this one an earlier one."""
-        return self.checkpoint is not None or self.warm_start
-
     def _find_past(
         self, inputs: FitInputs, checkpoint: Checkpoint | None, budget: Budget
     ) -> tuple[FitState | None, Budget]:
@@ -259,7 +240,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         fingerprint = inputs.fingerprint
         stored = None
         if checkpoint is not None and fingerprint is not None:
-            facts = describe_fit(self, inputs, budget.seconds)
+            facts = describe_fit(self, inputs.learner, inputs.pool, budget.seconds)
             stored = checkpoint.begin(fingerprint, facts, learner_types(inputs.learner))
         kept: tuple[Fingerprint, FitState] | None = getattr(self, "_kept_state", None)
         if not self.warm_start or kept is None or kept[0] != fingerprint:

@@ -213,7 +213,8 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         self._teacher = teacher
         teacher.entrants = entrants
         others = tuple(entrant.estimator for entrant in entrants[1:])
-        return replace(inputs, settings=replace(inputs.settings, other_learners=others))
+        settings = replace(inputs.settings, other_learners=others)
+        return replace(inputs, settings=settings, **self._choice_settings())
 
     def _choice_settings(self) -> dict[str, Any]:
         ensemble, limit = self.ensemble, self.predict_time_limit
@@ -224,7 +225,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
 
     def _hold_vote(self, result: SessionResult, inputs: FitInputs, budget: Budget) -> SessionResult:
         self.__dict__.pop("ensemble_", None)
-        members, limit = result.members, self._choice_settings()["max_row_seconds"]
+        members, limit = result.members, inputs.max_row_seconds
         if result.row_seconds > limit:
             warnings.warn(
                 f"No model predicts a row within {limit * 1e6:,.1f} us; the fastest one is returned, which takes "

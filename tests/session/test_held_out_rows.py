@@ -16,9 +16,9 @@ from fitwithin._session.held_out_rows import (
     hold_out_by_class,
     hold_out_groups,
     hold_out_last_rows,
+    hold_out_rows,
     hold_out_second_table,
 )
-from fitwithin._session.inputs.features import ValidationRows
 from fitwithin._session.inputs.fit_arguments import FitArguments
 
 sizes_of_groups = st.lists(st.integers(1, 60), min_size=3, max_size=200)
@@ -167,22 +167,21 @@ def test_arguments_that_do_not_go_together_are_refused(arguments, complaint):
 @pytest.mark.parametrize(
     ("chosen", "advice"),
     [
-        (ValidationRows("last"), "Sort the rows by time"),
-        (ValidationRows("random", np.repeat([0, 1, 2], [98, 1, 1])), "groups that hold several classes"),
+        (("last",), "Sort the rows by time"),
+        (("random", np.repeat([0, 1, 2], [98, 1, 1])), "groups that hold several classes"),
     ],
 )
 def test_training_rows_of_one_class_are_refused(chosen, advice):
     pool = TablePool(np.zeros((100, 1)), Labels.encode(np.arange(100) >= 98))
 
     with pytest.raises(ValueError, match=rf"only one class, .*False.*{advice}"):
-        chosen.hold_out(pool, np.random.default_rng(0))
+        hold_out_rows(pool, FitArguments(None, None, None, {}, *chosen), 0, np.random.default_rng(0))
 
 
 def test_random_validation_rows_are_left_to_the_teacher():
     pool = TablePool(np.zeros((4, 1)), Labels.encode([0, 1, 0, 1]))
 
-    assert ValidationRows("random").hold_out(pool, np.random.default_rng(0)) is None
-    assert ValidationRows("random").describe() == {}, "checkpoints without these arguments stay valid"
+    assert hold_out_rows(pool, FitArguments(None, None, None, {}), 0, np.random.default_rng(0)) is None
 
 
 @pytest.mark.parametrize(("n_rows", "n_rare"), [(200, 3), (200, 10), (20_000, 3), (20_000, 100)])

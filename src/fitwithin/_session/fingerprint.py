@@ -1,4 +1,7 @@
-"""Fingerprints: whether a stored fit had the same rows and the same learner, and if not, what differs."""
+"""Fingerprints: whether a stored fit had the same rows and the same learner, and if not, what differs.
+
+And what a checkpoint tells a reader who does not have the data.
+"""
 
 from __future__ import annotations
 
@@ -160,3 +163,70 @@ def _hash_features(X: Any) -> str:
         values = [np.asarray(getattr(getattr(column, "array", None), "asi8", column)) for column in columns]
         return hash_columns(*values, *categories)
     return hash_columns(X)
+
+
+def describe_training(
+    estimator: Any,
+    learners: Fingerprint,
+    training: Pool,
+    fit_params: Mapping[str, Any],
+    groups: Array | None,
+    table: Pool | None,
+) -> Fingerprint:
+    """Return what must be equal in a resumed fit: rows, learners and metric.
+
+    Parameters
+    ----------
+    estimator : TimeConstrainedEstimator
+        Knows the metric, and which rows it holds out.
+    learners : dict
+        The user's learners, before their random states are set.
+    training : Pool
+        The rows of X.
+    fit_params : dict
+        Arguments of the learner's `fit` without one entry for each row.
+    groups : array of int or None
+        The group of each row.
+    table : Pool or None
+        The rows of X_val and y_val.
+    """
+    held_out = {} if estimator.validation == "random" else {"validation": estimator.validation}
+    if groups is not None:
+        held_out["groups"] = hash_columns(groups)
+    return {
+        "task": _name_task(estimator),
+        **describe_rows(training),
+        **learners,
+        "scoring": "the default" if estimator.scoring is None else _describe_scoring(estimator.scoring),
+        **{f"{name} of fit": describe_value(value) for name, value in sorted(fit_params.items())},
+        **held_out,
+        **({} if table is None else describe_rows(table, suffix="_val")),
+    }
+
+
+def describe_fit(estimator: Any, learner: Any, pool: Pool, time_limit: float) -> dict[str, Any]:
+    """Return what a reader of the checkpoint needs in place of the data, by the names of a `ModelCard`."""
+    target, teacher = pool.y, estimator.teacher
+    return {
+        "task": _name_task(estimator),
+        "classes": [_to_json_label(label) for label in target.classes.tolist()] if isinstance(target, Labels) else [],
+        "features": getattr(estimator, "n_features_in_", 1),
+        "columns": list_column_types(pool.training_table),
+        "learner": estimator.estimator if isinstance(estimator.estimator, str) else type(learner).__name__,
+        "teacher": teacher if isinstance(teacher, str) else type(teacher).__name__,
+        "scoring": _describe_scoring(estimator.scoring or ("r2" if estimator._regression else "accuracy")),
+        "time_limit": time_limit,
+        "target_type": str(target.decode(target.column[:0]).dtype),
+    }
+
+
+def _name_task(estimator: Any) -> str:
+    return "regression" if estimator._regression else "classification"
+
+
+def _describe_scoring(scoring: Any) -> str:
+    return scoring if isinstance(scoring, str) else describe_value(scoring)
+
+
+def _to_json_label(label: Any) -> str | bool | int | float:
+    return label if isinstance(label, str | bool | int | float) else str(label)

@@ -11,8 +11,11 @@ import numpy.typing as npt
 
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Labels, count_codes, encode_integers, is_missing, refuse_unknown_labels
+from fitwithin._pools.block_pool import BlockPool
 from fitwithin._pools.decks.table_pile import sample_candidates, sample_stratified
+from fitwithin._pools.pool import Pool
 from fitwithin._pools.target_pass import TargetPass
+from fitwithin._session.inputs.fit_arguments import FitArguments
 from fitwithin.teachers._shared_steps import count_validation_rows
 
 Codes = npt.NDArray[np.integer[Any]]
@@ -31,9 +34,6 @@ _MIN_CLASS_ROWS = 10
 
 # Range of whole numbers up to which groups are counted instead of sorted, for each row.
 _COUNTED_RANGE = 4
-
-GROUPS_ADVICE = "Give groups that hold several classes each, or more of them."
-LAST_ROWS_ADVICE = "Sort the rows by time, not by class."
 
 # Random holdout rows of a data set that is read block by block, of all its rows, up to `_MAX_ROWS`.
 _HOLDOUT_ONE_IN = 50
@@ -66,6 +66,53 @@ class HeldOutRows:
     holdout: Rows
     can_refit: bool = True
     groups: Codes | None = None
+
+
+def hold_out_rows(
+    training: Pool, given: FitArguments, n_more: int, rng: np.random.Generator, *, by_class: bool = False
+) -> HeldOutRows | None:
+    """Return the validation and holdout rows that the user chose; None if the teacher may choose them.
+
+    Parameters
+    ----------
+    training : Pool
+        The rows of X; of a data set, some were held out when it was opened.
+    given : FitArguments
+        What the user passed.
+    n_more : int
+        Rows of X_val.
+    rng : numpy.random.Generator
+        Chooses the rows.
+    by_class : bool, default=False
+        Whether a rare class must not be missing among them, for the sake of the metric.
+
+    Raises
+    ------
+    ValueError
+        If too few rows, groups or classes are left for training.
+    """
+    if isinstance(training, BlockPool):
+        chosen = training.held_out
+        return None if chosen is None else HeldOutRows(*chosen, can_refit=given.X_val is None)
+    if n_more:
+        return hold_out_second_table(len(training), n_more, rng)
+    labels = training.y if isinstance(training.y, Labels) else None
+    if given.groups is None and given.validation == "random":
+        return hold_out_by_class(labels, rng) if by_class and labels is not None else None
+    groups = None if given.groups is None else encode_groups(given.groups, len(training))
+    return _hold_out_last_or_groups(len(training), groups, labels, rng)
+
+
+def _hold_out_last_or_groups(
+    n_rows: int, groups: Codes | None, labels: Labels | None, rng: np.random.Generator
+) -> HeldOutRows:
+    if groups is None:
+        held_out, advice = hold_out_last_rows(n_rows, rng), "Sort the rows by time, not by class."
+    else:
+        held_out, advice = hold_out_groups(groups, rng), "Give groups that hold several classes each, or more of them."
+    if labels is not None:
+        _check_classes(labels, held_out, advice)
+    return held_out
 
 
 def hold_out_random_rows(n_rows: int, rng: np.random.Generator) -> HeldOutRows:
@@ -192,26 +239,23 @@ def hold_out_in_blocks(
         Chooses the groups, and halves the validation set.
     """
     n_rows = int(found.block_rows.sum())
-    n_validation = count_validation_rows(n_rows)
-    if n_validation_blocks:
-        n_training = int(found.block_rows[:-n_validation_blocks].sum())
-        held_out, advice = hold_out_second_table(n_training, n_rows - n_training, rng), "Add rows to X."
-    elif groups is not None:
-        held_out, advice = hold_out_groups(groups, rng), GROUPS_ADVICE
-    elif last:
-        held_out, advice = hold_out_last_rows(n_rows, rng), LAST_ROWS_ADVICE
-    elif not teacher_holds_out or n_rows < _SMALL_DATA_SET_ROWS:
-        return found
-    else:
+    if not (n_validation_blocks or groups is not None or last):
+        if not teacher_holds_out or n_rows < _SMALL_DATA_SET_ROWS:
+            return found
+        n_validation = count_validation_rows(n_rows)
         n_holdout = max(n_validation, min(_MAX_ROWS, n_rows // _HOLDOUT_ONE_IN))
         return replace(found, held_shares=(n_validation / n_rows, n_holdout / n_rows))
-    if isinstance(found.target, Labels):
-        labels = replace(found.target, codes=np.concatenate(found.codes))
-        check_classes(labels, held_out, advice)
-        if n_validation_blocks:
-            counts = count_codes(labels.codes[:n_training], len(labels.classes))
-            refuse_unknown_labels(labels.classes[counts == 0].tolist())
-            found = replace(found, target=replace(found.target, counts=counts))
+    labels = replace(found.target, codes=np.concatenate(found.codes)) if isinstance(found.target, Labels) else None
+    if not n_validation_blocks:
+        held_out = _hold_out_last_or_groups(n_rows, groups, labels, rng)
+        return found.hold_out(held_out.validation, held_out.holdout)
+    n_training = int(found.block_rows[:-n_validation_blocks].sum())
+    held_out = hold_out_second_table(n_training, n_rows - n_training, rng)
+    if labels is not None:
+        _check_classes(labels, held_out, "Add rows to X.")
+        counts = count_codes(labels.codes[:n_training], len(labels.classes))
+        refuse_unknown_labels(labels.classes[counts == 0].tolist())
+        found = replace(found, target=replace(labels, codes=labels.codes[:0], counts=counts))
     return found.hold_out(held_out.validation, held_out.holdout)
 
 
@@ -291,7 +335,7 @@ def count_held_out_rows(n_rows: int) -> int:
     return max(1, min(_MAX_ROWS, count))
 
 
-def check_classes(labels: Labels, held_out: HeldOutRows, advice: str) -> None:
+def _check_classes(labels: Labels, held_out: HeldOutRows, advice: str) -> None:
     """Raise a ValueError if fewer than two classes are left for training."""
     codes = labels.codes[np.concatenate([held_out.validation, held_out.holdout])]
     found = np.flatnonzero(labels.counts - count_codes(codes, len(labels.classes)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,33 +11,14 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.target import Labels, Values
-from fitwithin._pools.block_pool import BlockPool, HoldOut
+from fitwithin._pools.block_pool import HoldOut
 from fitwithin._pools.input_kind import find_input_kind
-from fitwithin._pools.pool import LabeledRows, Pool
+from fitwithin._pools.pool import Pool
 from fitwithin._pools.table_pool import TablePool
 from fitwithin._pools.tables import describe_table, is_frame, is_text_array
 from fitwithin._pools.target_pass import TargetPass
-from fitwithin._session.fingerprint import Fingerprint, describe_rows
-from fitwithin._session.held_out_rows import (
-    GROUPS_ADVICE,
-    LAST_ROWS_ADVICE,
-    Codes,
-    HeldOutRows,
-    check_classes,
-    check_second_table,
-    encode_groups,
-    hold_out_by_class,
-    hold_out_groups,
-    hold_out_in_blocks,
-    hold_out_last_rows,
-    hold_out_random_rows,
-    hold_out_second_table,
-)
-from fitwithin._session.inputs.fit_arguments import FitArguments, Validation, split_fit_params
-from fitwithin._session.value_text import hash_columns
-
-# Validation rows at most of a learner that predicts them after each step of its fit.
-_MAX_VALIDATION_SET = 20_000
+from fitwithin._session.held_out_rows import check_second_table, encode_groups, hold_out_in_blocks
+from fitwithin._session.inputs.fit_arguments import FitArguments, split_fit_params
 
 # Missing values are left to the learner.
 _CHECKS = {"ensure_all_finite": False, "dtype": None, "accept_sparse": "csr"}
@@ -81,17 +61,6 @@ def open_table(estimator: Any, given: FitArguments, params: Mapping[str, Any]) -
     target = Values.read(given.y) if estimator._regression else Labels.encode(given.y)
     row_params, fit_params = split_fit_params(params, len(target.column))
     return TablePool(features, target, row_params), fit_params
-
-
-def hold_out_validation_set(
-    pool: TablePool, held_out: HeldOutRows | None, rng: np.random.Generator
-) -> tuple[HeldOutRows, LabeledRows]:
-    """Return the held-out rows of a learner that stops early by a score on validation rows, and these rows.
-
-    A last fit cannot have them: it would not know when to stop.
-    """
-    held_out = replace(held_out or hold_out_random_rows(len(pool), rng), can_refit=False)
-    return held_out, pool.read(held_out.validation[:_MAX_VALIDATION_SET])
 
 
 def open_data_set(
@@ -159,111 +128,23 @@ def open_disk_pool(
     return DiskPool.open(source, regression=regression, seed=seed, budget=budget, folder=folder, hold_out=hold_out)
 
 
-@dataclass(frozen=True, eq=False)
-class ValidationRows:
-    """The checked arguments of a fit that choose the validation and holdout rows.
-
-    Parameters
-    ----------
-    validation : {"random", "last"}
-        The estimator's parameter.
-    groups : array of int or None
-        The group of each row of X, from 0 on without gaps.
-    table : TablePool or None
-        The rows of X_val and y_val.
-    held_out : HeldOutRows or None
-        Rows of a data set that were chosen when it was opened.
-    """
-
-    validation: Validation
-    groups: Codes | None = None
-    table: TablePool | None = None
-    held_out: HeldOutRows | None = None
-
-    def add_to(self, training: Pool) -> Pool:
-        """Return the training rows with, numbered after them, those of the other table, if there is one."""
-        if self.table is None:
-            return training
-        assert isinstance(training, TablePool)
-        return training.add_validation_rows(self.table)
-
-    def hold_out(self, training: Pool, rng: np.random.Generator, *, by_class: bool = False) -> HeldOutRows | None:
-        """Return the rows; None if the teacher may choose them.
-
-        Parameters
-        ----------
-        training : Pool
-            The rows of X.
-        rng : numpy.random.Generator
-            Chooses the rows.
-        by_class : bool, default=False
-            Whether a rare class must not be missing among them, for the sake of the metric.
-
-        Raises
-        ------
-        ValueError
-            If too few rows, groups or classes are left for training.
-        """
-        if isinstance(training, BlockPool):
-            return self.held_out
-        if self.table is not None:
-            return hold_out_second_table(len(training), len(self.table), rng)
-        if self.groups is not None:
-            held_out = hold_out_groups(self.groups, rng)
-            advice = GROUPS_ADVICE
-        elif self.validation == "last":
-            held_out = hold_out_last_rows(len(training), rng)
-            advice = LAST_ROWS_ADVICE
-        elif by_class and isinstance(training, TablePool) and isinstance(training.y, Labels):
-            return hold_out_by_class(training.y, rng)
-        else:
-            return None
-        if isinstance(training.y, Labels):
-            check_classes(training.y, held_out, advice)
-        return held_out
-
-    def describe(self) -> Fingerprint:
-        """Return what must be equal in a resumed fit."""
-        described: dict[str, str] = {} if self.validation == "random" else {"validation": self.validation}
-        if self.groups is not None:
-            described["groups"] = hash_columns(self.groups)
-        if self.table is not None:
-            described.update(describe_rows(self.table, suffix="_val"))
-        return described
-
-
-def check_validation_rows(estimator: Any, arguments: FitArguments, training: Pool) -> ValidationRows:
-    """Return the checked arguments that choose validation and holdout rows.
-
-    Parameters
-    ----------
-    estimator : TimeConstrainedEstimator
-        Knows the features of the training rows.
-    arguments : FitArguments
-        What the user passed.
-    training : Pool
-        The rows of X.
+def open_validation_table(estimator: Any, given: FitArguments, training: TablePool) -> TablePool | None:
+    """Return the rows of X_val and y_val; None if there are none.
 
     Raises
     ------
     ValueError, TypeError
         If they do not go with the training rows.
     """
-    if isinstance(training, BlockPool):
-        chosen = training.held_out
-        held_out = None if chosen is None else HeldOutRows(*chosen, can_refit=arguments.X_val is None)
-        return ValidationRows(arguments.validation, held_out=held_out)
-    groups = None if arguments.groups is None else encode_groups(arguments.groups, len(training))
-    table = None
-    if arguments.X_val is not None:
-        features = _check_validation_features(estimator, arguments.X_val, training.X)
-        if features.shape[0] != len(arguments.y_val):
-            raise ValueError(
-                f"X_val has {features.shape[0]} rows and y_val {len(arguments.y_val)}; expected one entry of y_val "
-                "for each row of X_val."
-            )
-        table = TablePool(features, training.y.read_more(arguments.y_val))
-    return ValidationRows(arguments.validation, groups, table)
+    if given.X_val is None:
+        return None
+    features = _check_validation_features(estimator, given.X_val, training.X)
+    if features.shape[0] != len(given.y_val):
+        raise ValueError(
+            f"X_val has {features.shape[0]} rows and y_val {len(given.y_val)}; expected one entry of y_val "
+            "for each row of X_val."
+        )
+    return TablePool(features, training.y.read_more(given.y_val))
 
 
 def _check_validation_features(estimator: Any, X_val: Any, X: Any) -> Any:

@@ -1,13 +1,15 @@
-"""The checked input of a fit, and the session that it makes."""
+"""The checked input of a fit: from the arguments of `fit` to the session."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cores import count_jobs
@@ -16,21 +18,41 @@ from fitwithin._core.memory_cost import MemoryModel
 from fitwithin._core.records import Estimate, Mask, Rows
 from fitwithin._core.target import Labels
 from fitwithin._pools.decks.rare_values import knows_fitted_values_only
+from fitwithin._pools.input_kind import find_input_kind
 from fitwithin._pools.pool import Pool
 from fitwithin._pools.table_pool import StackedTable, TablePool
-from fitwithin._session.fingerprint import Fingerprint
-from fitwithin._session.held_out_rows import Codes, HeldOutRows
+from fitwithin._session.fingerprint import Fingerprint, describe_training
+from fitwithin._session.held_out_rows import Codes, HeldOutRows, hold_out_random_rows, hold_out_rows
+from fitwithin._session.inputs.features import open_data_set, open_table, open_validation_table
+from fitwithin._session.inputs.fit_arguments import FitArguments, route_fit_params
+from fitwithin._session.inputs.learner import (
+    MAX_SEED,
+    clone_learner,
+    draw_seeds,
+    prevent_log_files,
+    validate_fit_params,
+    validate_teacher,
+)
 from fitwithin._session.result import SessionResult
 from fitwithin._session.session import Session
 from fitwithin.backends import Backend, FitSettings, Inline, Process, Runner
-from fitwithin.backends._early_stopping import knows_steps
+from fitwithin.backends._early_stopping import find_early_stopping, knows_steps
+from fitwithin.backends._early_stopping.validation_set import (
+    add_validation_set,
+    has_validation_set,
+    takes_validation_set,
+)
 from fitwithin.backends._learner_traits import find_traits
 from fitwithin.backends._metrics import Bounds, find_bounds, widen_by_groups
+from fitwithin.backends._scoring import make_scoring, try_scoring
 from fitwithin.teachers import Deck, ParallelTeacher, Teacher
 from fitwithin.teachers._registry import TEACHERS
 
 # Least rows of the rarest class in a first subset, for metrics other than accuracy, which are often undefined on fewer.
 _MIN_CLASS_ROWS = 20
+
+# Validation rows at most of a learner that predicts them after each step of its fit.
+_MAX_VALIDATION_SET = 20_000
 
 _BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": Inline}
 
@@ -55,6 +77,10 @@ class FitInputs:
         The rows and the learner, to compare with an earlier fit; None if there is none to compare with.
     held_out : HeldOutRows or None
         Validation and holdout rows that the user chose; None if the teacher chooses them.
+    n_members : int, default=0
+        Most models that are kept for a vote.
+    max_row_seconds : float, optional
+        Most seconds that the prediction of a row should take.
     """
 
     teacher: Teacher
@@ -64,6 +90,8 @@ class FitInputs:
     rng: np.random.Generator
     fingerprint: Fingerprint | None = None
     held_out: HeldOutRows | None = None
+    n_members: int = 0
+    max_row_seconds: float = math.inf
 
     @property
     def labels(self) -> Labels | None:
@@ -97,6 +125,7 @@ class FitInputs:
             memory=MemoryModel(self.settings.memory_limit),
         )
         options |= {"n_jobs": self.settings.n_jobs, "is_scoring_proven": self.settings.scoring.is_proven}
+        options |= {"n_members": self.n_members, "max_row_seconds": self.max_row_seconds}
         if self.held_out is not None and self.held_out.groups is not None:
             bounds = find_bounds(self.settings.scoring.scorer)
             options["widen"] = partial(_widen, self.held_out.groups, bounds)
@@ -111,6 +140,95 @@ class FitInputs:
         if isinstance(self.pool, TablePool) and any(map(knows_fitted_values_only, learners)):
             deck.complete_opening = self.pool.find_missing_values
         return deck
+
+
+def check_inputs(
+    estimator: Any, given: FitArguments, teacher: Teacher, memory_limit: int | None, open_pool: Callable[..., Any]
+) -> FitInputs:
+    """Check the learner and the rows; the estimator keeps the number of rows, their features and classes.
+
+    Parameters
+    ----------
+    estimator : TimeConstrainedEstimator
+        The estimator that is fitted.
+    given : FitArguments
+        What the user passed.
+    teacher : Teacher
+        Chooses the training rows.
+    memory_limit : int or None
+        Bytes for all learners together.
+    open_pool : callable
+        Opens a data set; see `open_data_set`.
+    """
+    n_jobs, is_weighted = count_learners(teacher, estimator.n_jobs), given.sample_weight is not None
+    scoring = make_scoring(estimator.scoring, regression=estimator._regression, weighted=is_weighted)
+    own_learner = estimator._make_learner()
+    learners = estimator._all_learners(own_learner)
+    routed = route_fit_params(estimator, learners, given)
+    learner = clone_learner(own_learner, estimator._kind)
+    validate_teacher(teacher, learner, regression=estimator._regression)
+    training, fit_params = _open_pool(estimator, given, teacher, routed, open_pool)
+    labels = training.y if isinstance(training.y, Labels) else None
+    if labels is not None:
+        estimator.classes_, estimator.class_count_ = labels.classes, labels.counts
+    scoring = try_scoring(scoring, estimator.scoring, training, weighted=is_weighted)
+    validate_fit_params(teacher, fit_params)
+    seed, scoring_seed, rng = draw_seeds(estimator.random_state, learner)
+    prevent_log_files(learner)
+    estimator.n_rows_in_ = training.n_given_rows
+    settings = FitSettings(
+        replace(scoring, seed=scoring_seed),
+        fit_params=fit_params,
+        seed=seed,
+        classes=None if labels is None else labels.classes,
+        early_stopping=find_early_stopping(learner),
+        # Each of several learners may take the same share.
+        memory_limit=None if memory_limit is None else max(1, memory_limit // n_jobs),
+        n_jobs=n_jobs,
+    )
+    inputs = FitInputs(teacher, learner, training, settings, rng)
+    return _hold_out_rows(estimator, given, inputs, learners, own_learner)
+
+
+def _open_pool(
+    estimator: Any, given: FitArguments, teacher: Teacher, routed: Mapping[str, Any], open_pool: Callable[..., Any]
+) -> tuple[Pool, dict[str, Any]]:
+    """Return the rows of X, and the arguments of the learner's `fit` without one entry for each row."""
+    if find_input_kind(given.X) == "table":
+        return open_table(estimator, given, routed)
+    # A fit that resumes must give the same rows the same numbers, whatever its random state.
+    seed = 0 if _can_resume(estimator) else int(check_random_state(estimator.random_state).randint(MAX_SEED))
+    validates = getattr(teacher, "validates", False)
+    return open_data_set(estimator, given, routed, open_pool, seed, teacher_holds_out=validates)
+
+
+def _can_resume(estimator: Any) -> bool:
+    """Whether a later fit may resume this one, or this one an earlier one."""
+    return estimator.checkpoint is not None or estimator.warm_start
+
+
+def _hold_out_rows(
+    estimator: Any, given: FitArguments, inputs: FitInputs, learners: list[Any], own_learner: Any
+) -> FitInputs:
+    """Return the inputs with the rows that the user holds out; those of X_val come after the training rows."""
+    training, settings = inputs.pool, inputs.settings
+    table = open_validation_table(estimator, given, training) if isinstance(training, TablePool) else None
+    pool = training.add_validation_rows(table) if isinstance(training, TablePool) and table is not None else training
+    # A fit that resumes must hold out the same rows, whatever its random state.
+    rng = np.random.default_rng(0) if _can_resume(estimator) else inputs.rng
+    by_class = getattr(inputs.teacher, "validates", False) and not settings.scoring.is_accuracy
+    held_out = hold_out_rows(training, given, len(pool) - len(training), rng, by_class=by_class)
+    fingerprint: Fingerprint | None = None
+    if _can_resume(estimator):
+        described, groups = estimator._describe_learners(own_learner), None if held_out is None else held_out.groups
+        fingerprint = describe_training(estimator, described, training, settings.fit_params, groups, table)
+    takes_rows = isinstance(pool, TablePool) and any(map(takes_validation_set, learners))
+    if takes_rows and not has_validation_set(settings.fit_params):
+        # A last fit cannot have them: the learner would not know when to stop.
+        held_out = replace(held_out or hold_out_random_rows(len(pool), rng), can_refit=False)
+        rows = pool.read(held_out.validation[:_MAX_VALIDATION_SET])
+        settings = replace(settings, fit_params=add_validation_set(settings.fit_params, rows.X, rows.y))
+    return replace(inputs, pool=pool, settings=settings, fingerprint=fingerprint, held_out=held_out)
 
 
 def _widen(groups: Codes, bounds: Bounds, estimate: Estimate, rows: Rows, wrong: Mask) -> Estimate:
