@@ -18,14 +18,7 @@ from fitwithin.backends._dask.received_rows import ReceivedRows, RowSchema
 from fitwithin.backends._exam_log import ExamPredictions
 from fitwithin.backends._process.backend import PreparedProcess, ProcessRunner
 from fitwithin.backends._process.process_state import ProcessState
-from fitwithin.backends._process.protocol import (
-    AddAnswersRequest,
-    AdoptRequest,
-    AnswerRequest,
-    PortableWarning,
-    SaveRequest,
-    WorkerSetup,
-)
+from fitwithin.backends._process.protocol import PortableWarning, Request, WorkerSetup
 from fitwithin.backends._process.shared_memory import SharedFile
 
 
@@ -116,7 +109,7 @@ class WorkerRunner(ProcessRunner):
         with self._until_deadline():
             file = SharedFile.create()
         try:
-            self._request(SaveRequest(), [file])
+            self._request(Request("save"), [file])
             return os.pread(file.fd, os.fstat(file.fd).st_size, 0)
         finally:
             file.close()
@@ -128,7 +121,7 @@ class WorkerRunner(ProcessRunner):
             if self._learner is None:
                 with self._until_deadline():
                     self._start_learner()
-            seconds: float = self._request(AdoptRequest(), [file])
+            seconds: float = self._request(Request("adopt"), [file])
             return seconds
         finally:
             file.close()
@@ -143,12 +136,12 @@ class WorkerRunner(ProcessRunner):
             selection = self.rows.share_exam_rows(numbers)
         if self._watch is not None:
             self._watch.begin(kill_after)
-        found: tuple[ExamPredictions, Margins | None, float] = self._request(AnswerRequest(selection, margins))
+        found: tuple[ExamPredictions, Margins | None, float] = self._request(Request("answer", (selection, margins)))
         return found
 
     def add_answers(self, answers: ExamPredictions, purpose: Purpose) -> ExamReport:
         """Count answers of other processes in the next score; compare and score them."""
-        report: ExamReport = self._request(AddAnswersRequest(answers, purpose))
+        report: ExamReport = self._request(Request("add_answers", (answers, purpose)))
         return report
 
 

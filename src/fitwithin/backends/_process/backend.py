@@ -25,16 +25,7 @@ from fitwithin.backends._process.connection import WorkerConnection
 from fitwithin.backends._process.fork_host import ForkHost
 from fitwithin.backends._process.memory_watch import MemoryWatch
 from fitwithin.backends._process.process_state import ProcessState, find_modules
-from fitwithin.backends._process.protocol import (
-    DumpRequest,
-    ExamRequest,
-    FitRequest,
-    PortableWarning,
-    Request,
-    SaveRequest,
-    ScoreRequest,
-    WorkerSetup,
-)
+from fitwithin.backends._process.protocol import PortableWarning, Request, WorkerSetup
 from fitwithin.backends._process.saved_model import Loader, ProcessDump, ProcessModel
 from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.shared_rows import SharedRows, SpooledRows, share_rows
@@ -216,7 +207,7 @@ class ProcessRunner:
             limits = replace(limits, stop_after=limits.stop_after - (self._budget.elapsed() - start))
         if self._watch is not None:
             self._watch.begin(limits.kill_after)
-        request = FitRequest(selection, batch, exam_requests, limits, pickled_learner)
+        request = Request("fit", (selection, batch, limits, pickled_learner), exam_requests)
         report: FitReport
         with self._until_deadline():
             worker.post(request)
@@ -269,7 +260,7 @@ class ProcessRunner:
             request = _share_exam(self._prepared.rows, exam)
         return self._finish_exam(request, start)
 
-    def _finish_exam(self, request: ExamRequest | None, start: float) -> ExamReport:
+    def _finish_exam(self, request: Request | None, start: float) -> ExamReport:
         """Return the report of an exam that began at `start`; without a request, of the next one of the last fit."""
         report: ExamReport = self._request(request)
         return replace(
@@ -280,7 +271,7 @@ class ProcessRunner:
 
     def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model in the process that examined it."""
-        report: ScoreReport = self._request(ScoreRequest(selected))
+        report: ScoreReport = self._request(Request("score", (selected,)))
         return report
 
     def save(self) -> ProcessModel:
@@ -289,7 +280,7 @@ class ProcessRunner:
         with self._until_deadline():
             file = SharedFile.create()
         try:
-            kinds, body_bytes = self._request(SaveRequest(), [file])
+            kinds, body_bytes = self._request(Request("save"), [file])
             with self._until_deadline():
                 load_seconds = self._loader.check(file, kinds, body_bytes)
         except BaseException:
@@ -307,7 +298,7 @@ class ProcessRunner:
         with self._until_deadline():
             if self._writer is None:
                 self._writer = self.host.start_worker(self._prepared.setup, self._session_budget)
-            return ProcessDump(self._writer.post(DumpRequest(str(path)), [file]))
+            return ProcessDump(self._writer.post(Request("dump", (str(path),)), [file]))
 
     @property
     def _prepared(self) -> PreparedProcess:
@@ -354,8 +345,8 @@ class ProcessRunner:
         self._loader.stop()
 
 
-def _share_exam(rows: SharedRows, exam: Exam) -> ExamRequest:
-    return ExamRequest(rows.share_exam_rows(exam.rows), exam.purpose, exam.margins, exam.seconds)
+def _share_exam(rows: SharedRows, exam: Exam) -> Request:
+    return Request("examine", (rows.share_exam_rows(exam.rows), exam.purpose, exam.margins, exam.seconds))
 
 
 @contextlib.contextmanager

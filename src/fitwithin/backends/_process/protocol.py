@@ -13,10 +13,8 @@ from warnings import WarningMessage
 import cloudpickle
 
 from fitwithin._core.cores import CoreShare
-from fitwithin._core.records import NO_LIMITS, FitLimits, Mask, Purpose
-from fitwithin.backends._exam_log import ExamPredictions
 from fitwithin.backends._process.process_state import ProcessState
-from fitwithin.backends._process.row_reader import RowLayout, RowSelection
+from fitwithin.backends._process.row_reader import RowLayout
 
 MAX_CONTROL_BYTES = 1 << 20
 """Largest message on the fork server's control socket, which carries one packet a message."""
@@ -50,109 +48,23 @@ class WorkerSetup:
     core_share: CoreShare | None = None
 
 
-@dataclass(frozen=True)
-class FitRequest:
-    """Train a fresh copy of the learner, or another one that comes pickled, or continue by batches; then examine.
-
-    Reply: the `FitReport`, a list of `PortableWarning`, and the bytes that the process held before. Unless the learner
-    gave up, the reply of each exam follows.
-    """
-
-    selection: RowSelection
-    batch: int | None = None
-    exams: tuple[ExamRequest, ...] = ()
-    limits: FitLimits = NO_LIMITS
-    pickled_learner: bytes | None = None
-
-
-@dataclass(frozen=True)
-class ExamRequest:
-    """Predict rows, compare and score; see `Exam`. Reply: the `ExamReport`."""
-
-    selection: RowSelection
-    purpose: Purpose = "mistakes"
-    margins: bool = False
-    seconds: float | None = None
-
-
 @dataclass(frozen=True, eq=False)
-class ScoreRequest:
-    """Score the examined rows. Reply: the `ScoreReport`."""
+class Request:
+    """Call a method of the `Worker`. Reply: what it returns. Descriptors of files come with the message.
 
-    selected: Mask
-
-
-@dataclass(frozen=True)
-class SaveRequest:
-    """Write the newest model to a file, whose descriptor comes with the message.
-
-    Reply: names of what it consists of, and its bytes without arrays.
+    Parameters
+    ----------
+    method : str
+        Name of the method.
+    arguments : tuple, default=()
+        Its arguments.
+    exams : tuple of Request, default=()
+        Requests to carry out after a fit, with a reply each, unless the learner gave up.
     """
 
-
-@dataclass(frozen=True)
-class ImportLearner:
-    """Import what the learner needs. Reply: None."""
-
-
-@dataclass(frozen=True)
-class LoadRequest:
-    """Load a saved model, and forget it, to see that it can be loaded. Reply: its seconds, and the modules imported.
-
-    The file's descriptor comes with the message.
-    """
-
-
-@dataclass(frozen=True)
-class DumpRequest:
-    """Write a saved model to a skops file. Reply: the types in it that must be trusted by name.
-
-    The saved model's descriptor comes with the message.
-    """
-
-    skops_path: str
-
-
-@dataclass(frozen=True)
-class AdoptRequest:
-    """Take over a saved model, as if this process had trained it. Reply: the seconds of loading it.
-
-    The file's descriptor comes with the message.
-    """
-
-
-@dataclass(frozen=True)
-class AnswerRequest:
-    """Predict rows with the newest model.
-
-    Reply: its answers, for a process that scores it, the margins or None, and the seconds.
-    """
-
-    selection: RowSelection
-    margins: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class AddAnswersRequest:
-    """Count answers of the newest model that other processes got. Reply: the `ExamReport`."""
-
-    answers: ExamPredictions
-    purpose: Purpose = "mistakes"
-
-
-Request = (
-    FitRequest
-    | ExamRequest
-    | ScoreRequest
-    | SaveRequest
-    | ImportLearner
-    | LoadRequest
-    | DumpRequest
-    | AdoptRequest
-    | AnswerRequest
-    | AddAnswersRequest
-)
-"""What the parent asks of a worker."""
+    method: str
+    arguments: tuple[Any, ...] = ()
+    exams: tuple[Request, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

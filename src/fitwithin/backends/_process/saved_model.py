@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from fitwithin._core.exceptions import LearnerDied
 from fitwithin.backends._model_runner import reissue_warnings
 from fitwithin.backends._process.connection import Channel, WorkerConnection
-from fitwithin.backends._process.protocol import ErrorReply, ImportLearner, LoadRequest, PortableWarning, Reply
+from fitwithin.backends._process.protocol import ErrorReply, PortableWarning, Reply, Request
 from fitwithin.backends._process.shared_memory import SharedFile, load_pickle
 
 _LOAD_SECONDS = 0.01
@@ -110,7 +110,7 @@ class Loader:
         """Start the process unless it runs, and have it import what the learner needs."""
         if self._worker is None:
             self._worker, self._is_ready = self._start_worker(), False
-            self._worker.post(ImportLearner())
+            self._worker.post(Request("import_learner"))
         return self._worker
 
     def check(self, file: SharedFile, kinds: set[str], body_bytes: int) -> float:
@@ -140,10 +140,10 @@ class Loader:
         if not self._is_ready:
             worker.ask(None)
             self._is_ready = True
-        seconds, modules = worker.ask(LoadRequest(), [file])
+        seconds, modules = worker.ask(Request("load"), [file])
         if modules:
             first_seconds = seconds
-            seconds, _ = worker.ask(LoadRequest(), [file])
+            seconds, _ = worker.ask(Request("load"), [file])
             if not modules <= sys.modules.keys():
                 # The program will import them too when it loads a model at last.
                 self._import_seconds += max(0.0, first_seconds - seconds)

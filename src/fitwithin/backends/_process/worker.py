@@ -16,7 +16,6 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ import cloudpickle
 import numpy as np
 import psutil
 
-from fitwithin._core.records import Margins
+from fitwithin._core.records import FitLimits, Margins, Mask, Purpose
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._early_stopping import find_early_stopping, make_stop_signal
 from fitwithin.backends._exam_log import ExamPredictions
@@ -33,24 +32,8 @@ from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process.connection import Channel
 from fitwithin.backends._process.process_state import bind_to_cores, find_own_variables, limit_threads
-from fitwithin.backends._process.protocol import (
-    AddAnswersRequest,
-    AdoptRequest,
-    AnswerRequest,
-    DumpRequest,
-    ErrorReply,
-    ExamRequest,
-    FitRequest,
-    ImportLearner,
-    ImportModules,
-    LoadRequest,
-    PortableWarning,
-    Reply,
-    SaveRequest,
-    ScoreRequest,
-    WorkerSetup,
-)
-from fitwithin.backends._process.row_reader import RowReader
+from fitwithin.backends._process.protocol import ErrorReply, ImportModules, PortableWarning, Reply, WorkerSetup
+from fitwithin.backends._process.row_reader import RowReader, RowSelection
 from fitwithin.backends._process.shared_memory import PickledObject, load_pickle
 from fitwithin.backends._process.subprocesses import PARENT_POLL_SECONDS, become_first_oom_choice, kill_descendants
 
@@ -84,18 +67,6 @@ def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
         Descriptors of the shared rows.
     """
     worker = Worker(channel, setup, files)
-    actions: dict[type, Callable[[Any], Any]] = {
-        FitRequest: worker.fit,
-        ExamRequest: worker.examine,
-        ScoreRequest: worker.score,
-        SaveRequest: worker.save,
-        ImportLearner: worker.import_learner,
-        LoadRequest: worker.load,
-        DumpRequest: worker.dump,
-        AdoptRequest: worker.adopt,
-        AnswerRequest: worker.answer,
-        AddAnswersRequest: worker.add_answers,
-    }
     # What is there now stays for ever: collecting the garbage of later lessons need not look at it.
     gc.freeze()
     while True:
@@ -103,9 +74,9 @@ def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
         while requests:
             request = requests.pop(0)
             try:
-                value = actions[type(request)](request)
+                value = getattr(worker, request.method)(*request.arguments)
                 reply: Reply | ErrorReply = Reply(value)
-                if isinstance(request, FitRequest) and not value[0].gave_up:
+                if request.exams and not value[0].gave_up:
                     requests += request.exams
             except Exception as error:
                 text = traceback.format_exc()
@@ -116,7 +87,7 @@ def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
 
 
 class Worker:
-    """Carry out the requests of one session.
+    """Carry out the requests of one session, which name its methods.
 
     Parameters
     ----------
@@ -147,10 +118,18 @@ class Worker:
     def _rows(self) -> RowReader:
         return RowReader(self._setup.layout, self._files)
 
-    def fit(self, request: FitRequest) -> tuple[FitReport, list[PortableWarning], int]:
-        """Train a fresh copy of the learner, or continue with the newest model."""
+    def fit(
+        self, selection: RowSelection, batch: int | None, limits: FitLimits, pickled_learner: bytes | None
+    ) -> tuple[FitReport, list[PortableWarning], int]:
+        """Train a fresh copy of the learner, or another one that comes pickled, or continue by batches.
+
+        Returns
+        -------
+        tuple
+            The report, the learner's warnings, and the bytes that the process held before.
+        """
         self._pickled = None
-        if request.batch is None:
+        if batch is None:
             self._forget_model()
         memory = read_memory_use(os.getpid())
         # As in a new process: nothing that an earlier lesson changed is seen by this one.
@@ -158,8 +137,8 @@ class Worker:
         _seed_global_state(self._setup.seed)
         learner, settings = self._unpickle_learner()
         early_stopping = settings.early_stopping
-        if request.pickled_learner is not None:
-            learner = pickle.loads(request.pickled_learner)
+        if pickled_learner is not None:
+            learner = pickle.loads(pickled_learner)
             early_stopping = find_early_stopping(learner)
         if self._setup.core_share is not None and len(sys.modules) != self._n_limited_modules:
             # Unpickling may have imported a library with threads of its own.
@@ -167,13 +146,13 @@ class Worker:
             self._n_limited_modules = len(sys.modules)
         if self._newest is None:
             self._newest = ModelRunner(learner, settings.scoring)
-        stop_signal = make_stop_signal(request.limits)
-        rows = self._rows.read(request.selection)
-        if request.batch is None:
+        stop_signal = make_stop_signal(limits)
+        rows = self._rows.read(selection)
+        if batch is None:
             report = self._newest.fit(rows, settings.fit_params, stop_signal, early_stopping)
         else:
-            report = self._newest.partial_fit(rows, request.batch, settings.classes)
-        if request.batch is None and not report.gave_up:
+            report = self._newest.partial_fit(rows, batch, settings.classes)
+        if batch is None and not report.gave_up:
             report = replace(report, model_bytes=self._measure_model(report.fit_seconds))
         caught = [PortableWarning.from_message(warning) for warning in self._newest.warnings]
         return report, caught, 0 if memory is None else memory.now
@@ -197,18 +176,17 @@ class Worker:
         gc.collect()
         _return_free_memory()
 
-    def examine(self, request: ExamRequest) -> ExamReport:
-        """Predict rows with the newest model, compare and score."""
+    def examine(self, selection: RowSelection, purpose: Purpose, margins: bool, seconds: float | None) -> ExamReport:
+        """Predict rows with the newest model, compare and score; see `Exam`."""
         self._pickled = None
-        pieces = self._rows.read_in_pieces(request.selection, request.seconds)
-        return self._fitted.examine(pieces, request.purpose, request.margins)
+        return self._fitted.examine(self._rows.read_in_pieces(selection, seconds), purpose, margins)
 
-    def score(self, request: ScoreRequest) -> ScoreReport:
+    def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model on the rows that it was examined on."""
-        return self._fitted.score(request.selected)
+        return self._fitted.score(selected)
 
-    def save(self, request: SaveRequest) -> tuple[set[str], int]:
-        """Write the newest model to a file, and tell what it consists of, and its bytes without arrays."""
+    def save(self) -> tuple[set[str], int]:
+        """Write the newest model to a file that came, and tell what it consists of, and its bytes without arrays."""
         file = self._channel.take_descriptor()
         try:
             pickled = self._pickled or PickledObject(self._fitted.model)
@@ -220,19 +198,19 @@ class Worker:
             os.close(file)
         return pickled.kinds, pickled.body_bytes
 
-    def import_learner(self, request: ImportLearner) -> None:
+    def import_learner(self) -> None:
         """Import what the learner needs: the parent has it, so it is no part of the time that loading a model takes."""
         self._unpickle_learner()
 
-    def load(self, request: LoadRequest) -> tuple[float, set[str]]:
-        """Load a saved model, forget it, and tell which modules that imported."""
+    def load(self) -> tuple[float, set[str]]:
+        """Load a saved model, and forget it: a test. Return the seconds, and the modules that this imported."""
         self._keep_file(self._channel.take_descriptor())
         known = set(sys.modules)
         _, seconds = _load_model(self._loaded_files[-1])
         return seconds, sys.modules.keys() - known
 
-    def adopt(self, request: AdoptRequest) -> float:
-        """Take over a saved model."""
+    def adopt(self) -> float:
+        """Take over a saved model, as if this process had trained it; return the seconds of loading it."""
         self._forget_model()
         file = self._channel.take_descriptor()
         _, settings = self._unpickle_learner()
@@ -243,20 +221,20 @@ class Worker:
         self._newest = ModelRunner(model, settings.scoring)
         return seconds
 
-    def answer(self, request: AnswerRequest) -> tuple[ExamPredictions, Margins | None, float]:
-        """Predict rows with the newest model."""
-        return self._fitted.answer(self._rows.read_in_pieces(request.selection), request.margins)
+    def answer(self, selection: RowSelection, margins: bool) -> tuple[ExamPredictions, Margins | None, float]:
+        """Predict rows with the newest model, for a process that scores it."""
+        return self._fitted.answer(self._rows.read_in_pieces(selection), margins)
 
-    def add_answers(self, request: AddAnswersRequest) -> ExamReport:
-        """Count answers that other processes got."""
-        return self._fitted.add_answers(request.answers, request.purpose)
+    def add_answers(self, answers: ExamPredictions, purpose: Purpose) -> ExamReport:
+        """Count answers of the newest model that other processes got."""
+        return self._fitted.add_answers(answers, purpose)
 
-    def dump(self, request: DumpRequest) -> tuple[str, ...]:
-        """Write a saved model to a skops file."""
+    def dump(self, path: str) -> tuple[str, ...]:
+        """Write a saved model to a skops file; return the types in it that must be trusted by name."""
         from fitwithin._core.model_file import dump_model
 
         self._keep_file(self._channel.take_descriptor())
-        return dump_model(load_pickle(self._loaded_files[-1]), Path(request.skops_path))
+        return dump_model(load_pickle(self._loaded_files[-1]), Path(path))
 
     def _keep_file(self, file: int) -> None:
         """Hold the newest model files open, so that the parent is not the last owner, for whom freeing takes long."""
@@ -271,7 +249,7 @@ class Worker:
     @property
     def _fitted(self) -> ModelRunner:
         if self._newest is None:
-            raise RuntimeError("A FitRequest must come before every other request.")
+            raise RuntimeError("A fit must come before every other request.")
         return self._newest
 
 
