@@ -1,4 +1,4 @@
-"""Fit LightGBM on five million rows of a file within fifteen minutes; see docs/how-to/five-million-rows.md."""
+"""Fit LightGBM on five million rows of a file within fifteen minutes."""
 
 from __future__ import annotations
 

@@ -18,13 +18,14 @@ from threadpoolctl import threadpool_limits
 collect_ignore = ["conftest.py"]
 
 SLOW_PAGES = {
-    "README.md",
+    "docs/after-fit.md",
     "docs/deadline.md",
+    "docs/estimates.md",
     "docs/how-to/cluster.md",
-    "docs/how-to/five-million-rows.md",
-    "docs/how-to/grid-search.md",
     "docs/how-to/memory.md",
     "docs/how-to/report.md",
+    "docs/index.md",
+    "docs/inputs.md",
 }
 """Pages whose examples take more than two seconds."""
 

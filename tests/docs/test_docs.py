@@ -15,8 +15,9 @@ from fitwithin._cli.errors import EXIT_USAGE
 
 ROOT = Path(__file__).parents[2]
 GENERATED = {"_build", "gallery", "generated", "command-line.md"}
+README = ROOT / "README.md"
 PAGES = [
-    ROOT / "README.md",
+    README,
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if not GENERATED & {page.name, *page.parts}),
 ]
 BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -42,7 +43,7 @@ def test_every_block_is_run_or_of_a_kind_that_is_not(page):
     assert kinds - NOT_RUN <= {"python", "console"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", [page for page in PAGES if page != README], ids=name_of)
 def test_python_is_written_with_prompts_so_that_doctest_runs_it(page):
     without = [text for kind, text in blocks_of(page) if kind == "python" and not text.startswith(">>> ")]
 
@@ -105,6 +106,24 @@ def run_command(command, shown):
         assert doctest.OutputChecker().check_output(shown, printed, FLAGS), f"$ {command}\n{printed}"
 
 
+def first_table_of(page):
+    return re.search(r"(?:^\|.*\n)+", page.read_text(encoding="utf-8"), re.MULTILINE).group()
+
+
+def test_the_readme_and_the_page_on_when_to_use_it_have_the_same_decision_table():
+    assert first_table_of(README) == first_table_of(ROOT / "docs" / "when-to-use.md")
+
+
+@pytest.mark.slow
+def test_the_python_of_the_readme_prints_what_it_shows_but_for_the_digits(capsys):
+    blocks = dict(blocks_of(README))
+
+    exec(compile(blocks["python"], name_of(README), "exec"), {"__name__": "__main__"})
+
+    printed, shown = capsys.readouterr().out, blocks["text"]
+    assert re.sub(r"\d+", "0", printed.replace(",", "")) == re.sub(r"\d+", "0", shown.replace(",", ""))
+
+
 @pytest.mark.slow
 def test_the_commands_of_the_readme_run_on_a_small_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -112,7 +131,7 @@ def test_the_commands_of_the_readme_run_on_a_small_file(tmp_path, monkeypatch):
     rows = pd.DataFrame({"a": rng.random(3000), "b": rng.choice(["left", "right"], 3000)})
     rows.assign(label=rows["a"] > 0.5).to_parquet("rows.parquet")
     rows.to_parquet("new-rows.parquet")
-    lines = [line for kind, text in blocks_of(ROOT / "README.md") if kind == "bash" for line in text.splitlines()]
+    lines = [line for kind, text in blocks_of(README) if kind == "bash" for line in text.splitlines()]
 
     for command in (line for line in lines if line.startswith("fitwithin ")):
         run_command(command, "")
