@@ -8,17 +8,17 @@ from typing import Any, Self
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.exceptions import NoModelInTime, OutOfTime
+from fitwithin._core.exceptions import NoModelInTime, OutOfTime, UserInputError
 from fitwithin._core.records import Rows
-from fitwithin._core.target import Array, Labels, Target, Values
+from fitwithin._core.target import Array
 from fitwithin._pools.block_pool import BlockPool, HoldOut
 from fitwithin._pools.block_reader import BlockReader
 from fitwithin._pools.pool import LabeledRows
+from fitwithin._pools.reading_order import order_rows
 from fitwithin._pools.sources.blocks import LabeledBlocks
 from fitwithin._pools.spool import Spool
-from fitwithin._pools.spool_file import SpoolFile
 from fitwithin._pools.spool_format import ArrayFormat, ArrowFormat, SpoolFormat, SpoolReader
-from fitwithin._pools.target_pass import TargetPass, read_groups, read_target
+from fitwithin._pools.target_pass import TargetPass, read_groups, read_target, read_values
 
 _PAUSE = 9.0
 """Pause after a block, relative to the time it took, while the learner, which shares the processor, has rows enough."""
@@ -61,10 +61,14 @@ class DiskPool(BlockPool):
         )
         self.source = source
         self.layout = choose_format(source, X)
-        self._spool = Spool(source, found, self.supply, self.layout, seed, folder)
-        self._reader = BlockReader(self.supply, self._spool.copy_block, _PAUSE, self._spool.close)
-        self.y = _with_column(found.target, self._spool.target)
-        self.row_params = {} if self._spool.weights is None else {"sample_weight": self._spool.weights}
+        dtypes = {"target": found.target.column.dtype}
+        if source.weight is not None:
+            dtypes["weight"] = np.dtype(np.float64)
+        self.spool = Spool(self.layout, len(self), dtypes, folder)
+        self._found = found
+        self._reader = BlockReader(self.supply, self._copy_block, _PAUSE, self.spool.close)
+        self.y = found.make_target(self.spool.columns["target"])
+        self.row_params = {} if source.weight is None else {"sample_weight": self.spool.columns["weight"]}
 
     @classmethod
     def open(
@@ -102,16 +106,6 @@ class DiskPool(BlockPool):
         library = type(self.X).__module__.partition(".")[0]
         return (library,) if isinstance(self.layout, ArrayFormat) else ("pyarrow", library)
 
-    @property
-    def files(self) -> dict[str, SpoolFile]:
-        """The files of the spool: "target", "features", and "weight" if the rows have weights."""
-        return self._spool.files
-
-    @property
-    def bounds(self) -> tuple[int, ...]:
-        """Where the features lie of the blocks that have been read, in bytes: the end of each, after 0."""
-        return tuple(self._spool.bounds)
-
     def read(self, rows: Rows) -> LabeledRows:
         """Return a copy of these rows, once they have been read."""
         try:
@@ -121,7 +115,8 @@ class DiskPool(BlockPool):
         row_params = {name: column[rows] for name, column in self.row_params.items()}
         codes: Array = self.y.column[rows]
         clusters = self.index.find_clusters(rows, codes)
-        return LabeledRows(self._rows.read(rows, self.index, self.bounds), self.y.decode(codes), row_params, clusters)
+        X = self._rows.read(rows, self.index, self.spool.bounds)
+        return LabeledRows(X, self.y.decode(codes), row_params, clusters)
 
     @property
     def spooled(self) -> Self:
@@ -130,7 +125,29 @@ class DiskPool(BlockPool):
 
     @cached_property
     def _rows(self) -> SpoolReader:
-        return self.layout.open(self.files["features"].fd)
+        return self.layout.open(self.spool.files["features"])
+
+    def _copy_block(self, place: int) -> None:
+        """Read the rows at a place of the order, and copy them to the spool: class after class, in random order."""
+        index, found, source = self.index, self._found, self.source
+        block, n_before, first = int(index.numbers[place]), int(index.offsets[place]), int(index.row_starts[place])
+        n_rows, stop = int(index.block_rows[block]), n_before + int(index.row_starts[place + 1]) - first
+        table = source.read_block(block, stop if stop < n_rows else None)
+        if table.num_rows != stop:
+            raise UserInputError(
+                f"{source.blocks.name_block(block)} has a block of {table.num_rows:,} rows now, which had "
+                f"{n_rows:,} when its labels were read: it was changed during fit.",
+                "Leave them in place until fit returns.",
+            )
+        table = table.slice(n_before)
+        order = order_rows(self._seed, block, n_before, len(table), found.find_cells(block, n_before, stop))
+        target = found.codes[block][n_before:stop] if found.codes else read_values(table, source.target)
+        columns = {"target": target[order]}
+        if source.weight is not None:
+            columns["weight"] = read_values(table, source.weight)[order]
+        self.spool.add(table, order, columns, first)
+        if stop == n_rows:
+            found.forget(block)
 
     def describe(self) -> dict[str, str]:
         """Return what must be the same in a resumed fit, by a name for users."""
@@ -155,7 +172,3 @@ def choose_format(source: LabeledBlocks, frame: Any) -> SpoolFormat:
     if not others and isinstance(dtype, np.dtype) and dtype in (np.float32, np.float64):
         return ArrayFormat(names, dtype)
     return ArrowFormat(names, source.to_frame)
-
-
-def _with_column(target: Labels | Values, column: Array) -> Target:
-    return Labels(target.classes, column, target.counts) if isinstance(target, Labels) else Values(column)

@@ -50,7 +50,6 @@ def choose_reading_order(
         held_out, order = _choose_order(rest_counts, rng, is_shuffled=False)
         numbers, counts = [*numbers, order, held_out], [*counts, rest_counts[order], rest_counts[held_out]]
     cell_counts = np.concatenate(counts)
-    _hold_out_shares(cell_counts, found.held_shares, rng)
     return BlockIndex(cell_counts.sum(axis=2), np.concatenate(numbers), cell_counts[:, :, 1:])
 
 
@@ -73,18 +72,6 @@ def order_rows(seed: int, block: int, n_before: int, n_rows: int, cells: Array |
     order = np.arange(n_rows)
     np.random.default_rng((seed, block, n_before)).shuffle(order)
     return order if cells is None else order[np.argsort(cells[order], kind="stable")]
-
-
-def _hold_out_shares(counts: Counts, shares: tuple[float, float], rng: np.random.Generator) -> None:
-    """Move these shares of the training rows of each cell to its validation and holdout rows, rounded at random."""
-    n_rows = counts[:, :, 0].copy()
-    for part, share in enumerate(shares, 1):
-        held = np.floor(share * n_rows + rng.random(counts.shape[:2])).astype(np.int64) if share else 0
-        held = np.minimum(held, counts[:, :, 0])
-        # A class is not held out as a whole.
-        held[:, (counts[:, :, 0] - held).sum(axis=0) == 0] = 0
-        counts[:, :, 0] -= held
-        counts[:, :, part] += held
 
 
 def _choose_order(counts: Counts, rng: np.random.Generator, *, is_shuffled: bool) -> tuple[Places, Places]:

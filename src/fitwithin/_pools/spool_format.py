@@ -16,7 +16,7 @@ from fitwithin._pools.block_index import BlockIndex
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Write = Callable[[memoryview, int], None]
+Write = Callable[[memoryview, int], object]
 """Writes bytes to the spool, beginning at an offset."""
 
 _CHUNK_BYTES = 1 << 20

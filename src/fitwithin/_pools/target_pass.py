@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.records import Rows
-from fitwithin._core.target import Array, Labels, Values, count_codes, refuse_label_objects
+from fitwithin._core.target import Array, Labels, Target, Values, count_codes, refuse_label_objects
 from fitwithin._pools.sources.blocks import LabeledBlocks
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ class TargetPass:
     codes : list of array of unsigned int
         The code of each row's class, by block, in the order of the data set; empty for regression.
     parts : list of array of uint8
-        0 for a training row, 1 for a validation row, 2 for a holdout row, by block; empty if the user chose none.
-    held_shares : tuple of float, default=(0.0, 0.0)
-        Shares of the rows of every block that are random validation and holdout rows.
+        0 for a training row, 1 for a validation row, 2 for a holdout row, by block; empty without held-out rows.
     """
 
     block_rows: npt.NDArray[np.int64]
@@ -63,7 +61,10 @@ class TargetPass:
     class_counts: npt.NDArray[np.int64]
     codes: list[Array]
     parts: list[Array] = field(default_factory=list)
-    held_shares: tuple[float, float] = (0.0, 0.0)
+
+    def make_target(self, column: Array) -> Target:
+        """Return the target with a column of codes or values."""
+        return Values(column) if isinstance(self.target, Values) else replace(self.target, codes=column)
 
     def hold_out(self, validation: Rows, holdout: Rows) -> TargetPass:
         """Return the same with validation and holdout rows, given by their positions in the data set."""

@@ -244,7 +244,8 @@ def hold_out_in_blocks(
             return found
         n_validation = count_validation_rows(n_rows)
         n_holdout = max(n_validation, min(_MAX_ROWS, n_rows // _HOLDOUT_ONE_IN))
-        return replace(found, held_shares=(n_validation / n_rows, n_holdout / n_rows))
+        rows = rng.choice(n_rows, n_validation + n_holdout, replace=False)
+        return found.hold_out(rows[:n_validation], rows[n_validation:])
     labels = replace(found.target, codes=np.concatenate(found.codes)) if isinstance(found.target, Labels) else None
     if not n_validation_blocks:
         held_out = _hold_out_last_or_groups(n_rows, groups, labels, rng)

@@ -7,37 +7,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 
 from fitwithin._core.exceptions import UserInputError, no_such_column
 from fitwithin._pools.input_kind import find_input_kind
 from fitwithin._pools.sources.blocks import Blocks
 from fitwithin._pools.sources.column_types import recode
+from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
 from fitwithin._pools.tables import is_frame, list_column_types
-
-
-class TableBlocks:
-    """One block: a table in memory."""
-
-    n_blocks = 1
-    is_shuffled = False
-    has_quick_heads = False
-
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table
-        self.schema: pa.Schema = table.schema
-        self.to_frame: Callable[[pa.Table], Any] = pa.Table.to_pandas
-
-    def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
-        """Return these columns; only the first rows if their number is given."""
-        return self._table.select(list(names)).slice(0, n_rows)
-
-    def name_block(self, number: int) -> str:
-        """Return the name of the argument."""
-        return "X_val"
-
-    def describe(self) -> Mapping[str, str]:
-        """Return the number of rows."""
-        return {"rows": str(self._table.num_rows)}
 
 
 class JoinedBlocks:
@@ -78,7 +55,9 @@ class JoinedBlocks:
     def name_block(self, number: int) -> str:
         """Return the file that a block is in, or another name for errors."""
         n_first = self._first.n_blocks
-        return self._first.name_block(number) if number < n_first else self._second.name_block(number - n_first)
+        if number < n_first:
+            return self._first.name_block(number)
+        return f"{self._second.name_block(number - n_first)} of X_val"
 
     def _conform(self, column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         wanted = self.schema.field(name).type
@@ -146,7 +125,7 @@ def open_validation_blocks(X_val: Any, y_val: Any, target: str, features: Sequen
     )
     if len(values) != table.num_rows:
         raise UserInputError(f"X_val has {table.num_rows:,} rows, and y_val {len(values):,}.", "Both must be as long.")
-    return TableBlocks(table.select(list(features)).append_column(target, values))
+    return DatasetBlocks(ds.dataset(table.select(list(features)).append_column(target, values)), as_stored=True)
 
 
 def _to_arrow(frame: Any) -> pa.Table:

@@ -12,7 +12,7 @@ import numpy as np
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import FitwithinError, OutOfTime, UserInputError
 from fitwithin._core.records import Rows
-from fitwithin._core.target import Array, Labels, Values
+from fitwithin._core.target import Array, Labels
 from fitwithin._pools.block_pool import BlockPool, HoldOut
 from fitwithin._pools.block_reader import BlockReader
 from fitwithin._pools.pool import LabeledRows
@@ -74,12 +74,9 @@ class ClusterPool(BlockPool):
         codes = b"".join(column.tobytes() for column in found.codes)
         self._target_hash = f"{found.block_rows.tobytes().hex()} {zlib.crc32(codes)}"
         dtype = found.target.column.dtype
+        # The values stay on the workers.
         column = np.zeros(len(self), dtype) if isinstance(found.target, Labels) else _stand_in(len(self), dtype)
-        if isinstance(found.target, Labels):
-            self.y = Labels(found.target.classes, column, found.target.counts)
-        else:
-            # The values stay on the workers.
-            self.y = Values(column)
+        self.y = found.make_target(column)
         weights = {} if parts.weight is None else {"sample_weight": SharedColumn(np.dtype(np.float64), ())}
         # Weights lie beside the features.
         self.row_params = {}

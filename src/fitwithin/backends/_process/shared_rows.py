@@ -377,13 +377,12 @@ class SpooledRows:
             spool=pool.layout,
             index=pool.index,
         )
-        names = ["target", *(["weight"] if pool.row_params else []), "features"]
-        self.files = tuple(SharedFile(os.dup(pool.files[name].fd)) for name in names)
+        self.files = tuple(SharedFile(os.dup(file)) for file in pool.spool.files.values())
 
     def share_training_rows(self, rows: Rows) -> RowSelection:
         """Wait until these rows have been read; raise TimeoutError at the deadline."""
         self._pool.wait_for(rows)
-        return RowSelection(rows, self._pool.bounds)
+        return RowSelection(rows, tuple(self._pool.spool.bounds))
 
     share_exam_rows = share_training_rows
 
