@@ -74,7 +74,7 @@ def run_search(learners, *, pool_size=200_000, limit=20.0, seed=0, starts=None):
         Entrant(number, learner, space, (starts or {}).get(number, []), seed + number)
         for number, (learner, space) in enumerate(learners)
     ]
-    search = Search(entrants, lambda estimator: (False, False))
+    search = Search(entrants)
     result = SimulatedResult(search)
     session = _Session(search.teach(deck), clock, budget, result, seed)
     session.run()

@@ -39,7 +39,7 @@ from fitwithin.teachers import Teacher
 from fitwithin.teachers._search.contender import describe_settings
 from fitwithin.teachers._search.entrant import Entrant
 from fitwithin.teachers._search.portfolio import DataShape
-from fitwithin.teachers._search.results import list_entries, make_cv_results
+from fitwithin.teachers._search.results import make_cv_results
 from fitwithin.teachers._search.teacher import Search
 
 
@@ -190,7 +190,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     def _make_teacher(self) -> Teacher:
         # Errors in the distributions should come before any time is used.
         list_starts(self.initial_params, self._list_learners())
-        return Search([], _find_early_stopping, self._choice_settings()["max_row_seconds"])
+        return Search([], self._choice_settings()["max_row_seconds"])
 
     def _prepare_teacher(self, inputs: FitInputs) -> FitInputs:
         """Give the search its learners, now that the number of rows is known."""
@@ -208,7 +208,9 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
                 fill_random_states(estimator, random)
             for number, space in enumerate(learner.make_spaces(self._describe_shape(inputs))):
                 seed, first = int(random.randint(MAX_SEED)), own_starts if number == 0 else []
-                entrants.append(Entrant(len(entrants), estimator, space, first, seed, tries_own=number == 0))
+                entrants.append(
+                    Entrant(len(entrants), estimator, space, first, seed, _find_early_stopping, tries_own=number == 0)
+                )
                 self._learner_names.append(learner.name)
         self._teacher = teacher
         teacher.entrants = entrants
@@ -265,9 +267,8 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         search: Search = self.__dict__.pop("_teacher")
         names: list[str] = self.__dict__.pop("_learner_names")
         self.best_index_ = search.best if result.candidate is None else result.candidate
-        entries = list_entries(search.contenders, names, result.history, self.best_index_)
-        self.cv_results_ = make_cv_results(entries)
-        self.best_params_ = entries[self.best_index_].settings
+        self.cv_results_ = make_cv_results(search.contenders, names, result.history, self.best_index_)
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
         self.best_score_ = None if result.record.estimate is None else result.record.estimate.value
 
     def _find_past(

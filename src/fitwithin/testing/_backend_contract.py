@@ -19,10 +19,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.records import Exam, FitLimits, Purpose, Rows
+from fitwithin._core.records import Exam, FitLimits, Purpose
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import TablePool
-from fitwithin.backends import Backend, FitSettings, LearnerRaised, OutOfTime, Runner
+from fitwithin.backends import Backend, FitSettings, LearnerRaised, OutOfTime
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._scoring import Scoring
 from fitwithin.testing._backends import (
@@ -30,9 +30,11 @@ from fitwithin.testing._backends import (
     GATHER_LIMIT_BYTES,
     LONG_SECONDS,
     MANY_ROWS,
+    OTHER_ROWS,
     TROUBLE_ABOVE,
     RecordingClassifier,
     SlowToPredict,
+    check_fit,
     fitted_numbers,
     make_pool,
     open_runner,
@@ -55,19 +57,6 @@ class BackendContract:
 
     make: Callable[[], Backend]
 
-    def check_fit(self, runner: Runner, pool: TablePool, rows: Rows) -> None:
-        """Fit on rows, and check that the model was trained on exactly these, once."""
-        runner.fit(rows)
-        saved = runner.save()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = saved.load()
-        saved.discard()
-        np.testing.assert_array_equal(model.X_, pool.read(rows).X)
-        np.testing.assert_array_equal(model.y_, pool.read(rows).y)
-        assert model.X_.dtype == pool.X.dtype
-        assert model.n_fits_ == 1
-
     def test_a_fit_trains_on_exactly_its_rows_in_their_order(self) -> None:
         """Also after other fits and exams, whatever rows they share, and if a row is there twice.
 
@@ -76,11 +65,11 @@ class BackendContract:
         pool, rng = make_pool(), np.random.default_rng(0)
         before = pool.X.copy()
         with open_runner(self.make(), RecordingClassifier(), pool) as runner:
-            for count in (5, 20, 60, 200, 3):
-                self.check_fit(runner, pool, rng.permutation(len(pool))[:count])
-                runner.examine(Exam(rng.permutation(len(pool))[:50]))
-            for rows in ([4, 4, 1, 7, 1], [9, 4, 9, 0], FEW_ROWS, FEW_ROWS):
-                self.check_fit(runner, pool, np.array(rows))
+            for count in (len(FEW_ROWS), len(MANY_ROWS), len(pool), 2):
+                check_fit(runner, pool, rng.permutation(len(pool))[:count])
+                runner.examine(Exam(rng.permutation(len(pool))[: len(MANY_ROWS)]))
+            for rows in (rng.choice(FEW_ROWS, len(MANY_ROWS)), rng.choice(MANY_ROWS, 2), FEW_ROWS, FEW_ROWS):
+                check_fit(runner, pool, rows)
         np.testing.assert_array_equal(pool.X, before)
 
     def test_features_keep_their_dtype_and_values(self) -> None:
@@ -89,25 +78,25 @@ class BackendContract:
             for order in ("C", "F"):
                 pool = make_pool(dtype=dtype, order=order)
                 with open_runner(self.make(), RecordingClassifier(), pool) as runner:
-                    self.check_fit(runner, pool, np.array([7, 150, 2]))
+                    check_fit(runner, pool, OTHER_ROWS[::-2])
 
     def test_an_exam_reports_which_rows_are_wrong(self) -> None:
         """For new rows, rows examined before, and training rows."""
         pool = make_pool()
         with open_runner(self.make(), RecordingClassifier(), pool) as runner:
-            runner.fit(np.arange(12))
-            for rows in (np.arange(50, 61), np.array([55, 3, 199, 52])):
+            runner.fit(FEW_ROWS)
+            for rows in (OTHER_ROWS, np.append(OTHER_ROWS[::-2], [FEW_ROWS[1], len(pool) - 1])):
                 examined = runner.examine(Exam(rows))
                 np.testing.assert_array_equal(examined.wrong, pool.read(rows).y != "a")
                 assert examined.exam_seconds >= 0
 
     def test_a_fit_and_its_exams_are_one_call(self) -> None:
         """Each exam comes back with its score, unless it is about mistakes only; influence is for comparisons."""
-        pool, rows = make_pool(), np.arange(50, 61)
+        pool, rows = make_pool(), OTHER_ROWS
         purposes: tuple[Purpose, ...] = ("holdout", "validation", "score", "mistakes")
         exams = [Exam(rows[number:], purpose) for number, purpose in enumerate(purposes)]
         with open_runner(self.make(), RecordingClassifier(), pool) as runner:
-            report = runner.fit(np.arange(12), exams=exams)
+            report = runner.fit(FEW_ROWS, exams=exams)
             whole = runner.score(np.arange(sum(len(exam.rows) for exam in exams)) < len(rows))
         assert [examined.n_rows for examined in report.exams] == [len(exam.rows) for exam in exams]
         for exam, examined in zip(exams, report.exams, strict=True):
@@ -138,23 +127,6 @@ class BackendContract:
             assert examined.influence is not None
             assert len(examined.influence) == 3
 
-    def test_an_exam_reports_the_influence_of_its_rows(self) -> None:
-        """Of these alone, whatever was examined before."""
-        pool, rows = make_pool(), np.arange(50, 61)
-        with open_runner(self.make(), RecordingClassifier(), pool) as runner:
-            runner.fit(np.arange(12))
-            runner.examine(Exam(MANY_ROWS))
-            examined = runner.examine(Exam(rows, "validation"))
-            plain = runner.score(np.arange(30 + len(rows)) >= 30)
-        is_correct = pool.read(rows).y == "a"
-        assert plain.overall is not None
-        assert examined.score is not None
-        assert examined.score == plain.selected
-        assert examined.influence is not None
-        assert examined.influence.dtype == np.float32
-        np.testing.assert_allclose(examined.influence, (is_correct - is_correct.mean()) / len(rows), rtol=1e-5)
-        np.testing.assert_allclose(np.linalg.norm(examined.influence), examined.score.standard_error, rtol=1e-5)
-
     def test_an_exam_with_too_few_seconds_answers_its_first_rows(self) -> None:
         """At least some of them; one with enough seconds answers all."""
         pool = make_pool(5_000)
@@ -169,7 +141,8 @@ class BackendContract:
 
     def test_a_fit_gives_up_if_its_projection_is_too_long(self) -> None:
         """After a few steps, and without exams; an affordable one goes on, and one without known steps does too."""
-        forest, exams = RandomForestClassifier(400, random_state=0), [Exam(FEW_ROWS)]
+        n_trees, exams = 400, [Exam(FEW_ROWS)]
+        forest = RandomForestClassifier(n_trees, random_state=0)
         with open_runner(self.make(), GaussianNB(), make_pool()) as runner:
             gave_up = runner.fit(MANY_ROWS, exams=exams, limits=FitLimits(give_up_over=1e-3), learner=forest)
             went_on = runner.fit(MANY_ROWS, exams=exams, limits=FitLimits(give_up_over=LONG_SECONDS), learner=forest)
@@ -178,9 +151,9 @@ class BackendContract:
         assert gave_up.was_cut_short
         assert gave_up.exams == ()
         assert gave_up.steps is not None
-        assert 4 <= gave_up.steps < 400 == gave_up.planned_steps
+        assert 2 < gave_up.steps < n_trees == gave_up.planned_steps
         assert gave_up.skipped_seconds > gave_up.fit_seconds / gave_up.steps
-        assert (went_on.steps, went_on.planned_steps, went_on.skipped_seconds) == (400, 400, 0)
+        assert (went_on.steps, went_on.planned_steps, went_on.skipped_seconds) == (n_trees, n_trees, 0)
         assert (unknown.steps, unknown.planned_steps) == (None, None)
         for report in (went_on, unknown):
             assert not report.gave_up
@@ -188,21 +161,23 @@ class BackendContract:
             assert len(report.exams) == 1
 
     def test_influence_is_the_same_in_every_backend(self) -> None:
-        """By row, with weights and without, and by resample; two scores of one model do not differ."""
-        weights = np.arange(1, 201) / 100
+        """Of the exam's rows alone, with weights and without, and by resample; two exams of one model do not differ."""
+        pool = make_pool()
+        even, odd = np.split(np.argsort(np.arange(len(pool)) % 2, kind="stable"), 2)
+        weights = 1.0 + np.arange(len(pool))
         for name, row_params in (("accuracy", {"sample_weight": weights}), ("neg_log_loss", {}), ("f1_macro", {})):
-            pool, scoring = make_pool(), Scoring(get_scorer(name), seed=0)
-            pool.row_params = row_params
+            scoring, pool.row_params = Scoring(get_scorer(name), seed=0), row_params
             direct = ModelRunner(GaussianNB(), scoring)
-            direct.fit(pool.read(np.arange(0, 200, 2)), {})
-            rows = np.arange(1, 200, 2)
-            expected = direct.examine([pool.read(rows)], "validation")
+            direct.fit(pool.read(even), {})
+            expected = direct.examine([pool.read(odd)], "validation")
             with self.make().open(Budget(LONG_SECONDS)) as runner:
                 runner.prepare(GaussianNB(), pool, FitSettings(scoring))
-                runner.fit(np.arange(0, 200, 2))
-                first, second = (runner.examine(Exam(rows, "validation")) for _ in range(2))
+                runner.fit(even)
+                runner.examine(Exam(MANY_ROWS))
+                first, second = (runner.examine(Exam(odd, "validation")) for _ in range(2))
             assert expected.influence is not None
             assert first.score == second.score == expected.score
+            assert expected.influence.dtype == np.float32
             for examined in (first, second):
                 assert examined.influence is not None
                 np.testing.assert_array_equal(examined.influence, expected.influence)
@@ -217,7 +192,7 @@ class BackendContract:
         model = saved.load()
         saved.discard()
         assert type(model) is RecordingClassifier
-        assert len(model.X_) == 10
+        assert len(model.X_) == len(FEW_ROWS)
         assert model.predict(pool.X[:2]).tolist() == ["a", "a"]
 
     def test_a_saved_model_can_be_written_to_a_skops_file(self) -> None:
@@ -233,7 +208,7 @@ class BackendContract:
             names = dump.result()
             assert (Path(folder) / "model.skops").stat().st_size
         assert names == (f"{RecordingClassifier.__module__}.RecordingClassifier",)
-        assert len(saved.load().X_) == 10
+        assert len(saved.load().X_) == len(FEW_ROWS)
         saved.discard()
 
     def test_a_warning_of_the_learner_reaches_the_user(self) -> None:
@@ -281,13 +256,13 @@ class BackendContract:
     def test_continued_training_gets_its_rows_in_batches(self) -> None:
         """In their order. The first batch comes with all classes; a plain fit trains a new model."""
         pool = make_pool()
-        subsets = [np.array([7, 150, 2, 9, 11]), np.array([150, 3]), np.array([8, 8, 1, 4])]
+        subsets = [OTHER_ROWS, OTHER_ROWS[:2], np.repeat(FEW_ROWS, 2)]
         with open_runner(self.make(), RecordingClassifier(), pool) as runner:
             for rows in subsets:
                 runner.fit(rows, batch=2)
-                runner.examine(Exam(np.array([2, 160, 20])))
+                runner.examine(Exam(MANY_ROWS))
             batches = save_and_load(runner).batches_
-            self.check_fit(runner, pool, np.arange(5))
+            check_fit(runner, pool, FEW_ROWS)
         expected = [rows[start : start + 2] for rows in subsets for start in range(0, len(rows), 2)]
         for rows, (X, y, _) in zip(expected, batches, strict=True):
             np.testing.assert_array_equal(X, pool.X[rows])
@@ -297,39 +272,45 @@ class BackendContract:
 
     def test_continued_training_equals_partial_fit_called_directly(self) -> None:
         """To the last bit, for randomized learners too."""
-        pool, rng = make_pool(), np.random.default_rng(0)
-        subsets = [rng.permutation(len(pool))[:count] for count in (16, 16, 40, 100)]
+        pool, rng, batch = make_pool(), np.random.default_rng(0), len(FEW_ROWS)
+        subsets = [rng.permutation(len(pool))[:count] for count in (batch, batch, 2 * batch + 1, len(pool))]
         for learner in (SGDClassifier(random_state=0), GaussianNB()):
             direct = clone(learner)
             with open_runner(self.make(), learner, pool) as runner:
                 for rows in subsets:
-                    runner.fit(rows, batch=16)
-                    for start in range(0, len(rows), 16):
-                        part = pool.read(rows[start : start + 16])
+                    runner.fit(rows, batch=batch)
+                    for start in range(0, len(rows), batch):
+                        part = pool.read(rows[start : start + batch])
                         direct.partial_fit(part.X, part.y, classes=np.array(["a", "b", "c"]))
                 np.testing.assert_equal(fitted_numbers(save_and_load(runner)), fitted_numbers(direct))
 
     def test_continued_training_does_not_change_a_saved_model(self) -> None:
         """Whether a plain fit or continued training made it, and also if the next fit raises."""
         pool = make_pool()
-        for batch in (None, 5):
-            with open_runner(self.make(), AwkwardClassifier("raises", above=60), pool) as runner:
+        few, more = len(FEW_ROWS), len(MANY_ROWS)
+        n_classes = len(np.unique(pool.read(FEW_ROWS).y))
+        for batch in (None, few // 2):
+            with open_runner(self.make(), AwkwardClassifier("raises", above=2 * more), pool) as runner:
                 runner.fit(FEW_ROWS, batch=batch)
                 first = runner.save()
-                runner.fit(np.arange(10, 40), batch=5)
+                runner.fit(MANY_ROWS[few:], batch=few)
                 second = runner.save()
                 with contextlib.suppress(LearnerRaised):
-                    runner.fit(np.arange(40, 100), batch=5)
-            for saved, rows in ((first, 10), (second, 40)):
+                    runner.fit(np.arange(more, len(pool)), batch=few)
+            for saved, rows in ((first, few), (second, more)):
                 model = saved.load().model_
                 saved.discard()
                 assert model.class_count_.sum() == rows
-                np.testing.assert_allclose(model.theta_[0], pool.X[:rows:3].mean(axis=0), rtol=1e-5)
+                np.testing.assert_allclose(model.theta_[0], pool.X[:rows:n_classes].mean(axis=0), rtol=1e-5)
 
     def test_margins_are_the_gaps_between_the_two_most_probable_classes(self) -> None:
         """If they are requested. The mistakes are those of `predict` either way."""
-        pool, training, asked = make_pool(), np.arange(0, 200, 2), np.array([7, 150, 2, 9, 11, 33, 199])
-        for learner in (GaussianNB(), SGDClassifier(loss="log_loss", random_state=0), RandomForestClassifier(9)):
+        pool, training, asked = make_pool(), MANY_ROWS, np.append(OTHER_ROWS, FEW_ROWS[::-1])
+        for learner in (
+            GaussianNB(),
+            SGDClassifier(loss="log_loss", random_state=0),
+            RandomForestClassifier(len(FEW_ROWS)),
+        ):
             with open_runner(self.make(), learner, pool) as runner:
                 runner.fit(training)
                 plain, examined = runner.examine(Exam(asked)), runner.examine(Exam(asked, margins=True))
@@ -343,10 +324,10 @@ class BackendContract:
 
     def test_an_exam_of_the_whole_pool_is_read_in_pieces(self) -> None:
         """A pool may fill most of the memory, so there is no room for a second copy."""
-        pool = TablePool(np.ones((40_000, 120)), Labels.encode(np.arange(40_000) % 7))
+        pool = TablePool(np.ones((40_000, 120)), Labels.encode(np.arange(40_000) % len(FEW_ROWS)))
         all_rows = np.arange(len(pool))
         with open_runner(self.make(), RecordingClassifier(), pool) as runner:
-            runner.fit(np.array([39_998, 3, 7]))
+            runner.fit(all_rows[-2:])
             examined = runner.examine(Exam(all_rows))
             model = save_and_load(runner)
         np.testing.assert_array_equal(examined.wrong, pool.read(all_rows).y != model.classes_[0])

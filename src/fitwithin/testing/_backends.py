@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fitwithin._core.budget import Budget
+from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels
 from fitwithin._pools.table_pool import TablePool
 from fitwithin.backends import Backend, FitSettings, Runner
@@ -25,6 +26,9 @@ GATHER_LIMIT_BYTES = 20_000_000
 
 FEW_ROWS = np.arange(10)
 MANY_ROWS = np.arange(30)
+OTHER_ROWS = np.arange(50, 61)
+"""Rows that are neither among `FEW_ROWS` nor among `MANY_ROWS`."""
+
 TROUBLE_ABOVE = 20
 """Training rows above which an awkward learner of the tests misbehaves: between `FEW_ROWS` and `MANY_ROWS`."""
 
@@ -126,6 +130,18 @@ def open_runner(
         runner.__exit__()
         raise
     return runner
+
+
+def check_fit(runner: Runner, pool: TablePool, rows: Rows) -> None:
+    """Fit a `RecordingClassifier` on rows, and check that the model was trained on exactly these, once."""
+    runner.fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = save_and_load(runner)
+    np.testing.assert_array_equal(model.X_, pool.read(rows).X)
+    np.testing.assert_array_equal(model.y_, pool.read(rows).y)
+    assert model.X_.dtype == pool.X.dtype
+    assert model.n_fits_ == 1
 
 
 def save_and_load(runner: Runner) -> Any:

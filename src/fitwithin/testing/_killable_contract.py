@@ -20,9 +20,11 @@ from fitwithin.testing._backends import (
     FEW_ROWS,
     LONG_SECONDS,
     MANY_ROWS,
+    OTHER_ROWS,
     TROUBLE_ABOVE,
     MeetingClassifier,
     RecordingClassifier,
+    check_fit,
     make_pool,
     open_runner,
     raises,
@@ -45,7 +47,7 @@ class KillableBackendContract(BackendContract):
             runner.open_sibling() as sibling,
             ThreadPoolExecutor(2) as threads,
         ):
-            fits = [threads.submit(each.fit, np.arange(5)) for each in (runner, sibling)]
+            fits = [threads.submit(each.fit, FEW_ROWS) for each in (runner, sibling)]
             assert all(fit.result().fit_seconds >= 0 for fit in fits)
 
     def test_siblings_train_on_exactly_their_rows(self) -> None:
@@ -68,7 +70,7 @@ class KillableBackendContract(BackendContract):
         rng = np.random.default_rng(seed)
         order = rng.permutation(len(pool))
         for count in (100, 2000, 9000, len(pool)):
-            self.check_fit(runner, pool, order[:count])
+            check_fit(runner, pool, order[:count])
             for rows in (rng.permutation(len(pool))[:3000], np.sort(order[:count])):
                 np.testing.assert_array_equal(runner.examine(Exam(rows)).wrong, pool.read(rows).y != "a")
 
@@ -82,8 +84,8 @@ class KillableBackendContract(BackendContract):
             if importlib.util.find_spec("skops") is not None:
                 with tempfile.TemporaryDirectory() as folder:
                     assert saved.dump(Path(folder) / "model.skops").wait(LONG_SECONDS)
-            runner.fit(np.arange(20))
-        assert len(saved.load().X_) == 10
+            runner.fit(MANY_ROWS)
+        assert len(saved.load().X_) == len(FEW_ROWS)
         saved.discard()
 
     def test_a_fit_can_be_stopped_from_another_thread(self) -> None:
@@ -103,9 +105,9 @@ class KillableBackendContract(BackendContract):
             with raises(OutOfTime):
                 runner.fit(MANY_ROWS)
             assert 0.2 < time.monotonic() - start < LONG_SECONDS / 10
-            assert sibling.examine(Exam(FEW_ROWS)).wrong.shape == (10,)
-            sibling.fit(np.arange(100, 115))
-            assert sibling.examine(Exam(np.arange(120, 130))).wrong.shape == (10,)
+            assert sibling.examine(Exam(FEW_ROWS)).wrong.shape == FEW_ROWS.shape
+            sibling.fit(OTHER_ROWS)
+            assert sibling.examine(Exam(MANY_ROWS)).wrong.shape == MANY_ROWS.shape
 
     def test_the_end_of_one_learners_process_leaves_its_sibling_alone(self) -> None:
         """The runner whose process ended can be used again."""
@@ -119,7 +121,7 @@ class KillableBackendContract(BackendContract):
                 with raises(LearnerDied) as caught:
                     each.fit(MANY_ROWS)
                 assert "SIGKILL" in str(caught.exception)
-                assert other.examine(Exam(FEW_ROWS)).wrong.shape == (10,)
+                assert other.examine(Exam(FEW_ROWS)).wrong.shape == FEW_ROWS.shape
                 each.fit(FEW_ROWS)
 
     def describe_death(self, trouble: str) -> str:
@@ -190,7 +192,7 @@ class KillableBackendContract(BackendContract):
             stopped = caught.exception
             assert stopped.limit == memory_limit < stopped.n_bytes < memory_limit + 200 * MEGABYTE
             runner.fit(FEW_ROWS)
-            assert runner.examine(Exam(FEW_ROWS)).wrong.shape == (10,)
+            assert runner.examine(Exam(FEW_ROWS)).wrong.shape == FEW_ROWS.shape
         assert saved.load().predict(pool.X[:1]).shape == (1,)
         saved.discard()
 

@@ -17,7 +17,7 @@ def try_all(entrant, most=100):
     """Try what the entrant suggests, and return it."""
     tried = []
     while len(tried) < most and (values := entrant.suggest(lambda reference, ratio: 1000.0)) is not None:
-        contender = entrant.make_contender(len(tried), values, CostEstimates(), lambda estimator: (False, False))
+        contender = entrant.make_contender(len(tried), values, CostEstimates())
         entrant.tell(contender, 1.0 / (1 + len(tried)), 0.1, 1000)
         tried.append(values)
     return tried
@@ -59,7 +59,7 @@ def test_a_distribution_whose_draws_repeat_ends():
 def test_the_learners_own_values_are_not_tried_again(seed):
     space = Space({"max_depth": Choice((None, 3)), "splitter": Choice(("best", "random"))})
     entrant = Entrant(0, DecisionTreeClassifier(), space, [], seed)
-    entrant.make_contender(0, {}, CostEstimates(), lambda estimator: (False, False))
+    entrant.make_contender(0, {}, CostEstimates())
 
     tried = try_all(entrant)
 

@@ -52,7 +52,7 @@ def run_lanes(learner, n_learners, *, limit=20.0, pool_size=200_000, seed=0):
     clock = FakeClock()
     budget = Budget(limit, clock=clock)
     deck = Deck(pool_size, np.random.default_rng(seed), costs=CostEstimates(budget, CostModel()))
-    search = Search([Entrant(0, learner, SKILLS, [], seed)], lambda estimator: (False, False))
+    search = Search([Entrant(0, learner, SKILLS, [], seed)])
     selection = Selection()
     loops = [
         SimulatedLane(requests, clock, budget, SimulatedResult(search), seed, selection)

@@ -47,6 +47,8 @@ class Entrant:
         Hyperparameters to try first.
     seed : int
         Seed of the suggestions.
+    find_early_stopping : callable, optional
+        Whether an estimator can be told to stop early, and whether it knows the number of its steps.
     tries_own : bool, default=True
         Whether the learner's own hyperparameters are tried; another entrant of the same learner may do so.
 
@@ -65,12 +67,14 @@ class Entrant:
         space: Space | None,
         starts: list[Settings],
         seed: int,
+        find_early_stopping: FindEarlyStopping = lambda _: (False, False),
         *,
         tries_own: bool = True,
     ) -> None:
         self.number = number
         self.estimator = estimator
         self.space = space
+        self.find_early_stopping = find_early_stopping
         self.tries_own = tries_own
         self.seconds = 0.0
         self.contenders: list[Contender] = []
@@ -179,9 +183,7 @@ class Entrant:
         complete = self._complete(settings)
         return {make_key({name: complete[name]}) for name in names if name in complete}
 
-    def make_contender(
-        self, number: int, settings: Settings, costs: CostEstimates, find_early_stopping: FindEarlyStopping
-    ) -> Contender:
+    def make_contender(self, number: int, settings: Settings, costs: CostEstimates) -> Contender:
         """Return a contender with these hyperparameters; one that the learner refuses is out at once."""
         estimator, failure = clone(self.estimator, safe=False), None
         try:
@@ -189,7 +191,7 @@ class Entrant:
                 estimator.set_params(**settings)
         except Exception as error:  # a learner's own checks may raise anything
             failure = f"{type(error).__name__}: {error}"
-        can_stop_early, knows_steps = find_early_stopping(estimator)
+        can_stop_early, knows_steps = self.find_early_stopping(estimator)
         own = costs.for_other_learner(can_stop_early=can_stop_early, knows_steps=knows_steps)
         candidate = Candidate(number, estimator, own, has_own_settings=not settings)
         contender = Contender(candidate, self.number, settings, failure=failure)

@@ -11,7 +11,7 @@ from fitwithin._core.preference import is_better_than_own
 from fitwithin._core.records import Lesson, examine, teach
 from fitwithin.teachers._base import Subgenerator
 from fitwithin.teachers._search.contender import Contender, Trial, find_slope
-from fitwithin.teachers._search.entrant import Entrant, FindEarlyStopping
+from fitwithin.teachers._search.entrant import Entrant
 from fitwithin.teachers._search.resume import NOTE_BEST, NOTE_CANDIDATES, store_contender
 from fitwithin.teachers._search.subsets import Subsets
 from fitwithin.teachers._search.time_shares import MIN_GROWTH, TimeShares
@@ -48,8 +48,6 @@ class Race:
         The rows.
     entrants : sequence of Entrant
         The learners.
-    find_early_stopping : callable
-        Whether a learner can be told to stop early, and whether it knows the number of its steps.
 
     Attributes
     ----------
@@ -71,7 +69,7 @@ class Race:
         Those that have, or had, a last fit, and those that have it now.
     """
 
-    def __init__(self, subsets: Subsets, entrants: Sequence[Entrant], find_early_stopping: FindEarlyStopping) -> None:
+    def __init__(self, subsets: Subsets, entrants: Sequence[Entrant]) -> None:
         self.subsets = subsets
         self.entrants = entrants
         self.contenders: list[Contender] = []
@@ -83,7 +81,6 @@ class Race:
         self.under_way: list[Contender] = []
         self.n_learners = 1
         self.max_row_seconds = math.inf
-        self.find_early_stopping = find_early_stopping
         self._queue: list[Contender] = []
         self._n_since_lead = 0
         self.has_first_subset = False
@@ -248,8 +245,7 @@ class Race:
         return None
 
     def _add(self, entrant: Entrant, settings: dict[str, object]) -> Contender:
-        costs = self.subsets.deck.costs
-        contender = entrant.make_contender(len(self.contenders), settings, costs, self.find_early_stopping)
+        contender = entrant.make_contender(len(self.contenders), settings, self.subsets.deck.costs)
         self.contenders.append(contender)
         self.store(contender)
         return contender

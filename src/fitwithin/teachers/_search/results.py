@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,48 +13,10 @@ from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.space import Settings
 
 
-@dataclass(frozen=True, eq=False)
-class SearchEntry:
-    """Hyperparameters of a search, and their results.
-
-    Parameters
-    ----------
-    estimator : str
-        The learner's name.
-    settings : dict
-        The settings, as far as they are not the learner's own.
-    last : Round or None
-        The fit on the most rows that has a score.
-    seconds : float
-        Seconds of all fits and exams.
-    ended : str
-        Why there is no other fit.
-    is_returned : bool
-        Whether its model is the one that is returned.
-    has_failed : bool
-        Whether it is out because of an error.
-    """
-
-    estimator: str
-    settings: Settings
-    last: Round | None
-    seconds: float
-    ended: str
-    is_returned: bool = False
-    has_failed: bool = False
-
-    @property
-    def rank_key(self) -> tuple[bool, bool, int, float]:
-        """Sorts the returned one first, then by rows and score, and those that failed last."""
-        if self.last is None or self.last.estimate is None:
-            return not self.is_returned, True, 0, 0.0
-        return not self.is_returned, self.has_failed, -self.last.rows, -self.last.estimate
-
-
-def list_entries(
-    contenders: Sequence[Contender], names: Sequence[str], history: Sequence[Round], best: int | None
-) -> list[SearchEntry]:
-    """Return an entry for each of the settings that were tried.
+def make_cv_results(
+    contenders: Sequence[Contender], names: Sequence[str], history: Sequence[Round], best: int
+) -> dict[str, Any]:
+    """Return the settings that were tried as a table of columns.
 
     Parameters
     ----------
@@ -65,49 +26,49 @@ def list_entries(
         The learners' names.
     history : sequence of Round
         Every fit of this call.
-    best : int or None
+    best : int
         Number of the settings whose model is returned.
     """
-    entries = []
-    for number, contender in enumerate(contenders):
-        fits = [finished for finished in history if finished.candidate == number]
-        scored = [finished for finished in fits if finished.estimate is not None]
-        # Of several with as many rows, the last one.
-        last = max(reversed(scored), key=lambda finished: finished.rows, default=None)
-        entries.append(
-            SearchEntry(
-                names[contender.learner],
-                dict(contender.settings),
-                last,
-                sum(finished.seconds_fit + finished.seconds_exam for finished in fits),
-                _describe_end(contender, last, is_returned=number == best),
-                is_returned=number == best,
-                has_failed=contender.failure is not None,
-            )
-        )
-    return entries
-
-
-def make_cv_results(entries: Sequence[SearchEntry]) -> dict[str, Any]:
-    """Return the settings of a search as a table of columns."""
-    last = [entry.last for entry in entries]
-    parameters = sorted({name for entry in entries for name in entry.settings})
+    settings = [dict(one.settings) for one in contenders]
+    fits = [[one for one in history if one.candidate == number] for number in range(len(contenders))]
+    last = [_find_last(own) for own in fits]
+    # The returned one first, then by rows and score, and those that failed last.
+    keys = [
+        (number != best, one.failure is not None or fit is None, -fit.rows if fit else 0, -_score(fit) if fit else 0)
+        for number, (one, fit) in enumerate(zip(contenders, last, strict=True))
+    ]
+    ranks = np.empty(len(keys), dtype=np.int32)
+    ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(1, len(keys) + 1)
+    ended = [_describe_end(one, fit) for one, fit in zip(contenders, last, strict=True)]
     return {
-        "estimator": np.array([entry.estimator for entry in entries], dtype=object),
-        "params": [entry.settings for entry in entries],
-        **{f"param_{name}": _mask_missing([entry.settings for entry in entries], name) for name in parameters},
-        "mean_test_score": np.array([np.nan if fit is None else fit.estimate for fit in last], dtype=np.float64),
+        "estimator": np.array([names[one.learner] for one in contenders], dtype=object),
+        "params": settings,
+        **{
+            f"param_{name}": _mask_missing(settings, name)
+            for name in sorted({name for one in settings for name in one})
+        },
+        "mean_test_score": np.array([np.nan if fit is None else _score(fit) for fit in last]),
         "std_test_score": np.array([np.nan if fit is None else _standard_error(fit) for fit in last]),
-        "rank_test_score": _rank(entries),
+        "rank_test_score": ranks,
         "n_rows": np.array([0 if fit is None else fit.rows for fit in last]),
         "mean_fit_time": np.array([np.nan if fit is None else fit.seconds_fit for fit in last]),
-        "seconds": np.array([entry.seconds for entry in entries]),
-        "ended": np.array([entry.ended for entry in entries], dtype=object),
+        "seconds": np.array([sum(one.seconds_fit + one.seconds_exam for one in own) for own in fits]),
+        "ended": np.array(["returned" if number == best else end for number, end in enumerate(ended)], dtype=object),
     }
 
 
+def _find_last(fits: Sequence[Round]) -> Round | None:
+    """Return the fit on the most rows that has a score; of several with as many rows, the last one."""
+    scored = [finished for finished in fits if finished.estimate is not None]
+    return max(reversed(scored), key=lambda finished: finished.rows, default=None)
+
+
+def _score(finished: Round) -> float:
+    return finished.estimate or 0.0
+
+
 def _standard_error(finished: Round) -> float:
-    return Estimate(finished.estimate or 0.0, finished.low or 0.0, finished.high or 0.0).standard_error
+    return Estimate(_score(finished), finished.low or 0.0, finished.high or 0.0).standard_error
 
 
 def _mask_missing(settings: Sequence[Settings], name: str) -> np.ma.MaskedArray[Any, Any]:
@@ -118,16 +79,7 @@ def _mask_missing(settings: Sequence[Settings], name: str) -> np.ma.MaskedArray[
     return values
 
 
-def _rank(entries: Sequence[SearchEntry]) -> Any:
-    order = sorted(range(len(entries)), key=lambda number: entries[number].rank_key)
-    ranks = np.empty(len(entries), dtype=np.int32)
-    ranks[order] = np.arange(1, len(entries) + 1)
-    return ranks
-
-
-def _describe_end(contender: Contender, last: Round | None, *, is_returned: bool) -> str:
-    if is_returned:
-        return "returned"
+def _describe_end(contender: Contender, last: Round | None) -> str:
     if contender.failure is not None:
         return f"failed: {contender.failure}"
     if last is None:

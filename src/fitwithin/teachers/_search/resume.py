@@ -10,7 +10,7 @@ import numpy as np
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.records import Estimate
 from fitwithin.teachers._search.contender import Contender, Trial
-from fitwithin.teachers._search.entrant import Entrant, FindEarlyStopping
+from fitwithin.teachers._search.entrant import Entrant
 from fitwithin.teachers._search.parameters import Choice
 from fitwithin.teachers._search.space import Settings, Space
 
@@ -37,17 +37,14 @@ def store_contender(contender: Contender, space: Space | None) -> dict[str, Any]
 
 
 def restore_contenders(
-    stored: Sequence[Mapping[str, Any]],
-    entrants: Sequence[Entrant],
-    costs: CostEstimates,
-    find_early_stopping: FindEarlyStopping,
+    stored: Sequence[Mapping[str, Any]], entrants: Sequence[Entrant], costs: CostEstimates
 ) -> list[Contender]:
     """Return the candidates of an earlier call, and tell their trials to the suggesters."""
     contenders = []
     for number, values in enumerate(stored):
         entrant = entrants[values["learner"]]
         settings = _decode(values["settings"], entrant.space)
-        contender = entrant.make_contender(number, settings or {}, costs, find_early_stopping)
+        contender = entrant.make_contender(number, settings or {}, costs)
         contender.failure, contender.n_steps = values["failure"], values["n_steps"]
         if settings is None:
             contender.failure = contender.failure or "its hyperparameters could not be stored"

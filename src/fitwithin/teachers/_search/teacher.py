@@ -15,7 +15,7 @@ from fitwithin._core.rounds import ResumePoint
 from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._search.contender import Contender
-from fitwithin.teachers._search.entrant import Entrant, FindEarlyStopping
+from fitwithin.teachers._search.entrant import Entrant
 from fitwithin.teachers._search.race import MIN_SUBSET_ROWS, Race
 from fitwithin.teachers._search.resume import NOTE_BEST, NOTE_CANDIDATES, restore_contenders
 from fitwithin.teachers._search.subsets import Subsets
@@ -36,8 +36,6 @@ class Search:
     ----------
     entrants : sequence of Entrant
         The learners, with their spaces.
-    find_early_stopping : callable
-        Whether a learner can be told to stop early, and whether it knows the number of its steps.
     max_row_seconds : float, optional
         Most seconds that the prediction of a row should take.
 
@@ -52,11 +50,8 @@ class Search:
     fits_lost_model = True
     max_learners: int | None = None
 
-    def __init__(
-        self, entrants: Sequence[Entrant], find_early_stopping: FindEarlyStopping, max_row_seconds: float = math.inf
-    ) -> None:
+    def __init__(self, entrants: Sequence[Entrant], max_row_seconds: float = math.inf) -> None:
         self.entrants = entrants
-        self.find_early_stopping = find_early_stopping
         self.max_row_seconds = max_row_seconds
         self.race: Race | None = None
         self._n_learners = 1
@@ -71,7 +66,7 @@ class Search:
     def restore(self, notes: Mapping[str, Any]) -> None:
         """Take over the candidates of an earlier call, which is over."""
         stored = notes.get(NOTE_CANDIDATES, [])
-        self._past = restore_contenders(stored, self.entrants, CostEstimates(), self.find_early_stopping)
+        self._past = restore_contenders(stored, self.entrants, CostEstimates())
         self._past_best = notes.get(NOTE_BEST)
 
     @property
@@ -83,7 +78,7 @@ class Search:
 
     def teach(self, deck: Deck) -> Requests:
         """Yield first looks, trials, and the last fit of the leader, until there is no time for another trial."""
-        self.race = race = Race(Subsets(deck), self.entrants, self.find_early_stopping)
+        self.race = race = Race(Subsets(deck), self.entrants)
         race.n_learners, race.max_row_seconds = self._n_learners, self.max_row_seconds
         if deck.resume_point is None:
             deck.notes.clear()
@@ -132,7 +127,7 @@ def _resume(race: Race, past: ResumePoint) -> None:
     """Go on with the candidates of an earlier call; its best one is fitted again if its model is lost."""
     stored, best = past.notes.get(NOTE_CANDIDATES, []), past.notes.get(NOTE_BEST)
     costs = race.subsets.deck.costs
-    race.contenders = restore_contenders(stored, race.entrants, costs, race.find_early_stopping)
+    race.contenders = restore_contenders(stored, race.entrants, costs)
     waiting = [one for one in race.contenders if one.failure is None and not one.trials]
     if best is not None and past.has_model:
         race.in_hand = race.contenders[best]
