@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from _accuracy_learners import LEARNERS
+from _fault_booster import make_time_callback
 from fitwithin import NoModelInTime, TimeConstrainedClassifier, teachers
 from fitwithin.teachers import Answers, Deck, Lesson, Requests, TBatch, Teacher
 from fitwithin_paper.study.plan import RunSpec, can_teach
@@ -202,7 +203,7 @@ class LightGBMCallbackRival:
     def run(self, task: RivalTask) -> Outcome:
         learner = LEARNERS[task.learner]().set_params(random_state=task.seed)
         start = time.perf_counter()
-        learner.fit(*task.train, callbacks=[_make_stop_callback(start + task.limit)])
+        learner.fit(*task.train, callbacks=[make_time_callback(start + task.limit)])
         seconds = time.perf_counter() - start
         stop = "time" if learner.booster_.current_iteration() < learner.n_estimators else "all trees"
         with warnings.catch_warnings():
@@ -210,16 +211,6 @@ class LightGBMCallbackRival:
             warnings.simplefilter("ignore")
             accuracy = float(learner.score(*task.test))
         return Outcome(seconds, accuracy, seconds, task.rows.n_train, rounds=1, stop=stop)
-
-
-def _make_stop_callback(deadline: float) -> Callable[[Any], None]:
-    from lightgbm.callback import EarlyStopException
-
-    def stop(env: Any) -> None:
-        if time.perf_counter() >= deadline:
-            raise EarlyStopException(env.iteration, [])
-
-    return stop
 
 
 def make_local_rivals() -> dict[str, Rival]:
