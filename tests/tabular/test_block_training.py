@@ -8,11 +8,10 @@ import pytest
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._pools.sources.opening import open_source
-from fitwithin._tabular.block_training import read_sampled_table
+from fitwithin._tabular.block_training import read_sampled_table, survey_target
 from fitwithin._tabular.features import encode_features
 from fitwithin._tabular.files import DataSetFiles, open_data_file
 from fitwithin._tabular.target_column import read_target_column
-from fitwithin._tabular.target_survey import survey_target
 from fitwithin._tabular.training_table import make_training_table
 
 N_ROWS = 2000

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._pools.sources.opening import open_source
 from fitwithin._pools.sources.shuffled_marker import MARKER_NAME, STATE_NAME
-from fitwithin._tabular.shuffling import shuffle, shuffle_data_set
+from fitwithin._tabular import shuffle
+from fitwithin._tabular.shuffle import shuffle_data_set
 
 
 @pytest.fixture
@@ -130,19 +131,11 @@ def test_types_of_pandas_survive(tmp_path):
     assert str(source.to_frame(source.read_block(0))["a"].dtype) == "Int64"
 
 
-@pytest.mark.parametrize(
-    ("values", "is_compressed"), [(np.random.default_rng(0).random(50_000), False), (np.zeros(50_000), True)]
-)
-def test_only_rows_that_get_smaller_are_compressed(tmp_path, values, is_compressed):
-    pq.write_table(pa.table({"x": values}), tmp_path / "rows.parquet")
+def test_the_copy_is_compressed(tmp_path):
+    pq.write_table(pa.table({"x": np.zeros(50_000)}), tmp_path / "rows.parquet")
     shuffle_data_set(tmp_path / "rows.parquet", tmp_path / "pool")
 
-    n_bytes = pa.total_allocated_bytes()
-    with pa.memory_map(str(tmp_path / "pool" / "part-00000.arrow")) as file:
-        table = pa.ipc.open_file(file).read_all()
-        # Plain rows are used where they are mapped; only compressed ones take memory.
-        assert (pa.total_allocated_bytes() - n_bytes >= values.nbytes) == is_compressed
-        assert len(table) == len(values)
+    assert (tmp_path / "pool" / "part-00000.arrow").stat().st_size < 50_000
 
 
 @pytest.mark.parametrize("share", [0.1, 0.4, 0.49, 0.6, 0.9])
@@ -171,7 +164,8 @@ def test_a_shuffle_that_was_stopped_is_resumed(source, tmp_path, small_parts, sh
 KILLED = """
 import sys
 from pathlib import Path
-from fitwithin._tabular.shuffling import shuffle, shuffle_data_set
+from fitwithin._tabular import shuffle
+from fitwithin._tabular.shuffle import shuffle_data_set
 shuffle._PART_BYTES = 600_000
 shuffle_data_set(sys.argv[1], Path(sys.argv[2]), seed=5)
 """

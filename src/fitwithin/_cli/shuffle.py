@@ -43,7 +43,7 @@ def shuffle(
     """
     with report_errors(debug=debug):
         require_libraries("filelock", "pandas", "pyarrow")
-        from fitwithin._tabular.shuffling import shuffle_data_set
+        from fitwithin._tabular.shuffle import shuffle_data_set
 
         start = time.monotonic()
         try:

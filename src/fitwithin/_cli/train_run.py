@@ -28,11 +28,11 @@ from fitwithin._tabular.features import EncodedFeatures, encode_features
 from fitwithin._tabular.files import DataFile, DataSetFiles, full_suffix
 from fitwithin._tabular.learner_checks import validate_learner, validate_scoring
 from fitwithin._tabular.model_card import ModelCard
-from fitwithin._tabular.search_summary import describe_search
 from fitwithin._tabular.target_column import TaskType, read_target_column
 from fitwithin._tabular.training import (
     build_pipeline,
     complete_model_card,
+    describe_search,
     fit_model,
     make_initial_card,
     read_test_rows,

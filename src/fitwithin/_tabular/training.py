@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from fitwithin._core.environment import Environment, library_versions
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._regressor import TimeConstrainedRegressor
 from fitwithin._search import TimeConstrainedSearch
+from fitwithin._search_learners import list_learners
 from fitwithin._tabular.block_training import open_test_blocks
 from fitwithin._tabular.feature_blocks import TARGET, FeatureBlocks
 from fitwithin._tabular.features import EncodedFeatures, column_types
@@ -134,6 +136,36 @@ def make_initial_card(features: EncodedFeatures, table: TrainingTable, **fields:
         versions={"python": environment.python, **environment.libraries},
         **fields,
     )
+
+
+def describe_search(search: Any, learner_names: Sequence[str]) -> dict[str, Any]:
+    """Return what a search found.
+
+    Parameters
+    ----------
+    search : TimeConstrainedSearch
+        Fitted, with a list of estimators.
+    learner_names : sequence of str
+        The user's names of these estimators.
+
+    Returns
+    -------
+    dict
+        ``learners`` as the user named them, the best ``learner`` among them, its ``params``, and the number of
+        settings that were tried and that failed.
+    """
+    results = search.cv_results_
+    names = [learner.name for learner in list_learners(search.estimator, None, search.task)]
+    best = names.index(results["estimator"][search.best_index_])
+    failed = {number for number, reason in enumerate(results["ended"]) if reason.startswith("failed")}
+    fitted = {finished.candidate for finished in search.history_ if finished.candidate is not None}
+    return {
+        "learners": list(learner_names),
+        "learner": learner_names[best],
+        "params": dict(search.best_params_),
+        "n_settings": len(fitted | failed),
+        "n_failed": len(failed),
+    }
 
 
 def _finite_estimate(model: Any) -> dict[str, float] | None:

@@ -13,20 +13,22 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from filelock import FileLock, Timeout
 
 from fitwithin._core.atomic_write import atomic_write
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.target import Array
 from fitwithin._pools.sources.column_types import needs_null_count
 from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
 from fitwithin._pools.sources.paths import open_paths
-from fitwithin._pools.sources.read_errors import translate_write_errors
+from fitwithin._pools.sources.read_errors import translate_read_errors, translate_write_errors
 from fitwithin._pools.sources.shuffled_marker import MARKER_NAME, STATE_NAME, ShuffledMarker
-from fitwithin._tabular.shuffling.block_files import open_block, read_note, shuffle_rows, write_block
 
 _PART_BYTES = 1 << 26
 """Bytes of a part in memory: a random order costs less in a cache."""
@@ -39,12 +41,6 @@ _BATCH_ROWS = 1 << 17
 
 _THREADS = 2
 """Files at work at the same time; each takes about three times the memory of its rows."""
-
-_SAMPLE_ROWS = 1 << 14
-"""Rows that are compressed on trial."""
-
-_MAX_COMPRESSED_SHARE = 0.9
-"""Compressed size, relative to the plain one, up to which compression is worth its time."""
 
 OnProgress = Callable[[int, int], None]
 """Called with the steps done and all steps."""
@@ -97,7 +93,9 @@ def shuffle_data_set(
     UserInputError
         If the source can't be read, or the folder holds anything else or can't be written to.
     """
-    _refuse_folder_in_source(source, out)
+    is_folder = isinstance(source, str | Path) and Path(source).is_dir()
+    if is_folder and out.resolve().is_relative_to(Path(str(source)).resolve()):
+        raise UserInputError(f"The folder {out} is part of the source.", "Choose one outside of it.")
     blocks = open_paths(source, as_stored=True)
     with translate_write_errors(out):
         out.mkdir(parents=True, exist_ok=True)
@@ -121,12 +119,6 @@ def _locking(out: Path) -> Iterator[None]:
         lock.release()
 
 
-def _refuse_folder_in_source(source: str | Path | list[str], out: Path) -> None:
-    is_folder = isinstance(source, str | Path) and Path(source).is_dir()
-    if is_folder and out.resolve().is_relative_to(Path(str(source)).resolve()):
-        raise UserInputError(f"The folder {out} is part of the source.", "Choose one outside of it.")
-
-
 def _open_state(blocks: DatasetBlocks, out: Path, seed: int | None, *, force: bool) -> ShuffleState:
     """Return the state of the unfinished shuffle in the folder, or of a new one."""
     described, path = dict(blocks.describe()), out / STATE_NAME
@@ -142,30 +134,26 @@ def _open_state(blocks: DatasetBlocks, out: Path, seed: int | None, *, force: bo
             "Choose another folder, or begin again with --force.",
         )
     _empty_folder(out, force=force)
-    state = ShuffleState(described, secrets.randbits(32) if seed is None else seed, _choose_part_count(blocks))
+    if not blocks.n_blocks:
+        raise UserInputError("The data set has no rows.", "Is it the right one?")
+    n_bytes = blocks.read(0, blocks.schema.names).nbytes * blocks.n_blocks
+    n_parts = int(np.clip(-(-n_bytes // _PART_BYTES), 1, _MAX_PARTS))
+    state = ShuffleState(described, secrets.randbits(32) if seed is None else seed, n_parts)
     with atomic_write(path) as temporary:
         temporary.write_text(json.dumps(asdict(state)), encoding="utf-8")
     return state
 
 
-def _choose_part_count(blocks: DatasetBlocks) -> int:
-    if not blocks.n_blocks:
-        raise UserInputError("The data set has no rows.", "Is it the right one?")
-    first = blocks.read(0, blocks.schema.names).nbytes
-    return int(np.clip(-(-first * blocks.n_blocks // _PART_BYTES), 1, _MAX_PARTS))
-
-
 def _empty_folder(out: Path, *, force: bool) -> None:
     """Delete what an earlier shuffle left; refuse anything else."""
-    entries = [entry for entry in out.iterdir() if not entry.name.startswith(".")]
-    ours = [entry for entry in entries if _is_ours(entry)]
+    # The names by which it is known go first: what a kill leaves must not look complete.
+    entries = sorted(entry for entry in out.iterdir() if not entry.name.startswith("."))
     is_shuffle = any(entry.name in (MARKER_NAME, STATE_NAME) for entry in entries)
-    if entries and (len(ours) < len(entries) or not is_shuffle):
+    if entries and not (is_shuffle and all(map(_is_ours, entries))):
         raise UserInputError(f"The folder {out} is not empty.", "Choose another one.")
     if entries and not force:
         raise UserInputError(f"{out} holds a shuffled copy already.", "Choose another folder, or replace it: --force.")
-    # The names by which it is known go first: what a kill leaves must not look complete.
-    for entry in sorted(ours, key=lambda entry: not entry.name.startswith("_")):
+    for entry in entries:
         entry.unlink()
 
 
@@ -192,14 +180,16 @@ class _Shuffle:
         for unfinished in self._out.glob(".*.part"):
             unfinished.unlink()  # A killed run left it.
         self._make_files(self._write_block, self._block_paths)
-        self._block_files = [open_block(path) for path in self._block_paths]
+        self._block_files = [_open_block(path) for path in self._block_paths]
         self._make_files(self._write_part, self._part_paths)
-        notes = [read_note(block) for block in self._block_files]
-        n_rows = sum(count for count, _ in notes)
-        with_nulls = {name for _, names in notes for name in names}
-        nullable = [column.name for column in self._blocks.schema if needs_null_count(column.type)]
-        names = [path.name for path in self._part_paths]
-        marker = ShuffledMarker(names, n_rows, sorted(with_nulls.intersection(nullable)))
+        n_rows = sum(int(block.schema.metadata[b"n_rows"]) for block in self._block_files)
+        with_nulls = {
+            field.name
+            for block in self._block_files
+            for field, source in zip(block.schema, self._blocks.schema, strict=True)
+            if field.nullable and needs_null_count(source.type)
+        }
+        marker = ShuffledMarker([path.name for path in self._part_paths], n_rows, sorted(with_nulls))
         marker.write(self._out)
         (self._out / STATE_NAME).unlink()
         self._block_files.clear()  # Windows does not remove a mapped file.
@@ -219,32 +209,53 @@ class _Shuffle:
             threads.shutdown(cancel_futures=True)
 
     def _write_block(self, number: int) -> None:
-        """Send the rows of a block to random parts."""
+        """Send the rows of a block to random parts: one record batch for each part."""
         table = self._blocks.read(number, self._blocks.schema.names)
-        rng = np.random.default_rng([self._state.seed, 0, number])
-        write_block(self._block_paths[number], table, self._state.n_parts, rng)
+        n_parts = self._state.n_parts
+        parts = np.random.default_rng([self._state.seed, 0, number]).integers(0, n_parts, len(table), dtype=np.uint16)
+        rows = _take(table, np.argsort(parts, kind="stable"))
+        # A column is nullable in the file if a value is missing in the block.
+        fields = [field.with_nullable(rows[field.name].null_count > 0) for field in rows.schema]
+        schema = pa.schema(fields, {"n_rows": str(len(table))})
+        rows = pa.RecordBatch.from_arrays(rows.columns, schema=schema)
+        ends = np.bincount(parts, minlength=n_parts).cumsum().tolist()
+        with atomic_write(self._block_paths[number]) as temporary, pa.ipc.new_file(str(temporary), schema) as writer:
+            for start, end in pairwise([0, *ends]):
+                writer.write_batch(rows.slice(start, end - start))
 
     def _write_part(self, number: int) -> None:
         """Write the rows of a part in random order."""
-        rng = np.random.default_rng([self._state.seed, 1, number])
         with self._lock:  # A reader is not made for several threads.
             batches = [block.get_batch(number) for block in self._block_files]
-        rows = shuffle_rows(batches, self._blocks.schema, self._blocks.categories, rng)
-        rows = rows.replace_schema_metadata(self._blocks.metadata)
+        table = pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="default")
+        rows = _take(table, np.random.default_rng([self._state.seed, 1, number]).permutation(len(table)))
+        columns = [
+            values if labels is None else pa.DictionaryArray.from_arrays(values, labels, ordered=field.type.ordered)
+            for values, field, labels in zip(rows.columns, self._blocks.schema, self._blocks.categories, strict=True)
+        ]
+        schema = self._blocks.schema.with_metadata(self._blocks.metadata)
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
         with (
             atomic_write(self._part_paths[number]) as temporary,
-            pa.OSFile(str(temporary), "wb") as file,
-            pa.ipc.new_file(file, rows.schema, options=_choose_compression(rows)) as writer,
+            pa.ipc.new_file(str(temporary), schema, options=options) as writer,
         ):
-            writer.write_table(rows, max_chunksize=_BATCH_ROWS)
+            writer.write_table(pa.table(columns, schema=schema), max_chunksize=_BATCH_ROWS)
 
 
-def _choose_compression(rows: pa.Table) -> pa.ipc.IpcWriteOptions:
-    """Return the options to write rows with: compressed only if that makes them smaller.
+def _open_block(path: Path) -> pa.ipc.RecordBatchFileReader:
+    """Map a block file into memory; it takes no file descriptor."""
+    with translate_read_errors(path), pa.memory_map(str(path)) as file:
+        return pa.ipc.open_file(pa.BufferReader(file.read_buffer()))
 
-    Random numbers take longer to compress than to write, and do not get smaller.
-    """
-    plain = b"".join(batch.serialize() for batch in rows.slice(0, _SAMPLE_ROWS).to_batches())
-    compressed = pa.compress(plain, "lz4", asbytes=True)
-    is_smaller = len(compressed) <= _MAX_COMPRESSED_SHARE * len(plain)
-    return pa.ipc.IpcWriteOptions(compression="lz4" if is_smaller else None)
+
+def _take(table: pa.Table, rows: Array) -> pa.RecordBatch:
+    """Return rows in this order, categorical columns by their codes: all blocks have the same categories."""
+    # Row numbers in the smallest type are followed faster.
+    order = pa.array(rows.astype(np.min_scalar_type(len(rows))))
+    columns = []
+    for column in table.columns:
+        # Arrow would copy a single chunk.
+        values = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        codes = values.indices if pa.types.is_dictionary(values.type) else values
+        columns.append(pc.take(codes, order, boundscheck=False))
+    return pa.RecordBatch.from_arrays(columns, names=table.column_names)
