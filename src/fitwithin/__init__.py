@@ -1,8 +1,7 @@
 """Train a scikit-learn style estimator within a time limit, and get the best model by then."""
 
+import importlib as _importlib
 import typing as _typing
-
-from fitwithin._core.lazy_exports import make_getattr as _make_getattr
 
 if _typing.TYPE_CHECKING:
     from fitwithin import backends, teachers, testing, viz  # noqa: F401  # public modules, imported when they are first used
@@ -36,29 +35,23 @@ __all__ = [
 
 __version__ = "0.2.0"
 
-# Importing scikit-learn takes a second or two, which the command line does not always need.
-__getattr__ = _make_getattr(
-    "fitwithin",
-    {
-        **{name: f"fitwithin.{name}" for name in ("backends", "teachers", "testing", "viz")},
-        **dict.fromkeys(
-            [
-                "CheckpointWarning",
-                "DataSetWarning",
-                "FitwithinError",
-                "LearnerFailed",
-                "LearnerFailedWarning",
-                "NoModelInMemory",
-                "NoModelInTime",
-            ],
-            "fitwithin._core.exceptions",
-        ),
-        "Round": "fitwithin._core.rounds",
-        "TimeConstrainedClassifier": "fitwithin._classifier",
-        "TimeConstrainedRegressor": "fitwithin._regressor",
-        "TimeConstrainedSearch": "fitwithin._search",
-    },
-)
+_MODULES = {
+    "Round": "fitwithin._core.rounds",
+    "TimeConstrainedClassifier": "fitwithin._classifier",
+    "TimeConstrainedRegressor": "fitwithin._regressor",
+    "TimeConstrainedSearch": "fitwithin._search",
+}
+
+
+def __getattr__(name: str) -> _typing.Any:
+    # Importing scikit-learn takes a second or two, which the command line does not always need.
+    if name in ("backends", "teachers", "testing", "viz"):
+        return _importlib.import_module(f"fitwithin.{name}")
+    if name not in __all__:
+        raise AttributeError(f"module 'fitwithin' has no attribute {name!r}", name=name)
+    value = getattr(_importlib.import_module(_MODULES.get(name, "fitwithin._core.exceptions")), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -158,7 +158,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             comes out of `fit` as it is.
         """
         backend = find_backend(self.backend)
-        budget = self._start_budget(backend)
+        budget = _start_budget(self, backend)
         teacher = self._make_teacher()
         fallback = None if self.fallback is None else clone_learner(self.fallback, self._kind, "fallback")
         given = FitArguments(X, y, sample_weight, params, self.validation, groups, X_val, y_val).split_frames()
@@ -199,16 +199,6 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         for message, category in result.list_warnings(inputs.pool, checkpoint):
             warnings.warn(message, category, stacklevel=2)
         return self
-
-    def _start_budget(self, backend: Backend) -> Budget:
-        """Start the clock; seconds of an interrupted fit count, unless `warm_start` gives it a new limit."""
-        start, limit = backend.clock(), parse_time_limit(self.time_limit)
-        is_new = self.warm_start and hasattr(self, "_kept_state")
-        spent = 0.0 if is_new or self.checkpoint is None else read_stored_seconds(self.checkpoint)
-        if isinstance(self.time_limit, datetime):
-            # The point in time stays, however long earlier calls took.
-            return Budget(limit, backend.clock, start=start).after(spent)
-        return Budget(limit, backend.clock, spent=spent, start=start)
 
     def _make_teacher(self) -> Teacher:
         return find_teacher(self.teacher)
@@ -266,21 +256,18 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             self.class_count_trained_ = record.class_counts
         self.score_estimate_ = None if estimate is None else (estimate.value, estimate.low, estimate.high)
 
-    def _default_learner(self) -> Any:
-        return HistGradientBoostingRegressor() if self._regression else HistGradientBoostingClassifier()
-
     def _make_learner(self) -> Any:
         """Return the user's learner, or the one of that name."""
         if isinstance(self.estimator, str):
             return make_preset(self.estimator, regression=self._regression)
-        return self._default_learner() if self.estimator is None else self.estimator
+        return _default_learner(self._regression) if self.estimator is None else self.estimator
 
     def _learner_or_default(self) -> Any:
         """Return the learner, or the default one if its name is unknown; `fit` reports the error."""
         try:
             return self._make_learner()
         except (ImportError, TypeError, ValueError):
-            return self._default_learner()
+            return _default_learner(self._regression)
 
     def predict(self, X: Any) -> Array:
         """Predict with the best model.
@@ -294,7 +281,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
 
     def _call_best(self, method: str, X: Any) -> Array:
         check_is_fitted(self)
-        X = self._convert_texts(X)
+        X = _convert_texts(self, X)
         kind = find_input_kind(X)
         if kind == "collection":
             from fitwithin.backends._dask.estimator_inputs import predict_collection
@@ -324,7 +311,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             Their weights, or the name of their column in X.
         """
         check_is_fitted(self)
-        X = self._convert_texts(X)
+        X = _convert_texts(self, X)
         kind, names = find_input_kind(X), getattr(self, "feature_names_in_", None)
         if kind == "collection":
             from fitwithin.backends._dask.estimator_inputs import read_collection_scores
@@ -337,11 +324,6 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
         else:
             X, y, sample_weight = split_scored_frame(X, y, sample_weight, names)
         return float(self._score_rows(X, y, sample_weight))
-
-    def _convert_texts(self, X: Any) -> Any:
-        """Return X as an array if it holds texts, and this was fitted on texts."""
-        texts = None if hasattr(self, "n_features_in_") else read_texts(X)
-        return X if texts is None else texts
 
     def _score_rows(self, X: Any, y: Any, sample_weight: Any) -> float:
         """Return the score on rows without names of columns."""
@@ -359,3 +341,24 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is a best model."""
         return hasattr(self, "best_estimator_")
+
+
+def _start_budget(estimator: TimeConstrainedEstimator, backend: Backend) -> Budget:
+    """Start the clock; seconds of an interrupted fit count, unless `warm_start` gives it a new limit."""
+    start, limit = backend.clock(), parse_time_limit(estimator.time_limit)
+    is_new = estimator.warm_start and hasattr(estimator, "_kept_state")
+    spent = 0.0 if is_new or estimator.checkpoint is None else read_stored_seconds(estimator.checkpoint)
+    if isinstance(estimator.time_limit, datetime):
+        # The point in time stays, however long earlier calls took.
+        return Budget(limit, backend.clock, start=start).after(spent)
+    return Budget(limit, backend.clock, spent=spent, start=start)
+
+
+def _default_learner(regression: bool) -> Any:
+    return HistGradientBoostingRegressor() if regression else HistGradientBoostingClassifier()
+
+
+def _convert_texts(estimator: TimeConstrainedEstimator, X: Any) -> Any:
+    """Return X as an array if it holds texts, and this was fitted on texts."""
+    texts = None if hasattr(estimator, "n_features_in_") else read_texts(X)
+    return X if texts is None else texts

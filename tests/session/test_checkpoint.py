@@ -378,17 +378,15 @@ def forge(path, **changes):
     state_file = path / STATE_FILE
     values = json.loads(state_file.read_text())
     rows_file = path / values["files"]["rows"]
-    with rows_file.open("rb") as file:
-        arrays = {name: np.load(file) for name in values["arrays"]}
+    with np.load(rows_file) as file:
+        arrays = dict(file)
     for name, value in changes.items():
         if isinstance(value, np.ndarray):
             arrays[name] = value
         else:
             values[name] = value
     state_file.write_text(json.dumps(values))
-    with rows_file.open("wb") as file:
-        for array in arrays.values():
-            np.save(file, array, allow_pickle=True)
+    np.savez(rows_file, **arrays)
 
 
 FORGERIES = {
@@ -407,7 +405,7 @@ FORGERIES = {
     "other costs": {"cost": {"fit_seconds": 1}},
     "a model of no rows": {"best_rows": np.zeros(0, dtype=int)},
     "infinite seconds": {"seconds": "x"},
-    "files elsewhere": {"files": {"rows": "../rows-1.npy"}},
+    "files elsewhere": {"files": {"rows": "../rows-1.npz"}},
     "no files": {"files": []},
 }
 
@@ -434,7 +432,7 @@ class Stranger(BaseEstimator):
 def test_a_checkpoint_of_a_newer_version_is_refused(path):
     X, y = make_rows()
     kill(path, 2)
-    forge(path, version=3)
+    forge(path, version=4)
 
     with pytest.raises(UserInputError, match="written by a newer version"):
         make_fit(checkpoint=path).fit(X, y)
@@ -476,9 +474,10 @@ def test_a_strangers_model_of_other_types_is_not_opened(path):
 def test_nothing_in_a_checkpoint_is_a_pickle(path):
     kill(path, 3)
 
-    assert {file.suffix for file in path.iterdir()} == {".json", ".lock", ".npy", ".skops"}
-    for file in path.glob("*.npy"):
-        np.load(file, allow_pickle=False)
+    assert {file.suffix for file in path.iterdir()} == {".json", ".lock", ".npz", ".skops"}
+    for file in path.glob("*.npz"):
+        with np.load(file, allow_pickle=False) as arrays:
+            assert dict(arrays)
     for file in path.glob("*.skops"):
         assert zipfile.is_zipfile(file)
     json.loads((path / STATE_FILE).read_text())
@@ -503,7 +502,7 @@ def test_two_fits_on_one_checkpoint_are_refused(path):
 def test_what_a_kill_left_in_the_folder_is_deleted_and_files_of_others_are_not(path):
     X, y = make_rows()
     kill(path, 2)
-    for name in (".state.json.0123abcd.part", "model-99.skops", "rows-98.npy"):
+    for name in (".state.json.0123abcd.part", "model-99.skops", "rows-98.npz"):
         (path / name).write_bytes(b"half a file")
     (path / "notes.txt").touch()
 

@@ -19,8 +19,7 @@ from checkpoint_fits import make_fit_state
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._session.checkpoint import open_checkpoint
-from fitwithin._session.checkpoint_folder import STATE_FILE, read_checkpoint
-from fitwithin._session.checkpoint_path import CheckpointPath
+from fitwithin._session.checkpoint_folder import STATE_FILE, CheckpointPath, read_checkpoint
 from fitwithin._session.fit_state import ModelRecord
 from fitwithin.backends._inline import InlineModel
 from fitwithin.testing import FakeClock

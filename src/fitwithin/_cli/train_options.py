@@ -12,7 +12,7 @@ from sklearn.metrics import get_scorer_names
 from fitwithin._cli.options import make_learner, validate_choice
 from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.exceptions import UserInputError, join_names
-from fitwithin._session.checkpoint_path import validate_checkpoint_path
+from fitwithin._session.checkpoint_folder import validate_checkpoint_path
 from fitwithin._tabular.files import DataFile, open_data_file, validate_output_path
 from fitwithin._tabular.files.data_set_files import is_file_set, needs_blocks
 

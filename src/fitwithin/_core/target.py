@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,31 +21,6 @@ _MAX_LABEL_RANGE = 1 << 16
 
 # Rows that are encoded at a time, so that what lies between label and code stays in the processor's cache.
 _CHUNK_ROWS = 1 << 16
-
-
-class Target(Protocol):
-    """An encoded target column that can be decoded."""
-
-    @property
-    def column(self) -> Array:
-        """One number for each row, to be sent to the learner's process."""
-        ...
-
-    def decode(self, column: Array) -> Array:
-        """Return y as the user gave it, for a part of the column."""
-        ...
-
-    def without_rows(self) -> Target:
-        """Return a target that decodes alike but has no rows."""
-        ...
-
-    def read_more(self, y: Any) -> Target:
-        """Return the target of other rows, encoded alike."""
-        ...
-
-    def extend(self, more: Target) -> Target:
-        """Return the target of these rows and, after them, others that are encoded alike."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +163,10 @@ class Values:
     def extend(self, more: Target) -> Values:
         """Return these values and, after them, others."""
         return Values(np.concatenate([self.column, more.column]))
+
+
+Target = Labels | Values
+"""An encoded target column: `column` has one number for each row, and `decode` gives back what the user gave."""
 
 
 def expand_to_classes(columns: Array, known: Array, classes: Array, absent: float) -> Array:

@@ -28,9 +28,9 @@ from fitwithin._session.checkpoint_folder import (
     STATE_FILE,
     CheckpointWriter,
     flush_to_disk,
+    lock_folder,
     read_checkpoint,
 )
-from fitwithin._session.checkpoint_path import lock_folder
 from fitwithin._session.fingerprint import Fingerprint, find_differences, list_not_comparable
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin.backends import PendingDump, SavedModel
@@ -214,7 +214,7 @@ class Checkpoint:
         if self._pending is not None or not self._can_store or not self._is_due(model, is_last=is_last):
             return
         # Suppressed: another learner has just found a better model, and this one is gone.
-        with self._reporting_errors(), self._noting_refusals(), suppress(LearnerDied):
+        with self._reporting_errors(of_model=True), suppress(LearnerDied):
             path, began = self._writer.new_file("model"), self.budget.elapsed()
             named = replace(record, file=path.name)
             self._pending = _PendingModel(named, model.load_seconds, model.dump(path), began)
@@ -228,7 +228,7 @@ class Checkpoint:
         self._pending, self._model_written_at = None, self.budget.elapsed()
         self._model_seconds = self._model_written_at - pending.began
         self._write_per_load_second = self._model_seconds / pending.load_seconds if pending.load_seconds else 0.0
-        with self._reporting_errors(), self._noting_refusals():
+        with self._reporting_errors(of_model=True):
             types = pending.dump.result()
             unknown = set(types) - set(self._trusted_types)
             if unknown:
@@ -236,21 +236,6 @@ class Checkpoint:
             flush_to_disk(self.path / pending.record.file)
             self._stored = replace(pending.record, trust=types)
         return True
-
-    @contextmanager
-    def _noting_refusals(self) -> Iterator[None]:
-        """Turn a model that skops can't store into a message, and try no other one."""
-        try:
-            yield
-        except (OSError, OutOfTime):
-            raise
-        except Exception as error:  # A model of the user's own may raise anything.
-            reason = str(error) if isinstance(error, NotStorable) else f"{type(error).__name__}: {error}"
-            self._can_store = False
-            self._report(
-                f"The checkpoint {self.path} holds no model, since skops can't store it: {reason}. Its row numbers are "
-                "stored; the next call fits it again, which takes the time of that fit."
-            )
 
     def _write_state(self, state: FitState) -> None:
         """Write a state with the time that has passed by now; a wait for the model may be part of it."""
@@ -279,16 +264,26 @@ class Checkpoint:
                     self._write_state(self._state)
 
     @contextmanager
-    def _reporting_errors(self) -> Iterator[None]:
-        """Turn a full disk or a lost folder into a message, once."""
+    def _reporting_errors(self, *, of_model: bool = False) -> Iterator[None]:
+        """Turn a full disk or a lost folder into a message, once, and a model that skops can't store into another."""
         try:
             yield
         except OutOfTime:
             # The model of the last write is still there, and the session notices by itself.
             return
-        except (OSError, TypeError, ValueError) as error:
+        except Exception as error:
+            if of_model and not isinstance(error, OSError):
+                # A model of the user's own may raise anything.
+                reason = str(error) if isinstance(error, NotStorable) else f"{type(error).__name__}: {error}"
+                self._can_store = False
+                self._report(
+                    f"The checkpoint {self.path} holds no model, since skops can't store it: {reason}. Its row numbers "
+                    "are stored; the next call fits it again, which takes the time of that fit."
+                )
             # The last two: notes of a teacher that JSON cannot hold.
-            if not self._has_failed:
+            elif not isinstance(error, OSError | TypeError | ValueError):
+                raise
+            elif not self._has_failed:
                 self._has_failed = True
                 self._report(
                     f"The checkpoint {self.path} could not be written: {getattr(error, 'strerror', None) or error}. "

@@ -10,9 +10,9 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
@@ -31,10 +31,13 @@ from fitwithin._session.fit_state import FitState, ModelRecord
 STATE_FILE = "state.json"
 """The file that names the others."""
 
-_VERSION = 2
-"""Version of the layout; increase it when older versions of fitwithin can't read it. Version 1 was one file."""
+_LOCK_FILE = "fitwithin.lock"
+"""The lock of the fit under way; it stays there, and marks the folder as a checkpoint."""
 
-_NUMBERED_FILE = re.compile(r"(model|rows)-(\d+)\.(skops|npy)")
+_VERSION = 3
+"""Version of the layout; increase it when older versions of fitwithin can't read it."""
+
+_NUMBERED_FILE = re.compile(r"(model|rows)-(\d+)\.(skops|npz)")
 """Names of the files that ``state.json`` names."""
 
 _TEMPORARY_FILE = re.compile(r"\..+\.part")
@@ -50,6 +53,72 @@ _PLAIN_ENTRIES: Mapping[str, Callable[[Any], Any]] = {
 """Fields of `FitState` that are stored as they are, with their types."""
 
 _Record = TypeVar("_Record", Estimate, Round)
+
+
+@dataclass(frozen=True, eq=False)
+class CheckpointPath(os.PathLike[str]):
+    """A path for the parameter `checkpoint`, and further files for the folder.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    attachments : dict of bytes
+        Files by name, such as an encoder of the features.
+    """
+
+    path: Path
+    attachments: Mapping[str, bytes] = field(default_factory=dict)
+
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
+
+@contextmanager
+def lock_folder(path: Path) -> Iterator[None]:
+    """Keep other fits away from a folder, which is created if it is not there.
+
+    Raises
+    ------
+    UserInputError
+        If another fit uses it, or it can't be written to.
+    """
+    from filelock import FileLock, Timeout
+
+    try:
+        validate_checkpoint_path(path)
+        path.mkdir(exist_ok=True)
+        lock = FileLock(path / _LOCK_FILE)
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise UserInputError(
+            f"Another fit is using the checkpoint {path}.", "Wait until it has ended, or name another folder."
+        ) from error
+    except OSError as error:
+        raise UserInputError(
+            f"The checkpoint {path} can't be written to: {error.strerror or error}.", "Choose another folder."
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def validate_checkpoint_path(path: Path) -> None:
+    """Check that a path is free for a checkpoint, or is one.
+
+    Raises
+    ------
+    UserInputError
+        If it is a file or a folder with other content, or lies in no folder.
+    """
+    if path.exists() and not path.is_dir():
+        raise UserInputError(f"The checkpoint {path} is a file; expected a folder.", "Name another path, or delete it.")
+    if not path.parent.is_dir():
+        raise UserInputError(f"There is no folder {path.parent} for the checkpoint {path.name}.", "Create it.")
+    names = set(os.listdir(path)) if path.exists() else set()
+    if names and not names & {_LOCK_FILE, STATE_FILE}:
+        raise UserInputError(f"The folder {path} holds other files and no checkpoint.", "Name another folder.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +236,7 @@ def _read_content(path: Path, values: Mapping[str, Any]) -> CheckpointContent:
         raise ValueError(f"{values['stop_reason']!r} is no stop reason")
     # Raises an error if these are no costs.
     CostModel().restore(values["cost"])
-    arrays = _read_arrays(path / files["rows"], values["arrays"])
+    arrays = _read_arrays(path / files["rows"])
     best = None if values["best"] is None else _read_model_record(values["best"], arrays.get("best_rows"))
     record = None
     if stored is not None:
@@ -213,10 +282,10 @@ def _read_numbers(kind: type[_Record], values: Mapping[str, Any]) -> _Record:
     return kind(**{name: value for name, value in values.items() if name in known})
 
 
-def _read_arrays(path: Path, names: Iterable[str]) -> dict[str, npt.NDArray[Any]]:
-    """Return the marks and the row numbers of a file, one after the other."""
-    with path.open("rb") as file:
-        arrays = {name: np.lib.format.read_array(file, allow_pickle=False) for name in names}
+def _read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Return the marks and the row numbers of a file."""
+    with np.load(path, allow_pickle=False) as file:
+        arrays = dict(file)
     for name, array in arrays.items():
         if array.ndim != 1 or (array.dtype != np.uint8 if name == "marks" else array.dtype.kind != "i"):
             raise ValueError(f"{path.name} holds no {name}")
@@ -243,7 +312,7 @@ class CheckpointWriter:
 
     def new_file(self, kind: Literal["model", "rows"]) -> Path:
         """Return a path for a new file."""
-        return self.path / f"{kind}-{next(self._numbers)}.{'skops' if kind == 'model' else 'npy'}"
+        return self.path / f"{kind}-{next(self._numbers)}.{'skops' if kind == 'model' else 'npz'}"
 
     def write(self, state: FitState, model: ModelRecord | None, others: Mapping[str, Any]) -> None:
         """Write the arrays if they changed, and a ``state.json`` that names them and the model.
@@ -266,7 +335,6 @@ class CheckpointWriter:
             "best": None if state.best is None else asdict(replace(state.best, rows=None)),
             "model": None if model is None else asdict(replace(model, rows=None)),
             "files": files if model is None else {**files, "model": model.file},
-            "arrays": list(self._arrays),
             **{name: getattr(state, name) for name in _PLAIN_ENTRIES},
             **others,
         }
@@ -274,7 +342,11 @@ class CheckpointWriter:
             temporary.write_text(json.dumps(values, default=_to_python), encoding="utf-8")
 
     def _write_arrays(self, state: FitState, model: ModelRecord | None) -> None:
-        arrays = {"marks": state.marks, "validation_rows": state.validation_rows, "holdout_rows": state.holdout_rows}
+        arrays: dict[str, Any] = {
+            "marks": state.marks,
+            "validation_rows": state.validation_rows,
+            "holdout_rows": state.holdout_rows,
+        }
         records = {} if state.best is None else {"best_rows": state.best}
         if model is not None and (state.best is None or model.number != state.best.number):
             records["model_rows"] = model
@@ -282,11 +354,7 @@ class CheckpointWriter:
         if self._arrays.keys() == arrays.keys() and all(self._arrays[name] is arrays[name] for name in arrays):
             return
         path = self.new_file("rows")
-        with path.open("wb") as file:
-            for array in arrays.values():
-                # np.save does not say why a write failed.
-                np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
-                file.write(np.ascontiguousarray(array).data)
+        np.savez(path, **arrays)
         flush_to_disk(path)
         self._arrays, self._rows_file = arrays, path.name
 

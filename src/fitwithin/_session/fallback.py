@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,9 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.log import LOGGER
 from fitwithin._core.records import FitLimits
-from fitwithin._core.rounds import Round
 from fitwithin._session.fit_state import ModelRecord
-from fitwithin._session.result import SessionResult
-from fitwithin.backends import Runner, SavedModel
+from fitwithin._session.selection import KeptModel
+from fitwithin.backends import Runner
 from fitwithin.teachers import Deck
 
 _MAX_ROWS = 10_000
@@ -24,30 +22,7 @@ _MAX_TIME_SHARE = 0.1
 """Share of the time left after which its fit is stopped."""
 
 
-@dataclass(frozen=True, eq=False)
-class FallbackModel:
-    """The saved model of a fallback.
-
-    Parameters
-    ----------
-    model : SavedModel
-        The model.
-    record : ModelRecord
-        Its rows.
-    """
-
-    model: SavedModel
-    record: ModelRecord
-
-    def make_result(self, error: Exception, history: list[Round], seconds_lost: float) -> SessionResult:
-        """Return the result of a session that ends with an error instead of another model."""
-        failure = f"The fallback is returned, since there is no other model. {error}"
-        return SessionResult(
-            self.model.load(), history, "fallback", self.record, seconds_lost=seconds_lost, failure=failure
-        )
-
-
-def fit_fallback(runner: Runner, learner: Any, deck: Deck, budget: Budget) -> FallbackModel | None:
+def fit_fallback(runner: Runner, learner: Any, deck: Deck, budget: Budget) -> KeptModel | None:
     """Fit a fallback in the learner's process, and reserve the time to load it; None if that fails."""
     seconds = _MAX_TIME_SHARE * budget.remaining()
     try:
@@ -58,4 +33,4 @@ def fit_fallback(runner: Runner, learner: Any, deck: Deck, budget: Budget) -> Fa
         LOGGER.warning("There is no fallback. %s: %s", type(error).__name__, error)
         return None
     budget.reserves.load = model.load_seconds
-    return FallbackModel(model, ModelRecord(0, len(rows), rows))
+    return KeptModel(model, ModelRecord(0, len(rows), rows))

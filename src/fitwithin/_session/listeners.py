@@ -8,8 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, Protocol, Self
 
 from rich.console import Console, RenderableType
-from rich.progress import Progress, ProgressColumn, Task, TaskID, TextColumn
-from rich.progress_bar import ProgressBar
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn
 from rich.table import Column
 from rich.text import Text
 
@@ -38,32 +37,22 @@ class Listener(Protocol):
         ...
 
 
-class _TimeBar(ProgressColumn):
-    """A bar that shows the used share of the time limit."""
-
-    def __init__(self, budget: Budget) -> None:
-        super().__init__()
-        self._budget = budget
-
-    def render(self, task: Task) -> ProgressBar:
-        return ProgressBar(total=self._budget.seconds, completed=self._budget.elapsed(), width=16)
-
-
-class _TimeText(_TimeBar):
-    def render(self, task: Task) -> str:  # type: ignore[override]  # rich renders plain text as well
-        return f"{self._budget.elapsed():.1f} of {self._budget.seconds:g} s"
-
-
 def _one_line(text: str, style: str) -> TextColumn:
     return TextColumn(text, style=style, markup=False, table_column=Column(no_wrap=True))
 
 
 class _Lines(Progress):
-    """A bar, and below it the lines of a search, if there is one."""
+    """A bar over the used share of the time limit, and below it the lines of a search, if there is one."""
 
     below: tuple[str, ...] = ()
 
+    def __init__(self, *columns: ProgressColumn, budget: Budget, console: Console) -> None:
+        super().__init__(*columns, console=console, refresh_per_second=10)
+        self._budget = budget
+
     def get_renderables(self) -> Iterable[RenderableType]:
+        for task in self.tasks:
+            task.completed = self._budget.elapsed()
         yield from super().get_renderables()
         for line in self.below:
             yield Text(line, no_wrap=True, overflow="ellipsis")
@@ -87,8 +76,8 @@ class ProgressDisplay:
 
     def __init__(self, budget: Budget, console: Console, describe_candidate: DescribeCandidate = str) -> None:
         columns = (
-            _TimeBar(budget),
-            _TimeText(budget),
+            BarColumn(bar_width=16),
+            TextColumn("{task.completed:.1f} of {task.total:g} s"),
             _one_line("{task.fields[result]}", "green"),
             _one_line("{task.fields[activity]}", "dim"),
         )
@@ -96,8 +85,8 @@ class ProgressDisplay:
         self._tried: set[int] = set()
         self._leader = "no model yet"
         self._best = "no model yet"
-        self._progress = _Lines(*columns, console=console, refresh_per_second=10)
-        self._task: TaskID = self._progress.add_task("", total=None, result="", activity="starting")
+        self._progress = _Lines(*columns, budget=budget, console=console)
+        self._task: TaskID = self._progress.add_task("", total=budget.seconds, result="", activity="starting")
 
     def __enter__(self) -> Self:
         self._progress.start()

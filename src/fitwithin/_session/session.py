@@ -26,14 +26,14 @@ from fitwithin._core.records import Estimate, Lesson, Mask, Rows, StopReason
 from fitwithin._core.rounds import OnRound
 from fitwithin._core.target import Labels
 from fitwithin._session.checkpoint import Checkpoint
-from fitwithin._session.fallback import FallbackModel, fit_fallback
+from fitwithin._session.fallback import fit_fallback
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.learner_loop import LearnerLoop
 from fitwithin._session.listeners import Listener
 from fitwithin._session.parallel_loops import ParallelLoops
 from fitwithin._session.result import SessionResult, no_memory_error, no_model_error
 from fitwithin._session.round_tracker import RoundTracker
-from fitwithin._session.selection import ModelSelector, find_stored_model, is_lower
+from fitwithin._session.selection import KeptModel, ModelSelector, find_stored_model, is_lower
 from fitwithin._session.vote import VoteMembers
 from fitwithin.backends import Runner, SavedModel
 from fitwithin.backends._unpredicted import Unpredicted
@@ -170,7 +170,7 @@ class Session:
         NoModelInMemory
             If the learner took more than the memory limit before the first model.
         """
-        fallback: FallbackModel | None = None
+        fallback: KeptModel | None = None
         try:
             reason = self._find_reason_to_end_at_once()
             if reason is None and self.selector.best is None and self._fallback_learner is not None:
@@ -178,7 +178,10 @@ class Session:
             return self._result(reason or self._teach_and_store())
         except Exception as error:
             if fallback is not None and isinstance(error, NoModelInTime | NoModelInMemory | LearnerFailed):
-                return fallback.make_result(error, self._tracker.history, self._tracker.lost_seconds)
+                failure = f"The fallback is returned, since there is no other model. {error}"
+                history, lost = self._tracker.history, self._tracker.lost_seconds
+                model = fallback.model.load()
+                return SessionResult(model, history, "fallback", fallback.record, seconds_lost=lost, failure=failure)
             LOGGER.warning("There is no model. %s: %s", type(error).__name__, error)
             if self.selector.members is not None:
                 self.selector.members.close()

@@ -14,8 +14,13 @@ from sklearn.pipeline import Pipeline
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.model_file import NotStorable, dump_model
-from fitwithin._session.checkpoint_folder import STATE_FILE, CheckpointContent, load_skops_file, read_checkpoint
-from fitwithin._session.checkpoint_path import CheckpointPath
+from fitwithin._session.checkpoint_folder import (
+    STATE_FILE,
+    CheckpointContent,
+    CheckpointPath,
+    load_skops_file,
+    read_checkpoint,
+)
 from fitwithin._tabular.columns import FeatureColumn, arrow_type_name, column_kind
 from fitwithin._tabular.features import EncodedFeatures
 from fitwithin._tabular.model_card import ModelCard
