@@ -23,8 +23,9 @@ class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # typ
     estimator : regressor or str, default=None
         The learner: any scikit-learn style regressor, or a name such as "lightgbm" or "random-forest". The error for
         an unknown name lists the known ones. None is `HistGradientBoostingRegressor`.
-    time_limit : int, float, timedelta or str, default=60
-        Seconds, a `timedelta`, or text such as ``"90s"``, ``"15m"``, ``"1h30m"``. It covers the whole of `fit`.
+    time_limit : int, float, timedelta, datetime or str, default=60
+        Seconds, a `timedelta`, text such as ``"90s"``, ``"15m"``, ``"1h30m"``, or a `datetime`: until then. It covers
+        the whole of `fit`.
     teacher : str or Teacher, default="auto"
         How training rows are chosen: "auto", "tct", "double", "sgd", "full", or an object of
         `fitwithin.teachers`.

@@ -48,8 +48,8 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
 
     A candidate is a learner with one choice of hyperparameters. Candidates are trained on small subsets of the rows
     first, and the better ones on larger subsets. All are scored on the same validation rows. The candidate that should
-    be ahead at the deadline gets the rest of the time, at least 40 % of it. The learner's own hyperparameters are a
-    candidate too, and lose only to others that are clearly better.
+    be ahead at the deadline gets the rest of the time. The learner's own hyperparameters are a candidate too, and lose
+    only to others whose gain is more than its error suggests.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         are installed. None is histogram gradient boosting. If all are names, they stand for
         classifiers unless `task` says otherwise.
     param_distributions : dict, list of dict or None, default=None
-        Settings to try, as in scikit-learn's ``RandomizedSearchCV``: for each parameter, such as ``step__parameter``
-        in a pipeline, a list of values or a distribution with a method ``rvs``. A list of dicts states conditions: the
-        values of one candidate come from one dict. None means a ready-made space for
-        learners that fitwithin knows. Of other learners only their own hyperparameters are tried.
+        Hyperparameters to try, as in scikit-learn's ``RandomizedSearchCV``: for each, such as ``step__parameter`` in a
+        pipeline, a list of values or a distribution with a method ``rvs``. A list of dicts states conditions: the
+        values of one candidate come from one dict. None means a ready-made space for learners that fitwithin knows. Of
+        other learners only their own hyperparameters are tried.
     initial_params : dict, list of dict or None, default=None
-        Settings to try first, such as the ``best_params_`` of an earlier search.
+        Hyperparameters to try first, such as the ``best_params_`` of an earlier search.
     task : {"classification", "regression"} or None, default=None
         Needed only if all learners are names: "regression" makes them regressors.
     ensemble : bool or int, default=False
@@ -73,8 +73,9 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     predict_time_limit : float, str or None, default=None
         Most time for the prediction of one row, in seconds or as text such as ``"50us"``, measured on the validation
         rows. Slower models and votes are not returned; if all are slower, the fastest is, with a warning.
-    time_limit : int, float, timedelta or str, default=60
-        Seconds, a ``timedelta``, or text such as ``"90s"``, ``"15m"``, ``"1h30m"``. It covers the whole of `fit`.
+    time_limit : int, float, timedelta, datetime or str, default=60
+        Seconds, a ``timedelta``, text such as ``"90s"``, ``"15m"``, ``"1h30m"``, or a ``datetime``: until then. It
+        covers the whole of `fit`.
     scoring : str, callable or None, default=None
         The score to maximise: the name of a scikit-learn scorer, a scorer, or any callable(estimator, X, y). None is
         accuracy, or R2 for regression.
@@ -88,11 +89,11 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     n_jobs : int or None, default=None
         Candidates that are trained at the same time, each in a process of its own. None means 1, -1 one for each core.
     memory_limit : int, float, str or None, default=None
-        Bytes, or text such as ``"8GB"``, or ``"50%"`` of the memory of the machine or container. Settings that need
+        Bytes, or text such as ``"8GB"``, or ``"50%"`` of the memory of the machine or container. Candidates that need
         more are dropped.
     checkpoint : str, path-like or None, default=None
-        A folder for the best model so far, written while the search runs. After a kill, the same call searches anew
-        in the rest of the time, and keeps this model unless it finds a better one. Needs the extra ``models``.
+        A folder for the best model so far and the candidates with their trials, written while the search runs. After a
+        kill, a reboot or a deadline, the same call resumes the search. Needs the extra ``models``.
     validation : {"random", "last"}, default="random"
         Which rows of X are held out to choose the model and to estimate its score: random ones, or the last ones, for
         data in time order. For groups of rows or your own validation set, see `groups` and `X_val` of `fit`.
@@ -102,7 +103,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     Attributes
     ----------
     best_estimator_ : estimator
-        The fitted learner with the best settings.
+        The fitted learner with the best hyperparameters.
     best_params_ : dict
         Its hyperparameters that differ from the learner's own.
     best_score_ : float or None
