@@ -32,10 +32,7 @@ _MAX_CLASSES = 1 << 16
 """Classes at most: more are probably values, and would need more than two bytes a row."""
 
 _MAX_KEPT_CLASSES = 32
-"""Classes up to which their rows are counted block by block."""
-
-_MAX_CELLS = 1 << 17
-"""Numbers of classes and blocks up to which the same is done: every deal looks at each of them."""
+"""Classes up to which their rows are counted block by block: every deal looks at each of these numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +273,7 @@ def _merge_classes(blocks: list[BlockTarget], block_rows: npt.NDArray[np.int64])
             "a classifier needs at least 2 classes."
         )
     dtype = np.min_scalar_type(len(classes) - 1)
-    is_kept = len(classes) <= _MAX_KEPT_CLASSES and len(classes) * len(blocks) <= _MAX_CELLS
+    is_kept = len(classes) <= _MAX_KEPT_CLASSES
     class_counts = np.zeros((len(blocks) if is_kept else 1, len(classes)), dtype=np.int64)
     codes = []
     for number, (block, n_rows) in enumerate(zip(blocks, counts, strict=True)):

@@ -35,9 +35,6 @@ _OTHER_CLASSES = 0.02
 # Rows that are dealt in the right proportions, at least, relative to those asked for; else all of them in any.
 _MIN_FAIR_ROWS = 0.5
 
-# Rows whose cells are looked up one by one, which takes up to 10 ms.
-_COUNTED_ROWS = 1 << 18
-
 # Steps in which the level is halved that rows are shared by: after them it is exact to a row of a trillion.
 _HALVINGS = 40
 
@@ -131,9 +128,6 @@ class BlockPile:
     def list_rows(self) -> Rows:
         """Return every row, once all have been read."""
         self._wait_for_rows(self._supply.n_rows)
-        return self._list_read_rows()
-
-    def _list_read_rows(self) -> Rows:
         return self._supply.index.list_training_rows(self._supply.n_places_read).astype(self._row_type)
 
     @property
@@ -154,7 +148,16 @@ class BlockPile:
     def draw(self, count: int) -> Rows:
         """Take `count` random rows out of the pile, or as many as there are or have been read in time."""
         self._wait_for_first_rows(count)
-        self._wait_a_while(count)
+
+        def has_rows() -> bool:
+            return int(self._n_available.sum()) > self._n_removed
+
+        if not self._wait(lambda: self._count_fair_rows(count) >= count, _WAITING_TIME * self._costs.seconds_left):
+            # Without a row to deal, not even one that was discarded, wait for one.
+            has_discarded = int(self._n_in_use.sum()) < int(self._n_drawn.sum()) + self._n_removed
+            has_any = has_rows() or has_discarded or self._wait(has_rows, self._costs.seconds_left)
+            if not has_any and not self._supply.is_over:
+                raise OutOfTime(_OUT_OF_TIME)
         return self._rng.permutation(self._draw_read_rows(count))
 
     def draw_first(self, count: int, min_class_rows: int) -> Rows:
@@ -170,15 +173,20 @@ class BlockPile:
             return rows
         self._wait_for_first_rows(count)
         rows = self._draw_read_rows(count)
-        missing = self._find_missing_classes(rows)
-        self.remove(missing)
-        return self._rng.permutation(np.concatenate([rows, missing]))
+        if self._codes is not None:
+            codes = self._codes[: self._supply.n_rows_read]
+            others = self._supply.index.drop_held_out(np.flatnonzero(~np.isin(codes, codes[rows])))
+            # Rows that were drawn have other classes, so these were not.
+            missing = others[np.unique(codes[others], return_index=True)[1]].astype(self._row_type)
+            self.remove(missing)
+            rows = np.concatenate([rows, missing])
+        return self._rng.permutation(rows)
 
     def sample(self, count: int) -> Rows:
         """Return random rows with replacement, of those that have been read."""
         self._wait_for_first_rows(1)
         if self._supply.index.has_held_out:
-            return self._rng.choice(self._list_read_rows(), size=count)
+            return self._rng.choice(self._supply.index.list_training_rows(self._supply.n_places_read), size=count)
         return self._rng.integers(self._supply.n_rows_read, size=count)
 
     def remove(self, rows: Rows) -> None:
@@ -192,9 +200,7 @@ class BlockPile:
 
     def count_in_use(self, rows: Rows, sign: int) -> None:
         """Note that drawn rows were discarded (sign -1), or came back into use (+1)."""
-        # Some of very many rows tell well enough where all of them lie: they are in random order.
-        step = max(1, len(rows) // _COUNTED_ROWS)
-        self._n_in_use += sign * step * self._supply.index.count_by_cell(rows[::step])
+        self._n_in_use += sign * self._supply.index.count_by_cell(rows)
 
     # Waiting
 
@@ -203,33 +209,18 @@ class BlockPile:
         if self._has_begun:
             return
         self._has_begun = True
-        supply, end = self._supply, min(_FIRST_SECONDS, _FIRST_TIME * self._costs.seconds_left)
+        supply, left = self._supply, self._costs.seconds_left
+        end = time.monotonic() + min(_FIRST_SECONDS, _FIRST_TIME * left)
 
         def is_enough() -> bool:
-            return supply.n_places_read >= _FIRST_BLOCKS and self._n_read >= count
+            n_places = supply.n_places_read
+            classes = supply.cell_counts[:n_places].any(axis=0)
+            if n_places < _MIN_FIRST_BLOCKS or self._class_rows[classes].sum() < _MIN_FIRST_CLASSES * self.size:
+                return False
+            return time.monotonic() > end or (n_places >= _FIRST_BLOCKS and self._n_read >= count)
 
-        def has_least_rows() -> bool:
-            is_read = supply.cell_counts[: supply.n_places_read].any(axis=0)
-            n_rows = self._class_rows[is_read].sum()
-            return bool(supply.n_places_read >= _MIN_FIRST_BLOCKS and n_rows >= _MIN_FIRST_CLASSES * self.size)
-
-        self._wait(is_enough, end)
-        self._wait(has_least_rows, _MAX_FIRST_TIME * self._costs.seconds_left)
+        self._wait(is_enough, _MAX_FIRST_TIME * left)
         self._wait_for_rows(1)
-
-    def _wait_a_while(self, count: int) -> None:
-        """Wait for enough rows to draw, as long as that is worth it; for one row until the deadline."""
-
-        def has_rows() -> bool:
-            return int(self._n_available.sum()) > self._n_removed
-
-        if self._wait(lambda: self._count_fair_rows(count) >= count, _WAITING_TIME * self._costs.seconds_left):
-            return
-        has_discarded = int(self._n_in_use.sum()) < int(self._n_drawn.sum()) + self._n_removed
-        if has_rows() or has_discarded or self._wait(has_rows, self._costs.seconds_left):
-            return
-        if not self._supply.is_over:
-            raise OutOfTime(_OUT_OF_TIME)
 
     def _wait_for_rows(self, count: int) -> None:
         """Wait until this number of rows has been read; raise if they never will be."""
@@ -258,19 +249,14 @@ class BlockPile:
 
     def _draw_read_rows(self, count: int) -> Rows:
         """Draw rows that have been read: `count`, or fewer."""
-        rows: Rows = np.zeros(0, dtype=self._row_type)
         n_fair = self._count_fair_rows(count)
-        if n_fair >= _MIN_FAIR_ROWS * count:
-            count = n_fair
-        while len(rows) < count:
-            available = self._n_available.sum(axis=0)
-            n_wanted = min(count - len(rows), int(available.sum()))
-            if not n_wanted:
-                break
-            quotas = share_evenly(self._class_rows, np.zeros_like(self._class_rows), available, n_wanted, self._rng)
-            # Rows that were removed before are not drawn, so there may be another turn.
-            rows = np.concatenate([rows, self._draw_by_class(quotas)])
-        return rows
+        n_left = n_fair if n_fair >= _MIN_FAIR_ROWS * count else count
+        drawn = [np.zeros(0, dtype=self._row_type)]
+        # Rows that were removed before are not drawn, so there may be another turn.
+        while (n_wanted := min(n_left, int(self._n_available.sum()))) > 0:
+            drawn.append(self._draw_by_class(n_wanted))
+            n_left -= len(drawn[-1])
+        return np.concatenate(drawn)
 
     def _count_fair_rows(self, count: int) -> int:
         """Return how many of `count` rows can be drawn in the class proportions of all rows."""
@@ -286,15 +272,15 @@ class BlockPile:
         # The share of rows that are missing grows with the rows.
         return bisect.bisect_left(range(most), True, key=lambda n_rows: is_unfair(n_rows + 1))
 
-    def _draw_by_class(self, quotas: Counts) -> Rows:
-        """Draw this number of rows of each class, evenly from the blocks that have been read."""
+    def _draw_by_class(self, count: int) -> Rows:
+        """Draw rows in the class proportions of all rows, of each class evenly from the blocks that have been read."""
         available, starts = self._n_available, self._supply.index.cell_starts + self._n_drawn
-        n_read = len(available)
+        n_read, by_class = len(available), available.sum(axis=0)
+        quotas = share_evenly(self._class_rows, np.zeros_like(self._class_rows), by_class, count, self._rng)
         counts = np.zeros_like(available)
         for number, quota in enumerate(quotas.tolist()):
-            column = available[:, number]
             shares, in_use = self._supply.shares[:n_read, number], self._n_in_use[:n_read, number]
-            counts[:, number] = share_evenly(shares, in_use, column, min(quota, int(column.sum())), self._rng)
+            counts[:, number] = share_evenly(shares, in_use, available[:, number], quota, self._rng)
         self._n_drawn[:n_read] += counts
         self._n_in_use[:n_read] += counts
         self._supply.note_dealt(int(self._n_drawn.sum()))
@@ -304,18 +290,6 @@ class BlockPile:
         # They were counted when they were removed.
         self.count_in_use(rows[is_removed], -1)
         return rows[~is_removed]
-
-    def _find_missing_classes(self, rows: Rows) -> Rows:
-        """Return one row of each class that is not among these rows, if one has been read."""
-        if self._codes is None or self._class_counts is None:
-            return rows[:0]
-        codes = self._codes[: self._supply.n_rows_read]
-        is_missing = np.ones(len(self._class_counts), dtype=np.bool_)
-        is_missing[codes[rows]] = False
-        found = self._supply.index.drop_held_out(np.flatnonzero(is_missing[codes]))
-        _, firsts = np.unique(codes[found], return_index=True)
-        # Rows that were drawn have other classes, so these were not.
-        return found[firsts].astype(self._row_type)
 
 
 def share_evenly(sizes: Counts, kept: Counts, available: Counts, count: int, rng: np.random.Generator) -> Counts:
@@ -347,12 +321,8 @@ def share_evenly(sizes: Counts, kept: Counts, available: Counts, count: int, rng
         else:
             high = level
     wanted = np.clip(high * sizes - kept, 0, available)
-    shares: Counts = np.floor(wanted).astype(np.int64)
-    fractions = wanted - shares
-    # The rows that are left go to blocks at random, one to each, with the chance of its fraction.
-    order = rng.permutation(np.flatnonzero(fractions))
-    steps = np.floor(np.cumsum(fractions[order]) + rng.random())
-    is_passed_over = np.diff(steps, prepend=0.0) == 0
-    chosen = order[np.argsort(is_passed_over, kind="stable")]
-    shares[chosen[: max(0, count - int(shares.sum()))]] += 1
+    # Each block gets its number rounded up or down, with the chance of the fraction.
+    ends = np.floor(np.cumsum(wanted) + rng.random())
+    ends[-1] = count
+    shares: Counts = np.clip(np.diff(ends, prepend=0.0), 0, available).astype(np.int64)
     return shares

@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 
 from fitwithin._core.exceptions import NoModelInTime, no_such_column
 from fitwithin._pools.sources.column_types import ColumnSurvey, ColumnTypes, needs_null_count, pandas_index_columns
-from fitwithin._pools.sources.file_blocks import Block, DatasetView, find_path, split_file
+from fitwithin._pools.sources.file_blocks import FileBlock, find_path, split_file
 
 OPENING_THREADS = 8
 """Files that are opened at the same time; most of it is waiting, for a disk or a server."""
@@ -77,7 +77,7 @@ class DatasetBlocks:
                 raise no_such_column(name, dataset.schema.names, label)
         self._dataset = unfiltered
         self._filter = "" if filter_ is None else str(filter_)
-        self._blocks = _list_blocks(unfiltered, DatasetView(dataset.schema, filter_), is_over)
+        self._blocks = _list_blocks(unfiltered, dataset.schema, filter_, is_over)
         schema = pa.schema([dataset.schema.field(name) for name in names], metadata=dataset.schema.metadata)
         if survey is None:
             survey = _survey_columns(schema, self._blocks, is_over, only_categories=as_stored)
@@ -128,15 +128,15 @@ def remove_filter(dataset: ds.Dataset) -> tuple[ds.Dataset, Any]:
     return plain, options.get("filter")
 
 
-def _list_blocks(dataset: ds.Dataset, view: DatasetView, is_over: IsOver) -> list[Block]:
-    fragments = list(dataset.get_fragments(filter=view.filter))
+def _list_blocks(dataset: ds.Dataset, schema: pa.Schema, filter_: Any, is_over: IsOver) -> list[FileBlock]:
+    fragments = list(dataset.get_fragments(filter=filter_))
     with ThreadPoolExecutor(OPENING_THREADS, thread_name_prefix="fitwithin-open") as threads:
-        files = threads.map(lambda fragment: _unless_over(is_over, split_file, fragment, view), fragments)
+        files = threads.map(lambda fragment: _unless_over(is_over, split_file, fragment, schema, filter_), fragments)
         return [block for blocks in files for block in blocks]
 
 
 def _survey_columns(
-    schema: pa.Schema, blocks: Sequence[Block], is_over: IsOver, *, only_categories: bool
+    schema: pa.Schema, blocks: Sequence[FileBlock], is_over: IsOver, *, only_categories: bool
 ) -> ColumnSurvey:
     """Look for missing values and categories, with statistics where there are any."""
     survey = ColumnSurvey()
@@ -145,7 +145,7 @@ def _survey_columns(
         column.name for column in schema if needs_null_count(column.type) and column.nullable and not only_categories
     ]
 
-    def read_unknown(block: Block) -> pa.Table | None:
+    def read_unknown(block: FileBlock) -> pa.Table | None:
         n_nulls = {name: block.count_nulls(name) for name in nullable if name not in survey.with_nulls}
         survey.with_nulls.update(name for name, count in n_nulls.items() if count)
         unknown = [*categorical, *(name for name, count in n_nulls.items() if count is None)]

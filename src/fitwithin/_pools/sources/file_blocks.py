@@ -23,22 +23,6 @@ _WHOLE_BLOCK = 1 << 30
 
 
 @dataclass(frozen=True, eq=False)
-class DatasetView:
-    """What a data set wants of its files.
-
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-        Its columns, with their types.
-    filter : pyarrow.dataset.Expression or None
-        Which rows it has.
-    """
-
-    schema: pa.Schema
-    filter: Any = None
-
-
-@dataclass(frozen=True, eq=False)
 class FileBlock:
     """One row group of a parquet file, or a whole file of another format.
 
@@ -46,21 +30,24 @@ class FileBlock:
     ----------
     fragment : pyarrow.dataset.Fragment
         The rows.
-    view : DatasetView
-        Columns and filter of the data set.
+    schema : pyarrow.Schema
+        Columns of the data set, with their types.
+    filter : pyarrow.dataset.Expression or None
+        Which rows the data set has.
     """
 
     fragment: Any
-    view: DatasetView
+    schema: pa.Schema
+    filter: Any
 
     @property
     def has_quick_head(self) -> bool:
         """Whether it is a row group whose columns have the types of the data set, without a filter."""
-        if not isinstance(self.fragment, ds.ParquetFileFragment) or self.view.filter is not None:
+        if not isinstance(self.fragment, ds.ParquetFileFragment) or self.filter is not None:
             return False
         stored = self.fragment.physical_schema
         return all(
-            column.name in stored.names and stored.field(column.name).type == column.type for column in self.view.schema
+            column.name in stored.names and stored.field(column.name).type == column.type for column in self.schema
         )
 
     def read(self, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
@@ -69,7 +56,7 @@ class FileBlock:
             if self.has_quick_head:
                 return self._read_row_group(list(names), n_rows)
             table = self.fragment.to_table(
-                schema=self.view.schema, columns=list(names), filter=self.view.filter, batch_size=_WHOLE_BLOCK
+                schema=self.schema, columns=list(names), filter=self.filter, batch_size=_WHOLE_BLOCK
             )
             return table.slice(0, n_rows)
 
@@ -103,33 +90,24 @@ class FileBlock:
 
 
 @dataclass(frozen=True, eq=False)
-class RecordBatchBlock:
+class RecordBatchBlock(FileBlock):
     """Some record batches of an Arrow file.
 
     Parameters
     ----------
-    fragment : pyarrow.dataset.FileFragment
-        The file.
-    view : DatasetView
-        Columns and filter of the data set.
+    fragment, schema, filter
+        See `FileBlock`.
     start, stop : int
         The first record batch, and the one after the last.
     """
 
-    fragment: Any
-    view: DatasetView
     start: int
     stop: int
-
-    @property
-    def has_quick_head(self) -> bool:
-        """Return False: record batches are small."""
-        return False
 
     def read(self, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
         """Read these columns, after the filter of the data set; only the first rows if their number is given."""
         # A filter may need any column.
-        wanted = list(names) if self.view.filter is None else self.view.schema.names
+        wanted = list(names) if self.filter is None else self.schema.names
         # Not mapped: a file that is cut while it is mapped ends the program.
         with translate_read_errors(find_path(self.fragment)), self.fragment.open() as file:
             positions = [number for number, name in enumerate(pa.ipc.open_file(file).schema.names) if name in wanted]
@@ -139,8 +117,8 @@ class RecordBatchBlock:
                 # Without any column Arrow reads all of them.
                 batches = [batch.select([]) for batch in batches]
             table = self._add_missing(pa.Table.from_batches(batches), wanted)
-            if self.view.filter is not None:
-                table = table.filter(self.view.filter).select(list(names))
+            if self.filter is not None:
+                table = table.filter(self.filter).select(list(names))
             return table.slice(0, n_rows)
 
     def _add_missing(self, table: pa.Table, names: Sequence[str]) -> pa.Table:
@@ -148,7 +126,7 @@ class RecordBatchBlock:
         keys = ds.get_partition_keys(self.fragment.partition_expression)
         columns = []
         for name in names:
-            wanted = self.view.schema.field(name).type
+            wanted = self.schema.field(name).type
             if name in table.column_names:
                 column = table[name]
                 columns.append(column if column.type == wanted else column.cast(wanted))
@@ -158,35 +136,24 @@ class RecordBatchBlock:
                 columns.append(repeated.dictionary_encode() if pa.types.is_dictionary(wanted) else repeated)
         return pa.table(columns, names=list(names))
 
-    def count_nulls(self, name: str) -> int | None:
-        """Return None: the file has no statistics."""
-        return None
 
-
-Block = FileBlock | RecordBatchBlock
-"""A part of a file, which is read at a time."""
-
-
-def split_file(fragment: Any, view: DatasetView) -> Sequence[Block]:
+def split_file(fragment: Any, schema: pa.Schema, filter_: Any) -> Sequence[FileBlock]:
     """Return the blocks of one file of a data set, a *fragment* of pyarrow, without those that its filter rules out."""
     with translate_read_errors(find_path(fragment)):
         if isinstance(fragment, ds.ParquetFileFragment):
-            groups = fragment.split_by_row_group(filter=view.filter, schema=view.schema)
-            return [FileBlock(group, view) for group in groups]
+            groups = fragment.split_by_row_group(filter=filter_, schema=schema)
+            return [FileBlock(group, schema, filter_) for group in groups]
         if isinstance(getattr(fragment, "format", None), ds.IpcFileFormat):
-            return _split_arrow_file(fragment, view)
-    return [FileBlock(fragment, view)]
+            with fragment.open() as file:
+                size, n_batches = file.size(), pa.ipc.open_file(file).num_record_batches
+            step = max(1, _MIN_BATCH_BYTES * n_batches // max(size, 1))
+            return [
+                RecordBatchBlock(fragment, schema, filter_, start, min(start + step, n_batches))
+                for start in range(0, n_batches, step)
+            ]
+    return [FileBlock(fragment, schema, filter_)]
 
 
 def find_path(fragment: Any) -> str:
     """Return the path of a file, or another name for errors."""
     return getattr(fragment, "path", "") or "A block of the data set"
-
-
-def _split_arrow_file(fragment: Any, view: DatasetView) -> list[RecordBatchBlock]:
-    with fragment.open() as file:
-        size, n_batches = file.size(), pa.ipc.open_file(file).num_record_batches
-    step = max(1, _MIN_BATCH_BYTES * n_batches // max(size, 1))
-    return [
-        RecordBatchBlock(fragment, view, start, min(start + step, n_batches)) for start in range(0, n_batches, step)
-    ]

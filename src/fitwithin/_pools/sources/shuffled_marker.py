@@ -16,8 +16,6 @@ MARKER_NAME = "_shuffled.json"
 STATE_NAME = "_shuffle_state.json"
 """Name of the file that is there instead until the folder is complete."""
 
-_VERSION = 1
-
 
 @dataclass(frozen=True)
 class ShuffledMarker:
@@ -31,14 +29,11 @@ class ShuffledMarker:
         Rows in all of them.
     with_nulls : list of str
         Columns with missing values.
-    version : int
-        Version of this format.
     """
 
     files: list[str]
     n_rows: int
     with_nulls: list[str]
-    version: int = _VERSION
 
     def write(self, folder: Path) -> None:
         """Write the marker to a folder."""
