@@ -74,7 +74,7 @@ class BlockPool:
         is_shuffled: bool,
         n_validation_blocks: int,
     ) -> None:
-        self.X = X
+        self.X = self.training_table = X
         self._budget = budget
         self._seed = seed
         rng = np.random.default_rng(seed)
@@ -110,11 +110,6 @@ class BlockPool:
             return
         self._budget.raise_if_spent()
         raise ReadingFailed(self.supply.failure or "The data set is no longer read.")
-
-    @property
-    def training_table(self) -> Any:
-        """A table without rows, with the columns and types of the features."""
-        return self.X
 
     def make_deck(self, rng: np.random.Generator, costs: CostEstimates, min_class_rows: int = 1) -> Deck:
         """Return a deck that deals rows as they are read."""

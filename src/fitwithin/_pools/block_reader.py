@@ -9,6 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._pools.row_supply import RowSupply
@@ -27,6 +28,7 @@ _HURRIED_BLOCKS = 16
 """Blocks, or their heads, that are read as fast as possible in any case, so that the first rows come from many."""
 
 
+@dataclass(eq=False)
 class BlockReader:
     """Read a data set in a thread, in the order of its index; slowly while the learner has rows enough.
 
@@ -42,13 +44,12 @@ class BlockReader:
         Called once no further block will be read.
     """
 
-    def __init__(
-        self, supply: RowSupply, read: Callable[[int], None], pause: float, release: Callable[[], None]
-    ) -> None:
-        self._supply = supply
-        self._read = read
-        self._pause = pause
-        self._release = release
+    supply: RowSupply
+    read: Callable[[int], None]
+    pause: float
+    release: Callable[[], None]
+
+    def __post_init__(self) -> None:
         self._must_stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -60,10 +61,10 @@ class BlockReader:
 
     def close(self) -> None:
         """Stop reading, without waiting for the thread, which lets go of the rows within about a second."""
-        self._supply.end()
+        self.supply.end()
         self._must_stop.set()
         if self._thread is None:
-            self._release()
+            self.release()
 
     def join(self, seconds: float) -> None:
         """Wait until the thread has ended, at most so long."""
@@ -74,26 +75,26 @@ class BlockReader:
         try:
             self._read_blocks()
         except UserInputError as error:
-            self._supply.end(str(error))
+            self.supply.end(str(error))
         except Exception as error:  # file systems and formats raise errors of many kinds
-            self._supply.end(f"The data set could not be read further: {shorten_reason(error)}.")
+            self.supply.end(f"The data set could not be read further: {shorten_reason(error)}.")
         # Memory that the libraries keep for another block.
         with contextlib.suppress(Exception):
             sys.modules["pyarrow"].default_memory_pool().release_unused()
         self._must_stop.wait()
-        self._release()
+        self.release()
 
     def _read_blocks(self) -> None:
         pause = 0.0
-        for place in range(len(self._supply.cell_counts)):
-            if place >= _HURRIED_BLOCKS or self._supply.index.is_rest[place]:
-                self._supply.pause(pause)
+        for place in range(len(self.supply.cell_counts)):
+            if place >= _HURRIED_BLOCKS or self.supply.index.is_rest[place]:
+                self.supply.pause(pause)
             if self._must_stop.is_set():
                 return
             start = time.monotonic()
-            self._read(place)
-            self._supply.add_block()
-            pause = self._pause * (time.monotonic() - start)
+            self.read(place)
+            self.supply.add_block()
+            pause = self.pause * (time.monotonic() - start)
 
 
 @atexit.register

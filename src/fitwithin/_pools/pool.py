@@ -99,11 +99,17 @@ class Pool(Protocol):
         The target of all rows; of a data set on disk, of those that have been read.
     row_params : dict of array
         Other arguments of `fit` with one entry for each row, such as `sample_weight`.
+    n_given_rows : int
+        Rows without those of a validation set.
+    training_table : table
+        X, without rows that no model is trained on.
     """
 
     X: Any
     y: Target
     row_params: Mapping[str, Array]
+    n_given_rows: int
+    training_table: Any
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -111,16 +117,6 @@ class Pool(Protocol):
 
     def read(self, rows: Rows) -> LabeledRows:
         """Return these rows in the form that learners accept."""
-        ...
-
-    @property
-    def n_given_rows(self) -> int:
-        """Rows without those of a validation set."""
-        ...
-
-    @property
-    def training_table(self) -> Any:
-        """X, without rows that no model is trained on."""
         ...
 
     @property

@@ -26,6 +26,8 @@ class RowSupply:
 
     Attributes
     ----------
+    n_rows : int
+        Rows of the data set.
     cell_counts : array of int of shape (n_places, n_classes)
         Rows of each cell that are not held out.
     shares : array of int of shape (n_places, n_classes)
@@ -50,6 +52,7 @@ class RowSupply:
 
     def __init__(self, index: BlockIndex) -> None:
         self.index = index
+        self.n_rows = int(index.row_starts[-1])
         self.cell_counts = index.training_counts
         self.shares = self.cell_counts.copy()
         self.shares[index.heads[index.is_rest]] += self.cell_counts[index.is_rest]
@@ -59,11 +62,6 @@ class RowSupply:
         self._n_dealt = 0
         self._n_waiting = 0
         self._changed = threading.Condition()
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of the data set."""
-        return int(self.index.row_starts[-1])
 
     @property
     def n_rows_read(self) -> int:

@@ -48,6 +48,8 @@ class TablePool:
         self.X = X
         self.y = y
         self.row_params: Mapping[str, Array] = dict(row_params or {})
+        self.n_given_rows = len(self)
+        self.training_table: Any = X.first if isinstance(X, StackedTable) else X
 
     def __len__(self) -> int:
         return len(self.y.column)
@@ -69,16 +71,6 @@ class TablePool:
         """Return a copy of these rows."""
         row_params = {name: column[rows] for name, column in self.row_params.items()}
         return LabeledRows(copy_if_view(take_rows(self.X, rows)), self.y.decode(self.y.column[rows]), row_params)
-
-    @property
-    def n_given_rows(self) -> int:
-        """Rows without those of a validation set."""
-        return len(self)
-
-    @property
-    def training_table(self) -> Any:
-        """X, without rows that no model is trained on."""
-        return self.X.first if isinstance(self.X, StackedTable) else self.X
 
     def start(self) -> None:
         """Do nothing: the rows are there."""

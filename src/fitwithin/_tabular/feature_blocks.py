@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ TARGET = "target"
 """Name of the target among the encoded columns, which have numbers for names."""
 
 
+@dataclass(eq=False)
 class FeatureBlocks:
     """Rows of files in blocks, encoded while they are read; the learner gets arrays. These are `Blocks`.
 
@@ -42,29 +44,22 @@ class FeatureBlocks:
         Whether rows may have no target value.
     """
 
-    def __init__(
-        self,
-        blocks: Blocks,
-        encoder: Any,
-        columns: list[FeatureColumn],
-        target: TargetColumn,
-        shape: tuple[int, int],
-        dtype: np.dtype[Any],
-        *,
-        has_gaps: bool,
-    ) -> None:
-        self._blocks = blocks
-        self._encoder = encoder
-        self._columns = columns
-        self._target = target
-        self._has_gaps = has_gaps
-        self.shape = shape
-        self.dtype = dtype
-        fields = [pa.field(str(number), pa.from_numpy_dtype(dtype)) for number in range(shape[1])]
-        labels = _to_arrow(target.convert(blocks.schema.empty_table()[target.name]))
+    blocks: Blocks
+    encoder: Any
+    columns: list[FeatureColumn]
+    target: TargetColumn
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    has_gaps: bool
+
+    def __post_init__(self) -> None:
+        fields = [pa.field(str(number), pa.from_numpy_dtype(self.dtype)) for number in range(self.shape[1])]
+        labels = _to_arrow(self.target.convert(self.blocks.schema.empty_table()[self.target.name]))
         self.schema: pa.Schema = pa.schema([*fields, pa.field(TARGET, labels.type)])
-        self.n_blocks = blocks.n_blocks
-        self.is_shuffled = blocks.is_shuffled
+        self.n_blocks = self.blocks.n_blocks
+        self.is_shuffled = self.blocks.is_shuffled
+        self.has_quick_heads = not self.has_gaps and self.blocks.has_quick_heads
+        self.to_frame: Callable[[pa.Table], Any] = to_matrix
 
     def without_target(self) -> FeatureBlocks:
         """Return the same rows without their target, for a prediction."""
@@ -72,49 +67,39 @@ class FeatureBlocks:
         features.schema = self.schema.remove(self.schema.get_field_index(TARGET))
         return features
 
-    @property
-    def has_quick_heads(self) -> bool:
-        """Whether the first rows of a block are read in a fraction of the time that all of it takes."""
-        return not self._has_gaps and self._blocks.has_quick_heads
-
     def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
         """Read these columns of one block, in this order; only its first rows if their number is given."""
         has_features = any(name != TARGET for name in names)
-        stored = [column.name for column in self._columns] if has_features else []
-        if self._has_gaps or TARGET in names:
-            stored.append(self._target.name)
-        table = self._blocks.read(number, stored, None if self._has_gaps else n_rows)
+        stored = [column.name for column in self.columns] if has_features else []
+        if self.has_gaps or TARGET in names:
+            stored.append(self.target.name)
+        table = self.blocks.read(number, stored, None if self.has_gaps else n_rows)
         table = TableChunk(table).normalize().table
-        if self._has_gaps:
-            table = drop_unlabeled(table, self._target.name).slice(0, n_rows)
+        if self.has_gaps:
+            table = drop_unlabeled(table, self.target.name).slice(0, n_rows)
         columns = {}
         if has_features:
             X = self._encode(table)
             columns = {str(place): pa.array(np.ascontiguousarray(X[:, place])) for place in range(X.shape[1])}
         if TARGET in names:
-            columns[TARGET] = _to_arrow(self._target.convert(table[self._target.name]))
+            columns[TARGET] = _to_arrow(self.target.convert(table[self.target.name]))
         return pa.table(
             [columns[name] for name in names], schema=pa.schema([self.schema.field(name) for name in names])
         )
 
     def _encode(self, table: pa.Table) -> Array:
-        X = self._encoder.transform(to_frame(table, self._columns))
+        X = self.encoder.transform(to_frame(table, self.columns))
         dense: Array = X.toarray() if hasattr(X, "toarray") else X
         return dense.astype(self.dtype, copy=False)
 
-    @property
-    def to_frame(self) -> Callable[[pa.Table], Array]:
-        """Makes of any columns and rows an array."""
-        return to_matrix
-
     def name_block(self, number: int) -> str:
         """Return the file that a block is in."""
-        return self._blocks.name_block(number)
+        return self.blocks.name_block(number)
 
     def describe(self) -> Mapping[str, str]:
         """Return what tells this data set from another."""
-        encoded = ", ".join(column.name for column in self._columns)
-        return {**self._blocks.describe(), "encoded columns": encoded}
+        encoded = ", ".join(column.name for column in self.columns)
+        return {**self.blocks.describe(), "encoded columns": encoded}
 
 
 def drop_unlabeled(table: pa.Table, target: str) -> pa.Table:

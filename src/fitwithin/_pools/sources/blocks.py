@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -11,35 +12,30 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Blocks(Protocol):
-    """Rows of a data set in blocks, whose columns have no roles yet."""
+    """Rows of a data set in blocks, whose columns have no roles yet.
 
-    @property
-    def schema(self) -> pa.Schema:
-        """All columns, with the types that every block has."""
-        ...
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+        All columns, with the types that every block has.
+    n_blocks : int
+        How many blocks there are.
+    is_shuffled : bool
+        Whether the rows lie in random order.
+    has_quick_heads : bool
+        Whether the first rows of a block are read in a fraction of the time that all of it takes.
+    to_frame : callable
+        Makes of any columns and rows what the learner gets; can be pickled, and holds no rows.
+    """
 
-    @property
-    def n_blocks(self) -> int:
-        """How many blocks there are."""
-        ...
-
-    @property
-    def is_shuffled(self) -> bool:
-        """Whether the rows lie in random order."""
-        ...
-
-    @property
-    def has_quick_heads(self) -> bool:
-        """Whether the first rows of a block are read in a fraction of the time that all of it takes."""
-        ...
+    schema: pa.Schema
+    n_blocks: int
+    is_shuffled: bool
+    has_quick_heads: bool
+    to_frame: Callable[[pa.Table], Any]
 
     def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
         """Read these columns of one block, in this order; only its first rows if their number is given."""
-        ...
-
-    @property
-    def to_frame(self) -> Callable[[pa.Table], Any]:
-        """Makes of any columns and rows what the learner gets; can be pickled, and holds no rows."""
         ...
 
     def name_block(self, number: int) -> str:
@@ -51,6 +47,7 @@ class Blocks(Protocol):
         ...
 
 
+@dataclass(eq=False)
 class LabeledBlocks:
     """Blocks for a fit: features, a target, and weights.
 
@@ -70,28 +67,22 @@ class LabeledBlocks:
         Blocks at the end that are a validation set.
     """
 
-    def __init__(
-        self,
-        blocks: Blocks,
-        target: str,
-        weight: str | None = None,
-        group: str | None = None,
-        n_validation_blocks: int = 0,
-    ) -> None:
-        self.blocks = blocks
-        self.target = target
-        self.weight = weight
-        self.group = group
-        self.n_validation_blocks = n_validation_blocks
-        self.n_blocks = blocks.n_blocks
-        self.is_shuffled = blocks.is_shuffled
-        self.has_quick_heads = blocks.has_quick_heads
-        self.to_frame = blocks.to_frame
-        schema = blocks.schema
-        for name in filter(None, (target, weight, group)):
+    blocks: Blocks
+    target: str
+    weight: str | None = None
+    group: str | None = None
+    n_validation_blocks: int = 0
+
+    def __post_init__(self) -> None:
+        self.n_blocks = self.blocks.n_blocks
+        self.is_shuffled = self.blocks.is_shuffled
+        self.has_quick_heads = self.blocks.has_quick_heads
+        self.to_frame = self.blocks.to_frame
+        schema = self.blocks.schema
+        for name in filter(None, (self.target, self.weight, self.group)):
             schema = schema.remove(schema.get_field_index(name))
         self.schema: pa.Schema = schema
-        self._names = [*schema.names, target, *([] if weight is None else [weight])]
+        self._names = [*schema.names, self.target, *([] if self.weight is None else [self.weight])]
 
     def read_block(self, number: int, n_rows: int | None = None) -> pa.Table:
         """Read one block, or only its first rows: the features, then the target, then the weight."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -85,17 +84,13 @@ class DatasetBlocks:
         self._types = ColumnTypes(schema, survey)
         self.schema = self._types.schema
         self.n_blocks = len(self._blocks)
-        self.to_frame = self._types.to_pandas
+        self.has_quick_heads = all(block.has_quick_head for block in self._blocks)
+        self.to_frame: Callable[[pa.Table], Any] = self._types.to_pandas
 
     @property
     def categories(self) -> list[pa.Array | None]:
         """Those of each categorical column; None for any other."""
         return [self._types.categories.get(name) for name in self.schema.names]
-
-    @cached_property
-    def has_quick_heads(self) -> bool:
-        """Whether the first rows of a block are read in a fraction of the time that all of it takes."""
-        return all(block.has_quick_head for block in self._blocks)
 
     def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
         """Read these columns of one block, in this order; only its first rows if their number is given."""

@@ -61,7 +61,8 @@ class LazyFrameBlocks:
             self._query = frame.explain(optimized=False)
             selected = frame if names is None else frame.select(names)
             self._polars_schema = selected.collect_schema()
-            self.schema = _arrow_schema(self._polars_schema)
+            self.schema: pa.Schema = _arrow_schema(self._polars_schema)
+            self.to_frame: Callable[[pa.Table], Any] = partial(to_polars, schema=dict(self._polars_schema))
             self._frame = selected
             self._block_rows = max(1, _BLOCK_VALUES // max(1, len(self.schema)))
             self._stored = None if can_be_sliced(selected, self._block_rows) else self._store(folder, is_over)
@@ -101,11 +102,6 @@ class LazyFrameBlocks:
             # A reader of its own for each thread.
             batch = pa.ipc.open_file(pa.BufferReader(self._stored)).get_batch(number)
             return pa.Table.from_batches([batch]).select(list(names)).slice(0, n_rows)
-
-    @property
-    def to_frame(self) -> Callable[[pa.Table], pl.DataFrame]:
-        """Makes of any columns and rows a polars frame."""
-        return partial(to_polars, schema=dict(self._polars_schema))
 
     def name_block(self, number: int) -> str:
         """Return the same name for all blocks."""

@@ -16,7 +16,7 @@ from fitwithin._core.exceptions import UserInputError, closest_match
 from fitwithin._pools.sources.column_types import ColumnSurvey
 from fitwithin._pools.sources.dataset_blocks import OPENING_THREADS, DatasetBlocks
 from fitwithin._pools.sources.read_errors import translate_read_errors
-from fitwithin._pools.sources.shuffled_marker import ShuffledMarker, read_marker
+from fitwithin._pools.sources.shuffled_marker import read_marker
 
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
 """Endings of the names of files, with pyarrow's name of the format."""
@@ -46,10 +46,13 @@ def open_paths(paths: AnyPath | Sequence[AnyPath], **options: Any) -> DatasetBlo
     with translate_read_errors(texts[0]):
         folder = Path(texts[0]) if len(texts) == 1 and Path(texts[0]).is_dir() else None
         marker = None if folder is None else read_marker(folder)
-    if folder is not None and marker is not None:
-        return _open_shuffled(folder, marker, options)
-    files = [file for text in texts for file in find_files(text)]
-    return DatasetBlocks(make_dataset(files, folder), **options)
+        dataset = make_dataset([file for text in texts for file in find_files(text)], folder)
+        if marker is not None:
+            # The marker and the first row tell what all rows hold.
+            options |= {"survey": ColumnSurvey(set(marker.with_nulls)), "is_shuffled": True}
+            categorical = [column.name for column in dataset.schema if pa.types.is_dictionary(column.type)]
+            options["survey"].add(dataset.head(1, columns=categorical))
+    return DatasetBlocks(dataset, **options)
 
 
 def find_files(text: str) -> list[Path]:
@@ -200,14 +203,3 @@ def _open_address(address: str, options: dict[str, Any]) -> DatasetBlocks:
     with translate_read_errors(address):
         dataset = ds.dataset(address, format=FORMATS.get(ending, "parquet"), partitioning="hive")
     return DatasetBlocks(dataset, **options)
-
-
-def _open_shuffled(folder: Path, marker: ShuffledMarker, options: dict[str, Any]) -> DatasetBlocks:
-    """Return a shuffled copy; its marker and its first file tell what all rows hold."""
-    dataset = make_dataset([folder / name for name in marker.files])
-    survey = ColumnSurvey(set(marker.with_nulls))
-    categorical = [column.name for column in dataset.schema if pa.types.is_dictionary(column.type)]
-    if categorical:
-        with translate_read_errors(str(folder)):
-            survey.add(dataset.head(1, columns=categorical))
-    return DatasetBlocks(dataset, survey=survey, is_shuffled=True, **options)

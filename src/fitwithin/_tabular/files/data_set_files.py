@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 from fitwithin._core.memory_limit import parse_memory_limit
 from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
 from fitwithin._pools.sources.paths import FORMATS, find_files, make_dataset, open_paths
-from fitwithin._pools.sources.shuffled_marker import read_marker
 from fitwithin._tabular.files.data_file import DataFile
 from fitwithin._tabular.files.table_chunk import ColumnTypes, TableChunk
 
@@ -40,8 +39,6 @@ class DataSetFiles(DataFile):
 
     def _read_names(self) -> list[str]:
         """Return the names of the columns, which all files must have."""
-        if self.path.is_dir() and (marker := read_marker(self.path)) is not None:
-            return list(make_dataset([self.path / name for name in marker.files]).schema.names)
         folder = self.path if self.path.is_dir() else None
         return list(make_dataset(find_files(str(self.path)), folder).schema.names)
 
