@@ -19,7 +19,7 @@ MAKE_VENV := $(PYTHON) -m venv $(VENV)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 endif
 
-.PHONY: help demo test test-slow test-oldest test-newest check format bench bench-accuracy docs site doc-tests dist clean
+.PHONY: help demo test test-slow test-oldest test-newest check format bench bench-accuracy page docs site doc-tests dist clean
 
 demo: $(VENV)/core  ## train on a simulated pump for 20 seconds, with live progress
 	$(BIN)/fitwithin demo
@@ -66,6 +66,10 @@ bench: $(VENV)/dev  ## run the benchmarks: 30 minutes on an idle machine
 # It looks for data sets in FITWITHIN_DATA.
 bench-accuracy: $(VENV)/dev  ## run the short version of the accuracy benchmark: ten minutes
 	$(BIN)/python benchmarks/accuracy.py --short
+
+# After a run whose results are to be committed.
+page: $(VENV)/dev  ## write the tables of docs/benchmarks.md from benchmarks/results
+	$(BIN)/python benchmarks/page.py
 
 docs: site doc-tests  ## build the site and run the examples of the pages
 

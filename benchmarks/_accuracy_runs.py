@@ -14,6 +14,7 @@ import fitwithin
 from _accuracy_datasets import BenchmarkDataset, open_dataset
 from _accuracy_plan import Pair, Plan
 from _accuracy_rivals import Outcome, Rival, RivalTask
+from _git import current_commit
 from _report import Environment
 from fitwithin_paper.study.dataset_sources import DatasetLoader, DatasetUnavailable
 from fitwithin_paper.study.result_log import ResultLine, ResultLog
@@ -166,6 +167,7 @@ def _make_start_line(plan: Plan, rivals: Mapping[str, Rival]) -> dict[str, Any]:
         "kind": "start",
         "machine": asdict(Environment.current()),
         "code": hash_source(),
+        "commit": current_commit(),
         "list": " and ".join(sorted({pair.list_name for pair in plan.pairs})),
         "rivals": [rival for rival in plan.rivals if rival in rivals],
         "seeds": list(plan.seeds),

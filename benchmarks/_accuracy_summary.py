@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -214,10 +215,11 @@ class Findings:
         """Return for each run the share of its limit that went into fits that left no model."""
         return self._measure(lambda fit: _divide(find_lost_seconds(fit), fit["limit"]), share, rival)
 
-    def overhead_shares(self, least_limit: float = 0.0, share: float | None = None) -> Spread:
-        """Return for each run of auto the share of its limit that was neither fit nor exam, for limits from a least."""
+    def overhead_shares(self, least_limit: float = 0.0, below_limit: float = math.inf) -> Spread:
+        """Return for each run of auto the share of its limit that was neither fit nor exam, for limits in a range."""
         return self._measure(
-            lambda fit: None if fit["limit"] < least_limit else _divide(fit["overhead"], fit["limit"]), share
+            lambda fit: _divide(fit["overhead"], fit["limit"]) if least_limit <= fit["limit"] < below_limit else None,
+            None,
         )
 
     def late_seconds(self, share: float | None = None) -> Spread:

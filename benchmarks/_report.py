@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from _git import current_commit
 from fitwithin._core.environment import Environment
 
 __all__ = ["RESULTS", "Environment", "Goal", "MarkdownTable", "Quantiles", "format_command", "write_report"]
@@ -66,8 +67,25 @@ def write_report(
     goals: Sequence[Goal],
     figures: Mapping[str, Any],
     folder: Path = RESULTS,
+    commit: str | None = None,
 ) -> int:
-    """Print a result, write it as JSON and Markdown, and return the exit code: 1 if a goal is missed."""
+    """Print a result, write it as JSON and Markdown, and return the exit code: 1 if a goal is missed.
+
+    Parameters
+    ----------
+    name : str
+        Name of the benchmark, and of both files.
+    environment : Environment
+        The machine before the run.
+    tables, goals : sequence
+        The result.
+    figures : mapping
+        Every single figure, for the JSON.
+    folder : Path
+        Folder of the files.
+    commit : str, optional
+        The measured commit, if it is not that of the checkout.
+    """
     text = "\n\n".join(
         [
             f"# {name}",
@@ -80,7 +98,9 @@ def write_report(
     )
     record = {
         "command": format_command(),
+        "commit": commit or current_commit(),
         "machine": asdict(environment),
+        "tables": [asdict(table) for table in tables],
         "goals": [asdict(goal) for goal in goals],
         **figures,
     }

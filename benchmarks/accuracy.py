@@ -143,7 +143,9 @@ def read_lines(folder: Path, name: str) -> list[Mapping[str, Any]]:
     return lines
 
 
-def write_summary(lines: Sequence[Mapping[str, Any]], environment: Environment, folder: Path, name: str) -> int:
+def write_summary(
+    lines: Sequence[Mapping[str, Any]], environment: Environment, folder: Path, name: str, commit: str | None = None
+) -> int:
     """Write tables, goals and pictures; return 1 if a goal is missed."""
     findings = Findings(lines)
     tables = [
@@ -162,7 +164,7 @@ def write_summary(lines: Sequence[Mapping[str, Any]], environment: Environment, 
         for rival in findings.rivals
         if rival != AUTO
     ]
-    missed = write_report(name, environment, tables, make_goals(findings), {"contests": contests}, folder)
+    missed = write_report(name, environment, tables, make_goals(findings), {"contests": contests}, folder, commit)
     _add_pictures(findings, folder, name)
     return missed
 
@@ -195,7 +197,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         source = partial(load_dataset, folder=arguments.data, cache=arguments.cache, online=False)
         AccuracyBenchmark(plan, _find_rivals(plan, arguments.flaml_python), source, ResultLog(file)).run()
     lines = read_lines(arguments.results, name) if parts == 1 else ResultLog(file).lines
-    return write_summary(lines, environment, arguments.results, file.stem)
+    # A summary of earlier runs has their date, machine, load and commit.
+    starts = [line for line in lines if line["kind"] == "start"]
+    measured = Environment(**starts[-1]["machine"]) if starts else environment
+    return write_summary(lines, measured, arguments.results, file.stem, starts[-1].get("commit") if starts else None)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from _git import current_commit
 from _minutes_pairs import PAIRS, MinutesPair
 from _minutes_summary import MinutesRun, make_comparison, make_goals, make_pair_table
 from _minutes_ways import CALLBACK, DOUBLING, FITWITHIN, PLAIN, SIZED, FitTask, run_way
@@ -83,7 +84,7 @@ def _run_here(fields: dict[str, Any], data: Path) -> None:
 
 def run_missing(planned: Sequence[PlannedRun], log: ResultLog, data: Path) -> None:
     """Make every planned run that the log lacks, and append each as it ends."""
-    log.append([{"kind": "start", "machine": asdict(Environment.current())}])
+    log.append([{"kind": "start", "machine": asdict(Environment.current()), "commit": current_commit()}])
     for run in planned:
         if log.find_lines("fit", **run.key):
             continue
@@ -101,9 +102,10 @@ def write_summary(log: ResultLog, scale: float, folder: Path) -> int:
         raise SystemExit(f"no fit of fitwithin at scale {scale:g} in {log.file}")
     descriptions = {pair.name: f"{pair.dataset}, {pair.name}: {pair.description}" for pair in PAIRS}
     tables = [make_pair_table(runs, descriptions), make_comparison(runs)]
-    environment = Environment(**log.find_lines("start")[-1]["machine"])
+    start = log.find_lines("start")[-1]
     figures = {"scale": scale, "runs": [asdict(run) for run in runs]}
-    return write_report("minutes", environment, tables, make_goals(runs), figures, folder)
+    environment = Environment(**start["machine"])
+    return write_report("minutes", environment, tables, make_goals(runs), figures, folder, start.get("commit"))
 
 
 def _parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
