@@ -1,8 +1,8 @@
 """Write the tables of docs/benchmarks.md from benchmarks/results/*.json.
 
 In the page, ``<!-- table: NAME | TITLE | columns: A; B | rows: TEXT -->`` is followed by a table of that result. TITLE
-is the beginning of the table's title; `columns` and `rows` may be left out; `rows` is a regular expression for the first
-cell, without "|". ``<!-- picture: PATH | TEXT -->`` is followed by a picture, if the file exists, and
+is the beginning of the table's title; `columns` and `rows` may be left out; `rows` is a regular expression for the
+first cell, without "|". ``<!-- picture: PATH | TEXT -->`` is followed by a picture, if the file exists, and
 ``<!-- goals -->`` by the goals of every result. Each part ends with ``<!-- end -->``; what stands between is replaced.
 ``python benchmarks/page.py --check`` only says whether that would change the page.
 """
