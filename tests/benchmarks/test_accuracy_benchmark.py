@@ -603,11 +603,13 @@ def test_pairs_on_which_auto_beats_the_full_fit_do_not_count_for_its_rows():
     assert "without the 1 pairs" in goal.text
 
 
-def test_overhead_counts_for_limits_of_ten_seconds_and_more():
+def test_overhead_has_a_goal_for_limits_of_ten_seconds_and_more_and_one_for_shorter_limits():
     lines = [make_fit_line("auto", 0.9, share=0.5, overhead=3.0), make_fit_line("auto", 0.9, overhead=0.3)]
 
-    assert find_goal(lines, "our own overhead").met
-    assert not find_goal([*lines, make_fit_line("auto", 0.9, seed=1, overhead=0.9)], "our own overhead").met
+    assert find_goal(lines, "overhead, limits of 10 s").met
+    assert not find_goal([*lines, make_fit_line("auto", 0.9, seed=1, overhead=0.9)], "overhead, limits of 10 s").met
+    assert not find_goal(lines, "overhead, limits below 10 s").met
+    assert find_goal([make_fit_line("auto", 0.9, share=0.5, overhead=0.3)], "overhead, limits below 10 s").met
 
 
 @pytest.mark.parametrize(("seconds", "met"), [(10.09, True), (10.2, False)])
