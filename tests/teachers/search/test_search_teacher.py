@@ -75,6 +75,13 @@ def test_few_rows_are_raced_whole_and_the_time_is_not_wasted():
     assert found.best_rows == 3_000
 
 
+@pytest.mark.parametrize("cost", [1.0, 5.0, 100.0])
+def test_the_time_for_a_fit_with_the_rows_kept_back_is_not_taken_by_trials(cost):
+    found = run_search([(Simulated(cost=cost), SKILLS)], pool_size=3_000)
+
+    assert [len(lesson.rows) for lesson in found.lessons if lesson.refit] == [3_000]
+
+
 @pytest.mark.parametrize("trouble", ["raises", "dies", "hangs", "refuses"])
 def test_a_setting_that_fails_is_out_and_the_search_goes_on(trouble):
     space = Space({"trouble": Choice((trouble, "none"))}, {"trouble": trouble})

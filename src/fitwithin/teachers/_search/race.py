@@ -182,13 +182,18 @@ class Race:
                 return self._find_new(None)
             elif not has_starts and self._is_subset_done() and self._grow(leader, seconds):
                 continue
-            elif not has_starts and _NEIGHBOUR_FACTOR * leader.predict_seconds(self.n_rows) > seconds:
+            elif not has_starts and self._predict_neighbour(leader) > seconds:
                 return None
             else:
                 found = self._find_new(leader)
                 if found is not None or not self._grow(leader, seconds):
                     return found
         return None
+
+    def _predict_neighbour(self, leader: Contender) -> float:
+        """Return the seconds of a trial of hyperparameters near the leader's."""
+        overhead = leader.candidate.costs.overhead_seconds(self.n_rows)
+        return _NEIGHBOUR_FACTOR * leader.predict_seconds(self.n_rows) + overhead
 
     def _is_subset_done(self) -> bool:
         """Whether more rows are due: the leaders are too close to be told apart, or the subset had its time."""

@@ -28,6 +28,7 @@ MIN_GROWTH = 1.1
 _LEAST_GAIN = 0.1  # of a point, that twice the rows are taken to give at least
 _SIZE_RATIO = 1.15  # between two sizes that are considered
 _CHANCE = 0.5  # to end in time, of a fit that can be killed
+_REFIT_MARGIN = 1.25  # times its predicted seconds, for a fit with the rows kept back, which must be sure to end
 
 
 class TimeShares:
@@ -115,4 +116,4 @@ class TimeShares:
         if not deck.can_refit or max(leader.n_rows, self.find_affordable_rows(leader)) < self.max_rows:
             return 0.0
         n_rows = deck.pool_size
-        return leader.candidate.costs.fit_seconds(n_rows) + self.reserved_seconds(leader, n_rows)
+        return _REFIT_MARGIN * leader.candidate.costs.fit_seconds(n_rows) + self.reserved_seconds(leader, n_rows)
