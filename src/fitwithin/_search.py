@@ -55,9 +55,9 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     ----------
     estimator : estimator, str, list or None, default=None
         A scikit-learn style classifier or regressor, a name such as "lightgbm", or a list of these and of pairs
-        ``(estimator, param_distributions)``. "auto" is a list of boosters, forests and linear models, as far as they
-        are installed. None is histogram gradient boosting. If all are names, they stand for
-        classifiers unless `task` says otherwise.
+        ``(estimator, param_distributions)``. "auto" is a list of boosters, extra trees and a linear model, as far as
+        they are installed. None is histogram gradient boosting. If all are names, they stand for classifiers unless
+        `task` says otherwise.
     param_distributions : dict, list of dict or None, default=None
         Hyperparameters to try, as in scikit-learn's ``RandomizedSearchCV``: for each, such as ``step__parameter`` in a
         pipeline, a list of values or a distribution with a method ``rvs``. A list of dicts states conditions: the
@@ -137,7 +137,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     np.int32(1)
     """
 
-    # The search is its own way of choosing rows, and does not resume an earlier call.
+    # The search is its own way of choosing rows, and resumes from a checkpoint only.
     teacher: ClassVar[str] = "search"  # type: ignore[misc]  # a parameter of the siblings
     warm_start: ClassVar[bool] = False  # type: ignore[misc]  # a parameter of the siblings
     fallback: ClassVar[None] = None  # type: ignore[misc]  # a parameter of the siblings

@@ -17,7 +17,7 @@ from fitwithin.teachers._search.ready_spaces import find_learner, find_ready_spa
 from fitwithin.teachers._search.space import Settings, Space, make_spaces
 
 _EXPECTED = "an estimator, the name of one, or a list of these and of pairs (estimator, param_distributions)"
-AUTO_LEARNERS = ("lightgbm", "catboost", "xgboost", "random-forest", "hist-gradient-boosting", "logistic-regression")
+AUTO_LEARNERS = ("lightgbm", "catboost", "xgboost", "extra-trees", "hist-gradient-boosting", "logistic-regression")
 """Learners of a search with ``estimator="auto"``, as far as they are installed."""
 
 TASKS = ("classification", "regression")

@@ -55,6 +55,19 @@ def test_without_such_fits_nothing_is_said_about_them(training):
             {"learners": ["lightgbm", "xgboost"], "params": {"num_leaves": 63}, "n_settings": 1234, "n_failed": 2},
             ["lightgbm, of lightgbm, xgboost", "num_leaves=63", "1,234, 2 of them failed"],
         ),
+        (
+            {
+                "learners": ["lightgbm", "xgboost"],
+                "params": {},
+                "n_settings": 9,
+                "n_failed": 0,
+                "vote": [
+                    {"learner": "lightgbm", "params": {}, "weight": 3},
+                    {"learner": "xgboost", "params": {"max_leaves": 7}, "weight": 1},
+                ],
+            },
+            ["member 1, 3 of 4 votes", "lightgbm, own hyperparameters", "member 2, 1 of 4 votes", "max_leaves=7"],
+        ),
     ],
 )
 def test_after_a_search_the_best_learner_and_its_settings_are_shown(search, expected):

@@ -478,7 +478,7 @@ def test_auto_tries_all_learners_that_are_installed():
     names = TimeConstrainedSearch("auto")._list_learners()
     regressors = TimeConstrainedSearch("auto", task="regression")._list_learners()
 
-    assert {"hist-gradient-boosting", "random-forest", "logistic-regression"} <= {one.name for one in names}
+    assert {"hist-gradient-boosting", "extra-trees", "logistic-regression"} <= {one.name for one in names}
     assert "logistic-regression" not in {one.name for one in regressors}
 
 

@@ -109,11 +109,18 @@ def _describe_learner(card: ModelCard) -> dict[str, str]:
     search = card.training.get("search")
     if search is None:
         return {"learner": f"{card.learner}, teacher {card.teacher}"}
+    members = search.get("vote", [])
+    n_votes = sum(one["weight"] for one in members)
+    vote = {
+        f"member {place}, {one['weight']} of {n_votes} votes": f"{one['learner']}, {describe_settings(one['params'])}"
+        for place, one in enumerate(members, 1)
+    }
     others = len(search["learners"]) - 1
     failed = f", {search['n_failed']:,} of them failed" if search["n_failed"] else ""
     return {
         "best learner": card.learner + (f", of {', '.join(map(str, search['learners']))}" if others else ""),
         "its hyperparameters": describe_settings(search["params"]),
+        **vote,
         "candidates tried": f"{search['n_settings']:,}{failed}",
     }
 

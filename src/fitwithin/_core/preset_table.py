@@ -48,6 +48,12 @@ PRESETS: Mapping[str, Preset] = {
         "sklearn.ensemble.HistGradientBoostingClassifier", "sklearn.ensemble.HistGradientBoostingRegressor"
     ),
     # Trees of single rows would take as much memory as the rows.
+    "extra-trees": Preset(
+        "sklearn.ensemble.ExtraTreesClassifier",
+        "sklearn.ensemble.ExtraTreesRegressor",
+        settings={"min_samples_leaf": 5},
+        threads="n_jobs",
+    ),
     "random-forest": Preset(
         "sklearn.ensemble.RandomForestClassifier",
         "sklearn.ensemble.RandomForestRegressor",

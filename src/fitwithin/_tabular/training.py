@@ -151,20 +151,24 @@ def describe_search(search: Any, learner_names: Sequence[str]) -> dict[str, Any]
     Returns
     -------
     dict
-        ``learners`` as the user named them, the best ``learner`` among them, its ``params``, and the number of
-        settings that were tried and that failed.
+        ``learners`` as the user named them, the best ``learner`` among them, its ``params``, the number of settings
+        that were tried and that failed, and the members of a ``vote`` with their weights; none without a vote.
     """
     results = search.cv_results_
     names = [learner.name for learner in list_learners(search.estimator, None, search.task)]
-    best = names.index(results["estimator"][search.best_index_])
+    user_names = dict(zip(names, learner_names, strict=True))
     failed = {number for number, reason in enumerate(results["ended"]) if reason.startswith("failed")}
     fitted = {finished.candidate for finished in search.history_ if finished.candidate is not None}
     return {
         "learners": list(learner_names),
-        "learner": learner_names[best],
+        "learner": user_names[results["estimator"][search.best_index_]],
         "params": dict(search.best_params_),
         "n_settings": len(fitted | failed),
         "n_failed": len(failed),
+        "vote": [
+            {"learner": user_names[results["estimator"][number]], "params": results["params"][number], "weight": weight}
+            for number, weight in getattr(search, "ensemble_", {}).items()
+        ],
     }
 
 
