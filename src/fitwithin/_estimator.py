@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import warnings
 from collections.abc import Mapping
@@ -21,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
 from fitwithin._core.exceptions import join_names
-from fitwithin._core.log import LOGGER
 from fitwithin._core.memory_limit import MemoryLimit, parse_memory_limit
 from fitwithin._core.rounds import OnRound
 from fitwithin._core.target import Array
@@ -181,15 +179,13 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             if past is None or not past.is_over(budget):
                 inputs.pool.start()
                 runner.prepare(inputs.learner, inputs.pool, inputs.settings)
-            log = SessionLog(budget, self._describe_candidate) if LOGGER.isEnabledFor(logging.INFO) else None
-            if log is not None:
-                log.on_start(inputs.learner, self.n_rows_in_, inputs.settings.other_learners)
-            listeners = [listener for listener in (display, log) if listener is not None]
+            log = SessionLog(budget, self._describe_candidate)
+            log.on_start(inputs.learner, self.n_rows_in_, inputs.settings.other_learners)
+            listeners = [log] if display is None else [display, log]
             options = {"listeners": listeners, "on_round": self.on_round, "past": past, "checkpoint": checkpoint}
             session = inputs.open_session(runner, budget, fallback=fallback, **options)
             result = self._hold_vote(session.run(), inputs, budget)
-            if log is not None:
-                log.on_end(result)
+            log.on_end(result)
         self._set_fitted(result)
         self.__dict__.update(inputs.list_rows(result))
         if self.warm_start and result.stop_reason != "fallback":

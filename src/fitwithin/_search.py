@@ -239,8 +239,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         if members is None:
             return result
         try:
-            scoring, classes = inputs.settings.scoring, getattr(self, "classes_", None)
-            vote = make_vote(members.members, inputs.pool, scoring, result.held_out, budget, classes, limit)
+            vote = make_vote(members.members, inputs, result.held_out, budget)
         finally:
             members.close()
         best = result.record.estimate

@@ -143,7 +143,7 @@ def prefers(number, value, best_number, *, n_rows=10):
     selector.replace_best(KeptModel(Model(), best, validated(0.80), candidates[best_number]))
     rows = np.arange(n_rows)
     lesson = Lesson(rows, candidate=candidates[number])
-    new = OpenRound(2, lesson, rows, 0, 0, n_rows, None, False, None, None, 0.0, validation=validated(value))
+    new = OpenRound(2, lesson, 0, 0, n_rows, None, False, None, None, 0.0, validation=validated(value))
     return selector.prefers(new)
 
 

@@ -23,7 +23,7 @@ def teach(tracker, rows, continues=False, gave_up=False, may_give_up=False):
     rows = np.array(rows)
     give_up_over = 10.0 if gave_up or may_give_up else None
     lesson = Lesson(rows, batch=len(rows) if continues else None, give_up_over=give_up_over)
-    tracker.begin(rows, lesson)
+    tracker.begin(lesson)
     tracker.add_fit(FitReport(handover_seconds=0.0, fit_seconds=1.0, gave_up=gave_up))
 
 
@@ -394,7 +394,7 @@ def test_a_fit_that_may_give_up_and_does_not_is_like_any_other():
 def test_a_fit_that_gave_up_leaves_the_rows_of_other_loops_trained():
     tracker = a_tracker()
     other = tracker.open_loop()
-    tracker.begin(np.arange(3), Lesson(np.arange(3), give_up_over=10.0))
+    tracker.begin(Lesson(np.arange(3), give_up_over=10.0))
     teach(other, [1, 2])
     tracker.add_fit(FitReport(handover_seconds=0.0, fit_seconds=1.0, gave_up=True))
     close(tracker)
@@ -454,7 +454,7 @@ def test_seconds_are_added_up():
     tracker = a_tracker(clock=clock)
     with tracker.timing_choice():
         clock.advance(0.5)
-    current = tracker.begin(np.arange(2), Lesson(np.arange(2), expected_score=0.9), 7.0, 3.0)
+    current = tracker.begin(Lesson(np.arange(2), expected_score=0.9), 7.0, 3.0)
     tracker.add_fit(FitReport(handover_seconds=1.0, fit_seconds=2.0, setup_seconds=1.5))
     for _ in range(2):
         with tracker.timing_choice():
@@ -607,8 +607,7 @@ def test_the_rows_behind_a_model_are_counted_by_class():
 
 def test_waiting_for_rows_of_a_data_set_is_no_part_of_a_choice():
     clock, waited = FakeClock(), [0.0]
-    tracker = a_tracker(clock=clock)
-    tracker.waited_seconds = lambda: waited[0]
+    tracker = RoundTracker(20, clock, waited_seconds=lambda: waited[0])
     with tracker.timing_choice():
         clock.advance(5.0)
         waited[0] += 4.0

@@ -96,7 +96,7 @@ def a_round(n_rows=N_BEST_ROWS + 1, validation=None, *, has_every_row=False, row
     """The round of a model on the first rows of the pool, by default on those of the best one and one more."""
     rows = np.arange(n_rows) if rows is None else np.array(rows)
     lesson = Lesson(rows, oversampled=oversampled)
-    return OpenRound(2, lesson, rows, 0, 0, len(rows), None, has_every_row, None, None, 0.0, validation=validation)
+    return OpenRound(2, lesson, 0, 0, len(rows), None, has_every_row, None, None, 0.0, validation=validation)
 
 
 def a_selector(best=None, returns="best", validation=None, *, oversampled=False):

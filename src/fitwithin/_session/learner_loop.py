@@ -114,7 +114,7 @@ class LearnerLoop:
         if candidate is None and not self.session.has_best_model:
             raise failure
         if current is not None and isinstance(failure, OutOfMemory):
-            self.session.costs_of(current.lesson).memory.observe_stop(len(current.rows))
+            self.session.costs_of(current.lesson).memory.observe_stop(len(current.lesson.rows))
         self.abandon_round()
 
     def abandon_round(self) -> None:
@@ -146,7 +146,7 @@ class LearnerLoop:
         expected = (None if prediction is None else prediction.fit_seconds, costs.cost.setup_seconds(n_rows))
         with self.tracker.timing_choice():
             # Counting the rows of a large lesson takes long too.
-            current = self.tracker.begin(lesson.rows, lesson, *expected)
+            current = self.tracker.begin(lesson, *expected)
         is_first = partial(self._selector.accepts_unseen, current.n_rows_trained)
         is_saved_first = not lesson.refit and is_first()
         report = self._fit(lesson, () if is_saved_first else lesson.exams)
@@ -206,7 +206,7 @@ class LearnerLoop:
     def _note_exam(self, exam: Exam, report: ExamReport) -> Answers:
         current, rows = self.tracker.open_round, exam.rows[: len(report.wrong)]
         costs, seconds = self.session.costs_of(current.lesson), report.handover_seconds + report.exam_seconds
-        costs.memory.observe_exam(len(current.rows), report.peak_memory)
+        costs.memory.observe_exam(len(current.lesson.rows), report.peak_memory)
         costs.cost.observe_exam(len(rows), seconds, current.n_rows_trained)
         self.tracker.add_exam(rows, report, exam.purpose)
         self._selector.note_problem(current.n_rows_trained, len(rows), report.score, report.problem)
@@ -282,10 +282,8 @@ class LearnerLoop:
     def _estimate(self, current: OpenRound) -> tuple[Estimate | None, Estimate | None]:
         """Return the new model's score over all rows of its exams, and over the fresh ones."""
         if current.estimates is None and current.is_examined:
-            if current.validation is not None and current.has_scored_holdout:
-                # No other row is fresh, and the score over all rows is that over the validation rows.
-                current.estimates = current.validation.score, current.holdout_estimate
-            else:
+            current.estimates = current.exam_estimates
+            if current.estimates is None:
                 with self.released():
                     report = self.runner.score(current.fresh)
                 current.exam_seconds += report.seconds
@@ -331,7 +329,7 @@ class LearnerLoop:
             model.discard()
             raise OutOfTime
         costs = self.session.costs_of(current.lesson)
-        costs.cost.observe_save(len(current.rows), model.save_seconds + model.load_seconds, model.n_bytes)
+        costs.cost.observe_save(len(current.lesson.rows), model.save_seconds + model.load_seconds, model.n_bytes)
         self.session.reserve_seconds(model)
         record = ModelRecord(
             number=current.number,

@@ -23,8 +23,6 @@ class OpenRound:
         1 for the first round.
     lesson : Lesson
         The request that it began with.
-    rows : array of int
-        The row numbers of its lesson.
     new_rows, new_mistakes : int
         Rows that no earlier lesson had; those that the model before got wrong.
     n_rows_trained : int
@@ -59,7 +57,6 @@ class OpenRound:
 
     number: int
     lesson: Lesson
-    rows: Rows
     new_rows: int
     new_mistakes: int
     n_rows_trained: int
@@ -112,7 +109,7 @@ class OpenRound:
     @property
     def trained_rows(self) -> Rows | None:
         """The rows of its model; None if it continued with the one before."""
-        return self.rows if self.lesson.batch is None else None
+        return self.lesson.rows if self.lesson.batch is None else None
 
     @property
     def gave_up(self) -> bool:
@@ -150,15 +147,13 @@ class OpenRound:
         return None if self.validation is None else self.validation.score
 
     @property
-    def has_scored_holdout(self) -> bool:
-        """Whether the fresh rows are those of one exam on holdout rows, which has a score."""
-        n_fresh = int(np.count_nonzero(self.fresh))
-        return self.holdout is not None and self.holdout.score is not None and n_fresh == len(self.holdout.rows)
-
-    @property
-    def holdout_estimate(self) -> Estimate | None:
-        """The score of its exam on holdout rows."""
-        return None if self.holdout is None else self.holdout.score
+    def exam_estimates(self) -> tuple[Estimate | None, Estimate] | None:
+        """The scores over the validation rows and over the fresh ones, if these are all of one exam on holdout rows."""
+        validation, holdout = self.validation, self.holdout
+        if validation is None or holdout is None or holdout.score is None:
+            return None
+        # No other row is fresh, and the score over all rows is that over the validation rows.
+        return (validation.score, holdout.score) if np.count_nonzero(self.fresh) == len(holdout.rows) else None
 
     def make_report(self, fit: FitReport, answers: Mapping[Purpose, Answers] | None = None) -> LessonReport:
         """Return the answer to its lesson."""
@@ -181,7 +176,7 @@ class OpenRound:
             estimate = None
         return Round(
             number=self.number,
-            rows=len(self.rows),
+            rows=len(self.lesson.rows),
             new_rows=self.new_rows,
             new_mistakes=self.new_mistakes,
             examined=len(self.fresh),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,19 +75,16 @@ class SessionResult:
     members: VoteMembers | None = None
     row_seconds: float = 0.0
 
-    def list_warnings(self, pool: Pool, checkpoint: Checkpoint | None) -> Iterator[tuple[str, type[Warning]]]:
-        """Yield what the user should know of a fit that has a model."""
-        unread = pool.describe_unread_rows()
-        if self.failure is not None:
-            yield self.failure, LearnerFailedWarning
-        if self.unpredicted is not None:
-            yield self.unpredicted, RuntimeWarning
-        if self.score_problem is not None:
-            yield self.score_problem, UndefinedMetricWarning
-        if unread is not None:
-            yield unread, DataSetWarning
-        for message in () if checkpoint is None else checkpoint.messages:
-            yield message, CheckpointWarning
+    def list_warnings(self, pool: Pool, checkpoint: Checkpoint | None) -> list[tuple[str, type[Warning]]]:
+        """Return what the user should know of a fit that has a model."""
+        found: list[tuple[str | None, type[Warning]]] = [
+            (self.failure, LearnerFailedWarning),
+            (self.unpredicted, RuntimeWarning),
+            (self.score_problem, UndefinedMetricWarning),
+            (pool.describe_unread_rows(), DataSetWarning),
+            *((message, CheckpointWarning) for message in (() if checkpoint is None else checkpoint.messages)),
+        ]
+        return [(message, category) for message, category in found if message is not None]
 
 
 def no_model_error(budget: Budget, n_rounds: int, status: str) -> NoModelInTime:

@@ -26,29 +26,6 @@ _MISTAKE = np.uint8(4)
 _TRAINED_NOW = np.uint8(8)
 
 
-class RoundNumbers:
-    """Numbers for rounds; several rounds may be under way at the same time.
-
-    Attributes
-    ----------
-    last : int
-        The last number that was taken.
-    """
-
-    def __init__(self) -> None:
-        self.last = 0
-
-    def take(self) -> int:
-        """Return the next number."""
-        self.last += 1
-        return self.last
-
-    def give_back(self, number: int) -> None:
-        """Take back the number of a round that was abandoned, unless a later one is taken."""
-        if number == self.last:
-            self.last -= 1
-
-
 class RoundTracker:
     """Follow a session row by row and round by round.
 
@@ -63,9 +40,13 @@ class RoundTracker:
     n_train_rows : int, optional
         Rows that may be trained on, if validation and holdout rows were chosen beforehand. Then only the holdout rows
         are fresh: others may be much like training rows. By default every row may be trained on.
+    waited_seconds : callable, optional
+        Returns the seconds that the deck has waited for rows, which are no part of a choice.
 
     Attributes
     ----------
+    marks : array of uint8
+        The use that each row was put to: 1 for training, 2 for training or an exam.
     current : OpenRound or None
         The round under way.
     history : list of Round
@@ -76,18 +57,22 @@ class RoundTracker:
         The rows of the last exam for each purpose; of all exams of the last model on holdout rows.
     lost_seconds : float
         Seconds of the rounds that left no model to compare with the best one.
-    waited_seconds : callable
-        Returns the seconds that the deck has waited for rows, which are no part of a choice.
     """
 
     def __init__(
-        self, n_rows: int, clock: Clock, labels: Labels | None = None, n_train_rows: int | None = None
+        self,
+        n_rows: int,
+        clock: Clock,
+        labels: Labels | None = None,
+        n_train_rows: int | None = None,
+        waited_seconds: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        self._clock = clock
+        self._clock, self._waited_seconds = clock, waited_seconds
         self._labels = labels
-        self._numbers = RoundNumbers()
+        # Of all rounds, several of which may be under way at the same time.
+        self._numbers: list[int] = []
         self._n_train_rows = n_rows if n_train_rows is None else n_train_rows
-        self._marks = np.zeros(n_rows, dtype=np.uint8)
+        self.marks: npt.NDArray[np.uint8] = np.zeros(n_rows, dtype=np.uint8)
         self._choose_seconds = 0.0
         self._mistakes: list[Rows] = []
         # Those before the round under way, in case that its fit gives up.
@@ -98,7 +83,6 @@ class RoundTracker:
         self.history: list[Round] = []
         self.last_exams: dict[Purpose, Rows] = {}
         self.lost_seconds = 0.0
-        self.waited_seconds: Callable[[], float] = lambda: 0.0
 
     def open_loop(self) -> RoundTracker:
         """Return a tracker with a round under way of its own; rows, history and last exams are the same."""
@@ -112,25 +96,20 @@ class RoundTracker:
         """Whether the last fit was stopped early."""
         return self._last is not None and self._last.was_cut_short
 
-    @property
-    def marks(self) -> npt.NDArray[np.uint8]:
-        """The use that each row was put to: 1 for training, 2 for training or an exam."""
-        return self._marks
-
     def restore(self, marks: npt.NDArray[np.uint8], history: Sequence[Round]) -> None:
         """Go on from the rounds of an earlier fit on the same rows."""
-        self._marks |= marks & (_TRAINED | _SEEN)
+        self.marks |= marks & (_TRAINED | _SEEN)
         self.history += history
-        self._numbers.last = max((finished.number for finished in history), default=0)
+        self._numbers += [finished.number for finished in history]
 
     @contextmanager
     def timing_choice(self) -> Iterator[None]:
         """Time the teacher while it chooses rows."""
-        start, waited = self._clock(), self.waited_seconds()
+        start, waited = self._clock(), self._waited_seconds()
         try:
             yield
         finally:
-            seconds = max(0.0, self._clock() - start - (self.waited_seconds() - waited))
+            seconds = max(0.0, self._clock() - start - (self._waited_seconds() - waited))
             self._choose_seconds += seconds
             self.slowest_choice = max(self.slowest_choice, seconds)
 
@@ -149,7 +128,7 @@ class RoundTracker:
             if self.current is None:
                 raise ValueError("The teacher yielded an Exam before its first Lesson; a Lesson must come first.")
             return replace(request, rows=rows)
-        if not _is_batch_size(request.batch):
+        if request.batch is not None and not (isinstance(request.batch, Integral) and int(request.batch) >= 1):
             raise ValueError(f"Lesson has batch={request.batch!r}; expected None or a positive number of rows.")
         exams = tuple(replace(exam, rows=self._check_rows(exam)) for exam in request.exams)
         return replace(request, rows=rows, exams=exams)
@@ -162,33 +141,29 @@ class RoundTracker:
                 f"{kind} has rows of shape {rows.shape} and type {rows.dtype}; expected a non-empty, one-dimensional "
                 "array of row numbers."
             )
-        if rows.min() < 0 or rows.max() >= len(self._marks):
-            raise IndexError(f"{kind} asks for rows outside the pool, which has {len(self._marks)} rows.")
+        if rows.min() < 0 or rows.max() >= len(self.marks):
+            raise IndexError(f"{kind} asks for rows outside the pool, which has {len(self.marks)} rows.")
         if isinstance(request, Exam) and request.purpose not in get_args(Purpose):
             purposes = ", ".join(map(repr, get_args(Purpose)))
             raise ValueError(f"Exam has purpose={request.purpose!r}; expected one of {purposes}.")
         return rows if rows.dtype in (np.int32, np.int64) else rows.astype(np.intp)
 
     def begin(
-        self,
-        rows: Rows,
-        lesson: Lesson,
-        predicted_fit: float | None = None,
-        predicted_setup: float | None = None,
+        self, lesson: Lesson, predicted_fit: float | None = None, predicted_setup: float | None = None
     ) -> OpenRound:
         """Begin a round with a lesson for a new model, or for the last one, which continues."""
-        continues = lesson.batch is not None
-        new = rows[self._marks[rows] & _TRAINED == 0]
+        rows, continues = lesson.rows, lesson.batch is not None
+        new = rows[self.marks[rows] & _TRAINED == 0]
         if continues:
             new = np.unique(new)
         before = self._last if continues else None
         # An earlier fit that this one resumes trained other models.
-        added = np.unique(rows[self._marks[rows] & _TRAINED_NOW == 0]) if continues else rows
+        added = np.unique(rows[self.marks[rows] & _TRAINED_NOW == 0]) if continues else rows
         n_rows_trained = len(added) + (0 if before is None else before.n_rows_trained)
+        self._numbers.append(max(self._numbers, default=0) + 1)
         self.current = OpenRound(
-            number=self._numbers.take(),
+            number=self._numbers[-1],
             lesson=lesson,
-            rows=rows,
             new_rows=len(new),
             new_mistakes=self._count_mistakes(new),
             n_rows_trained=n_rows_trained,
@@ -214,10 +189,10 @@ class RoundTracker:
             return
         self._last = current
         if current.lesson.give_up_over is not None:
-            self._mark_trained(current.rows)
+            self._mark_trained(current.lesson.rows)
 
     def _mark_trained(self, rows: Rows) -> None:
-        self._marks[rows] |= _TRAINED | _SEEN | _TRAINED_NOW
+        self.marks[rows] |= _TRAINED | _SEEN | _TRAINED_NOW
 
     @property
     def open_round(self) -> OpenRound:
@@ -236,21 +211,21 @@ class RoundTracker:
     def _count_mistakes(self, rows: Rows) -> int:
         """Count the rows that the last model got wrong."""
         for mistakes in self._mistakes:
-            self._marks[mistakes] |= _MISTAKE
-        count = int(np.count_nonzero(self._marks[rows] & _MISTAKE))
+            self.marks[mistakes] |= _MISTAKE
+        count = int(np.count_nonzero(self.marks[rows] & _MISTAKE))
         for mistakes in self._mistakes:
-            self._marks[mistakes] &= ~_MISTAKE
+            self.marks[mistakes] &= ~_MISTAKE
         return count
 
     def _covers_pool(self, rows: Rows) -> bool:
-        is_covered = np.zeros(len(self._marks), dtype=np.bool_)
+        is_covered = np.zeros(len(self.marks), dtype=np.bool_)
         is_covered[rows] = True
         return int(np.count_nonzero(is_covered)) >= self._n_train_rows
 
     def add_exam(self, rows: Rows, report: ExamReport, purpose: Purpose = "mistakes") -> None:
         """Note an exam; validation rows never count as fresh, holdout rows always do."""
-        may_be_fresh = purpose == "holdout" or (purpose != "validation" and self._n_train_rows == len(self._marks))
-        fresh = (self._marks[rows] & _SEEN == 0) & may_be_fresh
+        may_be_fresh = purpose == "holdout" or (purpose != "validation" and self._n_train_rows == len(self.marks))
+        fresh = (self.marks[rows] & _SEEN == 0) & may_be_fresh
         self.last_exams[purpose] = rows
         self.open_round.add_exam(report, fresh, purpose)
         if purpose == "holdout":
@@ -258,9 +233,9 @@ class RoundTracker:
             self.open_round.holdout_rows.append(rows)
             self.open_round.holdout_wrong.append(report.wrong)
             self.last_exams[purpose] = np.concatenate(self.open_round.holdout_rows)
-        if purpose != "holdout":
+        else:
             self._mistakes.append(rows[report.wrong])
-            self._marks[rows] |= _SEEN
+            self.marks[rows] |= _SEEN
 
     def close(self, finished: OpenRound, estimate: Estimate | None, elapsed: float) -> Round:
         """End a round, and add it to the history."""
@@ -272,7 +247,7 @@ class RoundTracker:
     def abandon(self) -> None:
         """Forget the round under way, if there is one, because it cannot be finished."""
         if self.current is not None:
-            self._numbers.give_back(self.current.number)
+            self._numbers.remove(self.current.number)
             if not self.current.was_compared:
                 self.add_lost_round(self.current)
         self.current = None
@@ -285,7 +260,3 @@ class RoundTracker:
         """Note that the model of the last best round is not the best one after all."""
         place = max(place for place, finished in enumerate(self.history) if finished.best)
         self.history[place] = replace(self.history[place], best=False)
-
-
-def _is_batch_size(batch: object) -> bool:
-    return batch is None or (isinstance(batch, Integral) and int(batch) >= 1)

@@ -94,6 +94,11 @@ class ModelSelector:
         self._is_scoring_proven = is_scoring_proven
         self._problem: tuple[int, str] = 0, ""
 
+    @property
+    def record(self) -> ModelRecord | None:
+        """The rows and scores of the best model."""
+        return None if self.best is None else self.best.record
+
     def note_problem(self, n_rows: int, n_examined: int, score: Estimate | None, problem: str | None) -> None:
         """Note why a score of a model is unknown, if it is; the model with the most rows counts.
 
@@ -124,10 +129,9 @@ class ModelSelector:
 
     def describe_problem(self) -> str | None:
         """Return what became of scores that are unknown; None if that made no difference to the best model."""
-        n_rows, problem = self._problem
-        if not problem or self.best is None:
+        (n_rows, problem), record = self._problem, self.record
+        if not problem or record is None:
             return None
-        record = self.best.record
         if not is_finite(record.estimate):
             return (
                 f"scoring is undefined on the rows that models were scored on: {problem}. No model could be compared, "
@@ -143,7 +147,7 @@ class ModelSelector:
     def make_comparable(self, answers: Answers) -> Answers:
         """Return answers as a teacher gets them: as long as no score is defined, all models are as good."""
         score = answers.score
-        if score is None or is_finite(score) or (self.best is not None and is_finite(self.best.record.estimate)):
+        if score is None or is_finite(score) or (self.record is not None and is_finite(self.record.estimate)):
             return answers
         return replace(answers, score=Estimate(0.0, -math.inf, math.inf))
 

@@ -121,8 +121,7 @@ class Session:
         self.listeners = listeners
         self.on_round = on_round
         self.widen = widen
-        self._tracker = RoundTracker(deck.pool_size, budget.clock, labels, deck.size)
-        self._tracker.waited_seconds = lambda: deck.waited_seconds
+        self._tracker = RoundTracker(deck.pool_size, budget.clock, labels, deck.size, lambda: deck.waited_seconds)
         stored, validation_rows = (None, None) if past is None else (find_stored_model(past), past.validation_rows)
         self.selector = ModelSelector(teacher.returns, stored, validation_rows, is_scoring_proven=is_scoring_proven)
         self.selector.max_row_seconds = max_row_seconds
@@ -240,12 +239,12 @@ class Session:
             holdout_rows=exams.get("holdout", none),
             teacher=type(self.teacher).__name__,
             notes=dict(self.deck.notes),
-            model_record=None if self.selector.best is None else self.selector.best.record,
+            model_record=self.selector.record,
         )
 
     def _find_best(self) -> ModelRecord | None:
         """Return the best model of all calls; it may be one that was not stored, and is not fitted again yet."""
-        best = None if self.selector.best is None else self.selector.best.record
+        best = self.selector.record
         stored = None if self._past is None else self._past.model_record
         if best is None or (stored is not None and best.number == stored.number):
             # The lost one had replaced the stored one, perhaps with a lower score on more rows.
@@ -296,14 +295,11 @@ class Session:
                 raise no_memory_error(error, len(self._tracker.history) + 1, self._loop.activity) from None
             LOGGER.warning("No further fit stays within the memory limit: %s.", error)
             reason = "memory"
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, ReadingFailed) as failure:
             if self.selector.best is None:
                 raise
-            reason = "interrupted"
-        except ReadingFailed as failure:
-            if self.selector.best is None:
-                raise
-            LOGGER.warning("%s", failure)
+            if isinstance(failure, ReadingFailed):
+                LOGGER.warning("%s", failure)
             reason = "interrupted"
         except (LearnerRaised, LearnerDied) as failure:
             self._failure = self._describe_or_raise(failure)

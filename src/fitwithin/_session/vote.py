@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -17,11 +17,13 @@ from sklearn.frozen import FrozenEstimator
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Estimate, Purpose, Rows
 from fitwithin._core.target import Array
-from fitwithin._pools.pool import LabeledRows, Pool
+from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.tables import take_rows
-from fitwithin.backends import SavedModel
+from fitwithin.backends import FitSettings, SavedModel
 from fitwithin.backends._exam_log import ExamLog
-from fitwithin.backends._scoring import Scoring
+
+if TYPE_CHECKING:
+    from fitwithin._session.inputs.fit_inputs import FitInputs
 
 MAX_MEMBERS = 20
 """Models that are kept for a vote; more change little (Caruana et al., 2004)."""
@@ -61,6 +63,10 @@ class VoteMember:
     def seconds(self) -> float:
         """Seconds to load it and to predict with it."""
         return self.model.load_seconds + _EXAMS_OF_MEMBER * self.exam_seconds
+
+
+_Voter = tuple[VoteMember, Any, Array]
+"""A model that may vote, its estimator, and what that predicts for the validation rows."""
 
 
 @dataclass
@@ -146,13 +152,7 @@ class Vote:
 
 
 def make_vote(
-    members: Sequence[VoteMember],
-    pool: Pool,
-    scoring: Scoring,
-    held_out: Mapping[Purpose, Rows],
-    budget: Budget,
-    classes: Array | None,
-    max_row_seconds: float = math.inf,
+    members: Sequence[VoteMember], inputs: FitInputs, held_out: Mapping[Purpose, Rows], budget: Budget
 ) -> Vote | None:
     """Return the vote that is best on the validation rows; None if no vote is better than one model.
 
@@ -163,24 +163,18 @@ def make_vote(
     ----------
     members : sequence of VoteMember
         The models that may vote.
-    pool : Pool
-        The rows.
-    scoring : Scoring
-        The metric.
+    inputs : FitInputs
+        The rows, the metric, and the seconds that the members may take together to predict a row.
     held_out : dict of array of int
         Validation and holdout rows.
     budget : Budget
         The time limit; members for which there is no time are left out.
-    classes : array or None
-        All classes; None for regression.
-    max_row_seconds : float, optional
-        Most seconds that the members may take together to predict a row.
     """
-    rows = held_out.get("validation", np.zeros(0, dtype=np.intp))
+    rows, classes = held_out.get("validation", np.zeros(0, dtype=np.intp)), inputs.settings.classes
     if not len(rows) or len(members) < 2:
         return None
-    validation = pool.read(rows)
-    usable: list[tuple[VoteMember, Any, Array]] = []
+    validation = inputs.pool.read(rows)
+    usable: list[_Voter] = []
     for member in sorted(members, key=lambda one: one.score, reverse=True):
         if budget.until_deadline() < member.seconds + _LEAST_SECONDS:
             break
@@ -194,19 +188,16 @@ def make_vote(
             )
         else:
             usable.append((member, model, answers))
-    seconds = [member.row_seconds for member, _, _ in usable]
-    chosen = _select([one for _, _, one in usable], seconds, max_row_seconds, validation, scoring, classes, budget)
+    chosen = _select(usable, inputs, validation, budget)
     if len(chosen) < 2:
         return None
-    voters = [(usable[place][0], usable[place][1], weight) for place, weight in sorted(chosen.items())]
+    voters = [(usable[place], weight) for place, weight in sorted(chosen.items())]
     vote = _build(voters, validation, classes)
-    estimates = (
-        _estimate(vote, pool, scoring, held_out.get(purpose, rows[:0])) for purpose in ("validation", "holdout")
-    )
+    estimates = (_estimate(vote, inputs, held_out.get(purpose, rows[:0])) for purpose in ("validation", "holdout"))
     weights: Counter[int] = Counter()
-    for member, _, weight in voters:
+    for (member, _, _), weight in voters:
         weights[member.candidate] += weight
-    return Vote(vote, weights, max(member.n_rows for member, _, _ in voters), *estimates)
+    return Vote(vote, weights, max(member.n_rows for (member, _, _), _ in voters), *estimates)
 
 
 def _predict(model: Any, X: Any, classes: Array | None) -> Array | None:
@@ -220,43 +211,35 @@ def _predict(model: Any, X: Any, classes: Array | None) -> Array | None:
     return probabilities
 
 
-def _select(
-    answers: Sequence[Array],
-    row_seconds: Sequence[float],
-    max_row_seconds: float,
-    rows: LabeledRows,
-    scoring: Scoring,
-    classes: Array | None,
-    budget: Budget,
-) -> Counter[int]:
+def _select(usable: Sequence[_Voter], inputs: FitInputs, rows: LabeledRows, budget: Budget) -> Counter[int]:
     """Return how often each model votes."""
     chosen: Counter[int] = Counter()
     total, best = np.zeros(()), -math.inf
     while chosen.total() < MAX_MEMBERS:
         scores = []
-        for place, one in enumerate(answers):
-            together = sum(row_seconds[voter] for voter in {place, *chosen})
-            if together > max_row_seconds:
+        for place, (_, _, answers) in enumerate(usable):
+            if sum(usable[voter][0].row_seconds for voter in {place, *chosen}) > inputs.max_row_seconds:
                 scores.append(-math.inf)
                 continue
             if budget.until_deadline() < _LEAST_SECONDS:
                 return chosen
-            scores.append(_score((total + one) / (chosen.total() + 1), rows, scoring, classes))
+            scores.append(_score((total + answers) / (chosen.total() + 1), inputs.settings, rows))
         place = int(np.argmax(scores)) if scores else 0
         if not scores or scores[place] <= best:
             break
-        best, total = scores[place], total + answers[place]
+        best, total = scores[place], total + usable[place][2]
         chosen[place] += 1
     return chosen
 
 
-def _score(blend: Array, rows: LabeledRows, scoring: Scoring, classes: Array | None) -> float:
-    if scoring.is_accuracy and classes is not None:
+def _score(blend: Array, settings: FitSettings, rows: LabeledRows) -> float:
+    classes = settings.classes
+    if settings.scoring.is_accuracy and classes is not None:
         correct = classes[np.argmax(blend, axis=1)] == rows.y
         return float(np.average(correct, weights=rows.weights))
     model = _BlendedRegressor(blend) if classes is None else _BlendedClassifier(blend, classes)
     weights = {} if rows.weights is None else {"sample_weight": rows.weights}
-    return float(scoring.scorer(model, rows.X, rows.y, **weights))
+    return float(settings.scoring.scorer(model, rows.X, rows.y, **weights))
 
 
 class _BlendedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -284,13 +267,13 @@ class _BlendedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         return self.probabilities
 
 
-def _build(voters: Sequence[tuple[VoteMember, Any, int]], rows: LabeledRows, classes: Array | None) -> Any:
+def _build(voters: Sequence[tuple[_Voter, int]], rows: LabeledRows, classes: Array | None) -> Any:
     """Return scikit-learn's vote of models that are fitted."""
     named = [
         (f"candidate_{member.candidate}_{place}", FrozenEstimator(model))
-        for place, (member, model, _) in enumerate(voters)
+        for place, ((member, model, _), _) in enumerate(voters)
     ]
-    weights = [weight for _, _, weight in voters]
+    weights = [weight for _, weight in voters]
     if classes is None:
         return VotingRegressor(named, weights=weights).fit(rows.X, rows.y)
     # It wants a row of each class, and passes them on to models that are frozen.
@@ -298,9 +281,9 @@ def _build(voters: Sequence[tuple[VoteMember, Any, int]], rows: LabeledRows, cla
     return VotingClassifier(named, voting="soft", weights=weights).fit(rows_by_class, classes)
 
 
-def _estimate(vote: Any, pool: Pool, scoring: Scoring, rows: Rows) -> Estimate | None:
+def _estimate(vote: Any, inputs: FitInputs, rows: Rows) -> Estimate | None:
     if not len(rows):
         return None
-    part, log = pool.read(rows), ExamLog(vote, scoring)
+    part, log = inputs.pool.read(rows), ExamLog(vote, inputs.settings.scoring)
     log.predict(part.X, part.y, part.weights)
-    return scoring.estimate(log)
+    return inputs.settings.scoring.estimate(log)
