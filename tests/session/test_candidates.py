@@ -10,9 +10,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier
-from fitwithin._core.candidate import Candidate
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised
+from fitwithin._core.preference import Candidate
 from fitwithin._core.records import Answers, Estimate, Lesson
 from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.open_round import OpenRound

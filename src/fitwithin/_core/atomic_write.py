@@ -15,6 +15,12 @@ def temporary_sibling(path: Path) -> Path:
     return path.with_name(f".{path.name}.{token_hex(4)}.part")
 
 
+def flush_to_disk(path: Path) -> None:
+    """Wait until the content of a file is on the disk."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
     """Yield a temporary path that replaces `path` on success and is removed on failure.
@@ -45,9 +51,8 @@ def atomic_write(path: Path) -> Iterator[Path]:
     temporary_path = temporary_sibling(target)
     try:
         yield temporary_path
-        with temporary_path.open("rb+") as file:
-            # After a power failure the rename must not be on disk without the content.
-            os.fsync(file.fileno())
+        # After a power failure the rename must not be on disk without the content.
+        flush_to_disk(temporary_path)
         os.replace(temporary_path, target)
     finally:
         temporary_path.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import re
@@ -239,15 +240,9 @@ def _read(time_limit: TimeLimit) -> float | None:
     if isinstance(time_limit, str):
         return _read_text(time_limit.strip().lower())
     if isinstance(time_limit, Real) and not isinstance(time_limit, bool):
-        return _as_float(time_limit)
+        with contextlib.suppress(OverflowError):
+            return float(time_limit)
     return None
-
-
-def _as_float(number: Real) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf
 
 
 def _read_text(text: str) -> float | None:

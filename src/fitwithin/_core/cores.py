@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
 
 import joblib
-import psutil
 
 
 @dataclass(frozen=True)
@@ -106,8 +104,5 @@ def divide_cores(cores: tuple[int, ...], n_usable: int, n_jobs: int) -> tuple[Co
 
 def _list_cores() -> tuple[int, ...]:
     """Return the numbers of the cores that this process may run on; none where the system does not tell."""
-    if hasattr(os, "sched_getaffinity"):
-        return tuple(sorted(os.sched_getaffinity(0)))
-    process: Any = psutil.Process()
     # macOS has no affinity.
-    return tuple(process.cpu_affinity()) if hasattr(process, "cpu_affinity") else ()
+    return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()

@@ -15,20 +15,10 @@ MemoryLimit = float | str
 """Bytes, or text such as "8GB", "512MiB", "50%"."""
 
 
-_BYTES = {
-    "b": 1,
-    "kb": 1_000,
-    "mb": 1_000**2,
-    "gb": 1_000**3,
-    "tb": 1_000**4,
-    "kib": 1 << 10,
-    "mib": 1 << 20,
-    "gib": 1 << 30,
-    "tib": 1 << 40,
-}
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|(?:([kmgt])(i?))?b)")
 
-
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?i?b|%)")
+_PREFIXES = "kmgt"
+"""Each stands for 1,000 times the one before, or 1,024 times with an i."""
 
 
 _ACCEPTED = 'bytes (8_000_000_000), text such as "8GB" or "512MiB", or "50%" of the memory'
@@ -78,10 +68,10 @@ def _read_amount_text(text: str, find_total: Callable[[], int]) -> float | None:
     match = _AMOUNT.fullmatch(text)
     if match is None:
         return None
-    number, unit = float(match[1]), match[2]
-    if unit != "%":
-        return number * _BYTES[unit] if unit in _BYTES else None
-    return find_total() * number / 100 if number <= 100 else None
+    number, prefix, is_binary = float(match[1]), match[2], bool(match[3])
+    if text.endswith("%"):
+        return find_total() * number / 100 if number <= 100 else None
+    return float(number * (1_024 if is_binary else 1_000) ** (_PREFIXES.index(prefix) + 1 if prefix else 0))
 
 
 def format_bytes(n_bytes: float) -> str:

@@ -1,13 +1,14 @@
-"""Which of two models is better, by their scores on the same validation rows."""
+"""Which of two models is better, by their scores on the same validation rows; in a search, of which candidates."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from fitwithin._core.candidate import Candidate
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.records import Answers, Estimate, difference_error
 
 TOLERATED_ERRORS = 2.0
@@ -19,6 +20,28 @@ more ended on a part of the rows, although there was time for all.
 
 POINT = 0.01
 """A point: by about as much, tuned hyperparameters are better or worse than a learner's own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A learner with settings of its own.
+
+    Parameters
+    ----------
+    number : int
+        Its place among all candidates, from 0.
+    estimator : estimator
+        The learner, not fitted.
+    costs : CostEstimates
+        Predicts its lessons and exams, and learns from them.
+    has_own_settings : bool, default=False
+        Whether the learner is as the user gave it. Only a clearly better candidate takes its place.
+    """
+
+    number: int
+    estimator: Any
+    costs: CostEstimates
+    has_own_settings: bool = False
 
 
 def paired_error(first: Answers, second: Answers) -> float:

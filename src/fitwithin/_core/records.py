@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from fitwithin._core.candidate import Candidate
+    from fitwithin._core.preference import Candidate
 
 Rows = npt.NDArray[np.integer[Any]]
 """Row numbers of a pool, in the narrowest sufficient type."""

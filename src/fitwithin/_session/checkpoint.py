@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from fitwithin._core.atomic_write import atomic_write
+from fitwithin._core.atomic_write import atomic_write, flush_to_disk
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied, NotStorable, OutOfTime, UserInputError, join_names
 from fitwithin._core.install_command import format_install_command
@@ -27,7 +27,6 @@ from fitwithin._core.log import LOGGER
 from fitwithin._session.checkpoint_folder import (
     STATE_FILE,
     CheckpointWriter,
-    flush_to_disk,
     lock_folder,
     read_checkpoint,
 )

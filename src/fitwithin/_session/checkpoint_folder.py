@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 import numpy.typing as npt
 
-from fitwithin._core.atomic_write import atomic_write
+from fitwithin._core.atomic_write import atomic_write, flush_to_disk
 from fitwithin._core.cost import CostModel
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.install_command import UPGRADE_COMMAND
@@ -355,6 +355,7 @@ class CheckpointWriter:
             return
         path = self.new_file("rows")
         np.savez(path, **arrays)
+        # After a power failure `state.json` must not name a file that is not there.
         flush_to_disk(path)
         self._arrays, self._rows_file = arrays, path.name
 
@@ -370,12 +371,6 @@ class CheckpointWriter:
                 is_own = _NUMBERED_FILE.fullmatch(name) or _TEMPORARY_FILE.fullmatch(name)
                 if is_own and name not in named and name not in kept:
                     (self.path / name).unlink(missing_ok=True)
-
-
-def flush_to_disk(path: Path) -> None:
-    """Wait until a file is on the disk: after a power failure ``state.json`` must not name one that is not."""
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
 
 
 def _to_python(value: Any) -> Any:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fitwithin._core.candidate import Candidate
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.memory_cost import MemoryModel
-from fitwithin._core.preference import is_worse, paired_error
+from fitwithin._core.preference import Candidate, is_worse, paired_error
 from fitwithin._core.records import Answer, Answers, Estimate, Exam, Lesson, LessonReport, StopReason, Wait
 from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.open_round import OpenRound

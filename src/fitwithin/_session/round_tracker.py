@@ -22,8 +22,7 @@ from fitwithin.backends import ExamReport, FitReport
 # Bits of the mark that each row has.
 _TRAINED = np.uint8(1)
 _SEEN = np.uint8(2)
-_MISTAKE = np.uint8(4)
-_TRAINED_NOW = np.uint8(8)
+_TRAINED_NOW = np.uint8(4)
 
 
 class RoundTracker:
@@ -210,12 +209,7 @@ class RoundTracker:
 
     def _count_mistakes(self, rows: Rows) -> int:
         """Count the rows that the last model got wrong."""
-        for mistakes in self._mistakes:
-            self.marks[mistakes] |= _MISTAKE
-        count = int(np.count_nonzero(self.marks[rows] & _MISTAKE))
-        for mistakes in self._mistakes:
-            self.marks[mistakes] &= ~_MISTAKE
-        return count
+        return int(np.count_nonzero(np.isin(rows, np.concatenate(self._mistakes)))) if self._mistakes else 0
 
     def _covers_pool(self, rows: Rows) -> bool:
         is_covered = np.zeros(len(self.marks), dtype=np.bool_)

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fitwithin._core.candidate import Candidate
 from fitwithin._core.exceptions import ScoringFailed
-from fitwithin._core.preference import ScoredModel
+from fitwithin._core.preference import Candidate, ScoredModel
 from fitwithin._core.records import Answers, Estimate, Returns, Rows
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.open_round import OpenRound
@@ -63,6 +62,10 @@ class ModelSelector:
         The validation rows of the earlier fit.
     is_scoring_proven : bool, default=True
         Whether the metric is known to work; see `Scoring`.
+    members : VoteMembers, optional
+        The models that may vote; None without a vote.
+    max_row_seconds : float, optional
+        A model whose predictions take more seconds a row is the best one only if all are slower.
 
     Attributes
     ----------
@@ -70,10 +73,6 @@ class ModelSelector:
         The best model so far.
     former : KeptModel or None
         The best model before it, in case that the best one cannot be loaded.
-    members : VoteMembers or None
-        The models that may vote; None without a vote.
-    max_row_seconds : float
-        A model whose predictions take more seconds a row is the best one only if all are slower.
     """
 
     def __init__(
@@ -83,14 +82,16 @@ class ModelSelector:
         stored_validation_rows: Rows | None = None,
         *,
         is_scoring_proven: bool = True,
+        members: VoteMembers | None = None,
+        max_row_seconds: float = math.inf,
     ) -> None:
         self._returns = returns
         self._stored = stored
         self._stored_validation_rows = stored_validation_rows
         self.best = stored
         self.former: KeptModel | None = None
-        self.members: VoteMembers | None = None
-        self.max_row_seconds = math.inf
+        self.members = members
+        self._max_row_seconds = max_row_seconds
         self._is_scoring_proven = is_scoring_proven
         self._problem: tuple[int, str] = 0, ""
 
@@ -175,8 +176,8 @@ class ModelSelector:
         """
         if self.accepts_every_model:
             return self.accepts_unseen(new.n_rows_trained)
-        is_limited = math.isfinite(self.max_row_seconds)
-        if is_limited and self.best is not None and max(new.row_seconds, self.best.row_seconds) > self.max_row_seconds:
+        is_limited = math.isfinite(self._max_row_seconds)
+        if is_limited and self.best is not None and max(new.row_seconds, self.best.row_seconds) > self._max_row_seconds:
             return new.row_seconds < self.best.row_seconds
         validation = new.validation
         score = estimate if validation is None else validation.score

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -33,8 +32,7 @@ from fitwithin._session.listeners import Listener
 from fitwithin._session.parallel_loops import ParallelLoops
 from fitwithin._session.result import SessionResult, no_memory_error, no_model_error
 from fitwithin._session.round_tracker import RoundTracker
-from fitwithin._session.selection import KeptModel, ModelSelector, find_stored_model, is_lower
-from fitwithin._session.vote import VoteMembers
+from fitwithin._session.selection import KeptModel, ModelSelector, is_lower
 from fitwithin.backends import Runner, SavedModel
 from fitwithin.backends._unpredicted import Unpredicted
 from fitwithin.teachers import Deck, Teacher
@@ -77,19 +75,13 @@ class Session:
         Where to store the session while it runs.
     n_jobs : int, default=1
         Learners that the runner can have at work at the same time; a teacher may need fewer.
-    n_members : int, default=0
-        Most models that are kept for a vote.
-    max_row_seconds : float, optional
-        Most seconds that the prediction of a row should take.
-    is_scoring_proven : bool, default=True
-        Whether the metric is known to work for this target; see `Scoring`.
+    selector : ModelSelector, optional
+        Holds the best model.
     widen : callable, optional
         Returns the estimate from holdout rows with an interval that allows for their groups.
 
     Attributes
     ----------
-    selector : ModelSelector
-        Holds the best model.
     lost : ModelRecord or None
         The best model of the earlier fit, if it could not be stored and is not fitted again yet.
     """
@@ -108,9 +100,7 @@ class Session:
         past: FitState | None = None,
         checkpoint: Checkpoint | None = None,
         n_jobs: int = 1,
-        n_members: int = 0,
-        max_row_seconds: float = math.inf,
-        is_scoring_proven: bool = True,
+        selector: ModelSelector | None = None,
         widen: Widen | None = None,
         fallback: Any = None,
     ) -> None:
@@ -122,10 +112,7 @@ class Session:
         self.on_round = on_round
         self.widen = widen
         self._tracker = RoundTracker(deck.pool_size, budget.clock, labels, deck.size, lambda: deck.waited_seconds)
-        stored, validation_rows = (None, None) if past is None else (find_stored_model(past), past.validation_rows)
-        self.selector = ModelSelector(teacher.returns, stored, validation_rows, is_scoring_proven=is_scoring_proven)
-        self.selector.max_row_seconds = max_row_seconds
-        self.selector.members = VoteMembers(n_members, budget.seconds) if n_members else None
+        self.selector = selector or ModelSelector(teacher.returns)
         self._past = past
         self._checkpoint = checkpoint
         self.lost = None if past is None else past.lost_best

@@ -22,6 +22,7 @@ from fitwithin._pools.input_kind import find_input_kind
 from fitwithin._pools.pool import Pool
 from fitwithin._pools.table_pool import StackedTable, TablePool
 from fitwithin._session.fingerprint import Fingerprint, describe_training
+from fitwithin._session.fit_state import FitState
 from fitwithin._session.held_out_rows import Codes, HeldOutRows, hold_out_random_rows, hold_out_rows
 from fitwithin._session.inputs.features import open_data_set, open_table, open_validation_table
 from fitwithin._session.inputs.fit_arguments import FitArguments, route_fit_params
@@ -34,7 +35,9 @@ from fitwithin._session.inputs.learner import (
     validate_teacher,
 )
 from fitwithin._session.result import SessionResult
+from fitwithin._session.selection import ModelSelector, find_stored_model
 from fitwithin._session.session import Session
+from fitwithin._session.vote import VoteMembers
 from fitwithin.backends import Backend, FitSettings, Inline, Process, Runner
 from fitwithin.backends._early_stopping import find_early_stopping, knows_steps
 from fitwithin.backends._early_stopping.validation_set import (
@@ -115,6 +118,7 @@ class FitInputs:
 
     def open_session(self, runner: Runner, budget: Budget, **options: Any) -> Session:
         """Return the session that fits these inputs; other arguments are those of `Session`."""
+        past: FitState | None = options.get("past")
         can_stop_early = self.settings.early_stopping is not None
         costs = CostEstimates(
             budget,
@@ -124,8 +128,15 @@ class FitInputs:
             killable=runner.killable,
             memory=MemoryModel(self.settings.memory_limit),
         )
-        options |= {"n_jobs": self.settings.n_jobs, "is_scoring_proven": self.settings.scoring.is_proven}
-        options |= {"n_members": self.n_members, "max_row_seconds": self.max_row_seconds}
+        selector = ModelSelector(
+            self.teacher.returns,
+            None if past is None else find_stored_model(past),
+            None if past is None else past.validation_rows,
+            is_scoring_proven=self.settings.scoring.is_proven,
+            members=VoteMembers(self.n_members, budget.seconds) if self.n_members else None,
+            max_row_seconds=self.max_row_seconds,
+        )
+        options |= {"n_jobs": self.settings.n_jobs, "selector": selector}
         if self.held_out is not None and self.held_out.groups is not None:
             bounds = find_bounds(self.settings.scoring.scorer)
             options["widen"] = partial(_widen, self.held_out.groups, bounds)

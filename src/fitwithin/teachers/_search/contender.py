@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fitwithin._core.candidate import Candidate
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
-from fitwithin._core.preference import paired_error
+from fitwithin._core.preference import Candidate, paired_error
 from fitwithin._core.records import Answers, Estimate, LessonReport
 from fitwithin.teachers._search.space import Settings
 

@@ -9,8 +9,8 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from fitwithin._core.candidate import Candidate
 from fitwithin._core.cost import CostEstimates
+from fitwithin._core.preference import Candidate
 from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.parameters import Choice, is_number, make_key
 from fitwithin.teachers._search.space import Settings, Space
