@@ -12,8 +12,8 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime, UserInputError
 from fitwithin._pools.block_index import BlockIndex
+from fitwithin._pools.block_reader import RowSupply
 from fitwithin._pools.decks.block_pile import BlockPile, share_evenly
-from fitwithin._pools.row_supply import RowSupply
 from fitwithin.teachers import Deck
 
 seeds = st.integers(0, 2**32 - 1)

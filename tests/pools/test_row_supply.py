@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fitwithin._pools.block_index import BlockIndex
-from fitwithin._pools.row_supply import RowSupply
+from fitwithin._pools.block_reader import RowSupply
 
 LONG = 60.0
 

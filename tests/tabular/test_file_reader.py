@@ -18,9 +18,8 @@ from sklearn.datasets import dump_svmlight_file
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._pools.tables import concatenate
 from fitwithin._tabular.files import csv as csv_module
+from fitwithin._tabular.files import data_file as chunk_module
 from fitwithin._tabular.files import open_data_file
-from fitwithin._tabular.files import svmlight as svmlight_module
-from fitwithin._tabular.files import table_chunk as chunk_module
 
 TABLE = pa.table({"age": [20, None, 40, 60], "city": ["Oslo", "Lima, Peru", None, 'a "b"'], "label": [1, 0, 1, 1]})
 
@@ -166,19 +165,15 @@ def test_an_array_shorter_than_its_header_says_is_refused(tmp_path):
     refused(tmp_path / "b.npz")
 
 
-def test_sparse_rows_are_read_in_chunks(tmp_path, monkeypatch):
+def test_sparse_rows_have_a_label(tmp_path):
     X = np.random.default_rng(0).integers(0, 3, (500, 4))
     y = np.arange(500) % 3
     dump_svmlight_file(X, y, str(tmp_path / "a.svmlight"), zero_based=False)
-    monkeypatch.setattr(svmlight_module, "_CHUNK_BYTES", 1000)
-    data = open_data_file(tmp_path / "a.svmlight")
 
-    whole, chunks = data.read(), list(data.read_chunks())
+    whole = open_data_file(tmp_path / "a.svmlight").read()
 
     np.testing.assert_array_equal(whole.matrix.toarray()[:, 1:], X)
     assert whole.table["label"].to_pylist() == y.tolist()
-    assert len(chunks) > 3
-    assert join([chunk_module.TableChunk(chunk.table) for chunk in chunks]).table["label"].to_pylist() == y.tolist()
 
 
 @pytest.mark.parametrize(

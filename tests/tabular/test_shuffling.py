@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._pools.sources.opening import open_source
-from fitwithin._pools.sources.shuffled_marker import MARKER_NAME, STATE_NAME
+from fitwithin._pools.sources.paths import MARKER_NAME, STATE_NAME
 from fitwithin._tabular import shuffle
 from fitwithin._tabular.shuffle import shuffle_data_set
 

@@ -12,11 +12,10 @@ from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import ReadingFailed
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels, Target
-from fitwithin._pools.block_reader import BlockReader
+from fitwithin._pools.block_reader import BlockReader, RowSupply
 from fitwithin._pools.decks.block_pile import BlockPile
 from fitwithin._pools.decks.deck import Deck
 from fitwithin._pools.reading_order import choose_reading_order
-from fitwithin._pools.row_supply import RowSupply
 from fitwithin._pools.target_pass import TargetPass
 
 HoldOut = Callable[[TargetPass, Array | None, int], TargetPass]

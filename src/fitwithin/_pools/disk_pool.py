@@ -146,8 +146,6 @@ class DiskPool(BlockPool):
         if source.weight is not None:
             columns["weight"] = read_values(table, source.weight)[order]
         self.spool.add(table, order, columns, first)
-        if stop == n_rows:
-            found.forget(block)
 
     def describe(self) -> dict[str, str]:
         """Return what must be the same in a resumed fit, by a name for users."""

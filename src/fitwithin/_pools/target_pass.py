@@ -89,12 +89,6 @@ class TargetPass:
         cells: Array = 3 * self.codes[block][start:stop].astype(np.uint8)
         return cells if parts is None else cells + parts
 
-    def forget(self, block: int) -> None:
-        """Let go of the codes and parts of a block that has been read."""
-        for arrays in (self.codes, self.parts):
-            if arrays:
-                arrays[block] = arrays[block][:0]
-
 
 @dataclass(frozen=True, eq=False)
 class BlockTarget:

@@ -26,9 +26,8 @@ from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
 from fitwithin._pools.sources.column_types import needs_null_count
 from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
-from fitwithin._pools.sources.paths import open_paths
+from fitwithin._pools.sources.paths import MARKER_NAME, STATE_NAME, ShuffledMarker, open_paths
 from fitwithin._pools.sources.read_errors import translate_read_errors, translate_write_errors
-from fitwithin._pools.sources.shuffled_marker import MARKER_NAME, STATE_NAME, ShuffledMarker
 
 _PART_BYTES = 1 << 26
 """Bytes of a part in memory: a random order costs less in a cache."""
@@ -163,21 +162,23 @@ def _is_ours(entry: Path) -> bool:
     )
 
 
+@dataclass(eq=False)
 class _Shuffle:
     """One shuffle at work."""
 
-    def __init__(self, blocks: DatasetBlocks, out: Path, state: ShuffleState, on_progress: OnProgress) -> None:
-        self._blocks = blocks
-        self._out = out
-        self._state = state
-        self._on_progress = on_progress
+    blocks: DatasetBlocks
+    out: Path
+    state: ShuffleState
+    on_progress: OnProgress
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._block_files: list[pa.ipc.RecordBatchFileReader] = []
-        self._block_paths = [out / f"_block-{number:05}.arrow" for number in range(blocks.n_blocks)]
-        self._part_paths = [out / f"part-{number:05}.arrow" for number in range(state.n_parts)]
+        self._block_paths = [self.out / f"_block-{number:05}.arrow" for number in range(self.blocks.n_blocks)]
+        self._part_paths = [self.out / f"part-{number:05}.arrow" for number in range(self.state.n_parts)]
 
     def run(self) -> ShuffledMarker:
-        for unfinished in self._out.glob(".*.part"):
+        for unfinished in self.out.glob(".*.part"):
             unfinished.unlink()  # A killed run left it.
         self._make_files(self._write_block, self._block_paths)
         self._block_files = [_open_block(path) for path in self._block_paths]
@@ -186,12 +187,12 @@ class _Shuffle:
         with_nulls = {
             field.name
             for block in self._block_files
-            for field, source in zip(block.schema, self._blocks.schema, strict=True)
+            for field, source in zip(block.schema, self.blocks.schema, strict=True)
             if field.nullable and needs_null_count(source.type)
         }
         marker = ShuffledMarker([path.name for path in self._part_paths], n_rows, sorted(with_nulls))
-        marker.write(self._out)
-        (self._out / STATE_NAME).unlink()
+        marker.write(self.out)
+        (self.out / STATE_NAME).unlink()
         self._block_files.clear()  # Windows does not remove a mapped file.
         for path in self._block_paths:
             path.unlink()
@@ -204,15 +205,15 @@ class _Shuffle:
         threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="fitwithin-shuffle")
         try:
             for n_done, _ in enumerate(threads.map(write, missing), n_before + 1):
-                self._on_progress(n_done, len(self._block_paths) + len(self._part_paths))
+                self.on_progress(n_done, len(self._block_paths) + len(self._part_paths))
         finally:
             threads.shutdown(cancel_futures=True)
 
     def _write_block(self, number: int) -> None:
         """Send the rows of a block to random parts: one record batch for each part."""
-        table = self._blocks.read(number, self._blocks.schema.names)
-        n_parts = self._state.n_parts
-        parts = np.random.default_rng([self._state.seed, 0, number]).integers(0, n_parts, len(table), dtype=np.uint16)
+        table = self.blocks.read(number, self.blocks.schema.names)
+        n_parts = self.state.n_parts
+        parts = np.random.default_rng([self.state.seed, 0, number]).integers(0, n_parts, len(table), dtype=np.uint16)
         rows = _take(table, np.argsort(parts, kind="stable"))
         # A column is nullable in the file if a value is missing in the block.
         fields = [field.with_nullable(rows[field.name].null_count > 0) for field in rows.schema]
@@ -228,12 +229,12 @@ class _Shuffle:
         with self._lock:  # A reader is not made for several threads.
             batches = [block.get_batch(number) for block in self._block_files]
         table = pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="default")
-        rows = _take(table, np.random.default_rng([self._state.seed, 1, number]).permutation(len(table)))
+        rows = _take(table, np.random.default_rng([self.state.seed, 1, number]).permutation(len(table)))
         columns = [
             values if labels is None else pa.DictionaryArray.from_arrays(values, labels, ordered=field.type.ordered)
-            for values, field, labels in zip(rows.columns, self._blocks.schema, self._blocks.categories, strict=True)
+            for values, field, labels in zip(rows.columns, self.blocks.schema, self.blocks.categories, strict=True)
         ]
-        schema = self._blocks.schema.with_metadata(self._blocks.metadata)
+        schema = self.blocks.schema.with_metadata(self.blocks.metadata)
         options = pa.ipc.IpcWriteOptions(compression="lz4")
         with (
             atomic_write(self._part_paths[number]) as temporary,

@@ -13,8 +13,8 @@ from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime, ReadingFailed
 from fitwithin._core.records import Rows
 from fitwithin._pools.block_index import Counts, list_ranges
+from fitwithin._pools.block_reader import RowSupply
 from fitwithin._pools.decks.table_pile import min_opening_size
-from fitwithin._pools.row_supply import RowSupply
 
 # The first deal waits for this many blocks, and for its rows, but only so long.
 _FIRST_BLOCKS = 16

@@ -15,9 +15,6 @@ from fitwithin._core.target import count_codes
 Codes = npt.NDArray[np.unsignedinteger]
 Counts = npt.NDArray[np.intp]
 
-# Rows whose classes are looked up at a time, so that they stay in the processor's cache.
-_CHUNK_ROWS = 1 << 16
-
 # Rows that are listed and shuffled at once, which takes 40 ms for this many.
 MAX_SHUFFLED = 2_000_000
 
@@ -203,7 +200,7 @@ def sample_stratified(
     chosen, missing = _take_up_to_quotas(strata, candidates, quotas)
     if missing.any():
         # The candidates hold too few rows of some rare classes: search the whole pool, once, for these classes.
-        rare = _find_classes(strata, missing > 0)
+        rare = np.flatnonzero(np.take(missing > 0, strata))
         rare = rng.permutation(rare[~np.isin(rare, held_out)])
         refilled, _ = _take_up_to_quotas(strata, rare, np.where(missing > 0, quotas, 0))
         chosen = np.concatenate([chosen[(missing == 0)[strata[chosen]]], refilled])
@@ -235,15 +232,6 @@ def sample_candidates(size: int, count: int, rng: np.random.Generator) -> Rows:
     """Return random numbers below `size`, in random order and most likely enough for `count` rows of common classes."""
     n_draws = min(size, 4 * count)
     return drop_repeats(rng.integers(size, size=n_draws, dtype=np.intp)) if 8 * count < size else rng.permutation(size)
-
-
-def _find_classes(strata: Codes, is_wanted: npt.NDArray[np.bool_]) -> Rows:
-    """Return the rows of these classes, with little memory for any number of rows."""
-    found = [
-        start + np.flatnonzero(np.take(is_wanted, strata[start : start + _CHUNK_ROWS], mode="clip"))
-        for start in range(0, len(strata), _CHUNK_ROWS)
-    ]
-    return np.concatenate(found)
 
 
 def _take_up_to_quotas(strata: Codes, candidates: Rows, quotas: Counts) -> tuple[Rows, Counts]:

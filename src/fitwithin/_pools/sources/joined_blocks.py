@@ -104,9 +104,7 @@ def open_validation_blocks(X_val: Any, y_val: Any, target: str, features: Sequen
         if y_val != target:
             raise UserInputError(
                 f"X_val is a data set outside memory, so y_val must be {target!r}, the name of the target in X; "
-                f"got {y_val!r}."
-                if isinstance(y_val, str)
-                else f"got {type(y_val).__name__}."
+                f"got {repr(y_val) if isinstance(y_val, str) else type(y_val).__name__}."
             )
         return open_blocks(X_val, [*features, target])
     if not is_frame(X_val):

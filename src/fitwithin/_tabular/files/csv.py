@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._tabular.files.data_file import DataFile
-from fitwithin._tabular.files.table_chunk import ColumnTypes, TableChunk
+from fitwithin._tabular.files.data_file import ColumnTypes, DataFile, TableChunk
 
 _DELIMITERS = ",;\t|"
 

@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 from fitwithin._core.memory_limit import parse_memory_limit
 from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
 from fitwithin._pools.sources.paths import FORMATS, find_files, make_dataset, open_paths
-from fitwithin._tabular.files.data_file import DataFile
-from fitwithin._tabular.files.table_chunk import ColumnTypes, TableChunk
+from fitwithin._tabular.files.data_file import ColumnTypes, DataFile, TableChunk
 
 _MEMORY_SHARE = "25%"
 """Share of the machine's memory above which a file is read in blocks: encoding takes up to four times its size."""

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._tabular.files.data_file import DataFile
-from fitwithin._tabular.files.table_chunk import ColumnTypes, TableChunk
+from fitwithin._tabular.files.data_file import ColumnTypes, DataFile, TableChunk
 
 _SPARSE_ARRAYS = {"indices", "indptr", "format", "shape", "data"}
 """Arrays in a file of scipy.sparse.save_npz."""
