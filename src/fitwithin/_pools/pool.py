@@ -113,38 +113,29 @@ class Pool(Protocol):
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        ...
 
     def read(self, rows: Rows) -> LabeledRows:
         """Return these rows in the form that learners accept."""
-        ...
 
     @property
     def modules(self) -> tuple[str, ...]:
         """Libraries that a process needs to read the rows."""
-        ...
 
     @property
     def spooled(self) -> DiskPool | None:
         """The pool, if its rows lie in a spool that other processes map; None otherwise."""
-        ...
 
     def start(self) -> None:
         """Begin to read rows in the background, if they are not in memory."""
-        ...
 
     def close(self) -> None:
         """Stop reading, and let go of files."""
-        ...
 
     def make_deck(self, rng: np.random.Generator, costs: CostEstimates, min_class_rows: int = 1) -> Deck:
         """Return the deck of the rows; see `Deck` for the parameters."""
-        ...
 
     def describe(self) -> Mapping[str, str]:
         """Return what tells a data set on disk from another, by a name for users; nothing if only its rows do."""
-        ...
 
     def describe_unread_rows(self) -> str | None:
         """Return a sentence about rows that could not be read; None if all could."""
-        ...

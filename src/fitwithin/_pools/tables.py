@@ -205,15 +205,15 @@ def take_columns(X: Any, names: Sequence[str]) -> Any:
     return X.select(list(names)) if _library_of(X) == "pyarrow" else X[list(names)]
 
 
-def split_frame(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Return features, target and weights, where the last two may be names of columns of a frame.
+def take_named_columns(X: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return a frame without the columns that are given by name, and the values of each role.
 
     Parameters
     ----------
     X : frame
         All columns.
-    y, sample_weight : str or array-like
-        A column's name, or the values.
+    given : dict
+        A column's name, or the values, by role.
 
     Raises
     ------
@@ -223,16 +223,10 @@ def split_frame(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     Examples
     --------
     >>> import pandas as pd
-    >>> X, y, _ = split_frame(pd.DataFrame({"age": [20, 40], "label": ["no", "yes"]}), "label", None)
-    >>> X.columns.tolist(), y.tolist()
+    >>> X, columns = take_named_columns(pd.DataFrame({"age": [20, 40], "label": ["no", "yes"]}), {"target": "label"})
+    >>> X.columns.tolist(), columns["target"].tolist()
     (['age'], ['no', 'yes'])
     """
-    X, columns = take_named_columns(X, {"target": y, "weights": sample_weight})
-    return X, columns["target"], columns["weights"]
-
-
-def take_named_columns(X: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return a frame without the columns that are given by name, and each role with its values; see `split_frame`."""
     named = {role: name for role, name in given.items() if isinstance(name, str)}
     if not named:
         return X, dict(given)
@@ -270,15 +264,16 @@ def split_validation_frame(X_val: Any, y_val: Any, sample_weight: Any) -> tuple[
     if isinstance(y_val, str) or isinstance(sample_weight, str):
         names = {name for name, _ in list_column_types(X_val)}
         weight = sample_weight if isinstance(sample_weight, str) and sample_weight in names else None
-        X_val, y_val, _ = split_frame(X_val, y_val, weight)
+        X_val, columns = take_named_columns(X_val, {"target": y_val, "weights": weight})
+        y_val = columns["target"]
     return X_val, y_val
 
 
 def split_scored_frame(X: Any, y: Any, sample_weight: Any, feature_names: Sequence[str] | None) -> tuple[Any, Any, Any]:
     """Return features, target and weights; if y is a name, without columns that are no features of the model."""
-    features, target, weights = split_frame(X, y, sample_weight)
+    features, columns = take_named_columns(X, {"target": y, "weights": sample_weight})
     if isinstance(y, str) and feature_names is not None and is_frame(features):
         known = {name for name, _ in list_column_types(features)}
         if known.issuperset(feature_names):
             features = take_columns(features, feature_names)
-    return features, target, weights
+    return features, columns["target"], columns["weights"]

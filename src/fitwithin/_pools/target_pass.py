@@ -160,8 +160,7 @@ def read_groups(source: LabeledBlocks, name: str, check: Callable[[], None] = la
 
 def number_groups(column: pa.ChunkedArray, name: str) -> Array:
     """Return a number for the group of each row; raise a UserInputError if one is missing."""
-    if column.null_count:
-        raise _missing_target(name, column.null_count)
+    _refuse_values(name, "missing", column.null_count)
     numbers: Array = column.dictionary_encode().combine_chunks().indices.to_numpy()
     return numbers
 
@@ -193,8 +192,7 @@ def summarize_target(table: pa.Table, target: str, weight: str | None = None, *,
     """Return what is known of the target and the weights of one block."""
     weight_sum = 0.0 if weight is None else float(read_values(table, weight).sum(dtype=np.float64))
     column = table.column(target)
-    if column.null_count:
-        raise _missing_target(target, column.null_count)
+    _refuse_values(target, "missing", column.null_count)
     if regression:
         classes = codes = read_values(table, target)[:0]
     else:
@@ -281,19 +279,14 @@ def _merge_classes(blocks: list[BlockTarget], block_rows: npt.NDArray[np.int64])
 
 
 def _check_finite(values: Array, name: str) -> None:
-    n_infinite = int(np.count_nonzero(np.isinf(values)))
-    if n_infinite:
+    _refuse_values(name, "infinite", int(np.count_nonzero(np.isinf(values))))
+    _refuse_values(name, "missing", int(np.count_nonzero(np.isnan(values))))
+
+
+def _refuse_values(name: str, kind: str, count: int) -> None:
+    if count:
+        wanted = "one" if kind == "missing" else "a finite one"
         raise UserInputError(
-            f"The column {name!r} has infinite values, at least {n_infinite:,}; every row needs a finite one.",
+            f"The column {name!r} has {kind} values, at least {count:,}; every row needs {wanted}.",
             "Drop these rows, for example with a filter of the data set.",
         )
-    n_missing = int(np.count_nonzero(np.isnan(values)))
-    if n_missing:
-        raise _missing_target(name, n_missing)
-
-
-def _missing_target(name: str, n_missing: int) -> UserInputError:
-    return UserInputError(
-        f"The column {name!r} has missing values, at least {n_missing:,}; every row needs one.",
-        "Drop these rows, for example with a filter of the data set.",
-    )

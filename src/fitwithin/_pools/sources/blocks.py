@@ -36,15 +36,12 @@ class Blocks(Protocol):
 
     def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
         """Read these columns of one block, in this order; only its first rows if their number is given."""
-        ...
 
     def name_block(self, number: int) -> str:
         """Return the file that a block is in, or another name for errors."""
-        ...
 
     def describe(self) -> Mapping[str, str]:
         """Return what tells this data set from another."""
-        ...
 
 
 @dataclass(eq=False)

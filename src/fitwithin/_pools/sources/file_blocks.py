@@ -62,14 +62,13 @@ class FileBlock:
 
     def _read_row_group(self, names: list[str], n_rows: int | None) -> pa.Table:
         """Read a row group in half the time that a data set of pyarrow takes for a small one; first rows by pages."""
-        if n_rows is None:
-            with self.fragment.open() as stream:
-                file = pq.ParquetFile(stream, metadata=self.fragment.metadata)
-                return file.read_row_group(self.fragment.row_groups[0].id, names).select(names)
+        group, buffer_size = self.fragment.row_groups[0].id, 0 if n_rows is None else _PAGE_BYTES
         with self.fragment.open() as stream:
-            file = pq.ParquetFile(stream, metadata=self.fragment.metadata, buffer_size=_PAGE_BYTES)
+            file = pq.ParquetFile(stream, metadata=self.fragment.metadata, buffer_size=buffer_size)
+            if n_rows is None:
+                return file.read_row_group(group, names).select(names)
             batches, n_read = [], 0
-            for batch in file.iter_batches(n_rows, [self.fragment.row_groups[0].id], names, use_threads=False):
+            for batch in file.iter_batches(n_rows, [group], names, use_threads=False):
                 batches.append(batch)
                 n_read += batch.num_rows
                 if n_read >= n_rows:

@@ -71,22 +71,15 @@ def find_files(text: str) -> list[Path]:
     UserInputError
         If there are none, one cannot be read, or the name of one does not tell its format.
     """
-    with translate_read_errors(text):
-        return _find_files(text)
-
-
-def _find_files(text: str) -> list[Path]:
     path = Path(text)
-    if path.is_dir():
-        return _list_folder(path)
-    if path.exists():
-        return [_require_known_ending(path)]
+    with translate_read_errors(text):
+        if path.is_dir():
+            return _list_folder(path)
+        if path.exists():
+            return [_require_known_ending(path)]
     if not glob.has_magic(text):
         raise UserInputError(f"There is no file or folder {text}.", _suggest_name(path))
-    found = sorted(Path(name) for name in glob.glob(text, recursive=True))
-    files = [
-        file for name in found for file in (_list_folder(name) if name.is_dir() else [_require_known_ending(name)])
-    ]
+    files = [file for name in sorted(glob.glob(text, recursive=True), key=Path) for file in find_files(name)]
     if not files:
         raise UserInputError(f"No file matches {text}.", "Check the folder, and the ending of the names.")
     return files
