@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 from fake_stop_signal import questions
 from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
-from fitwithin.backends._early_stopping.linear_models import fit_in_several_calls, fit_sgd
+from fitwithin.backends._early_stopping.solvers import fit_in_several_calls, fit_sgd
 from fitwithin.testing import FakeClock
 
 RNG = np.random.default_rng(0)

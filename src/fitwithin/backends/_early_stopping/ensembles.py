@@ -1,22 +1,203 @@
-"""Stop forests and bagging: add members over several calls with `warm_start`."""
+"""Stop boosters through their callbacks, a monitor or an overridden method; forests and bagging by several calls."""
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from fitwithin.backends._early_stopping.steps import (
+    StepTimer,
     WarningRecorder,
     advance_until,
     must_fit_in_one_call,
+    override_method,
     preserve_attributes,
     save_random_state,
 )
 from fitwithin.backends._early_stopping.stop_signal import StopSignal
+
+# Rows above which `early_stopping="auto"` of histogram boosting is on; from scikit-learn's documentation.
+_AUTO_EARLY_STOPPING_ROWS = 10_000
+
+
+# Rounds without improvement that LightGBM never reaches.
+_UNLIMITED_ROUNDS = 1 << 30
+
+
+# Iterations of CatBoost if the user sets none; from its documentation.
+_CATBOOST_DEFAULT_ITERATIONS = 1000
+
+
+# Position of our LightGBM callback, after the user's; LightGBM's own callbacks have at most 30.
+_LIGHTGBM_CALLBACK_ORDER = 100
+
+
+def fit_lightgbm(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
+    """Fit LightGBM and stop after an iteration, as if `n_estimators` had been reached.
+
+    With enough time the model equals that of a plain fit.
+    """
+    from lightgbm.callback import EarlyStopException
+
+    others = dict(params)
+    callbacks = list(others.pop("callbacks", None) or [])
+    timer = StepTimer(stop_signal, learner.get_params()["n_estimators"])
+    find_best_iteration: Any = None
+
+    def begin_steps(env: Any) -> None:
+        if env.iteration == env.begin_iteration:
+            timer.begin_steps()
+
+    def stop_in_time(env: Any) -> None:
+        nonlocal find_best_iteration
+        if env.iteration == env.begin_iteration:
+            find_best_iteration = _make_best_iteration_callback(env, callbacks)
+        is_last = not timer.finish_step()
+        if find_best_iteration is not None:
+            find_best_iteration(dataclasses.replace(env, end_iteration=env.iteration + 1) if is_last else env)
+        if is_last:
+            raise EarlyStopException(env.iteration, env.evaluation_result_list or [])
+
+    # LightGBM reads these from the functions.
+    begin_steps.before_iteration = True  # type: ignore[attr-defined]
+    stop_in_time.order = _LIGHTGBM_CALLBACK_ORDER  # type: ignore[attr-defined]
+    learner.fit(X, y, callbacks=[*callbacks, begin_steps, stop_in_time], **others)
+
+
+def _make_best_iteration_callback(env: Any, callbacks: Sequence[Any]) -> Any:
+    """Return a callback that finds the best iteration so far, if the user asked for early stopping; None if not.
+
+    It is LightGBM's own early stopping with unlimited patience. The user's callback still ends the fit by its own rule.
+    """
+    from lightgbm import early_stopping
+
+    def make(first_metric_only: bool, min_delta: Any) -> Any:
+        return early_stopping(_UNLIMITED_ROUNDS, first_metric_only, verbose=False, min_delta=min_delta)
+
+    for callback in callbacks:
+        if isinstance(callback, type(make(False, 0.0))):
+            return make(callback.first_metric_only, callback.min_delta)
+    if env.params.get("early_stopping_round", 0) > 0:
+        return make(env.params.get("first_metric_only", False), env.params.get("early_stopping_min_delta", 0.0))
+    return None
+
+
+def fit_xgboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
+    """Fit XGBoost and check the time before every iteration but the first.
+
+    With enough time the model equals that of a plain fit. The check comes before an iteration because XGBoost appends
+    its own callbacks, such as early stopping, after ours. They would miss the last iteration if ours stopped after it.
+    """
+    from xgboost.callback import TrainingCallback
+
+    timer = StepTimer(stop_signal, learner.get_num_boosting_rounds())
+
+    class StopXGBoost(TrainingCallback):
+        has_started = False
+
+        def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            had_started, self.has_started = self.has_started, True
+            if not had_started:
+                timer.begin_steps()
+            return had_started and not timer.finish_step()
+
+    with preserve_attributes(learner, "callbacks"):
+        learner.callbacks = [*(learner.callbacks or []), StopXGBoost()]
+        learner.fit(X, y, **params)
+    timer.finish_fit()
+
+
+def fit_catboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
+    """Fit CatBoost and check the time after every iteration.
+
+    With enough time the model equals that of a plain fit.
+    """
+    timer = StepTimer(stop_signal, learner.get_param("iterations") or _CATBOOST_DEFAULT_ITERATIONS)
+
+    class StopCatBoost:
+        def after_iteration(self, info: Any) -> bool:
+            return timer.finish_step()
+
+    others = dict(params)
+    learner.fit(X, y, callbacks=[*(others.pop("callbacks", None) or []), StopCatBoost()], **others)
+
+
+def can_stop_catboost(learner: Any) -> bool:
+    """Return whether CatBoost trains on the CPU; on a GPU it calls no callbacks."""
+    return str(learner.get_params().get("task_type", "CPU")).upper() == "CPU"
+
+
+def fit_gradient_boosting(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
+    """Fit gradient boosting and check the time in its monitor after every stage.
+
+    With enough time the model equals that of a plain fit.
+    """
+    others = dict(params)
+    user_monitor = others.pop("monitor", None)
+    timer = StepTimer(stop_signal, learner.n_estimators)
+
+    def monitor(stage: int, model: Any, local_variables: Any) -> bool:
+        user_stops = user_monitor is not None and bool(user_monitor(stage, model, local_variables))
+        return user_stops or not timer.finish_step()
+
+    learner.fit(X, y, monitor=monitor, **others)
+
+
+def fit_hist_gradient_boosting(
+    learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]
+) -> None:
+    """Fit histogram boosting and check the time after every iteration.
+
+    With enough time the model equals that of a plain fit. Its own early stopping calls a private method, which is
+    overridden during the fit. A few calls with `warm_start` would need no private name, but each call bins all rows
+    again: a third of a complete fit on 100,000 rows of 50 numbers. Callbacks of scikit-learn 1.9 do not cover this
+    learner yet.
+    """
+    timer = StepTimer(stop_signal, learner.max_iter)
+    uses_early_stopping = _uses_own_early_stopping(learner, X, params)
+    own_should_stop = learner._should_stop
+
+    def should_stop(scores: Any) -> bool:
+        if len(scores) == 1:
+            # The score before the first iteration.
+            timer.begin_steps()
+            return False
+        learner_stops = uses_early_stopping and bool(own_should_stop(scores))
+        return learner_stops or not timer.finish_step()
+
+    with (
+        preserve_attributes(learner, "early_stopping", "validation_fraction", "scoring"),
+        override_method(learner, "_should_stop", should_stop),
+    ):
+        if not uses_early_stopping:
+            # All rows stay in training. The loss is the cheapest score, and its value is not used.
+            learner.early_stopping, learner.validation_fraction, learner.scoring = True, None, "loss"
+        learner.fit(X, y, **params)
+    if not uses_early_stopping:
+        learner.do_early_stopping_, learner.train_score_ = False, np.array([])
+
+
+def can_stop_hist_gradient_boosting(learner: Any) -> bool:
+    """Return whether this version of scikit-learn has the private method that the fit overrides."""
+    return hasattr(learner, "_should_stop")
+
+
+def _uses_own_early_stopping(learner: Any, X: Any, params: Mapping[str, Any]) -> bool:
+    """Return whether histogram boosting stops early by its own rule.
+
+    With validation rows it is left to scikit-learn, which may refuse them: version 1.9 differs from its documentation.
+    """
+    if params.get("X_val") is not None or params.get("y_val") is not None:
+        return True
+    if learner.early_stopping == "auto":
+        n_rows = int(X.shape[0] if hasattr(X, "shape") else len(X))
+        return n_rows > _AUTO_EARLY_STOPPING_ROWS
+    return bool(learner.early_stopping)
 
 
 def fit_forest(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:

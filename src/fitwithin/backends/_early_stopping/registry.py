@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
+from operator import attrgetter
 from typing import Any, Protocol
 
+from fitwithin.backends._early_stopping import ensembles, solvers
+from fitwithin.backends._early_stopping.steps import override_method
 from fitwithin.backends._early_stopping.stop_signal import StopSignal
+from fitwithin.backends._early_stopping.validation_set import transform_validation_set
 
 
 class EarlyStoppingFit(Protocol):
@@ -123,7 +126,7 @@ def find_inner_learner(learner: Any) -> Any:
     for cls in type(learner).__mro__:
         known = _KNOWN_LEARNERS.get(name_family(cls))
         if known is not None and known.inner is not None:
-            return find_inner_learner(_import_function(known.inner)(learner))
+            return find_inner_learner(known.inner(learner))
     return learner
 
 
@@ -143,73 +146,94 @@ def name_family(cls: type) -> str:
 
 @dataclass(frozen=True)
 class _KnownLearner:
-    """The functions that stop a family of learners.
-
-    All are names, to import neither a learner's library nor our function before a learner needs it.
+    """The functions that stop a family of learners; they import its library when they are called.
 
     Parameters
     ----------
-    fit : str
-        "module.function" of an early-stopping fit in this package.
-    condition : str or None
-        "module.function" in this package that returns whether a learner's settings allow it; None if all do.
-    inner : str or None
-        "module.function" in this package that returns the learner inside a wrapper, which is the one to stop. Its fit
-        travels with the wrapper's, since another process does not know the learners that were registered in this one.
+    fit : callable
+        An early-stopping fit; of a wrapper, one that takes the `inner_fit` of the learner inside.
+    condition : callable or None
+        Returns whether a learner's settings allow it; None if all do.
+    inner : callable or None
+        Returns the learner inside a wrapper, which is the one to stop. Its fit travels with the wrapper's, since
+        another process does not know the learners that were registered in this one.
     knows_steps : bool
         False for solvers that converge: their largest number of steps says little.
     """
 
-    fit: str
-    condition: str | None = None
-    inner: str | None = None
+    fit: Callable[..., None]
+    condition: Callable[[Any], bool] | None = None
+    inner: Callable[[Any], Any] | None = None
     knows_steps: bool = True
 
     def find(self, learner: Any) -> tuple[EarlyStoppingFit | None, bool]:
-        if self.condition is not None and not _import_function(self.condition)(learner):
+        if self.condition is not None and not self.condition(learner):
             return None, False
-        fit = _import_function(self.fit)
+        fit = self.fit
         if self.inner is None:
             return fit, self.knows_steps
-        inner_fit, inner_knows_steps = _find(_import_function(self.inner)(learner))
+        inner_fit, inner_knows_steps = _find(self.inner(learner))
         if inner_fit is None:
             return None, False
         return functools.partial(fit, inner_fit=inner_fit), inner_knows_steps
 
 
-def _import_function(name: str) -> Callable[..., Any]:
-    module, _, function = name.partition(".")
-    imported: Callable[..., Any] = getattr(import_module(f".{module}", __package__), function)
-    return imported
+def fit_pipeline(
+    learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any], *, inner_fit: EarlyStoppingFit
+) -> None:
+    """Fit the pipeline by its own `fit`, and stop its last step as if it stood alone.
+
+    Caching, metadata routing and callbacks work as in a plain fit. The steps before the last cannot be stopped.
+    """
+    last = learner.steps[-1][1]
+
+    @functools.wraps(last.fit)
+    def fit_last_step(X: Any, y: Any = None, **others: Any) -> Any:
+        # The call below needs the method that this function replaces.
+        del last.fit
+        inner_fit(last, X, y, stop_signal, transform_validation_set(learner, others))
+        return last
+
+    with override_method(last, "fit", fit_last_step):
+        learner.fit(X, y, **params)
 
 
-_FOREST = _KnownLearner("ensembles.fit_forest")
-_SGD = _KnownLearner("linear_models.fit_sgd", knows_steps=False)
+def get_last_step(learner: Any) -> Any:
+    """Return the last step of a pipeline; None if it has no steps."""
+    return learner.steps[-1][1] if learner.steps else None
+
+
+def fit_label_encoded_classifier(
+    learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any], *, inner_fit: EarlyStoppingFit
+) -> None:
+    """Encode the labels, and stop the inner classifier as if it stood alone."""
+    codes = learner.encode_labels(y)
+    inner_fit(learner.estimator_, X, codes, stop_signal, params)
+
+
+_FOREST = _KnownLearner(ensembles.fit_forest)
+_SGD = _KnownLearner(solvers.fit_sgd, knows_steps=False)
 
 _KNOWN_LEARNERS = {
-    "lightgbm.LGBM": _KnownLearner("boosters.fit_lightgbm"),
-    "xgboost.XGB": _KnownLearner("boosters.fit_xgboost"),
-    "catboost.CatBoost": _KnownLearner("boosters.fit_catboost", condition="boosters.can_stop_catboost"),
-    "sklearn.GradientBoosting": _KnownLearner("boosters.fit_gradient_boosting"),
+    "lightgbm.LGBM": _KnownLearner(ensembles.fit_lightgbm),
+    "xgboost.XGB": _KnownLearner(ensembles.fit_xgboost),
+    "catboost.CatBoost": _KnownLearner(ensembles.fit_catboost, condition=ensembles.can_stop_catboost),
+    "sklearn.GradientBoosting": _KnownLearner(ensembles.fit_gradient_boosting),
     "sklearn.HistGradientBoosting": _KnownLearner(
-        "boosters.fit_hist_gradient_boosting", condition="boosters.can_stop_hist_gradient_boosting"
+        ensembles.fit_hist_gradient_boosting, condition=ensembles.can_stop_hist_gradient_boosting
     ),
     "sklearn.RandomForest": _FOREST,
     "sklearn.ExtraTrees": _FOREST,
-    "sklearn.Bagging": _KnownLearner("ensembles.fit_bagging", condition="ensembles.can_stop_bagging"),
+    "sklearn.Bagging": _KnownLearner(ensembles.fit_bagging, condition=ensembles.can_stop_bagging),
     "sklearn.LogisticRegression": _KnownLearner(
-        "linear_models.fit_logistic_regression",
-        condition="linear_models.can_stop_logistic_regression",
-        knows_steps=False,
+        solvers.fit_logistic_regression, condition=solvers.can_stop_logistic_regression, knows_steps=False
     ),
     "sklearn.SGD": _SGD,
     "sklearn.Perceptron": _SGD,
     "sklearn.PassiveAggressive": _SGD,
     "sklearn.MLP": _KnownLearner(
-        "neural_networks.fit_neural_network", condition="neural_networks.can_stop_neural_network", knows_steps=False
+        solvers.fit_neural_network, condition=solvers.can_stop_neural_network, knows_steps=False
     ),
-    "sklearn.Pipeline": _KnownLearner("wrappers.fit_pipeline", inner="wrappers.get_last_step"),
-    "fitwithin.LabelEncoded": _KnownLearner(
-        "wrappers.fit_label_encoded_classifier", inner="wrappers.get_inner_classifier"
-    ),
+    "sklearn.Pipeline": _KnownLearner(fit_pipeline, inner=get_last_step),
+    "fitwithin.LabelEncoded": _KnownLearner(fit_label_encoded_classifier, inner=attrgetter("estimator")),
 }

@@ -21,9 +21,6 @@ _ARGUMENT = "eval_set"
 DEPRECATION = "The argument 'eval_set' is deprecated"
 """Warning of LightGBM 4.7. Its replacement, `eval_y`, is not encoded as the labels are, so it is wrong for most."""
 
-DEPRECATION = "The argument 'eval_set' is deprecated"
-"""The warning of LightGBM 4.7, whose `eval_X` and `eval_y` cannot serve: a classifier does not encode `eval_y`."""
-
 
 @dataclass(frozen=True, eq=False)
 class ValidationSet:
