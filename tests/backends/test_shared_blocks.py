@@ -13,8 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from fitwithin import TimeConstrainedClassifier
 from fitwithin.backends import Process
-from fitwithin.backends._memory_use import find_mapped_blocks, list_shared_blocks, remove_abandoned_blocks
-from fitwithin.backends._process.memory_watch import MemoryWatch
+from fitwithin.backends._memory_use import MemoryWatch, find_mapped_blocks, list_shared_blocks, remove_abandoned_blocks
 from fitwithin.testing import FakeClock
 
 MB = 1_000_000

@@ -193,19 +193,7 @@ class PendingDump(Protocol):
 
 
 class SavedModel(Protocol):
-    """A model that outlives the learner's process, and the runner.
-
-    Attributes
-    ----------
-    save_seconds : float
-        Seconds that saving took.
-    load_seconds : float
-        Seconds that `load` is expected to take.
-    n_bytes : int or None
-        Size of the saved model; None if it is unknown.
-    dumps_in_background : bool
-        Whether `dump` returns before the file is written.
-    """
+    """A model that outlives the learner's process, and the runner."""
 
     @property
     def dumps_in_background(self) -> bool:

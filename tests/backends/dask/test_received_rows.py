@@ -16,9 +16,9 @@ from fitwithin._core.deadline_thread import DeadlineThread
 from fitwithin._core.target import Labels
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.tables import take_rows
-from fitwithin.backends._dask.partitions import Partitions
-from fitwithin.backends._dask.received_rows import ReceivedRows, RowSchema, join_rows
-from fitwithin.backends._process.row_reader import RowReader
+from fitwithin.backends._dask.partitions import Partitions, join_rows
+from fitwithin.backends._dask.worker_runner import ReceivedRows
+from fitwithin.backends._process.row_reader import RowLayout, RowReader
 from fitwithin.backends._process.shared_memory import SharedColumn
 
 N_ROWS = 60
@@ -29,10 +29,10 @@ ROW_LISTS = st.lists(st.lists(st.integers(0, N_ROWS - 1), min_size=1, max_size=4
 
 
 def make_received(kind):
-    features = SharedColumn(TABLE.dtype, (2,)) if kind == "array" else None
-    weights = {"sample_weight": SharedColumn(np.dtype(float), ())}
-    schema = RowSchema(LABELS.without_rows(), SharedColumn(np.dtype(np.uint8), ()), weights, features, N_ROWS)
-    return ReceivedRows(schema, Budget(60))
+    columns = [SharedColumn(np.dtype(np.uint8), ()), SharedColumn(np.dtype(float), ())]
+    if kind == "array":
+        columns.append(SharedColumn(TABLE.dtype, (2,)))
+    return ReceivedRows(RowLayout(tuple(columns), LABELS.without_rows(), ("sample_weight",)), N_ROWS, Budget(60))
 
 
 def take(kind, rows):

@@ -19,7 +19,7 @@ from fitwithin import LearnerFailedWarning, NoModelInTime, TimeConstrainedClassi
 from fitwithin.backends import LearnerDied, LearnerRaised, Process
 from fitwithin.backends._process import fork_host
 from fitwithin.backends._process.fork_host import ForkServerGone, ForkServerHandle, fork_servers
-from fitwithin.backends._process.protocol import EndSession
+from fitwithin.backends._process.protocol import Command
 from fitwithin.teachers import TCT
 from fitwithin.testing import AwkwardClassifier
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
@@ -128,7 +128,7 @@ def test_a_server_that_does_not_take_commands_never_blocks():
 
 def send_many(server):
     for _ in range(10_000):
-        server.send(EndSession())
+        server.send(Command("end_session"))
 
 
 @pytest.mark.slow

@@ -10,12 +10,12 @@ import pytest
 
 from fitwithin.backends import OutOfMemory
 from fitwithin.backends._memory_use import (
+    MemoryWatch,
     find_descendants,
     read_exact_memory,
     read_memory_use,
     reset_peak,
 )
-from fitwithin.backends._process.memory_watch import MemoryWatch
 
 MB = 1_000_000
 

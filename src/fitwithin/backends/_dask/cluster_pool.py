@@ -12,7 +12,7 @@ import numpy as np
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import FitwithinError, OutOfTime, UserInputError
 from fitwithin._core.records import Rows
-from fitwithin._core.target import Array, Labels
+from fitwithin._core.target import Labels
 from fitwithin._pools.block_pool import BlockPool, HoldOut
 from fitwithin._pools.block_reader import BlockReader
 from fitwithin._pools.pool import LabeledRows
@@ -20,9 +20,9 @@ from fitwithin._pools.sources.read_errors import shorten_reason
 from fitwithin._pools.target_pass import TargetPass, merge_targets
 from fitwithin.backends._dask.cluster import Cluster
 from fitwithin.backends._dask.collection_parts import Parts, open_parts
-from fitwithin.backends._dask.partitions import Partitions
-from fitwithin.backends._dask.reading_tasks import Place
-from fitwithin.backends._dask.received_rows import RowSchema, join_rows
+from fitwithin.backends._dask.partitions import Partitions, join_rows
+from fitwithin.backends._dask.reading_tasks import WEIGHT, Place
+from fitwithin.backends._process.row_reader import RowLayout
 from fitwithin.backends._process.shared_memory import SharedColumn
 
 _PAUSE = 1e6
@@ -74,15 +74,19 @@ class ClusterPool(BlockPool):
         codes = b"".join(column.tobytes() for column in found.codes)
         self._target_hash = f"{found.block_rows.tobytes().hex()} {zlib.crc32(codes)}"
         dtype = found.target.column.dtype
-        # The values stay on the workers.
-        column = np.zeros(len(self), dtype) if isinstance(found.target, Labels) else _stand_in(len(self), dtype)
+        # The values stay on the workers; their stand-in takes no memory.
+        is_labels = isinstance(found.target, Labels)
+        column = np.zeros(len(self), dtype) if is_labels else np.broadcast_to(np.zeros((), dtype), (len(self),))
         self.y = found.make_target(column)
-        weights = {} if parts.weight is None else {"sample_weight": SharedColumn(np.dtype(np.float64), ())}
         # Weights lie beside the features.
         self.row_params = {}
-        features = SharedColumn.from_array(parts.empty) if isinstance(parts.empty, np.ndarray) else None
-        schema = RowSchema(self.y.without_rows(), SharedColumn(dtype, ()), weights, features, len(self), self.index)
-        self.partitions = Partitions([], np.diff(self.index.row_starts), schema, wait_for=self.wait_for)
+        names = () if parts.weight is None else (WEIGHT,)
+        columns = [SharedColumn(dtype, ()), *(SharedColumn(np.dtype(np.float64), ()) for _ in names)]
+        columns.append(SharedColumn(np.dtype(np.int64), ()))
+        if isinstance(parts.empty, np.ndarray):
+            columns.append(SharedColumn.from_array(parts.empty))
+        layout = RowLayout(tuple(columns), self.y.without_rows(), names, index=self.index)
+        self.partitions = Partitions([], np.diff(self.index.row_starts), layout, wait_for=self.wait_for)
         self._reader = BlockReader(self.supply, self._read_place, _PAUSE, self.partitions.release)
 
     @classmethod
@@ -151,8 +155,3 @@ class ClusterPool(BlockPool):
             except TimeoutError:
                 continue
         return future.result()
-
-
-def _stand_in(n_rows: int, dtype: Any) -> Array:
-    """Return an array that takes no memory."""
-    return np.broadcast_to(np.zeros((), dtype), (n_rows,))

@@ -72,7 +72,7 @@ class FileParts:
         """Return the target of each block, and the group of each row if there are groups."""
         n_tasks = _TASKS_PER_WORKER * len(self._cluster.wait_for_workers())
         numbers = [part.tolist() for part in np.array_split(np.arange(self._source.n_blocks), n_tasks) if len(part)]
-        tasks = [self._cluster.submit(_read_targets, self._opened, part, regression) for part in numbers]
+        tasks = [self._cluster.submit(read_file_targets, self._opened, part, regression) for part in numbers]
         found = self._cluster.client.gather(tasks)
         groups = None
         if self._source.group is not None:
@@ -218,7 +218,7 @@ def open_parts(cluster: Cluster, given: Mapping[str, Any]) -> Parts:
     if find_input_kind(X) == "data set":
         return FileParts(cluster, given)
     path = _find_parquet_path(X)
-    if path is not None and all(isinstance(given[name], str) for name in ("y",)) and given["X_val"] is None:
+    if path is not None and isinstance(given["y"], str) and given["X_val"] is None:
         try:
             return FileParts(cluster, {**given, "X": path}, list(X.columns), dict(X.dtypes))
         except UserInputError:
@@ -244,10 +244,6 @@ def _open_files(given: dict[str, Any], columns: list[str] | None) -> LabeledBloc
     if columns is not None:
         given["X"] = open_blocks(given["X"], columns)
     return open_source(**given)
-
-
-def _read_targets(source: LabeledBlocks, numbers: list[int], regression: bool) -> list[BlockTarget]:
-    return read_file_targets(source, numbers, regression=regression)
 
 
 def _read_groups(source: LabeledBlocks, numbers: list[int]) -> Array:

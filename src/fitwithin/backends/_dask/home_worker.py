@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,17 +14,9 @@ from fitwithin._pools.tables import is_contiguous
 from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
 from fitwithin.backends._dask.cluster import Cluster
 from fitwithin.backends._dask.partitions import Partitions
-from fitwithin.backends._dask.worker_tasks import (
-    ModelBytes,
-    Outcome,
-    check_model_loads,
-    examine_here,
-    examine_partition,
-    fit_lesson,
-    merge_exam,
-    pickle_model,
-    score_model,
-)
+from fitwithin.backends._dask.worker_runner import ModelBytes
+from fitwithin.backends._dask.worker_session import run_task
+from fitwithin.backends._dask.worker_tasks import Outcome
 
 _HOME_EXAM_ROWS = 100_000
 """Rows up to which an exam is held where the model was trained: its rows are sent once, and examine every model.
@@ -87,7 +79,7 @@ class HomeWorker:
         self._newest = None
         self._kill_after = options["limits"].kill_after
         here = [] if any(map(_is_large, exams)) else list(exams)
-        report: FitReport = self._run_with_rows(fit_lesson, rows, here, options)
+        report: FitReport = self._run_with_rows("fit", rows, here, options)
         later = [] if here or report.gave_up else [self.examine(exam) for exam in exams]
         spent = report.fit_seconds + sum(each.handover_seconds + each.exam_seconds for each in (*report.exams, *later))
         return replace(
@@ -96,13 +88,13 @@ class HomeWorker:
             exams=(*report.exams, *later),
         )
 
-    def _run_with_rows(self, task: Callable[..., Outcome], rows: Rows, exams: Sequence[Exam], *arguments: Any) -> Any:
+    def _run_with_rows(self, method: str, rows: Rows, exams: Sequence[Exam], *arguments: Any) -> Any:
         """Run a task here, after the workers that hold its rows have sent those that are new here."""
         needed = np.unique(np.concatenate([rows, *(exam.rows for exam in exams)]))
         new = np.setdiff1d(needed, self._rows, assume_unique=True)
         parts = self._prepared.partitions.take(self._cluster, new)
         sent = self._cluster.pass_value(list(exams), sum(exam.rows.nbytes for exam in exams), self.address)
-        outcome = self._run(task, self._pass_rows(rows), parts, sent, *arguments)
+        outcome = self._run(method, self._pass_rows(rows), parts, sent, *arguments)
         # They arrived, whatever the learner did then.
         self._rows = np.union1d(self._rows, new)
         return outcome.unwrap()
@@ -112,19 +104,19 @@ class HomeWorker:
         start = self._budget.elapsed()
         report: ExamReport
         if not _is_large(exam):
-            report = self._run_with_rows(examine_here, np.zeros(0, dtype=np.int64), [exam])
+            report = self._run_with_rows("examine", np.zeros(0, dtype=np.int64), [exam])
         else:
             ascending, order = np.unique(exam.rows, return_inverse=True)
             places = None if is_contiguous(order) else self._pass_rows(order.astype(np.uint32))
             parts = self._submit_exam(ascending.astype(np.int64), exam.margins)
-            report = self._run(merge_exam, parts, places, exam.purpose).unwrap()
+            report = self._run("merge_exam", parts, places, exam.purpose).unwrap()
         return replace(report, handover_seconds=max(0.0, self._budget.elapsed() - start - report.exam_seconds))
 
     def _submit_exam(self, rows: Rows, margins: bool) -> list[Any]:
         """Have the workers predict those of these rows that they hold."""
         return [
             self._submit(
-                examine_partition,
+                "examine_partition",
                 self._model(),
                 partition,
                 first,
@@ -137,30 +129,30 @@ class HomeWorker:
 
     def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model from the answers of all exams."""
-        report: ScoreReport = self._run(score_model, selected).unwrap()
+        report: ScoreReport = self._run("score", selected).unwrap()
         return report
 
     def bring_model(self) -> ModelBytes:
-        """Return the newest model, after a process that did not train it has loaded it."""
-        model: ModelBytes = self._run(check_model_loads, self._model()).unwrap()
+        """Return the newest model."""
+        model: ModelBytes = self._cluster.result(self._model(), self.address).unwrap()
         return model
 
     def _model(self) -> Any:
         """Return the newest model, as a future that any worker can take."""
         if self._newest is None:
-            self._newest = self._submit(pickle_model, self._lesson, home=self.address)
+            self._newest = self._submit("pickle_model", self._lesson, home=self.address)
         return self._newest
 
     def _pass_rows(self, rows: Rows) -> Any:
         return self._cluster.pass_rows(rows, self.address)
 
-    def _submit(self, task: Callable[..., Outcome], *arguments: Any, home: str | None = None) -> Any:
-        told = (self._prepared.setup, self._budget.remaining(), self._number, self._attempt)
-        return self._cluster.submit(task, *told, *arguments, home=home)
+    def _submit(self, method: str, *arguments: Any, home: str | None = None) -> Any:
+        told = (self._prepared.setup, self._budget.remaining(), self._number, self._attempt, method)
+        return self._cluster.submit(run_task, *told, *arguments, home=home)
 
-    def _run(self, task: Callable[..., Outcome], *arguments: Any) -> Outcome:
+    def _run(self, method: str, *arguments: Any) -> Outcome:
         """Run a task here, and wait for it."""
-        outcome: Outcome = self._cluster.result(self._submit(task, *arguments, home=self.address), self.address)
+        outcome: Outcome = self._cluster.result(self._submit(method, *arguments, home=self.address), self.address)
         return outcome
 
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from fitwithin._core.records import Rows
 from fitwithin._pools.pool import LabeledRows
-from fitwithin._pools.table_pool import TablePool, has_fixed_row_size
+from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
 from fitwithin.backends._dask.cluster import Cluster
-from fitwithin.backends._dask.received_rows import RowSchema, take_part
-from fitwithin.backends._process.shared_memory import SharedColumn
+from fitwithin.backends._process.row_reader import RowLayout
+from fitwithin.backends._process.shared_rows import make_row_layout
 
 _PARTITIONS_PER_WORKER = 2
 """Parts of a plain table for each worker, so that a worker that is lost costs half of its share at a time."""
@@ -27,7 +28,7 @@ class Partitions:
         The partitions.
     sizes : array of int
         Rows of each.
-    schema : RowSchema
+    layout : RowLayout
         Types of the rows.
     renew : callable, optional
         Returns a partition again, by its number, if its worker was lost and Dask cannot compute it again.
@@ -39,12 +40,12 @@ class Partitions:
         self,
         futures: list[Any],
         sizes: Rows,
-        schema: RowSchema,
+        layout: RowLayout,
         renew: Callable[[int], Any] | None = None,
         wait_for: Callable[[Rows], None] | None = None,
     ) -> None:
         self.futures = futures
-        self.schema = schema
+        self.layout = layout
         self.offsets: Rows = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self._renew = renew
         self._wait_for = wait_for
@@ -94,15 +95,20 @@ def scatter_table(pool: TablePool, cluster: Cluster) -> Partitions:
         return cluster.scatter(part, workers[number % len(workers)])
 
     futures = [send(number) for number in range(n_parts)]
-    return Partitions(futures, np.diff(bounds), describe_table_rows(pool), send)
+    return Partitions(futures, np.diff(bounds), make_row_layout(pool), send)
 
 
-def describe_table_rows(pool: TablePool) -> RowSchema:
-    """Return the types of the rows of a table."""
-    return RowSchema(
-        pool.y.without_rows(),
-        SharedColumn.from_array(pool.y.column),
-        {name: SharedColumn.from_array(column) for name, column in pool.row_params.items()},
-        SharedColumn(np.dtype(pool.X.dtype), tuple(pool.X.shape[1:])) if has_fixed_row_size(pool.X) else None,
-        len(pool),
+def join_rows(parts: list[LabeledRows], order: Rows | None = None) -> LabeledRows:
+    """Return rows that came in several parts as one, in another order if one is given."""
+    joined = LabeledRows(
+        concatenate([part.X for part in parts]),
+        np.concatenate([part.y for part in parts]),
+        {name: np.concatenate([part.row_params[name] for part in parts]) for name in parts[0].row_params},
     )
+    return joined if order is None or is_contiguous(order) else take_part(joined, order)
+
+
+def take_part(rows: LabeledRows, chosen: Any) -> LabeledRows:
+    """Return some of these rows."""
+    row_params = {name: column[chosen] for name, column in rows.row_params.items()}
+    return LabeledRows(take_rows(rows.X, chosen), rows.y[chosen], row_params)

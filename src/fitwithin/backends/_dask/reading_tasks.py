@@ -75,7 +75,7 @@ class Place:
         return LabeledRows(take_rows(X, order), y[order], weights)
 
 
-def read_file_targets(source: LabeledBlocks, numbers: Sequence[int], *, regression: bool) -> list[BlockTarget]:
+def read_file_targets(source: LabeledBlocks, numbers: Sequence[int], regression: bool) -> list[BlockTarget]:
     """Read the target of some blocks of files."""
     return [read_block_target(source, number, regression=regression) for number in numbers]
 

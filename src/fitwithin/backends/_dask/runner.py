@@ -22,11 +22,11 @@ from fitwithin.backends._dask.cluster import SCHEDULER_LOST, Cluster, WorkerLost
 from fitwithin.backends._dask.cluster_pool import ClusterPool
 from fitwithin.backends._dask.home_worker import HomeWorker, PreparedCluster
 from fitwithin.backends._dask.partitions import scatter_table
-from fitwithin.backends._dask.saved_model import DaskModel
 from fitwithin.backends._dask.worker_runner import SessionSetup, write_model_file
 from fitwithin.backends._dask.worker_session import close_session, stop_runner
 from fitwithin.backends._process.backend import pickle_learner
 from fitwithin.backends._process.process_state import ProcessState
+from fitwithin.backends._process.saved_model import ProcessModel
 
 _MAX_ATTEMPTS = 4
 """Workers that may be lost during one call before it counts as the learner's fault."""
@@ -103,9 +103,8 @@ class DaskRunner:
         def prepare(cluster: Cluster) -> PreparedCluster:
             partitions = pool.partitions if isinstance(pool, ClusterPool) else scatter_table(pool, cluster)
             # A task holds it, so that Dask can make it again if its worker is lost.
-            setup = cluster.submit(
-                SessionSetup, cluster.key, body, state, settings.seed, settings.memory_limit, partitions.schema
-            )
+            rows = partitions.layout, len(partitions)
+            setup = cluster.submit(SessionSetup, cluster.key, body, state, settings.seed, settings.memory_limit, *rows)
             return PreparedCluster(cluster, partitions, setup)
 
         # Without any time left, the first call of the session says so.
@@ -186,13 +185,14 @@ class DaskRunner:
         self._check_fitted()
         return self._call(lambda home: home.score(selected))
 
-    def save(self) -> DaskModel:
-        """Bring the newest model to the program, after a process that did not train it has loaded it."""
+    def save(self) -> ProcessModel:
+        """Bring the newest model to the program; it was loaded on its worker by a process that did not train it."""
         self._check_fitted()
         start = self._budget.elapsed()
         model = self._call(HomeWorker.bring_model)
         file = write_model_file(model.body)
-        return DaskModel(file, self._budget.elapsed() - start, model.load_seconds, file.n_bytes, model.warnings)
+        save_seconds = self._budget.elapsed() - start
+        return ProcessModel(file, save_seconds, model.load_seconds, model.warnings, file.n_bytes)
 
     def _call(self, action: Callable[[HomeWorker], T], *, is_repeated: bool = False) -> T:
         """Carry out a call in the runner's thread, and again on another worker if one is lost.

@@ -14,12 +14,13 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.records import Margins, Purpose, Rows
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import ExamReport
-from fitwithin.backends._dask.received_rows import ReceivedRows, RowSchema
 from fitwithin.backends._exam_log import ExamPredictions
 from fitwithin.backends._process.backend import PreparedProcess, ProcessRunner
 from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._process.protocol import PortableWarning, Request, WorkerSetup
-from fitwithin.backends._process.shared_memory import SharedFile
+from fitwithin.backends._process.row_reader import RowLayout, RowPositions, RowSelection
+from fitwithin.backends._process.shared_memory import SharedFile, create_files
+from fitwithin.backends._process.shared_rows import BlockFile, SharedRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,28 @@ class PickledLearner:
 
     def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
         return pickle.loads, (self.body,)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelBytes:
+    """A pickled model.
+
+    Parameters
+    ----------
+    body : bytes
+        The model.
+    warnings : list of PortableWarning
+        Warnings of its fit.
+    lesson : int
+        Number of its lesson.
+    load_seconds : float
+        Seconds that loading it is expected to take.
+    """
+
+    body: bytes
+    warnings: list[PortableWarning]
+    lesson: int
+    load_seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +69,10 @@ class SessionSetup:
         The program's global settings. Folders and variables stay those of the worker.
     seed, memory_limit : int or None
         See `FitSettings`.
-    schema : RowSchema
+    layout : RowLayout
         Types of the rows.
+    n_rows : int
+        Rows of the pool.
     """
 
     key: str
@@ -55,7 +80,8 @@ class SessionSetup:
     process_state: ProcessState
     seed: int | None
     memory_limit: int | None
-    schema: RowSchema
+    layout: RowLayout
+    n_rows: int
 
     def local_state(self) -> ProcessState:
         """Return the settings for a learner on this machine."""
@@ -74,10 +100,93 @@ class SessionSetup:
         )
 
 
+class ReceivedRows(SharedRows):
+    """Rows of a cluster's pool, each with its number there, appended to shared files as they arrive.
+
+    Parameters
+    ----------
+    layout : RowLayout
+        Types of the rows. A column of row numbers follows the row_params if the rows are read block by block.
+    n_rows : int
+        Rows of the pool.
+    budget : Budget
+        Ends copying at the deadline.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fitwithin._core.target import Labels
+    >>> from fitwithin.backends._process.shared_memory import SharedColumn
+    >>> columns = SharedColumn(np.dtype(np.uint8), ()), SharedColumn(np.dtype(float), (2,))
+    >>> received = ReceivedRows(RowLayout(columns, Labels.encode([0, 1]).without_rows(), ()), 80, Budget(60))
+    >>> received.append(np.array([70, 7]), LabeledRows(np.zeros((2, 2)), np.array([0, 1])))
+    >>> received.find_missing(np.array([7, 8])).tolist()
+    [8]
+    >>> received.share_training_rows(np.array([7, 70])).positions.tolist()
+    [1, 0]
+    >>> received.close()
+    """
+
+    def __init__(self, layout: RowLayout, n_rows: int, budget: Budget) -> None:
+        self.layout = layout
+        self._n_pool_rows = n_rows
+        self._budget = budget
+        # Features that are no plain array have no column, and are pickled.
+        self._is_plain = len(layout.columns) > 1 + len(layout.row_params) + (layout.index is not None)
+        self.files = create_files(len(layout.columns) + (not self._is_plain))
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin again without rows; the files keep their memory for the next ones."""
+        self._n_rows = 0
+        self._positions = RowPositions(self._n_pool_rows)
+        self._blocks = None if self._is_plain else BlockFile(self._budget, self.files[-1])
+
+    def find_missing(self, rows: Rows) -> Rows:
+        """Return those of these rows that have not arrived, each once, in the order of `rows`."""
+        missing = rows[self._positions.find(rows) < 0]
+        _, first = np.unique(missing, return_index=True)
+        return missing[np.sort(first)]
+
+    def append(self, rows: Rows, content: LabeledRows) -> None:
+        """Append rows that are new; raise TimeoutError at the deadline.
+
+        Parameters
+        ----------
+        rows : array of int
+            Their numbers in the pool, each once.
+        content : LabeledRows
+            The rows, with the target encoded.
+        """
+        if not len(rows):
+            return
+        self._budget.raise_if_spent()
+        first = self._n_rows
+        columns = [content.y, *(content.row_params[name] for name in self.layout.row_params)]
+        if self.layout.index is not None:
+            columns.append(rows)
+        if self._blocks is None:
+            columns.append(np.asarray(content.X))
+        else:
+            self._blocks.append(content.X, first)
+        for file, column, values in zip(self.files, self.layout.columns, columns, strict=False):
+            file.write_rows(values.astype(column.dtype, copy=False), first)
+        self._n_rows += len(rows)
+        self._positions.set(rows, np.arange(first, self._n_rows))
+
+    def share_training_rows(self, rows: Rows) -> RowSelection:
+        """Return where these rows lie: one range, which is read without a copy, if they arrived in this order."""
+        blocks = () if self._blocks is None else tuple(self._blocks.blocks)
+        return RowSelection.from_positions(self._positions.find(rows), blocks)
+
+    def close(self) -> None:
+        """Close the files, and forget the rows."""
+        super().close()
+        self.forget()
+
+
 class WorkerRunner(ProcessRunner):
     """Run a learner in a process of its own on a Dask worker, on rows that came from others."""
-
-    checks_models = False
 
     rows: ReceivedRows
 
@@ -85,8 +194,8 @@ class WorkerRunner(ProcessRunner):
     def open_beside(cls, first: ProcessRunner, budget: Budget, setup: SessionSetup) -> WorkerRunner:
         """Return a runner with a process of its own that the same host starts."""
         runner = cls(first.host, budget, first)
-        runner.rows = ReceivedRows(setup.schema, budget)
-        worker_setup = WorkerSetup(setup.pickled_learner, runner.rows.layout, setup.local_state(), setup.seed)
+        runner.rows = ReceivedRows(setup.layout, setup.n_rows, budget)
+        worker_setup = WorkerSetup(setup.pickled_learner, setup.layout, setup.local_state(), setup.seed)
         runner._prepared_process = PreparedProcess(runner.rows, worker_setup, setup.memory_limit, 1)
         return runner
 
@@ -95,34 +204,27 @@ class WorkerRunner(ProcessRunner):
         self.rows.close()
 
     @property
-    def warnings(self) -> list[PortableWarning]:
-        """Warnings of the last fit."""
-        return self._warnings
-
-    @property
     def peak_memory(self) -> int | None:
         """Most bytes that the learner took since its last fit began."""
         return None if self._watch is None else self._watch.peak
 
-    def pickle_model(self) -> bytes:
-        """Return the newest model, pickled; raise as `Runner.save` does."""
-        with self._until_deadline():
-            file = SharedFile.create()
+    def pickle_model(self, lesson: int) -> ModelBytes:
+        """Return the newest model, which is that of this lesson, pickled; raise as `Runner.save` does."""
+        saved = self.save()
         try:
-            self._request(Request("save"), [file])
-            return os.pread(file.fd, os.fstat(file.fd).st_size, 0)
+            body = os.pread(saved.file.fd, saved.n_bytes, 0)
         finally:
-            file.close()
+            saved.discard()
+        return ModelBytes(body, saved.warnings, lesson, saved.load_seconds)
 
-    def adopt_model(self, body: bytes) -> float:
-        """Take over a model that another process trained; return the seconds that loading it took."""
+    def adopt_model(self, body: bytes) -> None:
+        """Take over a model that another process trained."""
         file = write_model_file(body)
         try:
             if self._learner is None:
                 with self._until_deadline():
                     self._start_learner()
-            seconds: float = self._request(Request("adopt"), [file])
-            return seconds
+            self._request(Request("adopt"), [file])
         finally:
             file.close()
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from dataclasses import dataclass, field
+from typing import Any
 
 from fitwithin._core.budget import Budget
+from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin.backends._dask.worker_runner import SessionSetup, WorkerRunner
+from fitwithin.backends._dask.worker_tasks import Outcome, RunnerTasks
 from fitwithin.backends._process.backend import Process
 from fitwithin.backends._process.fork_host import fork_servers
 from fitwithin.backends._process.process_state import find_modules
@@ -18,45 +20,6 @@ _GRACE_SECONDS = 0.25
 
 _IDLE_SECONDS = 0.5
 """Seconds that an idle process waits for the next session: two seconds after a fit nothing of it is left."""
-
-
-@dataclass(eq=False)
-class RunnerParts:
-    """What one of the program's runners has on this worker.
-
-    Parameters
-    ----------
-    attempt : int
-        Number of workers that it has trained on.
-    learner : WorkerRunner
-        Trains.
-    examiner : WorkerRunner
-        Predicts rows of this worker, with models that may come from others.
-    model : int or None
-        Number of the lesson whose model the examiner holds.
-    load_seconds : float
-        Seconds that it took to load that model.
-    lock : Lock
-        Held while the examiner is at work: a worker may have several threads.
-    """
-
-    attempt: int
-    learner: WorkerRunner
-    examiner: WorkerRunner
-    model: int | None = None
-    load_seconds: float = 0.0
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def stop(self) -> None:
-        """Kill both processes; calls under way raise `OutOfTime`."""
-        self.learner.stop()
-        self.examiner.stop()
-
-    def close(self) -> None:
-        """Kill both processes, and release their rows."""
-        self.stop()
-        self.learner.__exit__()
-        self.examiner.__exit__()
 
 
 class WorkerSession:
@@ -71,11 +34,11 @@ class WorkerSession:
     def __init__(self, seconds: float) -> None:
         self.budget = Budget(seconds)
         self._first = Process().open(self.budget)
-        self._parts: dict[int, RunnerParts] = {}
+        self._parts: dict[int, RunnerTasks] = {}
         self._lock = threading.Lock()
         self._is_closed = False
 
-    def parts(self, number: int, attempt: int, setup: SessionSetup) -> RunnerParts:
+    def parts(self, number: int, attempt: int, setup: SessionSetup) -> RunnerTasks:
         """Return what a runner of the program has here, without anything of an earlier attempt.
 
         Raises
@@ -93,7 +56,7 @@ class WorkerSession:
                 if not self._parts:
                     self._first.host.import_modules(find_modules(setup.pickled_learner))
                 learner, examiner = (WorkerRunner.open_beside(self._first, self.budget, setup) for _ in range(2))
-                found = self._parts[number] = RunnerParts(attempt, learner, examiner)
+                found = self._parts[number] = RunnerTasks(attempt, learner, examiner)
             return found
 
     def stop(self, number: int) -> None:
@@ -133,6 +96,31 @@ def open_session(key: str, seconds: float) -> WorkerSession:
         raise TimeoutError
     session.budget.reserves.load = max(0.0, session.budget.until_deadline() - seconds)
     return session
+
+
+def run_task(setup: SessionSetup, seconds: float, number: int, attempt: int, method: str, *arguments: Any) -> Outcome:
+    """Call a method of `RunnerTasks` on this worker; what an earlier attempt left here is not used.
+
+    Parameters
+    ----------
+    setup : SessionSetup
+        The session.
+    seconds : float
+        Seconds until the deadline, when the task was sent.
+    number, attempt : int
+        The program's runner, and the number of workers that it has trained on.
+    method : str
+        Name of the method.
+    *arguments : object
+        Its arguments.
+    """
+    try:
+        tasks = open_session(setup.key, seconds).parts(number, attempt, setup)
+        return Outcome(getattr(tasks, method)(*arguments))
+    except (OutOfTime, OutOfMemory, LearnerRaised, LearnerDied) as failure:
+        return Outcome(failure=failure)
+    except TimeoutError:
+        return Outcome(failure=OutOfTime())
 
 
 def start_session(key: str, seconds: float) -> None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import cloudpickle
 
@@ -20,10 +20,9 @@ from fitwithin._core.exceptions import FitwithinError, LearnerDied, LearnerFaile
 from fitwithin._core.records import NO_LIMITS, Exam, FitLimits, Mask, Rows
 from fitwithin._pools.pool import Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
-from fitwithin.backends._memory_use import list_shared_blocks
+from fitwithin.backends._memory_use import MemoryWatch, list_shared_blocks
 from fitwithin.backends._process.connection import WorkerConnection
 from fitwithin.backends._process.fork_host import ForkHost
-from fitwithin.backends._process.memory_watch import MemoryWatch
 from fitwithin.backends._process.process_state import ProcessState, find_modules
 from fitwithin.backends._process.protocol import PortableWarning, Request, WorkerSetup
 from fitwithin.backends._process.saved_model import Loader, ProcessDump, ProcessModel
@@ -108,7 +107,6 @@ class ProcessRunner:
     """
 
     killable = True
-    checks_models: ClassVar[bool] = True
 
     def __init__(self, host: ForkHost | SpawnHost, budget: Budget, first: ProcessRunner | None = None) -> None:
         self.host = host
@@ -211,12 +209,11 @@ class ProcessRunner:
         report: FitReport
         with self._until_deadline():
             worker.post(request)
-            if self.checks_models:
-                # While the learner is at work. If it fails, saving tries again.
-                posted = self._budget.elapsed()
-                with contextlib.suppress(LearnerDied, OSError):
-                    self._loader.start()
-                start_seconds += self._budget.elapsed() - posted
+            # While the learner is at work. If it fails, saving tries again.
+            posted = self._budget.elapsed()
+            with contextlib.suppress(LearnerDied, OSError):
+                self._loader.start()
+            start_seconds += self._budget.elapsed() - posted
         report, self._warnings, resting_bytes = self._request(None)
         self._resting_bytes.append(resting_bytes)
         handover_seconds = self._budget.elapsed() - start - report.fit_seconds

@@ -13,7 +13,7 @@ from typing import Any
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised
-from fitwithin.backends._process.memory_watch import MemoryWatch
+from fitwithin.backends._memory_use import MemoryWatch
 from fitwithin.backends._process.protocol import BeginSession, ErrorReply, Reply, Request
 from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.subprocesses import EXIT_STATUS_SECONDS

@@ -19,17 +19,7 @@ import psutil
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
 from fitwithin.backends._process.connection import MIN_TIMEOUT_SECONDS, Channel, WorkerConnection, wait_readable
-from fitwithin.backends._process.protocol import (
-    MAX_CONTROL_BYTES,
-    Answer,
-    Command,
-    EndSession,
-    EndWorker,
-    ForkWorker,
-    ImportModules,
-    WorkerEnded,
-    WorkerSetup,
-)
+from fitwithin.backends._process.protocol import MAX_CONTROL_BYTES, Answer, Command, WorkerEnded, WorkerSetup
 from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.subprocesses import (
     EXIT_STATUS_SECONDS,
@@ -106,13 +96,13 @@ class ForkHost:
         return self._server.fork(descriptors, budget)
 
     def _send_imports(self) -> None:
-        self._server.send(ImportModules(module_search_path(), self._modules))
+        self._server.send(Command("import_modules", (module_search_path(), self._modules)))
         self._imports_sent = True
 
     def close(self) -> None:
         """Have the server clean up, without waiting for it, and keep it for the next session."""
         with contextlib.suppress(ForkServerGone):
-            self._server.send(EndSession())
+            self._server.send(Command("end_session"))
         fork_servers.give_back(self._server)
         for server in self._former_servers:
             server.close()
@@ -152,7 +142,7 @@ class ForkedWorker(WorkerConnection):
 
     def _end(self, blocks: frozenset[str]) -> None:
         with contextlib.suppress(ForkServerGone):
-            self._server.send(EndWorker(self.pid, blocks))
+            self._server.send(Command("end_worker", (self.pid, blocks)))
 
     def _describe_end(self, timeout: float) -> str | None:
         """Describe how the worker ended; None if the server does not report its end in time."""
@@ -281,7 +271,7 @@ class ForkServerHandle:
 
     def fork(self, descriptors: list[int], budget: Budget) -> int:
         """Start a worker with these descriptors and return its pid; raise TimeoutError, LearnerDied, ForkServerGone."""
-        number = self.send(ForkWorker(), descriptors)
+        number = self.send(Command("fork_worker"), descriptors)
         self.wait_for_answers(budget, number)
         answer = self._forks.pop(number)
         if answer.pid is None:

@@ -24,20 +24,12 @@ import psutil
 
 from fitwithin.backends._memory_use import remove_abandoned_blocks
 from fitwithin.backends._process.connection import MAX_DESCRIPTORS, Channel, wait_readable
-from fitwithin.backends._process.protocol import (
-    MAX_CONTROL_BYTES,
-    Answer,
-    Command,
-    EndSession,
-    EndWorker,
-    ForkWorker,
-    ImportModules,
-    WorkerEnded,
-)
+from fitwithin.backends._process.protocol import MAX_CONTROL_BYTES, Answer, Command, WorkerEnded
 from fitwithin.backends._process.subprocesses import (
     PARENT_POLL_SECONDS,
     become_first_oom_choice,
     close_standard_input,
+    import_modules,
     kill_descendants,
     make_temporary_folder,
     remove_loky_semaphores,
@@ -106,7 +98,7 @@ class ForkServer:
             while self._handle_event():
                 pass
         finally:
-            self._end_session()
+            self.end_session()
 
     def _handle_event(self) -> bool:
         """Wait for one event and handle it; False when it is time to end."""
@@ -131,29 +123,20 @@ class ForkServer:
         self._n_commands += 1
         pid, error = None, ""
         try:
-            pid = self._carry_out(pickle.loads(body), descriptors)
+            command: Command = pickle.loads(body)
+            pid = getattr(self, command.method)(*command.arguments, *descriptors)
         except OSError as refusal:
             error = str(refusal)
         self._send(Answer(self._n_commands, pid, self._folder, error))
         return True
 
-    def _carry_out(self, command: Command, descriptors: list[int]) -> int | None:
-        """Carry out a command, and return the worker that was forked."""
-        match command:
-            case ImportModules():
-                self._in_session = True
-                command.carry_out()
-            case ForkWorker():
-                return self._fork(*descriptors)
-            case EndWorker(pid, blocks):
-                self._end_worker(pid)
-                if blocks:
-                    remove_abandoned_blocks(blocks)
-            case EndSession():
-                self._end_session()
-        return None
+    def import_modules(self, search_path: list[str], modules: list[str]) -> None:
+        """Import modules that the learner needs, and stay alive until `end_session`."""
+        self._in_session = True
+        import_modules(search_path, modules)
 
-    def _fork(self, channel: int, *files: int) -> int:
+    def fork_worker(self, channel: int, *files: int) -> int:
+        """Fork a worker with its channel and its files, and return its pid."""
         self._in_session = True
         # Freeing a large file takes long for its last owner: the server stays one, so that the parent is never the
         # last.
@@ -212,17 +195,18 @@ class ForkServer:
         with contextlib.suppress(OSError):
             self._control.send(pickle.dumps(event))
 
-    def _end_worker(self, pid: int) -> None:
-        """Kill a worker and everything that it started; the other workers live on."""
-        if pid not in self._workers:
-            return
-        self._workers.remove(pid)
-        _kill_group(pid)
-        _kill_children(spared=self._workers)
-        remove_loky_semaphores(pid)
+    def end_worker(self, pid: int, blocks: frozenset[str]) -> None:
+        """Kill a worker and everything that it started, and remove its blocks of shared memory; others live on."""
+        if pid in self._workers:
+            self._workers.remove(pid)
+            _kill_group(pid)
+            _kill_children(spared=self._workers)
+            remove_loky_semaphores(pid)
+        if blocks:
+            remove_abandoned_blocks(blocks)
 
-    def _end_session(self) -> None:
-        """Kill the workers and everything that they started, and remove their folder and files."""
+    def end_session(self) -> None:
+        """Kill the workers and everything that they started, remove their files, and end after an idle while."""
         workers, self._workers, self._ended = self._workers, [], set()
         for pid in workers:
             _kill_group(pid)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
 import pickle
 import sys
 from dataclasses import dataclass
@@ -91,7 +89,7 @@ class ErrorReply:
         return error if isinstance(error, BaseException) else RuntimeError(self.text)
 
 
-# The parent and a spawned worker, which may get `ImportModules` first.
+# The parent and a spawned worker.
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,45 +101,23 @@ class BeginSession:
     n_files: int
 
 
-# The parent and the fork server, which answers every command.
+# The parent and the fork server, which answers every command. A spawned worker may get `import_modules` too.
 
 
 @dataclass(frozen=True)
-class ImportModules:
-    """Import modules that the learner needs; a fork server then stays alive until `EndSession`."""
+class Command:
+    """Call a method of the `ForkServer`; descriptors that come with the message are further arguments.
 
-    search_path: list[str]
-    modules: list[str]
+    Parameters
+    ----------
+    method : str
+        Name of the method.
+    arguments : tuple, default=()
+        Its arguments.
+    """
 
-    def carry_out(self) -> None:
-        """Import the modules, in the process that is to have them."""
-        sys.path[:] = self.search_path
-        for module in self.modules:
-            # A module that fails here fails again in the learner's process, which reports it to the user.
-            with contextlib.suppress(Exception):
-                importlib.import_module(module)
-
-
-@dataclass(frozen=True)
-class ForkWorker:
-    """Fork a worker. Its channel and its files come with the message, as descriptors."""
-
-
-@dataclass(frozen=True)
-class EndWorker:
-    """Kill this worker and everything that it started, and remove its blocks of shared memory."""
-
-    pid: int
-    blocks: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class EndSession:
-    """Kill all workers and everything that they started, remove their files, and end after an idle while."""
-
-
-Command = ImportModules | ForkWorker | EndWorker | EndSession
-"""What the parent asks of the fork server."""
+    method: str
+    arguments: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)

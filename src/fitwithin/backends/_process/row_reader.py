@@ -72,6 +72,37 @@ class RowSelection:
         return RowSelection(self.index[piece], self.blocks)
 
 
+class RowPositions:
+    """The position of each row that has one.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the pool.
+
+    Examples
+    --------
+    >>> positions = RowPositions(1000)
+    >>> positions.set(np.array([999, 5]), np.array([0, 1]))
+    >>> positions.find(np.array([5, 6, 999]))
+    array([ 1, -1,  0], dtype=int32)
+    """
+
+    def __init__(self, n_rows: int) -> None:
+        # Zeroed memory costs nothing until it is written: 0 stands for no position.
+        self._numbers: Rows = np.zeros(n_rows, dtype=np.int32 if n_rows < np.iinfo(np.int32).max else np.int64)
+
+    def find(self, rows: Rows) -> Rows:
+        """Return the position of each of these rows, -1 for one that has none."""
+        positions = self._numbers[rows]
+        positions -= 1
+        return positions
+
+    def set(self, rows: Rows, positions: Rows) -> None:
+        """Give these rows new positions; of a row that comes twice, the last counts."""
+        self._numbers[rows] = positions + 1
+
+
 @dataclass(frozen=True, eq=False)
 class RowLayout:
     """What a learner's process must know to read the shared files.

@@ -7,9 +7,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from fitwithin._core.exceptions import LearnerDied
+from fitwithin.backends._inline import FinishedDump
 from fitwithin.backends._model_runner import reissue_warnings
 from fitwithin.backends._process.connection import Channel, WorkerConnection
 from fitwithin.backends._process.protocol import ErrorReply, PortableWarning, Reply, Request
@@ -209,18 +210,21 @@ class ProcessModel:
         Warnings of its fit.
     n_bytes : int
         Size of the file.
-    begin_dump : callable
-        Has another process write it to a skops file, while its session lasts.
+    begin_dump : callable, optional
+        Has another process write it to a skops file, while its session lasts; by default this one does.
     """
-
-    dumps_in_background: ClassVar[bool] = True
 
     file: SharedFile
     save_seconds: float
     load_seconds: float
     warnings: list[PortableWarning]
     n_bytes: int
-    begin_dump: Callable[[SharedFile, Path], ProcessDump]
+    begin_dump: Callable[[SharedFile, Path], ProcessDump] | None = None
+
+    @property
+    def dumps_in_background(self) -> bool:
+        """Whether another process writes it to a skops file."""
+        return self.begin_dump is not None
 
     def load(self) -> Any:
         """Return the fitted learner in this process."""
@@ -228,8 +232,10 @@ class ProcessModel:
         reissue_warnings([warning.to_message() for warning in self.warnings])
         return model
 
-    def dump(self, path: Path) -> ProcessDump:
-        """Have the model written to a skops file by another process."""
+    def dump(self, path: Path) -> ProcessDump | FinishedDump:
+        """Have the model written to a skops file."""
+        if self.begin_dump is None:
+            return FinishedDump.of(load_pickle(self.file.fd), path)
         return self.begin_dump(self.file, path)
 
     def discard(self) -> None:

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from fitwithin._pools.disk_pool import DiskPool
 from fitwithin._pools.pool import Pool
 from fitwithin._pools.table_pool import StackedTable, TablePool, has_fixed_row_size
 from fitwithin._pools.tables import take_rows
-from fitwithin.backends._process.row_reader import RowBlock, RowLayout, RowSelection
+from fitwithin.backends._process.row_reader import RowBlock, RowLayout, RowPositions, RowSelection
 from fitwithin.backends._process.shared_memory import (
     MappedFile,
     SharedColumn,
@@ -43,23 +44,32 @@ _UNMAPPED_CHUNKS = 32
 """Chunks that are moved before this process lets go of their pages."""
 
 
-class SharedRows(Protocol):
-    """Make rows of a pool readable for the learner's process."""
+class SharedRows(ABC):
+    """Make rows of a pool readable for the learner's process.
+
+    Attributes
+    ----------
+    layout : RowLayout
+        How the rows lie in the files.
+    files : tuple of SharedFile
+        The shared files.
+    """
 
     layout: RowLayout
     files: tuple[SharedFile, ...]
 
+    @abstractmethod
     def share_training_rows(self, rows: Rows) -> RowSelection:
         """Share rows, side by side if possible; raise TimeoutError at the deadline."""
-        ...
 
     def share_exam_rows(self, rows: Rows) -> RowSelection:
         """Share rows; raise TimeoutError at the deadline."""
-        ...
+        return self.share_training_rows(rows)
 
     def close(self) -> None:
         """Close the shared files."""
-        ...
+        for file in self.files:
+            file.close()
 
 
 def share_rows(pool: Pool, budget: Budget, n_readers: int = 1) -> SharedRows:
@@ -85,7 +95,18 @@ def share_rows(pool: Pool, budget: Budget, n_readers: int = 1) -> SharedRows:
     return (RowMap if n_readers == 1 else AppendOnlyRowMap)(pool, budget)
 
 
-class MappedFileRows:
+def list_row_columns(pool: TablePool) -> tuple[Array, ...]:
+    """Return what has one entry of one size for each row: target, row_params, and the features of a plain array."""
+    return (pool.y.column, *pool.row_params.values(), *((pool.X,) if has_fixed_row_size(pool.X) else ()))
+
+
+def make_row_layout(pool: TablePool) -> RowLayout:
+    """Return how rows with these columns lie in shared files."""
+    columns = tuple(map(SharedColumn.from_array, list_row_columns(pool)))
+    return RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params))
+
+
+class MappedFileRows(SharedRows):
     """Rows of a file that the learner's process maps itself; only the target and the row_params are copied.
 
     A second table of the pool is mapped too if it has a file; otherwise its rows are copied as they are used.
@@ -99,9 +120,9 @@ class MappedFileRows:
         copied = second if isinstance(second_table, SharedColumn) else None
         self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params), file, second_table)
         self.files = create_files(len(sources) + (copied is not None))
-        self._copy: _CopiedRows | None = None
         for shared_file, source in zip(self.files, sources, strict=False):
             shared_file.write_rows(source, 0)
+        self._copy: _CopiedRows | None = None
         if copied is not None:
             self._copy = _CopiedRows(copied, len(pool) - len(copied), budget, self.files[-1])
 
@@ -111,11 +132,9 @@ class MappedFileRows:
             self._copy.share(rows)
         return RowSelection(rows)
 
-    share_exam_rows = share_training_rows
-
     def close(self) -> None:
         """Close the shared files."""
-        _close_all(self.files)
+        super().close()
         self._copy = None
 
 
@@ -153,49 +172,19 @@ class _CopiedRows:
             self._is_shared[chunk] = True
 
 
-class RowPositions:
-    """The position of each row that has one.
-
-    Parameters
-    ----------
-    n_rows : int
-        Rows of the pool.
-
-    Examples
-    --------
-    >>> positions = RowPositions(1000)
-    >>> positions.set(np.array([999, 5]), np.array([0, 1]))
-    >>> positions.find(np.array([5, 6, 999]))
-    array([ 1, -1,  0], dtype=int32)
-    """
-
-    def __init__(self, n_rows: int) -> None:
-        # Zeroed memory costs nothing until it is written: 0 stands for no position.
-        self._numbers: Rows = np.zeros(n_rows, dtype=np.int32 if n_rows < np.iinfo(np.int32).max else np.int64)
-
-    def find(self, rows: Rows) -> Rows:
-        """Return the position of each of these rows, -1 for one that has none."""
-        positions = self._numbers[rows]
-        positions -= 1
-        return positions
-
-    def set(self, rows: Rows, positions: Rows) -> None:
-        """Give these rows new positions; of a row that comes twice, the last counts."""
-        self._numbers[rows] = positions + 1
-
-
-class RowMap:
+class RowMap(SharedRows):
     """Rows of a table in memory, appended to a growing shared map as they are used."""
 
     def __init__(self, pool: TablePool, budget: Budget) -> None:
         self._budget = budget
+        self._table = pool.X
+        self._sources = list_row_columns(pool)
+        self.layout = make_row_layout(pool)
+        columns = self.layout.columns
         is_plain = has_fixed_row_size(pool.X)
-        self._sources: tuple[Array, ...] = (pool.y.column, *pool.row_params.values(), *((pool.X,) if is_plain else ()))
-        columns = tuple(map(SharedColumn.from_array, self._sources))
-        self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params))
         self.files = create_files(len(columns) + (not is_plain))
         self._column_files = self.files[: len(columns)]
-        self._blocks = None if is_plain else _BlockFile(pool.X, budget, self.files[-1])
+        self._blocks = None if is_plain else BlockFile(budget, self.files[-1])
         self._maps = [
             file.map_array(source.shape, source.dtype)
             for file, source in zip(self._column_files, self._sources, strict=True)
@@ -226,8 +215,8 @@ class RowMap:
 
     def close(self) -> None:
         """Close the shared files, and let go of the rows, whoever may still hold this object."""
-        _close_all(self.files)
-        self._maps, self._sources, self._blocks = [], (), None
+        super().close()
+        self._maps, self._sources, self._blocks, self._table = [], (), None, None
         self._positions, self._row_at = RowPositions(0), np.zeros(0, dtype=self._row_at.dtype)
 
     def _find_new(self, rows: Rows) -> Rows:
@@ -257,7 +246,8 @@ class RowMap:
     def _insert(self, rows: Rows, first: int) -> None:
         """Write rows that are new from position `first` on."""
         if self._blocks is not None and len(rows):
-            self._blocks.append(rows, first)
+            self._budget.raise_if_spent()
+            self._blocks.append(take_rows(self._table, rows), first)
         self._write(rows, first)
 
     def _write(self, rows: Rows, first: int) -> None:
@@ -329,28 +319,34 @@ class AppendOnlyRowMap(RowMap):
             return self._select(rows)
 
 
-class _BlockFile:
-    """Parts of a table whose rows differ in size, pickled one after the other into a file."""
+class BlockFile:
+    """Parts of a table whose rows differ in size, pickled one after the other into a file.
 
-    def __init__(self, X: Any, budget: Budget, file: SharedFile) -> None:
-        self._X = X
+    Parameters
+    ----------
+    budget : Budget
+        Ends writing at the deadline.
+    file : SharedFile
+        The file.
+
+    Attributes
+    ----------
+    blocks : list of RowBlock
+        Where the parts lie.
+    """
+
+    def __init__(self, budget: Budget, file: SharedFile) -> None:
         self._budget = budget
         self._file = file
         self.blocks: list[RowBlock] = []
         self._end = 0
 
-    def append(self, rows: Rows, first: int) -> None:
-        self._budget.raise_if_spent()
-        part = take_rows(self._X, rows)
+    def append(self, part: Any, first: int) -> None:
+        """Append a part of the table, whose rows get the positions from `first` on."""
         self._budget.raise_if_spent()
         offset = self._end
         self._end = dump_pickle(part, self._file.fd, offset, self._budget.raise_if_spent)
-        self.blocks.append(RowBlock(offset, first, len(rows)))
-
-
-def _close_all(files: tuple[SharedFile, ...]) -> None:
-    for file in files:
-        file.close()
+        self.blocks.append(RowBlock(offset, first, part.shape[0]))
 
 
 def _common_prefix(left: Rows, right: Rows) -> int:
@@ -358,7 +354,7 @@ def _common_prefix(left: Rows, right: Rows) -> int:
     return int(differs.argmax()) if differs.any() else len(right)
 
 
-class SpooledRows:
+class SpooledRows(SharedRows):
     """Rows of a data set on disk, which the learner's process reads itself.
 
     Parameters
@@ -383,10 +379,3 @@ class SpooledRows:
         """Wait until these rows have been read; raise TimeoutError at the deadline."""
         self._pool.wait_for(rows)
         return RowSelection(rows, tuple(self._pool.spool.bounds))
-
-    share_exam_rows = share_training_rows
-
-    def close(self) -> None:
-        """Close the handles of the files."""
-        for file in self.files:
-            file.close()

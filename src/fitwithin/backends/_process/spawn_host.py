@@ -16,7 +16,7 @@ import psutil
 from fitwithin._core.budget import Budget
 from fitwithin.backends._memory_use import remove_abandoned_blocks
 from fitwithin.backends._process.connection import Channel, WorkerConnection, wait_readable
-from fitwithin.backends._process.protocol import BeginSession, ImportModules, WorkerSetup
+from fitwithin.backends._process.protocol import BeginSession, Command, WorkerSetup
 from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.subprocesses import (
     IDLE_SECONDS,
@@ -64,7 +64,8 @@ class WorkerHandle(WorkerConnection):
     def import_modules(self, modules: list[str]) -> None:
         """Have the worker import modules while it waits for a session."""
         with contextlib.suppress(OSError):
-            self._channel.send(ImportModules(module_search_path(), modules), _IMPORT_ORDER_SECONDS)
+            command = Command("import_modules", (module_search_path(), modules))
+            self._channel.send(command, _IMPORT_ORDER_SECONDS)
 
     def _describe_end(self, timeout: float) -> str | None:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import glob
+import importlib
 import os
 import signal
 import subprocess
@@ -50,6 +51,15 @@ EXIT_STATUS_SECONDS = 1.0
 def module_search_path() -> list[str]:
     """Return the directories in which this process looks for modules."""
     return [entry for entry in sys.path if isinstance(entry, str)]
+
+
+def import_modules(search_path: list[str], modules: list[str]) -> None:
+    """Look for modules in these directories from now on, and import some."""
+    sys.path[:] = search_path
+    for module in modules:
+        # A module that fails here fails again in the learner's process, which reports it to the user.
+        with contextlib.suppress(Exception):
+            importlib.import_module(module)
 
 
 def start_interpreter(

@@ -32,10 +32,15 @@ from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process.connection import Channel
 from fitwithin.backends._process.process_state import bind_to_cores, find_own_variables, limit_threads
-from fitwithin.backends._process.protocol import ErrorReply, ImportModules, PortableWarning, Reply, WorkerSetup
+from fitwithin.backends._process.protocol import Command, ErrorReply, PortableWarning, Reply, WorkerSetup
 from fitwithin.backends._process.row_reader import RowReader, RowSelection
 from fitwithin.backends._process.shared_memory import PickledObject, load_pickle
-from fitwithin.backends._process.subprocesses import PARENT_POLL_SECONDS, become_first_oom_choice, kill_descendants
+from fitwithin.backends._process.subprocesses import (
+    PARENT_POLL_SECONDS,
+    become_first_oom_choice,
+    import_modules,
+    kill_descendants,
+)
 
 _MODEL_NOT_PICKLED = (
     "The fitted learner cannot be pickled, so it cannot be returned from the process that trained it: {error}. "
@@ -319,8 +324,8 @@ def main(descriptor: int, idle_seconds: float) -> None:
     with contextlib.suppress(EOFError, OSError):
         os.set_inheritable(descriptor, False)
         channel = Channel(socket.socket(fileno=descriptor))
-        while isinstance(message := channel.receive(idle_seconds), ImportModules):
-            message.carry_out()
+        while isinstance(message := channel.receive(idle_seconds), Command):
+            import_modules(*message.arguments)
         folders.append(message.folder)
         os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = message.folder
         serve(channel, message.setup, tuple(channel.take_descriptor() for _ in range(message.n_files)))
