@@ -139,18 +139,6 @@ def _parse_limit(option: str, text: str, parse: Callable[[Any], LimitT], example
         raise UserInputError(f"{option} must be positive, such as {examples}; got {text!r}.") from error
 
 
-def suggest_name(word: str, known: Iterable[str], otherwise: str) -> str:
-    """Return a hint with the known name closest to a word, or another hint if none is close.
-
-    Examples
-    --------
-    >>> suggest_name("lightgbn", ["lightgbm", "xgboost"], "Use lightgbm or xgboost.")
-    'Did you mean lightgbm?'
-    """
-    closest = closest_match(word, known)
-    return otherwise if closest is None else f"Did you mean {closest}?"
-
-
 def validate_choice(option: str, word: str, known: Iterable[str]) -> None:
     """Check that the value of an option is one of the known names.
 
@@ -161,7 +149,9 @@ def validate_choice(option: str, word: str, known: Iterable[str]) -> None:
     """
     known = list(known)
     if word not in known:
-        raise UserInputError(f"{option} {word} is unknown.", suggest_name(word, known, f"Use {', '.join(known)}."))
+        closest = closest_match(word, known)
+        hint = f"Did you mean {closest}?" if closest else f"Use {', '.join(known)}."
+        raise UserInputError(f"{option} {word} is unknown.", hint)
 
 
 def validate_learner_name(name: str) -> None:

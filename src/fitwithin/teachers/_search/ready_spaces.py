@@ -16,7 +16,7 @@ from typing import Any
 
 from fitwithin.teachers._search.parameters import Choice, FloatRange, IntRange, Parameter
 from fitwithin.teachers._search.portfolio import DataShape, find_portfolio
-from fitwithin.teachers._search.space import Settings, Space, make_space
+from fitwithin.teachers._search.space import LEAVES, Settings, Space, make_space, strip_prefix
 
 MIN_STEPS_LIMIT = 512
 """Steps that are allowed on any number of rows; beyond, there are at most as many steps as rows, as in FLAML."""
@@ -162,13 +162,13 @@ def find_ready_space(estimator: Any, shape: DataShape) -> Space | None:
     for base in type(learner).__mro__:
         parameters = READY_SPACES.get((base.__module__.split(".")[0], base.__name__))
         if parameters is not None:
-            names = _find_names(learner, parameters)
-            space = make_space(learner, {names[name]: one for name, one in parameters.items()})
+            names = {name: prefix + own for name, own in _find_names(learner, parameters).items()}
+            space = make_space(estimator, {names[name]: one for name, one in parameters.items()})
             portfolio = [
-                {names.get(name, name): value for name, value in one.items()}
+                {names.get(name, prefix + name): value for name, value in one.items()}
                 for one in find_portfolio(base.__name__, shape)
             ]
-            return _limit_to_rows(space, portfolio, shape.n_rows).add_prefix(prefix)
+            return _limit_to_rows(space, portfolio, shape.n_rows)
     return None
 
 
@@ -187,7 +187,7 @@ def find_learner(estimator: Any) -> tuple[Any, str]:
 
 def _limit_to_rows(space: Space, portfolio: list[Settings], n_rows: int) -> Space:
     """Return the space with fewer leaves and steps if there are few rows, and with the portfolio within its ranges."""
-    limits = dict.fromkeys(("num_leaves", "max_leaves", "max_leaf_nodes"), n_rows // 2)
+    limits = {name: n_rows // 2 for name in space.parameters if strip_prefix(name) in LEAVES}
     if space.steps is not None:
         limits[space.steps] = max(n_rows, MIN_STEPS_LIMIT)
     parameters = {

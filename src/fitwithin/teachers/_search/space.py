@@ -31,7 +31,9 @@ _CHEAP_WHEN_LOW = frozenset(
 )
 """Parameters whose lowest value gives the fastest fit."""
 
-_LEAVES = ("num_leaves", "max_leaves", "max_leaf_nodes")
+LEAVES = ("num_leaves", "max_leaves", "max_leaf_nodes")
+"""Names under which estimators count the leaves of a tree."""
+
 _LEARNING_RATES = ("learning_rate", "eta")
 
 _MAX_RATE = 0.5
@@ -87,19 +89,10 @@ class Space:
         known = {name: one for name, one in self.parameters.items() if isinstance(one, Choice | FloatRange)}
         return {name: known[name].clip(value) if name in known else value for name, value in settings.items()}
 
-    def add_prefix(self, prefix: str) -> Space:
-        """Return this space for an estimator inside another one, with each name after the prefix."""
-        return Space(
-            {prefix + name: parameter for name, parameter in self.parameters.items()},
-            {prefix + name: value for name, value in self.cheap.items()},
-            None if self.steps is None else prefix + self.steps,
-            tuple({prefix + name: value for name, value in settings.items()} for settings in self.portfolio),
-        )
-
     def count_leaves(self, settings: Mapping[str, Any]) -> float:
         """Return the leaves of each tree; 0 if unknown."""
         for name, value in settings.items():
-            if strip_prefix(name) in _LEAVES and is_number(value):
+            if strip_prefix(name) in LEAVES and is_number(value):
                 return float(value)
             if strip_prefix(name) == "depth" and is_number(value):
                 return float(2**value)
