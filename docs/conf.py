@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ from sphinx.application import Sphinx
 from fitwithin import __version__
 
 matplotlib.use("Agg")
+# The limits of the examples, which are longer where a reader runs them.
+os.environ.setdefault("FITWITHIN_EXAMPLE_LIMIT", "6s")
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
 

@@ -6,7 +6,7 @@ The same data and the same three seconds, with training rows chosen in four ways
 
 - `"auto"`, the default;
 - `"tct"`, the method of the paper, which adds rows that the last model got wrong;
-- `"double"`, random rows, twice as many each time;
+- `"double"`, progressive sampling: random subsamples that double;
 - `"sgd"`, one model that goes on learning from small random batches. It needs a learner with `partial_fit`.
 
 One data set and one seed show how to compare, not which way is best. The benchmarks do that.

@@ -33,8 +33,8 @@ for teacher in (TCT(alpha=0.3), Double()):
     ).fit(X_train, y_train)
 
 # %%
-# The number of rows is the same, but the shares of the classes differ, and so do the recalls. Emphasis has a price: the
-# predicted probabilities no longer match the shares of the classes in the data.
+# The number of rows is the same, but the shares of the classes differ, and so do the recalls. Oversampling has a
+# price: the predicted probabilities no longer match the shares of the classes in the data.
 
 _, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 viz.class_shares(fitted["TCT"], left)

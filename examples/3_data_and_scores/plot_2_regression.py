@@ -7,16 +7,20 @@ says otherwise. A predicted value is never exactly right, so where training rows
 predicted rows with the largest errors count as wrong.
 """
 
+import os
+
 import matplotlib.pyplot as plt
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from fitwithin import TimeConstrainedRegressor, viz
 
+LIMIT = os.environ.get("FITWITHIN_EXAMPLE_LIMIT", "20s")
+
 X, y = make_friedman1(220_000, n_features=10, noise=1.0, random_state=0)
 X_test, y_test = X[200_000:], y[200_000:]
 
-reg = TimeConstrainedRegressor(HistGradientBoostingRegressor(), time_limit=6, random_state=0)
+reg = TimeConstrainedRegressor(HistGradientBoostingRegressor(), time_limit=LIMIT, random_state=0)
 reg.fit(X[:200_000], y[:200_000])
 
 print(f"{reg.n_rows_trained_:,} rows in {reg.time_used_:.2f} s; stopped by: {reg.stop_reason_}")

@@ -35,6 +35,7 @@ def pyplot(monkeypatch, tmp_path):
 
     plt.close("all")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FITWITHIN_EXAMPLE_LIMIT", "6s")
     yield plt
     plt.close("all")
 

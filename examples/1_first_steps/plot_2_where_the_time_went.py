@@ -4,9 +4,10 @@ Where the time went, and a report
 
 `viz.time_spent` draws the time used as one bar, and the limit as a line. `viz.fit_times` compares the seconds that each
 fit took with the seconds that were expected. `report` writes these and other pictures, a table of all fits and the
-settings to one HTML page.
+parameters to one HTML page.
 """
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -16,8 +17,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 from fitwithin import TimeConstrainedClassifier, viz
 
-X, y = make_classification(60_000, n_features=20, n_informative=8, n_classes=3, random_state=0)
-clf = TimeConstrainedClassifier(RandomForestClassifier(50), time_limit=4, teacher="tct", random_state=0).fit(X, y)
+LIMIT = os.environ.get("FITWITHIN_EXAMPLE_LIMIT", "20s")
+
+X, y = make_classification(300_000, n_features=20, n_informative=8, n_classes=3, random_state=0)
+clf = TimeConstrainedClassifier(RandomForestClassifier(50), time_limit=LIMIT, random_state=0).fit(X, y)
 
 _, (top, bottom) = plt.subplots(2, 1, figsize=(7, 6), height_ratios=[1, 2.5], layout="constrained")
 viz.time_spent(clf, top)
