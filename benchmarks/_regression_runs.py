@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from _regression_data import RegressionSplit
 from _regression_pairs import LEARNERS, RegressionPair
 from fitwithin import NoModelInTime, TimeConstrainedRegressor, teachers
-from fitwithin._session.inputs.learner import fill_random_states
+from fitwithin._session.inputs.fit_arguments import fill_random_states
 from fitwithin.teachers import TBatch
 
 PLAIN, FITWITHIN, DOUBLING = "plain fit", "fitwithin", "doubling"

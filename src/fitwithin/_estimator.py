@@ -39,12 +39,13 @@ from fitwithin._session.inputs.features import (
     check_features,
     open_disk_pool,
 )
-from fitwithin._session.inputs.fit_arguments import FitArguments, Validation
-from fitwithin._session.inputs.fit_inputs import FitInputs, check_inputs, find_backend, find_teacher
-from fitwithin._session.inputs.learner import (
+from fitwithin._session.inputs.fit_arguments import (
+    FitArguments,
     LearnerKind,
+    Validation,
     clone_learner,
 )
+from fitwithin._session.inputs.fit_inputs import FitInputs, check_inputs, find_backend, find_teacher
 from fitwithin._session.listeners import SessionLog, ShowProgress, show_progress
 from fitwithin._session.result import SessionResult
 from fitwithin.backends import Backend

@@ -25,9 +25,8 @@ from fitwithin._search_learners import SearchLearner, is_regression, list_learne
 from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.fingerprint import Fingerprint, describe_learner
 from fitwithin._session.fit_state import FitState
-from fitwithin._session.inputs.fit_arguments import Validation
+from fitwithin._session.inputs.fit_arguments import MAX_SEED, Validation, fill_random_states, inherit_tags
 from fitwithin._session.inputs.fit_inputs import FitInputs
-from fitwithin._session.inputs.learner import MAX_SEED, fill_random_states, inherit_tags
 from fitwithin._session.listeners import ShowProgress
 from fitwithin._session.result import SessionResult
 from fitwithin._session.value_text import describe_value, shorten
@@ -228,7 +227,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
 
     def _hold_vote(self, result: SessionResult, inputs: FitInputs, budget: Budget) -> SessionResult:
         self.__dict__.pop("ensemble_", None)
-        members, limit = result.members, inputs.max_row_seconds
+        limit = inputs.max_row_seconds
         if result.row_seconds > limit:
             warnings.warn(
                 f"No model predicts a row within {limit * 1e6:,.1f} us; the fastest one is returned, which takes "
@@ -236,20 +235,16 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
                 RuntimeWarning,
                 stacklevel=3,
             )
-        if members is None:
-            return result
         try:
-            vote = make_vote(members.members, inputs, result.held_out, budget)
+            voted = make_vote(result, inputs, budget)
         finally:
-            members.close()
-        best = result.record.estimate
-        if vote is None or (best is not None and vote.estimate is not None and vote.estimate.value <= best.value):
+            if result.members is not None:
+                result.members.close()
+        if voted is None:
             return result
-        self.ensemble_ = dict(vote.weights)
-        record = replace(
-            result.record, n_rows=vote.n_rows, rows=None, estimate=vote.estimate, fresh_estimate=vote.fresh_estimate
-        )
-        return replace(result, model=vote.model, record=record)
+        result, weights = voted
+        self.ensemble_ = dict(weights)
+        return result
 
     def _describe_shape(self, inputs: FitInputs) -> DataShape:
         types = [kind for _, kind in list_column_types(inputs.pool.training_table)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.frozen import FrozenEstimator
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.records import Estimate, Purpose, Rows
+from fitwithin._core.records import Estimate, Rows
 from fitwithin._core.target import Array
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.tables import take_rows
@@ -24,6 +24,7 @@ from fitwithin.backends._exam_log import ExamLog
 
 if TYPE_CHECKING:
     from fitwithin._session.inputs.fit_inputs import FitInputs
+    from fitwithin._session.result import SessionResult
 
 MAX_MEMBERS = 20
 """Models that are kept for a vote; more change little (Caruana et al., 2004)."""
@@ -128,49 +129,24 @@ class VoteMembers:
         self.members = []
 
 
-@dataclass(frozen=True, eq=False)
-class Vote:
-    """A vote, and its scores.
+def make_vote(result: SessionResult, inputs: FitInputs, budget: Budget) -> tuple[SessionResult, Counter[int]] | None:
+    """Return a result with the best vote, and the weight of each candidate; None if no vote beats the best model.
+
+    Models are added one by one, the same one perhaps several times, as long as the score on the validation rows rises
+    (Caruana et al., *Ensemble Selection from Libraries of Models*, ICML 2004).
 
     Parameters
     ----------
-    model : VotingClassifier or VotingRegressor
-        The vote, of frozen models with weights.
-    weights : dict of int
-        The weight of each candidate, by its number.
-    n_rows : int
-        Rows of the largest member.
-    estimate, fresh_estimate : Estimate or None
-        Its scores on validation rows and on holdout rows.
-    """
-
-    model: Any
-    weights: Mapping[int, int]
-    n_rows: int
-    estimate: Estimate | None
-    fresh_estimate: Estimate | None
-
-
-def make_vote(
-    members: Sequence[VoteMember], inputs: FitInputs, held_out: Mapping[Purpose, Rows], budget: Budget
-) -> Vote | None:
-    """Return the vote that is best on the validation rows; None if no vote is better than one model.
-
-    Models are added one by one, the same one perhaps several times, as long as the score rises (Caruana et al.,
-    *Ensemble Selection from Libraries of Models*, ICML 2004).
-
-    Parameters
-    ----------
-    members : sequence of VoteMember
-        The models that may vote.
+    result : SessionResult
+        The best model, the models that may vote, and the validation and holdout rows.
     inputs : FitInputs
         The rows, the metric, and the seconds that the members may take together to predict a row.
-    held_out : dict of array of int
-        Validation and holdout rows.
     budget : Budget
         The time limit; members for which there is no time are left out.
     """
-    rows, classes = held_out.get("validation", np.zeros(0, dtype=np.intp)), inputs.settings.classes
+    members = [] if result.members is None else result.members.members
+    held_out, none = result.held_out, np.zeros(0, dtype=np.intp)
+    rows, classes = held_out.get("validation", none), inputs.settings.classes
     if not len(rows) or len(members) < 2:
         return None
     validation = inputs.pool.read(rows)
@@ -192,12 +168,17 @@ def make_vote(
     if len(chosen) < 2:
         return None
     voters = [(usable[place], weight) for place, weight in sorted(chosen.items())]
-    vote = _build(voters, validation, classes)
-    estimates = (_estimate(vote, inputs, held_out.get(purpose, rows[:0])) for purpose in ("validation", "holdout"))
+    vote, best = _build(voters, validation, classes), result.record.estimate
+    estimate = _estimate(vote, inputs, rows)
+    if best is not None and estimate is not None and estimate.value <= best.value:
+        return None
+    fresh_estimate = _estimate(vote, inputs, held_out.get("holdout", none))
+    n_rows = max(member.n_rows for (member, _, _), _ in voters)
+    record = replace(result.record, n_rows=n_rows, rows=None, estimate=estimate, fresh_estimate=fresh_estimate)
     weights: Counter[int] = Counter()
     for (member, _, _), weight in voters:
         weights[member.candidate] += weight
-    return Vote(vote, weights, max(member.n_rows for (member, _, _), _ in voters), *estimates)
+    return replace(result, model=vote, record=record), weights
 
 
 def _predict(model: Any, X: Any, classes: Array | None) -> Array | None:

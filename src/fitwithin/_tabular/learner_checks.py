@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._pools.sources.read_errors import shorten_reason
-from fitwithin._session.inputs.learner import validate_teacher
+from fitwithin._session.inputs.fit_arguments import validate_teacher
 from fitwithin._tabular.target_column import TargetColumn
 from fitwithin.teachers._registry import TEACHERS
 

@@ -25,12 +25,13 @@ from fitwithin._session.fingerprint import Fingerprint, describe_training
 from fitwithin._session.fit_state import FitState
 from fitwithin._session.held_out_rows import Codes, HeldOutRows, hold_out_random_rows, hold_out_rows
 from fitwithin._session.inputs.features import open_data_set, open_table, open_validation_table
-from fitwithin._session.inputs.fit_arguments import FitArguments, route_fit_params
-from fitwithin._session.inputs.learner import (
+from fitwithin._session.inputs.fit_arguments import (
     MAX_SEED,
+    FitArguments,
     clone_learner,
     draw_seeds,
     prevent_log_files,
+    route_fit_params,
     validate_fit_params,
     validate_teacher,
 )
