@@ -16,6 +16,7 @@ from fitwithin._core.records import NO_LIMITS
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import TablePool
 from fitwithin._session import learner_loop
+from fitwithin._session.selection import ModelSelector
 from fitwithin._session.session import Session
 from fitwithin.backends import FitReport, FitSettings, Inline
 from fitwithin.backends._inline import InlineModel, InlineRunner
@@ -1173,7 +1174,9 @@ def test_the_record_of_a_saved_model_has_its_score_before_the_round_is_over():
     with Inline(clock=clock).open(budget) as runner:
         runner.prepare(Oracle(), TablePool(X, labels), FitSettings())
         deck = Deck(1000, np.random.default_rng(0))
-        session = Session(teacher, runner, deck, budget, CostEstimates(budget), labels=labels)
+        session = Session(
+            teacher, runner, deck, budget, CostEstimates(budget), ModelSelector(teacher.returns), labels=labels
+        )
         result = session.run()
 
     assert (
@@ -1338,7 +1341,9 @@ def test_listeners_are_told_what_goes_on():
         runner.prepare(Oracle(skill=lambda rows: 0.9 if rows == 10 else 0.2), pool, FitSettings())
         teacher = Scripted((range(10), EXAM, range(600, 650)), (range(20), EXAM))
         deck = Deck(1000, np.random.default_rng(0))
-        result = Session(teacher, runner, deck, budget, CostEstimates(budget), listeners=diaries).run()
+        result = Session(
+            teacher, runner, deck, budget, CostEstimates(budget), ModelSelector(teacher.returns), listeners=diaries
+        ).run()
 
     assert result.record.n_rows == 10
     for diary in diaries:
@@ -1369,6 +1374,7 @@ def test_a_round_is_over_for_listeners_before_the_user_is_asked():
             Deck(100, np.random.default_rng(0)),
             budget,
             CostEstimates(budget),
+            ModelSelector("best"),
             listeners=(diary,),
             on_round=lambda finished: diary.entries.append("user"),
         ).run()

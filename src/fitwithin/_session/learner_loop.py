@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ _LARGE_LESSON = 1 << 20
 _COUNT_SECONDS = 2.5e-7
 
 
+@dataclass(eq=False)
 class LearnerLoop:
     """One learner at work: carry out the requests of a teacher's generator, one after the other.
 
@@ -45,27 +47,24 @@ class LearnerLoop:
         Carries out lessons and exams; prepared for the learner.
     tracker : RoundTracker
         Its round under way, and the rounds of all loops.
-
-    Attributes
-    ----------
-    released : callable
+    released : callable, optional
         Returns a context for a call of the runner, in which other loops go on. Everything else happens under one lock.
-    wait : callable
+    wait : callable, optional
         Waits until another loop's learner has done something; see `Wait`.
     activity, status : str
         What the learner does, in words.
     """
 
-    def __init__(self, session: Session, runner: Runner, tracker: RoundTracker) -> None:
-        self.session = session
-        self.runner = runner
-        self.tracker = tracker
-        self.budget = session.budget
-        self._selector = session.selector
-        self.released: Callable[[], AbstractContextManager[None]] = nullcontext
-        self.wait: Callable[[], None] = lambda: None
-        self.activity = "getting ready"
-        self.status = "the learner had not started"
+    session: Session
+    runner: Runner
+    tracker: RoundTracker
+    released: Callable[[], AbstractContextManager[None]] = nullcontext
+    wait: Callable[[], None] = lambda: None
+    activity: str = "getting ready"
+    status: str = "the learner had not started"
+
+    def __post_init__(self) -> None:
+        self.budget, self._selector = self.session.budget, self.session.selector
 
     def open_sibling(self) -> LearnerLoop:
         """Return a loop of the same session with a learner of its own."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Self
 
 from rich.console import Console, RenderableType
@@ -144,6 +145,7 @@ def show_progress(
     return nullcontext()
 
 
+@dataclass(frozen=True)
 class SessionLog:
     """Log a session at INFO: one line for its start, one for each round, one for its end.
 
@@ -166,14 +168,13 @@ class SessionLog:
     >>> LOGGER.setLevel(logging.NOTSET)
     """
 
-    def __init__(self, budget: Budget, describe_candidate: DescribeCandidate = str) -> None:
-        self._budget = budget
-        self._describe_candidate = describe_candidate
+    budget: Budget
+    describe_candidate: DescribeCandidate = str
 
     def on_start(self, learner: Any, n_rows: int, other_learners: Sequence[Any] = ()) -> None:
         """Log the learner, or all learners of a search, the rows and the limit."""
         names = ", ".join(_name(one) for one in (learner, *other_learners))
-        LOGGER.info("Fitting %s on up to %s rows within %g s.", names, f"{n_rows:,}", self._budget.seconds)
+        LOGGER.info("Fitting %s on up to %s rows within %g s.", names, f"{n_rows:,}", self.budget.seconds)
 
     def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
         """Log nothing: a round tells enough."""
@@ -184,7 +185,7 @@ class SessionLog:
         LOGGER.info(
             "Round %d: %s%s rows, %s%s, %.1f s of training, %.1f s since the start.",
             finished.number,
-            "" if candidate is None else f"{self._describe_candidate(candidate)}; ",
+            "" if candidate is None else f"{self.describe_candidate(candidate)}; ",
             f"{finished.rows:,}",
             _describe_score(finished.estimate, finished.low, finished.high) or "no score",
             ", the best so far" if finished.best else "",
@@ -198,7 +199,7 @@ class SessionLog:
         score = (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
         LOGGER.info(
             "Ended after %.1f s (%s): a model of %s rows, %s%s.",
-            self._budget.elapsed(),
+            self.budget.elapsed(),
             result.stop_reason,
             f"{result.record.n_rows:,}",
             _describe_score(*score) or "no score",

@@ -48,6 +48,7 @@ class KeptModel:
     row_seconds: float = 0.0
 
 
+@dataclass(eq=False)
 class ModelSelector:
     """Decide whether a new model replaces the best one, and hold the best one.
 
@@ -75,24 +76,16 @@ class ModelSelector:
         The best model before it, in case that the best one cannot be loaded.
     """
 
-    def __init__(
-        self,
-        returns: Returns,
-        stored: KeptModel | None = None,
-        stored_validation_rows: Rows | None = None,
-        *,
-        is_scoring_proven: bool = True,
-        members: VoteMembers | None = None,
-        max_row_seconds: float = math.inf,
-    ) -> None:
-        self._returns = returns
-        self._stored = stored
-        self._stored_validation_rows = stored_validation_rows
-        self.best = stored
+    returns: Returns
+    stored: KeptModel | None = None
+    stored_validation_rows: Rows | None = None
+    is_scoring_proven: bool = True
+    members: VoteMembers | None = None
+    max_row_seconds: float = math.inf
+
+    def __post_init__(self) -> None:
+        self.best = self.stored
         self.former: KeptModel | None = None
-        self.members = members
-        self._max_row_seconds = max_row_seconds
-        self._is_scoring_proven = is_scoring_proven
         self._problem: tuple[int, str] = 0, ""
 
     @property
@@ -117,10 +110,10 @@ class ModelSelector:
         ScoringFailed
             If the metric is not defined, and is not known to work for any model.
         """
-        self._is_scoring_proven |= problem is None and is_finite(score)
+        self.is_scoring_proven |= problem is None and is_finite(score)
         if problem is None:
             return
-        if not self._is_scoring_proven and score is not None and not is_finite(score):
+        if not self.is_scoring_proven and score is not None and not is_finite(score):
             raise ScoringFailed(
                 f"scoring failed for the predictions of a model: {problem}.",
                 "Pass a metric that returns a finite number for the rows of this target.",
@@ -155,13 +148,13 @@ class ModelSelector:
     @property
     def accepts_every_model(self) -> bool:
         """Whether every new model replaces the one before, whatever its score."""
-        return self._returns == "last"
+        return self.returns == "last"
 
     def accepts_unseen(self, n_rows: int) -> bool:
         """Whether a new model on this number of rows is saved before its exams: the first one, or any that is last."""
         if self.best is None:
             return True
-        return self.accepts_every_model and (self._stored is None or n_rows >= self._stored.record.n_rows)
+        return self.accepts_every_model and (self.stored is None or n_rows >= self.stored.record.n_rows)
 
     def prefers(self, new: OpenRound, estimate: Estimate | None = None) -> bool:
         """Whether a new model replaces the best one.
@@ -176,8 +169,8 @@ class ModelSelector:
         """
         if self.accepts_every_model:
             return self.accepts_unseen(new.n_rows_trained)
-        is_limited = math.isfinite(self._max_row_seconds)
-        if is_limited and self.best is not None and max(new.row_seconds, self.best.row_seconds) > self._max_row_seconds:
+        is_limited = math.isfinite(self.max_row_seconds)
+        if is_limited and self.best is not None and max(new.row_seconds, self.best.row_seconds) > self.max_row_seconds:
             return new.row_seconds < self.best.row_seconds
         validation = new.validation
         score = estimate if validation is None else validation.score
@@ -192,7 +185,7 @@ class ModelSelector:
         if score is None:
             return False
         best = self.best
-        if best is None or not is_finite(best.record.estimate) or (validation is not None and best is self._stored):
+        if best is None or not is_finite(best.record.estimate) or (validation is not None and best is self.stored):
             return True
         if validation is None or best.validation is None:
             return best.record.estimate is None or score.low > best.record.estimate.low
@@ -205,13 +198,13 @@ class ModelSelector:
 
     def _beats_stored(self, validation: Answers, n_rows: int) -> bool:
         """Whether a new model is at least as good as the stored one, if there is one."""
-        stored, score = None if self._stored is None else self._stored.record, validation.score
+        stored, score = None if self.stored is None else self.stored.record, validation.score
         if stored is None or score is None or stored.estimate is None or not is_finite(stored.estimate):
             return True
         if score.value >= stored.estimate.value:
             return True
         # On other rows the score of the smaller model may be luck.
-        same_rows = np.array_equal(validation.rows, self._stored_validation_rows)  # type: ignore[arg-type]  # None is unequal
+        same_rows = np.array_equal(validation.rows, self.stored_validation_rows)  # type: ignore[arg-type]  # None is unequal
         return not same_rows and n_rows > stored.n_rows and score.high >= stored.estimate.low
 
     def holds(self, model: SavedModel | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ Widen = Callable[[Estimate, Rows, Mask], Estimate]
 """Takes an estimate, its rows, and which of them are predicted wrongly."""
 
 
+@dataclass(eq=False)
 class Session:
     """One teacher, one learner, one budget.
 
@@ -63,6 +65,8 @@ class Session:
         The time limit.
     costs : CostEstimates
         Predicts lessons and exams, and learns from them.
+    selector : ModelSelector
+        Holds the best model.
     labels : Labels, optional
         The class of each row, to count the classes that a model was trained on; teachers do not see it.
     listeners : sequence of Listener
@@ -75,10 +79,10 @@ class Session:
         Where to store the session while it runs.
     n_jobs : int, default=1
         Learners that the runner can have at work at the same time; a teacher may need fewer.
-    selector : ModelSelector, optional
-        Holds the best model.
     widen : callable, optional
         Returns the estimate from holdout rows with an interval that allows for their groups.
+    fallback : estimator, optional
+        Fitted first, and returned if there is no other model.
 
     Attributes
     ----------
@@ -86,44 +90,33 @@ class Session:
         The best model of the earlier fit, if it could not be stored and is not fitted again yet.
     """
 
-    def __init__(
-        self,
-        teacher: Teacher,
-        runner: Runner,
-        deck: Deck,
-        budget: Budget,
-        costs: CostEstimates,
-        *,
-        labels: Labels | None = None,
-        listeners: Sequence[Listener] = (),
-        on_round: OnRound | None = None,
-        past: FitState | None = None,
-        checkpoint: Checkpoint | None = None,
-        n_jobs: int = 1,
-        selector: ModelSelector | None = None,
-        widen: Widen | None = None,
-        fallback: Any = None,
-    ) -> None:
-        self.teacher = teacher
-        self.deck = deck
-        self.budget = budget
-        self.costs = costs
-        self.listeners = listeners
-        self.on_round = on_round
-        self.widen = widen
-        self._tracker = RoundTracker(deck.pool_size, budget.clock, labels, deck.size, lambda: deck.waited_seconds)
-        self.selector = selector or ModelSelector(teacher.returns)
-        self._past = past
-        self._checkpoint = checkpoint
+    teacher: Teacher
+    runner: Runner
+    deck: Deck
+    budget: Budget
+    costs: CostEstimates
+    selector: ModelSelector
+    labels: Labels | None = None
+    listeners: Sequence[Listener] = ()
+    on_round: OnRound | None = None
+    past: FitState | None = None
+    checkpoint: Checkpoint | None = None
+    n_jobs: int = 1
+    widen: Widen | None = None
+    fallback: Any = None
+
+    def __post_init__(self) -> None:
+        deck, past = self.deck, self.past
+        self._tracker = RoundTracker(
+            deck.pool_size, self.budget.clock, self.labels, deck.size, lambda: deck.waited_seconds
+        )
         self.lost = None if past is None else past.lost_best
         if past is not None:
             self._restore(past)
         # The loop that decides how the session ends; of several, the first one unless another one fails.
-        self._loop = LearnerLoop(self, runner, self._tracker)
-        self._n_jobs = n_jobs
+        self._loop = LearnerLoop(self, self.runner, self._tracker)
         self._failure: str | None = None
         self._unpredicted: str | None = None
-        self._fallback_learner = fallback
 
     @property
     def has_best_model(self) -> bool:
@@ -159,8 +152,8 @@ class Session:
         fallback: KeptModel | None = None
         try:
             reason = self._find_reason_to_end_at_once()
-            if reason is None and self.selector.best is None and self._fallback_learner is not None:
-                fallback = fit_fallback(self._loop.runner, self._fallback_learner, self.deck, self.budget)
+            if reason is None and self.selector.best is None and self.fallback is not None:
+                fallback = fit_fallback(self._loop.runner, self.fallback, self.deck, self.budget)
             return self._result(reason or self._teach_and_store())
         except Exception as error:
             if fallback is not None and isinstance(error, NoModelInTime | NoModelInMemory | LearnerFailed):
@@ -179,11 +172,11 @@ class Session:
 
     def _find_reason_to_end_at_once(self) -> StopReason | None:
         """Return why the stored model is all that can be returned; None if there is something to do."""
-        past = self._past
+        past = self.past
         if past is None or not past.is_over(self.budget):
             return None
-        if self.lost is not None and self._checkpoint is not None:
-            self._checkpoint.report_older_model(past)
+        if self.lost is not None and self.checkpoint is not None:
+            self.checkpoint.report_older_model(past)
         reason = past.stop_reason if past.is_finished else "time"
         if past.stop_reason is None:
             # It was killed with nothing left to do.
@@ -232,7 +225,7 @@ class Session:
     def _find_best(self) -> ModelRecord | None:
         """Return the best model of all calls; it may be one that was not stored, and is not fitted again yet."""
         best = self.selector.record
-        stored = None if self._past is None else self._past.model_record
+        stored = None if self.past is None else self.past.model_record
         if best is None or (stored is not None and best.number == stored.number):
             # The lost one had replaced the stored one, perhaps with a lower score on more rows.
             return self.lost or best
@@ -241,8 +234,8 @@ class Session:
     def reserve_seconds(self, model: SavedModel) -> None:
         """Keep the time before the deadline that loading and storing a new best model takes."""
         self.budget.reserves.load = model.load_seconds
-        if self._checkpoint is not None:
-            self.budget.reserves.checkpoint = self._checkpoint.reserved_seconds(model)
+        if self.checkpoint is not None:
+            self.budget.reserves.checkpoint = self.checkpoint.reserved_seconds(model)
 
     def note_unpredicted(self, n_rows: int, unpredicted: Unpredicted | None) -> None:
         """Note that a model that was trained on `n_rows` could not predict some rows; the first one is reported."""
@@ -257,17 +250,17 @@ class Session:
 
     def write(self, reason: StopReason | None = None) -> None:
         """Store the session, and its best model if that is new and there is time; `reason` says why it ended."""
-        if self._checkpoint is None:
+        if self.checkpoint is None:
             return
         if reason is not None:
             # The time that was kept for this.
             self.budget.reserves.checkpoint = 0.0
         model = None if self.selector.best is None else self.selector.best.model
-        self._checkpoint.write(self.state(reason), model, is_last=reason is not None)
+        self.checkpoint.write(self.state(reason), model, is_last=reason is not None)
 
     def _teach_until_stopped(self) -> StopReason:
         reason: StopReason
-        past = self._past
+        past = self.past
         try:
             if past is not None and self.lost is not None and not getattr(self.teacher, "fits_lost_model", False):
                 self._loop.fit_again(self.lost)
@@ -297,7 +290,7 @@ class Session:
 
     def _run_loops(self) -> StopReason:
         """Carry out the teacher's requests, in one loop or side by side."""
-        requests = list_requests(self.teacher, self.deck, self._n_jobs)
+        requests = list_requests(self.teacher, self.deck, self.n_jobs)
         if len(requests) == 1:
             return self._loop.carry_out(requests[0])
         loops = ParallelLoops(self._loop, requests)

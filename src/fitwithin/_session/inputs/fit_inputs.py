@@ -137,11 +137,11 @@ class FitInputs:
             members=VoteMembers(self.n_members, budget.seconds) if self.n_members else None,
             max_row_seconds=self.max_row_seconds,
         )
-        options |= {"n_jobs": self.settings.n_jobs, "selector": selector}
+        options |= {"n_jobs": self.settings.n_jobs, "labels": self.labels}
         if self.held_out is not None and self.held_out.groups is not None:
             bounds = find_bounds(self.settings.scoring.scorer)
             options["widen"] = partial(_widen, self.held_out.groups, bounds)
-        return Session(self.teacher, runner, self._make_deck(costs), budget, costs, labels=self.labels, **options)
+        return Session(self.teacher, runner, self._make_deck(costs), budget, costs, selector, **options)
 
     def _make_deck(self, costs: CostEstimates) -> Deck:
         min_class_rows = 1 if self.settings.scoring.is_accuracy else _MIN_CLASS_ROWS
