@@ -56,7 +56,6 @@ class BlockIndex:
         self.cell_counts = cell_counts
         self.held_counts: Counts = np.zeros((*cell_counts.shape, 2), np.int64) if held_counts is None else held_counts
         self.training_counts: Counts = cell_counts - self.held_counts.sum(axis=2)
-        self.has_held_out = bool(self.held_counts.any())
         self.numbers: Places = np.arange(len(cell_counts)) if numbers is None else numbers
         ends = np.cumsum(cell_counts.reshape(-1), dtype=np.int64).reshape(cell_counts.shape)
         self.cell_starts: Counts = ends - cell_counts
@@ -87,14 +86,10 @@ class BlockIndex:
 
     def list_training_rows(self, n_places: int) -> Rows:
         """Return the rows at the first places that are not held out."""
-        if not self.has_held_out:
-            return np.arange(self.row_starts[n_places])
         return list_ranges(self.cell_starts[:n_places], self.training_counts[:n_places])
 
     def drop_held_out(self, rows: Rows) -> Rows:
         """Return those of these rows that are not held out."""
-        if not self.has_held_out:
-            return rows
         cells = self._find_cells(rows)
         return rows[rows - self.cell_starts.reshape(-1)[cells] < self.training_counts.reshape(-1)[cells]]
 

@@ -79,7 +79,7 @@ class BlockPool:
         rng = np.random.default_rng(seed)
         self.index = choose_reading_order(found, rng, has_quick_heads=has_quick_heads, is_shuffled=is_shuffled)
         self.supply = RowSupply(self.index)
-        self.held_out = self.index.list_held_out(rng) if self.index.has_held_out else None
+        self.held_out = self.index.list_held_out(rng) if self.index.held_counts.any() else None
         self.n_given_rows = int(found.block_rows[: len(found.block_rows) - n_validation_blocks].sum())
         self._reader: BlockReader
 

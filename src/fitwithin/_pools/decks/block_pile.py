@@ -185,9 +185,7 @@ class BlockPile:
     def sample(self, count: int) -> Rows:
         """Return random rows with replacement, of those that have been read."""
         self._wait_for_first_rows(1)
-        if self._supply.index.has_held_out:
-            return self._rng.choice(self._supply.index.list_training_rows(self._supply.n_places_read), size=count)
-        return self._rng.integers(self._supply.n_rows_read, size=count)
+        return self._rng.choice(self._supply.index.list_training_rows(self._supply.n_places_read), size=count)
 
     def remove(self, rows: Rows) -> None:
         """Take these rows out of the pile, once they have been read."""
