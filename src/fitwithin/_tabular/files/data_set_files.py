@@ -47,13 +47,19 @@ class DataSetFiles(DataFile):
 
     def _read_rows(self, types: ColumnTypes | None, label: str | None) -> TableChunk:
         """Read all rows."""
-        return TableChunk(pa.concat_tables([chunk.table for chunk in self._read_chunks(types)]))
+        return TableChunk(pa.concat_tables(self._read_tables(types)))
 
     def _read_chunks(self, types: ColumnTypes | None) -> Iterator[TableChunk]:
         """Read all rows in chunks."""
+        for table in self._read_tables(types):
+            yield from TableChunk(table).split()
+
+    def _read_tables(self, types: ColumnTypes | None) -> Iterator[pa.Table]:
+        """Yield a table without rows, and the rows block by block."""
         blocks = self.open(None if types is None else list(types))
+        yield blocks.schema.empty_table()
         for number in range(blocks.n_blocks):
-            yield from TableChunk(blocks.read(number, blocks.schema.names)).split()
+            yield blocks.read(number, blocks.schema.names)
 
 
 def is_file_set(path: Path) -> bool:
