@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,14 @@ HoldOut = Callable[[TargetPass, Array | None, int], TargetPass]
 the end that are a validation set."""
 
 
+class ReadingTraits(Protocol):
+    """What the order of reading depends on; see `LabeledBlocks`."""
+
+    has_quick_heads: bool
+    is_shuffled: bool
+    n_validation_blocks: int
+
+
 class BlockPool:
     """Rows of a data set, which are read in the background.
 
@@ -38,10 +46,8 @@ class BlockPool:
         Makes both orders random. The same seed gives the same numbers to the same rows.
     budget : Budget
         Ends waiting at the deadline.
-    has_quick_heads, is_shuffled : bool
-        See `choose_reading_order`.
-    n_validation_blocks : int
-        Blocks at the end that are a validation set.
+    source : ReadingTraits
+        The data set.
 
     Attributes
     ----------
@@ -62,25 +68,17 @@ class BlockPool:
     y: Target
     row_params: Mapping[str, Array]
 
-    def __init__(
-        self,
-        found: TargetPass,
-        X: Any,
-        seed: int,
-        budget: Budget,
-        *,
-        has_quick_heads: bool,
-        is_shuffled: bool,
-        n_validation_blocks: int,
-    ) -> None:
+    def __init__(self, found: TargetPass, X: Any, seed: int, budget: Budget, source: ReadingTraits) -> None:
         self.X = self.training_table = X
         self._budget = budget
         self._seed = seed
         rng = np.random.default_rng(seed)
-        self.index = choose_reading_order(found, rng, has_quick_heads=has_quick_heads, is_shuffled=is_shuffled)
+        self.index = choose_reading_order(
+            found, rng, has_quick_heads=source.has_quick_heads, is_shuffled=source.is_shuffled
+        )
         self.supply = RowSupply(self.index)
         self.held_out = self.index.list_held_out(rng) if self.index.held_counts.any() else None
-        self.n_given_rows = int(found.block_rows[: len(found.block_rows) - n_validation_blocks].sum())
+        self.n_given_rows = int(found.block_rows[: len(found.block_rows) - source.n_validation_blocks].sum())
         self._reader: BlockReader
 
     def __len__(self) -> int:

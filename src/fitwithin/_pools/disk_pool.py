@@ -50,15 +50,7 @@ class DiskPool(BlockPool):
         self, source: LabeledBlocks, found: TargetPass, seed: int, budget: Budget, folder: str | None = None
     ) -> None:
         X = source.to_frame(source.schema.empty_table())
-        super().__init__(
-            found,
-            X,
-            seed,
-            budget,
-            has_quick_heads=source.has_quick_heads,
-            is_shuffled=source.is_shuffled,
-            n_validation_blocks=source.n_validation_blocks,
-        )
+        super().__init__(found, X, seed, budget, source)
         self.source = source
         self.layout = choose_format(source, X)
         dtypes = {"target": found.target.column.dtype}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,7 @@ _HALVINGS = 40
 _OUT_OF_TIME = "the data set was still being read"
 
 
+@dataclass(eq=False)
 class BlockPile:
     """Rows of a data set on disk, to be drawn at random while it is read.
 
@@ -84,21 +86,16 @@ class BlockPile:
     1080
     """
 
-    def __init__(
-        self,
-        supply: RowSupply,
-        rng: np.random.Generator,
-        codes: npt.NDArray[np.unsignedinteger] | None = None,
-        class_counts: npt.NDArray[np.intp] | None = None,
-        costs: CostEstimates | None = None,
-    ) -> None:
+    supply: RowSupply
+    rng: np.random.Generator
+    codes: npt.NDArray[np.unsignedinteger] | None = None
+    class_counts: npt.NDArray[np.intp] | None = None
+    costs: CostEstimates = field(default_factory=CostEstimates)
+
+    def __post_init__(self) -> None:
+        supply = self.supply
         self.size = int(supply.cell_counts.sum())
         self.waited_seconds = 0.0
-        self._supply = supply
-        self._rng = rng
-        self._codes = codes
-        self._class_counts = class_counts
-        self._costs = costs or CostEstimates()
         self._row_type: type[np.signedinteger] = np.int32 if supply.n_rows < 2**31 else np.int64
         self._class_rows: Counts = supply.cell_counts.sum(axis=0)
         # Rows of each cell that were drawn, the first ones, and those of them that are in use.
@@ -112,28 +109,28 @@ class BlockPile:
     @property
     def left(self) -> int:
         """Rows that can still be drawn, with those that are still to be read."""
-        n_coming = self.size if self._supply.failure is None else self._n_read
+        n_coming = self.size if self.supply.failure is None else self._n_read
         return max(0, n_coming - int(self._n_drawn.sum()) - self._n_removed)
 
     @property
     def is_growing(self) -> bool:
         """Whether further rows are being read."""
-        return not self._supply.is_over
+        return not self.supply.is_over
 
     @property
     def is_complete(self) -> bool:
         """Whether every row could be read so far."""
-        return self._supply.failure is None
+        return self.supply.failure is None
 
     def list_rows(self) -> Rows:
         """Return every row, once all have been read."""
-        self._wait_for_rows(self._supply.n_rows)
-        return self._supply.index.list_training_rows(self._supply.n_places_read).astype(self._row_type)
+        self._wait_for_rows(self.supply.n_rows)
+        return self.supply.index.list_training_rows(self.supply.n_places_read).astype(self._row_type)
 
     @property
     def _n_read(self) -> int:
         """Rows that have been read, without held-out ones."""
-        return int(self._supply.cell_counts[: self._supply.n_places_read].sum())
+        return int(self.supply.cell_counts[: self.supply.n_places_read].sum())
 
     def hold_out(self, rows: Rows) -> None:
         """Do nothing: the index of the blocks knows these rows."""
@@ -141,9 +138,9 @@ class BlockPile:
     def keep_read(self, rows: Rows) -> Rows:
         """Return those of these held-out rows that have been read, once there is one."""
         self._wait_for_first_rows(1)
-        first = int(rows.min(initial=self._supply.n_rows - 1))
-        self._wait(lambda: first < self._supply.n_rows_read, _MAX_FIRST_TIME * self._costs.seconds_left)
-        return rows[rows < self._supply.n_rows_read]
+        first = int(rows.min(initial=self.supply.n_rows - 1))
+        self._wait(lambda: first < self.supply.n_rows_read, _MAX_FIRST_TIME * self.costs.seconds_left)
+        return rows[rows < self.supply.n_rows_read]
 
     def draw(self, count: int) -> Rows:
         """Take `count` random rows out of the pile, or as many as there are or have been read in time."""
@@ -152,45 +149,45 @@ class BlockPile:
         def has_rows() -> bool:
             return int(self._n_available.sum()) > self._n_removed
 
-        if not self._wait(lambda: self._count_fair_rows(count) >= count, _WAITING_TIME * self._costs.seconds_left):
+        if not self._wait(lambda: self._count_fair_rows(count) >= count, _WAITING_TIME * self.costs.seconds_left):
             # Without a row to deal, not even one that was discarded, wait for one.
             has_discarded = int(self._n_in_use.sum()) < int(self._n_drawn.sum()) + self._n_removed
-            has_any = has_rows() or has_discarded or self._wait(has_rows, self._costs.seconds_left)
-            if not has_any and not self._supply.is_over:
+            has_any = has_rows() or has_discarded or self._wait(has_rows, self.costs.seconds_left)
+            if not has_any and not self.supply.is_over:
                 raise OutOfTime(_OUT_OF_TIME)
-        return self._rng.permutation(self._draw_read_rows(count))
+        return self.rng.permutation(self._draw_read_rows(count))
 
     def draw_first(self, count: int, min_class_rows: int) -> Rows:
         """Take the rows of a first lesson out of the pile, once a few blocks have been read.
 
         They have the class proportions of all rows, and at least one row of each class that has been read.
         """
-        if self._class_counts is not None:
-            count = max(count, min_opening_size(self._class_counts, min_class_rows))
+        if self.class_counts is not None:
+            count = max(count, min_opening_size(self.class_counts, min_class_rows))
         if count >= self.size:
             rows = self.list_rows()
-            self._n_drawn[:] = self._n_in_use[:] = self._supply.cell_counts
+            self._n_drawn[:] = self._n_in_use[:] = self.supply.cell_counts
             return rows
         self._wait_for_first_rows(count)
         rows = self._draw_read_rows(count)
-        if self._codes is not None:
-            codes = self._codes[: self._supply.n_rows_read]
-            others = self._supply.index.drop_held_out(np.flatnonzero(~np.isin(codes, codes[rows])))
+        if self.codes is not None:
+            codes = self.codes[: self.supply.n_rows_read]
+            others = self.supply.index.drop_held_out(np.flatnonzero(~np.isin(codes, codes[rows])))
             # Rows that were drawn have other classes, so these were not.
             missing = others[np.unique(codes[others], return_index=True)[1]].astype(self._row_type)
             self.remove(missing)
             rows = np.concatenate([rows, missing])
-        return self._rng.permutation(rows)
+        return self.rng.permutation(rows)
 
     def sample(self, count: int) -> Rows:
         """Return random rows with replacement, of those that have been read."""
         self._wait_for_first_rows(1)
-        return self._rng.choice(self._supply.index.list_training_rows(self._supply.n_places_read), size=count)
+        return self.rng.choice(self.supply.index.list_training_rows(self.supply.n_places_read), size=count)
 
     def remove(self, rows: Rows) -> None:
         """Take these rows out of the pile, once they have been read."""
         self._wait_for_rows(int(rows.max(initial=-1)) + 1)
-        rows = self._supply.index.drop_held_out(rows)
+        rows = self.supply.index.drop_held_out(rows)
         new = np.unique(rows[~self._is_removed[rows]])
         self._is_removed[new] = True
         self._n_removed += len(new)
@@ -198,7 +195,7 @@ class BlockPile:
 
     def count_in_use(self, rows: Rows, sign: int) -> None:
         """Note that drawn rows were discarded (sign -1), or came back into use (+1)."""
-        self._n_in_use += sign * self._supply.index.count_by_cell(rows)
+        self._n_in_use += sign * self.supply.index.count_by_cell(rows)
 
     # Waiting
 
@@ -207,7 +204,7 @@ class BlockPile:
         if self._has_begun:
             return
         self._has_begun = True
-        supply, left = self._supply, self._costs.seconds_left
+        supply, left = self.supply, self.costs.seconds_left
         end = time.monotonic() + min(_FIRST_SECONDS, _FIRST_TIME * left)
 
         def is_enough() -> bool:
@@ -222,18 +219,16 @@ class BlockPile:
 
     def _wait_for_rows(self, count: int) -> None:
         """Wait until this number of rows has been read; raise if they never will be."""
-        if not self._wait(lambda: self._supply.n_rows_read >= count, self._costs.seconds_left):
-            if self._supply.is_over:
-                raise ReadingFailed(self._supply.failure or "The data set is no longer read.")
+        if not self._wait(lambda: self.supply.n_rows_read >= count, self.costs.seconds_left):
+            if self.supply.is_over:
+                raise ReadingFailed(self.supply.failure or "The data set is no longer read.")
             raise OutOfTime(_OUT_OF_TIME)
 
     def _wait(self, is_enough: Callable[[], bool], seconds: float) -> bool:
         """Wait at most this long, never past the deadline, and count the seconds; rows are read in real time."""
         start = time.monotonic()
         try:
-            return self._supply.wait(
-                is_enough, lambda: min(start + seconds - time.monotonic(), self._costs.seconds_left)
-            )
+            return self.supply.wait(is_enough, lambda: min(start + seconds - time.monotonic(), self.costs.seconds_left))
         finally:
             self.waited_seconds += time.monotonic() - start
 
@@ -242,8 +237,8 @@ class BlockPile:
     @property
     def _n_available(self) -> Counts:
         """Rows of each cell that have been read and not drawn; only the blocks that have been read."""
-        n_read = self._supply.n_places_read
-        return self._supply.cell_counts[:n_read] - self._n_drawn[:n_read]
+        n_read = self.supply.n_places_read
+        return self.supply.cell_counts[:n_read] - self._n_drawn[:n_read]
 
     def _draw_read_rows(self, count: int) -> Rows:
         """Draw rows that have been read: `count`, or fewer."""
@@ -265,23 +260,23 @@ class BlockPile:
         def is_unfair(n_rows: int) -> bool:
             return float(np.maximum(0.0, shares * n_rows - available).sum()) > _OTHER_CLASSES * n_rows
 
-        if self._supply.is_over or not is_unfair(most):
+        if self.supply.is_over or not is_unfair(most):
             return most
         # The share of rows that are missing grows with the rows.
         return bisect.bisect_left(range(most), True, key=lambda n_rows: is_unfair(n_rows + 1))
 
     def _draw_by_class(self, count: int) -> Rows:
         """Draw rows in the class proportions of all rows, of each class evenly from the blocks that have been read."""
-        available, starts = self._n_available, self._supply.index.cell_starts + self._n_drawn
+        available, starts = self._n_available, self.supply.index.cell_starts + self._n_drawn
         n_read, by_class = len(available), available.sum(axis=0)
-        quotas = share_evenly(self._class_rows, np.zeros_like(self._class_rows), by_class, count, self._rng)
+        quotas = share_evenly(self._class_rows, np.zeros_like(self._class_rows), by_class, count, self.rng)
         counts = np.zeros_like(available)
         for number, quota in enumerate(quotas.tolist()):
-            shares, in_use = self._supply.shares[:n_read, number], self._n_in_use[:n_read, number]
-            counts[:, number] = share_evenly(shares, in_use, available[:, number], quota, self._rng)
+            shares, in_use = self.supply.shares[:n_read, number], self._n_in_use[:n_read, number]
+            counts[:, number] = share_evenly(shares, in_use, available[:, number], quota, self.rng)
         self._n_drawn[:n_read] += counts
         self._n_in_use[:n_read] += counts
-        self._supply.note_dealt(int(self._n_drawn.sum()))
+        self.supply.note_dealt(int(self._n_drawn.sum()))
         rows = list_ranges(starts[:n_read], counts).astype(self._row_type)
         is_removed = self._is_removed[rows]
         self._n_removed -= int(np.count_nonzero(is_removed))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ _MAX_SAMPLED_ONE_IN = 8
 _SECONDS_PER_ROW = 1e-7
 
 
+@dataclass(eq=False)
 class TablePile:
     """The rows of a table, to be drawn at random, each once.
 
@@ -52,25 +54,18 @@ class TablePile:
     (3, [0, 2, 4], 0)
     """
 
-    waited_seconds = 0.0
-    is_growing = False
-    is_complete = True
+    size: int
+    rng: np.random.Generator
+    strata: Codes | None = None
+    class_counts: Counts | None = None
+    costs: CostEstimates = field(default_factory=CostEstimates)
 
-    def __init__(
-        self,
-        size: int,
-        rng: np.random.Generator,
-        strata: npt.NDArray[np.unsignedinteger] | None = None,
-        class_counts: npt.NDArray[np.intp] | None = None,
-        costs: CostEstimates | None = None,
-    ) -> None:
-        self.size = size
-        self.left = size
-        self._pool_size = size
-        self._rng = rng
-        self._strata = strata
-        self._class_counts = class_counts
-        self._costs = costs or CostEstimates()
+    waited_seconds: ClassVar[float] = 0.0
+    is_growing: ClassVar[bool] = False
+    is_complete: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        size = self._pool_size = self.left = self.size
         self._row_type: type[np.integer[Any]] = np.int32 if size < 2**31 else np.int64
         self._held_out: Rows = np.zeros(0, dtype=np.intp)
         # A bit for each row that is not in the pile any more.
@@ -106,14 +101,14 @@ class TablePile:
         has_repeats = self.left < _MAX_SAMPLED_ONE_IN * count or self._pool_size > _MAX_SAMPLED_ONE_IN * self.left
         must_shuffle = self._pool_size <= MAX_SHUFFLED or has_repeats
         n_touched = self.left if must_shuffle and self._shuffled is None else count
-        if n_touched > MAX_SHUFFLED and self._costs.seconds_left < _SECONDS_PER_ROW * n_touched:
+        if n_touched > MAX_SHUFFLED and self.costs.seconds_left < _SECONDS_PER_ROW * n_touched:
             raise OutOfTime("the teacher was still choosing rows")
         if self._shuffled is None and not must_shuffle:
             return self._sample_new(count)
         if self._shuffled is None:
             is_drawn = np.unpackbits(self._drawn, count=self._pool_size, bitorder="little").view(np.bool_)
             self._shuffled = np.arange(self._pool_size, dtype=self._row_type)[~is_drawn]
-            self._rng.shuffle(self._shuffled)
+            self.rng.shuffle(self._shuffled)
         rows, self._shuffled = self._shuffled[:count], self._shuffled[count:]
         self._mark(rows)
         return rows
@@ -125,18 +120,18 @@ class TablePile:
             count = max(count, min_opening_size(counts, min_class_rows))
         if count >= self.size:
             rows = self.list_rows()
-        elif self._strata is None or counts is None:
+        elif self.strata is None or counts is None:
             return self.draw(count)
         else:
-            candidates = self._find_rows(sample_candidates(self.size, count, self._rng))
-            rows = sample_stratified(self._strata, candidates, self._held_out, counts, count, self._rng)
+            candidates = self._find_rows(sample_candidates(self.size, count, self.rng))
+            rows = sample_stratified(self.strata, candidates, self._held_out, counts, count, self.rng)
             rows = rows.astype(self._row_type)
         self.remove(rows)
         return rows
 
     def sample(self, count: int) -> Rows:
         """Return random rows with replacement, drawn or not."""
-        return self._find_rows(self._rng.integers(self.size, size=count))
+        return self._find_rows(self.rng.integers(self.size, size=count))
 
     def count_in_use(self, rows: Rows, sign: int) -> None:
         """Do nothing: a random order needs no balance."""
@@ -151,9 +146,9 @@ class TablePile:
         found: Rows = np.zeros(0, dtype=self._row_type)
         while len(found) < count:
             n_missing = count - len(found)
-            rows = np.sort(self._rng.integers(self._pool_size, size=2 * n_missing, dtype=self._row_type))
+            rows = np.sort(self.rng.integers(self._pool_size, size=2 * n_missing, dtype=self._row_type))
             rows = rows[np.diff(rows, prepend=-1) > 0]
-            rows = self._rng.permutation(rows[~self._is_drawn(rows)])[:n_missing]
+            rows = self.rng.permutation(rows[~self._is_drawn(rows)])[:n_missing]
             self._mark(rows)
             found = np.concatenate([found, rows])
         return found
@@ -169,11 +164,11 @@ class TablePile:
 
     def _count_classes(self) -> npt.NDArray[np.intp] | None:
         """Return how many rows of each class can be drawn."""
-        if self._strata is None:
+        if self.strata is None:
             return None
-        if self._class_counts is None:
-            self._class_counts = count_codes(self._strata, int(self._strata.max()) + 1)
-        return self._class_counts - count_codes(self._strata[self._held_out], len(self._class_counts))
+        if self.class_counts is None:
+            self.class_counts = count_codes(self.strata, int(self.strata.max()) + 1)
+        return self.class_counts - count_codes(self.strata[self._held_out], len(self.class_counts))
 
 
 def sample_stratified(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
 from fitwithin._pools.tables import is_frame, list_column_types
 
 
+@dataclass(eq=False)
 class JoinedBlocks:
     """Blocks of a data set and, after them, of a second one, with the columns and types of the first.
 
@@ -28,10 +30,12 @@ class JoinedBlocks:
         The column of weights, which are 1 in the second one.
     """
 
-    def __init__(self, first: Blocks, second: Blocks, weight: str | None = None) -> None:
-        self._first = first
-        self._second = second
-        self._weight = weight
+    first: Blocks
+    second: Blocks
+    weight: str | None = None
+
+    def __post_init__(self) -> None:
+        first, second = self.first, self.second
         self.schema: pa.Schema = first.schema
         self.n_blocks = first.n_blocks + second.n_blocks
         self.is_shuffled = first.is_shuffled
@@ -42,22 +46,22 @@ class JoinedBlocks:
 
     def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
         """Read these columns of one block, in this order; only its first rows if their number is given."""
-        if number < self._first.n_blocks:
-            return self._first.read(number, names, n_rows)
-        stored = [name for name in names if name != self._weight]
-        table = self._second.read(number - self._first.n_blocks, stored, n_rows)
+        if number < self.first.n_blocks:
+            return self.first.read(number, names, n_rows)
+        stored = [name for name in names if name != self.weight]
+        table = self.second.read(number - self.first.n_blocks, stored, n_rows)
         columns = [
-            pa.array(np.ones(table.num_rows)) if name == self._weight else self._conform(table[name], name)
+            pa.array(np.ones(table.num_rows)) if name == self.weight else self._conform(table[name], name)
             for name in names
         ]
         return pa.table(columns, names=list(names))
 
     def name_block(self, number: int) -> str:
         """Return the file that a block is in, or another name for errors."""
-        n_first = self._first.n_blocks
+        n_first = self.first.n_blocks
         if number < n_first:
-            return self._first.name_block(number)
-        return f"{self._second.name_block(number - n_first)} of X_val"
+            return self.first.name_block(number)
+        return f"{self.second.name_block(number - n_first)} of X_val"
 
     def _conform(self, column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         wanted = self.schema.field(name).type
@@ -74,8 +78,8 @@ class JoinedBlocks:
     def describe(self) -> Mapping[str, str]:
         """Return what tells this data set from another."""
         return {
-            **self._first.describe(),
-            **{f"{name} of X_val": text for name, text in self._second.describe().items()},
+            **self.first.describe(),
+            **{f"{name} of X_val": text for name, text in self.second.describe().items()},
         }
 
 

@@ -58,15 +58,7 @@ class ClusterPool(BlockPool):
     spooled = None
 
     def __init__(self, cluster: Cluster, parts: Parts, found: TargetPass, seed: int, budget: Budget) -> None:
-        super().__init__(
-            found,
-            parts.empty,
-            seed,
-            budget,
-            has_quick_heads=parts.has_quick_heads,
-            is_shuffled=parts.is_shuffled,
-            n_validation_blocks=parts.n_validation_blocks,
-        )
+        super().__init__(found, parts.empty, seed, budget, parts)
         self._cluster = cluster
         self._parts = parts
         self._held_parts = found.parts
