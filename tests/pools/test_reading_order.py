@@ -20,10 +20,10 @@ def a_target(sizes, n_classes, seed=0):
     """Return the target of blocks of these sizes; the first class lies at the beginning of each block."""
     rng, sizes = np.random.default_rng(seed), np.array(sizes, dtype=np.int64)
     if n_classes == 1:
-        return TargetPass(sizes, Values(np.zeros(0)), sizes[:, None], [])
+        return TargetPass(sizes, Values(np.zeros(0)), 1, [])
     codes = [np.sort(rng.integers(n_classes, size=size)).astype(np.uint8) for size in sizes]
     counts = np.array([np.bincount(block, minlength=n_classes) for block in codes])
-    return TargetPass(sizes, Labels(np.arange(n_classes), np.zeros(0, np.uint8), counts.sum(axis=0)), counts, codes)
+    return TargetPass(sizes, Labels(np.arange(n_classes), np.zeros(0, np.uint8), counts.sum(axis=0)), n_classes, codes)
 
 
 @given(SIZES, st.integers(1, 3), st.booleans(), st.booleans(), st.integers(0, 99))

@@ -45,8 +45,8 @@ class TargetPass:
         Rows of each block.
     target : Labels or Values
         The classes, or the type of the values, without any rows.
-    class_counts : array of int of shape (n_blocks, n_classes)
-        Rows of each class in each block; one column for regression, and with more than 32 classes.
+    n_classes : int
+        Classes whose rows are counted block by block; 1 for regression, and with more than 32 classes.
     codes : list of array of unsigned int
         The code of each row's class, by block, in the order of the data set; empty for regression.
     parts : list of array of uint8
@@ -55,7 +55,7 @@ class TargetPass:
 
     block_rows: npt.NDArray[np.int64]
     target: Labels | Values
-    class_counts: npt.NDArray[np.int64]
+    n_classes: int
     codes: list[Array]
     parts: list[Array] = field(default_factory=list)
 
@@ -71,20 +71,19 @@ class TargetPass:
 
     def count_cells(self, stops: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the rows of each class and part, of shape (n_blocks, n_classes, 3), among the first ones of blocks."""
-        n_classes = self.class_counts.shape[1]
-        counts = np.zeros((*self.class_counts.shape, 3), np.int64)
+        counts = np.zeros((len(stops), self.n_classes, 3), np.int64)
         for block, stop in enumerate(stops.tolist()):
-            cells = None if not self.parts and stop == self.block_rows[block] else self.find_cells(block, 0, stop)
-            if cells is not None:
-                counts[block] = np.bincount(cells, minlength=3 * n_classes).reshape(n_classes, 3)
+            cells = self.find_cells(block, 0, stop)
+            if cells is None:
+                counts[block] = stop, 0, 0
             else:
-                counts[block, :, 0] = self.class_counts[block] if n_classes > 1 else stop
+                counts[block] = np.bincount(cells, minlength=3 * self.n_classes).reshape(self.n_classes, 3)
         return counts
 
     def find_cells(self, block: int, start: int, stop: int) -> Array | None:
         """Return three times the class of each row, where cells have one, plus its part; None if all are 0."""
         parts = self.parts[block][start:stop] if self.parts else None
-        if self.class_counts.shape[1] == 1:
+        if self.n_classes == 1:
             return parts
         cells: Array = 3 * self.codes[block][start:stop].astype(np.uint8)
         return cells if parts is None else cells + parts
@@ -135,7 +134,7 @@ def merge_targets(blocks: list[BlockTarget], weight: str | None, *, regression: 
         )
     if regression:
         dtype = np.result_type(*{block.classes.dtype for block in blocks})
-        return TargetPass(block_rows, Values(np.zeros(0, dtype)), block_rows[:, None], [])
+        return TargetPass(block_rows, Values(np.zeros(0, dtype)), 1, [])
     return _merge_classes(blocks, block_rows)
 
 
@@ -265,17 +264,16 @@ def _merge_classes(blocks: list[BlockTarget], block_rows: npt.NDArray[np.int64])
             "a classifier needs at least 2 classes."
         )
     dtype = np.min_scalar_type(len(classes) - 1)
-    is_kept = len(classes) <= _MAX_KEPT_CLASSES
-    class_counts = np.zeros((len(blocks) if is_kept else 1, len(classes)), dtype=np.int64)
+    class_counts = np.zeros(len(classes), dtype=np.int64)
     codes = []
-    for number, (block, n_rows) in enumerate(zip(blocks, counts, strict=True)):
+    for block, n_rows in zip(blocks, counts, strict=True):
         is_present = n_rows > 0
         code_of = np.zeros(len(block.classes), dtype=dtype)
         code_of[is_present] = np.searchsorted(classes, block.classes[is_present])
-        class_counts[number if is_kept else 0, code_of[is_present]] += n_rows[is_present]
+        class_counts[code_of[is_present]] += n_rows[is_present]
         codes.append(code_of[block.codes])
-    labels = Labels(classes, np.zeros(0, dtype), class_counts.sum(axis=0))
-    return TargetPass(block_rows, labels, class_counts if is_kept else block_rows[:, None], codes)
+    labels = Labels(classes, np.zeros(0, dtype), class_counts)
+    return TargetPass(block_rows, labels, len(classes) if len(classes) <= _MAX_KEPT_CLASSES else 1, codes)
 
 
 def _check_finite(values: Array, name: str) -> None:

@@ -8,16 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.exceptions import UserInputError, join_names
 from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks
 from fitwithin._session.held_out_rows import MIN_GROUPS
 from fitwithin._tabular.columns import ColumnKind, FeatureColumn, decode_dictionary, select_columns
 from fitwithin._tabular.files import TableChunk
 from fitwithin._tabular.target_column import TargetColumn
-
-_MAX_REASONS = 5
-"""Columns whose reason for being left out is shown in an error."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -116,7 +113,7 @@ def select_features(
     columns, unusable = select_columns(table, texts)
     left_out = {**others, **unusable}
     if not columns:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in list(left_out.items())[:_MAX_REASONS])
+        reasons = join_names(f"{name}: {reason}" for name, reason in left_out.items())
         raise UserInputError(
             f"There is no column other than {target!r} to train on{f' ({reasons})' if reasons else ''}.",
             "Is --target the right column?",

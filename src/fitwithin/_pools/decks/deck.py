@@ -138,10 +138,6 @@ class Deck:
         """Whether a last fit of the best model may take every row, the held-out ones too."""
         return self._can_refit and self._pile.is_complete
 
-    @can_refit.setter
-    def can_refit(self, value: bool) -> None:
-        self._can_refit = value
-
     @property
     def validation_rows(self) -> Rows | None:
         """Rows that the user chose for validation, as far as they have been read."""

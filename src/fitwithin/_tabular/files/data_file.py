@@ -23,9 +23,6 @@ CHUNK_ROWS = 50_000
 ColumnTypes = Mapping[str, pa.DataType]
 """Columns to read, with the type to read them as."""
 
-_MAX_COLUMN_NAMES = 5
-"""Duplicate columns that are listed by name."""
-
 
 @dataclass(frozen=True, eq=False)
 class TableChunk:
@@ -102,7 +99,7 @@ class DataFile(ABC):
         duplicates = sorted(name for name, count in Counter(names).items() if count > 1)
         if duplicates:
             raise UserInputError(
-                f"{self.path} has more than one column called {join_names(map(repr, duplicates), _MAX_COLUMN_NAMES)}.",
+                f"{self.path} has more than one column called {join_names(map(repr, duplicates))}.",
                 "Rename them in the file: every column needs a name of its own.",
             )
         return names
