@@ -75,6 +75,16 @@ def test_few_rows_are_raced_whole_and_the_time_is_not_wasted():
     assert found.best_rows == 3_000
 
 
+@pytest.mark.parametrize(("cost", "pool_size"), [(5.0, 200_000), (5.0, 3_000)])
+def test_models_of_all_rows_are_scored_on_holdout_rows_with_their_lesson(cost, pool_size):
+    found = run_search([(Simulated(cost=cost), SKILLS)], pool_size=pool_size)
+
+    largest = max(len(lesson.rows) for lesson in found.lessons if not lesson.refit)
+    late = [lesson for lesson in found.lessons if len(lesson.rows) == largest and not lesson.refit]
+    assert len(late) > 1
+    assert all({exam.purpose for exam in lesson.exams} == {"validation", "holdout"} for lesson in late)
+
+
 @pytest.mark.parametrize("cost", [1.0, 5.0, 100.0])
 def test_the_time_for_a_fit_with_the_rows_kept_back_is_not_taken_by_trials(cost):
     found = run_search([(Simulated(cost=cost), SKILLS)], pool_size=3_000)

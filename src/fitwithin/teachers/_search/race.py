@@ -260,7 +260,10 @@ class Race:
     ) -> Subgenerator[None]:
         """Fit a contender on the present subset, and compare it on the validation rows."""
         costs, rows, start = contender.candidate.costs, self.subsets.take(self.n_rows), self.shares.seconds_left
-        before, is_first, score = self.find_leader(), self.in_hand is None, None
+        before, score = self.find_leader(), None
+        # A model that becomes the best one shortly before the deadline should have its estimate by then.
+        is_last = bool(self.finalists) or self.n_rows >= self.shares.max_rows
+        has_holdout = is_last or self.in_hand is None
         neighbour = 0.0 if before is None else _NEIGHBOUR_FACTOR * before.predict_seconds(self.n_rows)
         limit = (
             self.shares.limit_trial(contender.predict_seconds(self.n_rows), neighbour)
@@ -270,7 +273,7 @@ class Race:
         if contender.failure is None and not costs.may_begin(len(rows)):
             contender.failure = "there is no time for it"
         if contender.failure is None:
-            exams = self.subsets.make_exams(len(rows), costs, has_holdout=is_first)
+            exams = self.subsets.make_exams(len(rows), costs, has_holdout=has_holdout)
             stop_after = make_limit(_STOP_FACTOR * limit if stop_after is None else stop_after)
             lesson = Lesson(
                 rows, exams, stop_after=stop_after, kill_after=make_limit(limit), candidate=contender.candidate
@@ -279,7 +282,7 @@ class Race:
                 report = yield from teach(lesson)
                 score = contender.note_report(len(rows), report, start - self.shares.seconds_left)
                 self.in_hand = contender if report.is_best and score is not None else self.in_hand
-                if report.is_best and not is_first:
+                if report.is_best and not has_holdout:
                     # Others are examined on holdout rows only if they are the best so far.
                     yield from examine(self.subsets.holdout_rows[: len(exams[-1].rows)], purpose="holdout")
             except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
