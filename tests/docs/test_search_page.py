@@ -7,7 +7,7 @@ import pytest
 
 from fitwithin.teachers._search.ready_spaces import READY_SPACES
 
-PAGE = Path(__file__).parents[2] / "docs" / "search.md"
+PAGE = Path(__file__).parents[2] / "docs" / "hyperparameter-search.md"
 ROW_OF = {
     "LGBM": "LightGBM",
     "XGB": "XGBoost",
