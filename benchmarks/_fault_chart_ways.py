@@ -131,29 +131,10 @@ def fit_with_optuna(task: FaultTask) -> FaultModel:
 
 
 def fit_with_autogluon(task: FaultTask) -> FaultModel:
-    """Fit with AutoGluon, one model whose callback knows the limit, as its own LightGBM's does."""
-    import tempfile
+    """Fit with AutoGluon, with the booster as its one model."""
+    from _fault_chart_autogluon import fit_predictor
 
-    import pandas as pd
-    from autogluon.core.models import AbstractModel
-    from autogluon.tabular import TabularPredictor
-
-    fixed = task.learner.get_params()
-
-    class Learner(AbstractModel):  # type: ignore[misc]  # AutoGluon ships no types
-        ag_key, ag_name = "FAULTY", "Faulty"
-
-        def _fit(self, X: Any, y: Any, time_limit: float | None = None, **others: Any) -> None:
-            deadline = time.perf_counter() + (task.limit if time_limit is None else time_limit)
-            learner = FaultyBooster(**fixed)
-            self.model = learner.fit(X.to_numpy(), y.to_numpy(), callbacks=[make_time_callback(deadline)])
-
-    frame = pd.DataFrame(task.X).rename(columns=str).assign(label=task.y)
-    with tempfile.TemporaryDirectory(prefix="fitwithin-autogluon-") as folder:
-        predictor = TabularPredictor("label", path=folder, verbosity=0)
-        predictor.fit(frame, time_limit=task.limit, hyperparameters={Learner: {}})
-        model = predictor._trainer.load_model(predictor.model_best)
-    return FaultModel(model.model, len(task.y))
+    return FaultModel(fit_predictor(task.X, task.y, task.limit, task.learner))
 
 
 WAYS: Mapping[str, Callable[[FaultTask], FaultModel]] = {
