@@ -12,8 +12,8 @@ PLANNING_PATHS = ("src/fitwithin/teachers", "src/fitwithin/backends")
 
 
 def current_commit() -> str | None:
-    """Return the commit of the checkout, with "+" if tracked files of the package differ from it."""
-    commit = _run("rev-parse", "--short=7", "HEAD")
+    """Return the last commit that changed the package, with "+" if tracked files of it differ from that commit."""
+    commit = _run("log", "-1", "--format=%h", "--abbrev=7", "--", "src")
     return commit and commit + ("+" if _run("status", "--porcelain", "--untracked-files=no", "src") else "")
 
 

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import argparse
 import ast
+import sys
 import tokenize
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 
 # Literals that need no name.
 _PLAIN_NUMBERS = (-1, 0, 1, 2)
 
 _MAX_FILE_LINES = 400
 _MAX_METHODS = 20
+
+# Goals. Version 0.2.0 had 21,907 lines of code and 1,051 literals.
+MAX_CODE_LINES = 18_000
+MAX_LITERALS = 788
+MAX_PART_LINES = {"teachers/_auto/": 420, "teachers/_search/": 900}
 
 _NO_CODE = {
     tokenize.COMMENT,
@@ -104,26 +112,52 @@ def _list_large_classes(tree: ast.Module) -> Iterator[str]:
                 yield f"{node.name} ({n_methods} methods)"
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Print the size of a package, and of each of its parts."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    source = Path(__file__).resolve().parent.parent / "src"
-    parser.add_argument("package", nargs="?", type=Path, default=source / "fitwithin", help="folder of the package")
-    sizes = measure_package(parser.parse_args(argv).package)
+def sum_sizes(group: Sequence[FileSize]) -> list[int]:
+    """Return files, lines, lines of code, literals and constants together."""
+    fields = ("lines", "code_lines", "literals", "constants")
+    return [len(group), *(sum(getattr(one, field) for one in group) for field in fields)]
+
+
+def make_table(sizes: Sequence[FileSize]) -> MarkdownTable:
+    """Return one line for each part of the package, and one for all."""
     parts: dict[str, list[FileSize]] = {}
     for size in sizes:
         parts.setdefault(size.name.split("/")[0], []).append(size)
-    print(f"{'part':24} {'files':>6} {'lines':>7} {'code':>7} {'literals':>9} {'constants':>10}")
-    for name, group in [*sorted(parts.items()), ("all", sizes)]:
-        total = (
-            sum(getattr(one, field) for one in group) for field in ("lines", "code_lines", "literals", "constants")
-        )
-        print(f"{name:24} {len(group):6} {next(total):7} {next(total):7} {next(total):9} {next(total):10}")
-    large_files = [f"{one.name} ({one.lines})" for one in sizes if one.lines > _MAX_FILE_LINES]
-    large_classes = [f"{one.name}: {entry}" for one in sizes for entry in one.large_classes]
-    print(f"\nfiles over {_MAX_FILE_LINES} lines: {len(large_files)}", *large_files, sep="\n  ")
-    print(f"classes over {_MAX_METHODS} methods: {len(large_classes)}", *large_classes, sep="\n  ")
+    rows = [[name, *(f"{n:,}" for n in sum_sizes(group))] for name, group in [*sorted(parts.items()), ("all", sizes)]]
+    return MarkdownTable("Code of the package", ("part", "files", "lines", "code", "literals", "constants"), rows)
+
+
+def make_goals(sizes: Sequence[FileSize]) -> list[Goal]:
+    """Return the goals for lines of code, numeric literals, long files and large classes."""
+    _, _, code, literals, _ = sum_sizes(sizes)
+    counts = [
+        (f"at most {MAX_CODE_LINES:,} lines of code", code, MAX_CODE_LINES),
+        (f"at most {MAX_LITERALS} numeric literals, three quarters of version 0.2.0", literals, MAX_LITERALS),
+    ]
+    for name, most in MAX_PART_LINES.items():
+        lines = sum(one.code_lines for one in sizes if one.name.startswith(name))
+        counts.append((f"{name}: at most {most} lines of code", lines, most))
+    long = [f"{one.name} ({one.lines})" for one in sizes if one.lines > _MAX_FILE_LINES]
+    large = [entry for one in sizes for entry in one.large_classes]
+    lists = [(f"no file over {_MAX_FILE_LINES} lines", long), (f"no class over {_MAX_METHODS} methods", large)]
+    return [
+        *(Goal(f"{text}; {count:,}", count <= most) for text, count, most in counts),
+        *(Goal(f"{text}; {', '.join(found) or 'none'}", not found) for text, found in lists),
+    ]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print and write the size of a package, and of each of its parts; return 1 if a goal is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    source = Path(__file__).resolve().parent.parent / "src"
+    parser.add_argument("package", nargs="?", type=Path, default=source / "fitwithin", help="folder of the package")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
+    arguments = parser.parse_args(argv)
+    sizes = measure_package(arguments.package)
+    figures = {"files": [asdict(size) for size in sizes]}
+    environment = Environment.current()
+    return write_report("code_size", environment, [make_table(sizes)], make_goals(sizes), figures, arguments.results)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -78,18 +78,18 @@ def _write_table(fields: str, results: Path) -> str:
 def _write_goals(results: Path) -> str:
     lines = []
     for file in sorted(results.glob("*.json")):
-        goals = json.loads(file.read_text(encoding="utf-8")).get("goals", [])
+        result = json.loads(file.read_text(encoding="utf-8"))
+        goals = result.get("goals", [])
         if file.stem in _COUNTED and goals:
             met = sum(goal["met"] for goal in goals)
-            lines.append([file.stem, _COUNTED[file.stem], f"{met} of {len(goals)}", _verdict(met == len(goals))])
-            continue
+            goals = [{"text": f"{_COUNTED[file.stem]}; {met} of {len(goals)}", "met": met == len(goals)}]
         for goal in goals:
             text, _, value = goal["text"].partition("; ")
-            lines.append([file.stem, text, value, _verdict(goal["met"])])
+            lines.append([file.stem, text, value, _describe_origin(result), _verdict(goal["met"])])
     lines.sort(key=lambda line: line[-1] == "met")
     missed = sum(line[-1] != "met" for line in lines)
     count = f"{len(lines)} goals: {len(lines) - missed} met, {missed} missed."
-    return "\n".join(["", count, "", *format_table(("benchmark", "goal", "value", ""), lines), ""])
+    return "\n".join(["", count, "", *format_table(("benchmark", "goal", "value", "measured", ""), lines), ""])
 
 
 def _verdict(met: bool) -> str:
@@ -104,6 +104,13 @@ def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[
 
 def _escape(text: str) -> str:
     return text.replace("|", "/")
+
+
+def _describe_origin(result: Result) -> str:
+    """Return version, commit and day of a result."""
+    machine = result["machine"]
+    commit = result.get("commit") or result.get("committed_in")
+    return ", ".join(filter(None, [machine["libraries"].get("fitwithin"), commit, machine["date"].split()[0]]))
 
 
 def stamp(result: Result) -> str:
