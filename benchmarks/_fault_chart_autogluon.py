@@ -25,10 +25,10 @@ class FaultyModel(AbstractModel):  # type: ignore[misc]  # AutoGluon ships no ty
         self.model = learner.fit(X.to_numpy(), y.to_numpy(), callbacks=[make_time_callback(deadline)])
 
 
-def fit_predictor(X: Any, y: Any, limit: float, learner: FaultyBooster) -> Any:
-    """Fit AutoGluon with the booster as its one model, and return the fitted booster."""
+def fit_predictor(X: Any, y: Any, limit: float, learner: FaultyBooster, parent: str) -> Any:
+    """Fit AutoGluon with the booster as its one model, below a folder, and return the fitted booster."""
     frame = pd.DataFrame(X).rename(columns=str).assign(label=y)
-    with tempfile.TemporaryDirectory(prefix="fitwithin-autogluon-") as folder:
+    with tempfile.TemporaryDirectory(dir=parent) as folder:
         predictor = TabularPredictor("label", path=folder, verbosity=0)
         predictor.fit(frame, time_limit=limit, hyperparameters={FaultyModel: learner.get_params()})
         return predictor._trainer.load_model(FaultyModel.ag_name).model

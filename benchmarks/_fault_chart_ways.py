@@ -21,13 +21,14 @@ MEMORY_LIMIT_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class FaultTask:
-    """What a tool is given: rows, the limit in seconds, the learner, and the bytes that the job may take."""
+    """What a tool is given: rows, the limit in seconds, the learner, the bytes that the job may take, and a folder."""
 
     X: Any
     y: Any
     limit: float
     learner: FaultyBooster
     max_bytes: int
+    folder: str = "."
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def fit_with_autogluon(task: FaultTask) -> FaultModel:
     """Fit with AutoGluon, with the booster as its one model."""
     from _fault_chart_autogluon import fit_predictor
 
-    return FaultModel(fit_predictor(task.X, task.y, task.limit, task.learner))
+    return FaultModel(fit_predictor(task.X, task.y, task.limit, task.learner, task.folder))
 
 
 WAYS: Mapping[str, Callable[[FaultTask], FaultModel]] = {

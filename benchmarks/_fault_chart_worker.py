@@ -23,7 +23,7 @@ def main(tool: str, job: str, limit: float, trees: int, above: int, max_bytes: i
     learner = FaultyBooster(job, above=above, seconds=2 * limit, n_estimators=trees)
     before = ResourceSnapshot.take()
     _say(event="begins")
-    fitted, seconds, error = call_tool(tool, FaultTask(X, y, limit, learner, max_bytes))
+    fitted, seconds, error = call_tool(tool, FaultTask(X, y, limit, learner, max_bytes, folder))
     _say(event="returned", seconds=seconds, error=error)
     left, _ = wait_for_cleanup(before, time.perf_counter())
     accuracy = None if fitted.model is None else float(np.mean(np.ravel(fitted.model.predict(X_test)) == y_test))
