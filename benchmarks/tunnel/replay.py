@@ -31,6 +31,7 @@ from fitwithin._core.log import LOGGER
 from fitwithin._core.records import Lesson, Returns, teach
 from fitwithin._core.target import Labels
 from fitwithin._pools.table_pool import TablePool
+from fitwithin._session.forecast import describe_costs
 from fitwithin._session.inputs.fit_inputs import FitInputs, find_teacher
 from fitwithin._session.result import SessionResult
 from fitwithin.backends import FitSettings, StopSignal, register_early_stopping
@@ -145,10 +146,11 @@ def make_teacher(name: str) -> Teacher:
 
 @dataclass(frozen=True, eq=False)
 class ReplayedSession:
-    """What came of one replayed fit; `result` is None without a model."""
+    """What came of one replayed fit; `result` and `learner_costs` are None without a model."""
 
     result: SessionResult | None
     runner: RecordedRunner
+    learner_costs: Mapping[str, Any] | None = None
 
     @property
     def log(self) -> list[LoggedFit]:
@@ -187,10 +189,12 @@ def run_session(
     learner, pool = make_session_learner(recording), _make_pool(recording)
     settings = FitSettings(early_stopping=find_early_stopping(learner))
     inputs = FitInputs(WatchedTeacher(teacher, runner), learner, pool, settings, np.random.default_rng(seed))
-    result = None
+    result = learner_costs = None
     with contextlib.suppress(NoModelInTime, LearnerFailed, TooManyRows):
-        result = inputs.open_session(runner, budget).run()
-    return ReplayedSession(result, runner)
+        session = inputs.open_session(runner, budget)
+        result = session.run()
+        learner_costs = describe_costs(result, session.deck.size, settings.scoring)
+    return ReplayedSession(result, runner, learner_costs)
 
 
 def _run_sized(recording: Recording, limit: float, scale: float, seed: int) -> ReplayedSession:

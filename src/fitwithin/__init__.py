@@ -15,6 +15,7 @@ if _typing.TYPE_CHECKING:
         NoModelInMemory,
         NoModelInTime,
     )
+    from fitwithin._core.forecast import Forecast
     from fitwithin._core.rounds import Round
     from fitwithin._regressor import TimeConstrainedRegressor
     from fitwithin._search import TimeConstrainedSearch
@@ -23,6 +24,7 @@ __all__ = [
     "CheckpointWarning",
     "DataSetWarning",
     "FitwithinError",
+    "Forecast",
     "LearnerFailed",
     "LearnerFailedWarning",
     "NoModelInMemory",
@@ -36,6 +38,7 @@ __all__ = [
 __version__ = "0.2.0"
 
 _MODULES = {
+    "Forecast": "fitwithin._core.forecast",
     "Round": "fitwithin._core.rounds",
     "TimeConstrainedClassifier": "fitwithin._classifier",
     "TimeConstrainedRegressor": "fitwithin._regressor",

@@ -35,6 +35,7 @@ from fitwithin._session.fingerprint import (
     list_not_comparable,
 )
 from fitwithin._session.fit_state import FitState
+from fitwithin._session.forecast import ForecastMixin, describe_costs
 from fitwithin._session.inputs.features import (
     check_features,
     open_disk_pool,
@@ -60,7 +61,7 @@ _UNWATCHED_MEMORY = (
 )
 
 
-class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Base of classifier and regressor."""
 
     # Weights are for the learner, which asks for them or does not.
@@ -188,6 +189,7 @@ class TimeConstrainedEstimator(ReportMixin, MetaEstimatorMixin, BaseEstimator): 
             result = self._hold_vote(session.run(), inputs, budget)
             log.on_end(result)
         self._set_fitted(result)
+        self._learner_costs = describe_costs(result, session.deck.size, inputs.settings.scoring)
         self.__dict__.update(inputs.list_rows(result))
         if self.warm_start and result.stop_reason != "fallback":
             # The next call resumes it; it takes five bytes a row.

@@ -14,7 +14,7 @@ from fitwithin._core.records import Exam, FitLimits
 from fitwithin.backends import StopSignal
 from fitwithin.teachers import Double
 from fitwithin.testing import FakeClock
-from recorded_sessions import adversaries, recording, replay, runner, table
+from recorded_sessions import adversaries, forecast, recording, replay, runner, table
 
 
 def a_booster(noise=0.03):
@@ -247,3 +247,11 @@ def test_the_default_does_on_recorded_fits_as_well_as_it_did(name, rows, lead):
 
     assert np.mean([run["rows"] for run in auto] / affordable) > rows - 0.03
     assert np.mean([run["score"] for run in auto]) - np.mean([run["score"] for run in double]) > lead - 0.003
+
+
+def test_intervals_of_forecasts_are_compared_with_the_scores_that_came():
+    checks = list(forecast.check_recording(a_kernel_machine(), ratio=0.25, full_seconds=60.0, seed=0))
+
+    assert [check.factor for check in checks] == [2.0, 4.0]
+    assert all(check.low <= check.score <= check.high for check in checks)
+    assert "hold (goal: 85% to 95%)" in forecast.format_table(checks)

@@ -36,6 +36,10 @@ _MAX_CLASS_NAMES = 8
 """Classes that are listed by name; more do not fit into a line."""
 
 
+_MORE_TIME = 4
+"""Times the limit, of the forecast after a training."""
+
+
 def print_training_table(
     console: Console, path: str, table: TrainingTable, encoding: str, seconds_reading: float
 ) -> None:
@@ -139,6 +143,24 @@ def _key_value_table(lines: Mapping[str, object]) -> Table:
     for name, value in lines.items():
         shown.add_row(Text(sanitize_line(name)), Text(sanitize_line(value)))
     return shown
+
+
+def describe_forecast(estimator: Any, scoring: str) -> str:
+    """Return one line about what four times the time would buy."""
+    try:
+        forecast = estimator.forecast([_MORE_TIME * estimator.time_limit_])[0]
+    except ValueError:
+        # No fit of the learner has ended.
+        return "More time: no forecast, since the costs of the learner are unknown."
+    if forecast.rows <= estimator.n_rows_trained_:
+        return f"More time: with {forecast.time_limit:g} s, no more rows are expected."
+    score = (
+        "" if forecast.score is None else f", {scoring} {forecast.score:.4f} [{forecast.low:.4f}, {forecast.high:.4f}]"
+    )
+    return (
+        f"More time: with {forecast.time_limit:g} s, {forecast.rows:,} rows{score} (90 %); "
+        f"every row takes {forecast.seconds_every_row:.1f} s."
+    )
 
 
 def print_model_card(console: Console, path: str, card: ModelCard) -> None:

@@ -17,7 +17,7 @@ from sklearn.metrics import get_scorer
 
 from fitwithin._cli.console import print_line, print_note, print_warnings, stdout_to_stderr
 from fitwithin._cli.model_output import write_model
-from fitwithin._cli.summaries import print_training_result, print_training_table
+from fitwithin._cli.summaries import describe_forecast, print_training_result, print_training_table
 from fitwithin._cli.train_options import TrainOptions
 from fitwithin._core.exceptions import NoModelInTime
 from fitwithin._core.memory_limit import format_bytes
@@ -64,6 +64,7 @@ def run_training(options: TrainOptions) -> None:
     if options.json:
         typer.echo(replace(card, training={**card.training, "model": str(path)}).to_json())
     print_training_result(console, card)
+    print_line(console, describe_forecast(model, card.scoring))
     print_line(console, f"The model is in {path}. Next:")
     print_line(console, f"  {_predict_command(path, card, options.data, is_pickle=is_pickle)}")
     if options.report is not None:

@@ -143,13 +143,17 @@ class CostModel:
         self._model_bytes.observe(rows, n_bytes or 0)
         self._save_and_load[n_bytes or 0] = seconds
 
+    def model_bytes(self, rows: int) -> float:
+        """Predict the size of the model of a lesson; 0 before the first model."""
+        return self._model_bytes.predict(rows)
+
     def save_and_load_seconds(self, rows: int) -> float:
         """Predict the seconds of saving and loading the model of a lesson, from its bytes."""
         if not self._save_and_load:
             return 0.0
         largest, fixed = max(self._save_and_load), min(self._save_and_load.values())
         rate = self._save_and_load[largest] / largest if largest >= _LARGE_MODEL_BYTES else _SECONDS_PER_BYTE
-        return fixed + rate * max(0.0, self._model_bytes.predict(rows) - min(self._save_and_load))
+        return fixed + rate * max(0.0, self.model_bytes(rows) - min(self._save_and_load))
 
     def observations(self) -> dict[str, Any]:
         """Return everything that was learned, as values for JSON."""

@@ -10,6 +10,7 @@ from typing import Any
 from sklearn.exceptions import UndefinedMetricWarning
 
 from fitwithin._core.budget import Budget
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import (
     CheckpointWarning,
     DataSetWarning,
@@ -60,6 +61,8 @@ class SessionResult:
         The models that may vote; to be closed.
     row_seconds : float
         Seconds that the model takes to predict a row; 0 if unknown.
+    costs : CostEstimates or None
+        Those of its learner; None for a fallback.
     """
 
     model: Any
@@ -74,6 +77,7 @@ class SessionResult:
     score_problem: str | None = None
     members: VoteMembers | None = None
     row_seconds: float = 0.0
+    costs: CostEstimates | None = None
 
     def list_warnings(self, pool: Pool, checkpoint: Checkpoint | None) -> list[tuple[str, type[Warning]]]:
         """Return what the user should know of a fit that has a model."""

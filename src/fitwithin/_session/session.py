@@ -339,6 +339,7 @@ class Session:
             row_seconds=best.row_seconds,
             score_problem=self.selector.describe_problem(),
             held_out=self._tracker.last_exams,
+            costs=self.costs if best.candidate is None else best.candidate.costs,
         )
 
     def _load_best(self) -> Any:

@@ -12,6 +12,7 @@ from fitwithin.viz._fitted_estimator import check_fitted
 from fitwithin.viz._fitted_search import is_search
 from fitwithin.viz._history import first_and_last, history_columns
 from fitwithin.viz._html import PageSection, html_table, make_scrollable, read_page_file, render_html_page, save_page
+from fitwithin.viz._report.forecast_section import forecast_section
 from fitwithin.viz._report.pictures import render_pictures
 from fitwithin.viz._report.search_section import search_section
 from fitwithin.viz._report.summary import facts_sections, summarize_fit
@@ -69,7 +70,7 @@ def _render_report(estimator: Any) -> str:
     title = f"{_learner_name(estimator.best_estimator_)}, fitted within {estimator.time_limit_:g} s"
     sections = [search_section(estimator)] if is_search(estimator) else []
     pictures = PageSection("Pictures", "The score, the time and the training rows.", render_pictures(estimator))
-    sections += [pictures, _rounds_section(estimator.history_), *facts_sections(estimator)]
+    sections += [pictures, _rounds_section(estimator.history_), forecast_section(estimator), *facts_sections(estimator)]
     style, script = read_page_file("report.css"), read_page_file("sort.js")
     return render_html_page(title, summarize_fit(estimator), sections, style=style, script=script)
 

@@ -1,0 +1,163 @@
+"""The default teacher on a simulated clock: which rows a time limit buys, by what is known of a learner's costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from fitwithin._core.budget import Budget
+from fitwithin._core.cost import CostEstimates, CostModel
+from fitwithin._core.exceptions import OutOfTime
+from fitwithin._core.records import Answer, Answers, Estimate, Exam, Lesson, LessonReport, Rows
+from fitwithin._pools.decks.deck import Deck
+from fitwithin._pools.decks.table_pile import TablePile
+from fitwithin.teachers._auto.teacher import Auto
+
+# Share of the steps after which a fit is projected, and given up if it takes too long.
+_FIRST_STEPS = 0.05
+# Steps of a learner that can stop early: their number does not matter.
+_N_STEPS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class KnownCosts:
+    """What is known of a learner after a fit.
+
+    Parameters
+    ----------
+    cost : CostModel
+        Predicts its seconds.
+    n_rows : int
+        Rows that the memory allows to be trained on, at most those of the pool.
+    start_seconds : float
+        Seconds of a fit before its first lesson.
+    can_stop_early, knows_steps, killable : bool
+        As in `CostEstimates`.
+    """
+
+    cost: CostModel
+    n_rows: int
+    start_seconds: float = 0.0
+    can_stop_early: bool = False
+    knows_steps: bool = False
+    killable: bool = True
+
+    def count_scored_rows(self, n_rows: int, share: float) -> float:
+        """Return the rows whose complete fit scores like a fit on `n_rows` after a share of its seconds."""
+        worth = self.cost.traits.worth_share if self.can_stop_early else 1.0
+        return max(1.0, n_rows * min(1.0, share / worth))
+
+
+@dataclass(frozen=True)
+class SimulatedModel:
+    """The best model of a simulated fit: its rows, and the rows whose complete fit would score the same."""
+
+    n_rows: int = 0
+    scored_rows: float = 0.0
+
+
+class _CountedPile(TablePile):
+    """Rows of which only the number matters, so that none are shuffled."""
+
+    def draw(self, count: int) -> Rows:
+        rows = np.zeros(min(count, self.left), dtype=np.int32)
+        self.left -= len(rows)
+        return rows
+
+    def draw_first(self, count: int, min_class_rows: int) -> Rows:
+        return self.draw(count)
+
+
+class SimulatedFit:
+    """A fit of the default teacher whose learner takes the seconds that are predicted, times a factor.
+
+    Parameters
+    ----------
+    known : KnownCosts
+        Predicts the seconds; the teacher itself begins without them.
+    limit : float
+        The time limit in seconds.
+    deviations : float
+        The factor, in standard deviations of the logarithm of seconds.
+    expect_score : callable
+        The score of a complete model by its rows.
+    """
+
+    def __init__(
+        self, known: KnownCosts, limit: float, deviations: float, expect_score: Callable[[float], float]
+    ) -> None:
+        self._known, self._deviations, self._expect_score = known, deviations, expect_score
+        self._now = known.start_seconds
+        self._costs = CostEstimates(
+            Budget(limit, lambda: self._now, start=0.0),
+            CostModel(known.cost.traits),
+            can_stop_early=known.can_stop_early,
+            knows_steps=known.knows_steps,
+            killable=known.killable,
+        )
+        self.best = SimulatedModel()
+
+    def run(self) -> SimulatedModel:
+        """Return the best model by the deadline."""
+        n_rows, rng = self._known.n_rows, np.random.default_rng(0)
+        deck = Deck(n_rows, rng, costs=self._costs)
+        deck._pile = _CountedPile(n_rows, rng)
+        requests = Auto(oversampling=False).teach(deck)
+        answer: Answer = None
+        with suppress(StopIteration, OutOfTime):
+            while self._costs.seconds_left > 0:
+                request = requests.send(answer)
+                assert isinstance(request, Lesson)
+                answer = self._carry_out(request)
+        return self.best
+
+    def _carry_out(self, lesson: Lesson) -> LessonReport:
+        """Take the seconds of a lesson, and observe them as a session does."""
+        known, n_rows, cost = self._known, len(lesson.rows), self._costs.cost
+        factor = math.exp(self._deviations * known.cost.fits.deviation(n_rows))
+        whole, setup = factor * known.cost.fit_seconds(n_rows), known.cost.setup_seconds(n_rows)
+        first = min(whole, factor * (setup or 0.0))
+        seconds = whole
+        limit = math.inf if lesson.give_up_over is None or not known.knows_steps else lesson.give_up_over
+        gave_up = whole > limit
+        if gave_up:
+            seconds = first + _FIRST_STEPS * (whole - first)
+        elif known.can_stop_early and lesson.stop_after is not None:
+            seconds = min(whole, max(first, lesson.stop_after))
+        is_cut, saving = seconds < whole, known.cost.save_and_load_seconds(n_rows)
+        handover = max(0.0, known.cost.overhead_seconds(n_rows) - saving)
+        self._now += seconds + handover + (0.0 if gave_up else saving)
+        is_guess = is_cut and not known.knows_steps
+        cost.observe_fit(n_rows, seconds if is_guess else whole, None if setup is None else first, is_guess=is_guess)
+        cost.observe_handover(n_rows, handover)
+        if not gave_up:
+            cost.observe_save(n_rows, saving, int(known.cost.model_bytes(n_rows)))
+        if gave_up or self._costs.seconds_left <= 0:
+            return LessonReport(seconds, gave_up=True)
+        share = (seconds - first) / (whole - first) if is_cut else 1.0
+        return self._examine(lesson, seconds, setup, share)
+
+    def _examine(self, lesson: Lesson, seconds: float, setup: float | None, share: float) -> LessonReport:
+        n_rows = len(lesson.rows)
+        scored_rows = self._known.count_scored_rows(n_rows, share)
+        value = self._expect_score(scored_rows)
+        answers = {exam.purpose: self._answer(exam, n_rows, value) for exam in lesson.exams}
+        is_best = self._costs.seconds_left > 0 and scored_rows > self.best.scored_rows
+        if is_best:
+            self.best = SimulatedModel(n_rows, scored_rows)
+        steps = round(share * _N_STEPS) if self._known.can_stop_early else None
+        planned = None if steps is None else _N_STEPS
+        return LessonReport(seconds, setup, steps, planned, share < 1, answers=answers, is_best=is_best)
+
+    def _answer(self, exam: Exam, model_rows: int, value: float) -> Answers:
+        expected = self._known.cost.exam_seconds(len(exam.rows), model_rows)
+        share = 1.0 if exam.seconds is None or expected <= exam.seconds else exam.seconds / expected
+        rows = exam.rows[: max(1, int(share * len(exam.rows)))]
+        self._now += share * expected
+        if share * expected:
+            self._costs.cost.observe_exam(len(rows), share * expected, model_rows)
+        return Answers(rows, np.zeros(len(rows), dtype=np.bool_), score=Estimate(value, value, value))
