@@ -207,7 +207,7 @@ def test_the_interval_of_sorted_files_is_narrow_and_holds_the_score_once_all_are
 def test_random_held_out_rows_come_from_every_block(tmp_path):
     folder = write_files(make_numbers(20_000).drop(columns="w"), tmp_path / "rows", 500)
     found = read_target(open_source(folder, "label"), regression=False)
-    found = hold_out_in_blocks(found, None, 0, last=False, teacher_holds_out=True, rng=np.random.default_rng(0))
+    found = hold_out_in_blocks(found, None, 0, seed=0, last=False, teacher_holds_out=True)
     index = choose_reading_order(found, np.random.default_rng(0))
     validation, holdout = index.list_held_out(np.random.default_rng(0))
 

@@ -27,7 +27,7 @@ def shown(act, width=160):
     console = Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
     with ProgressDisplay(Budget(60, clock=clock), console, CANDIDATES.__getitem__) as progress:
         act(progress, clock)
-        progress._progress.refresh()
+        progress.refresh()
     return console.file.getvalue()
 
 
@@ -36,7 +36,7 @@ def test_the_display_shows_time_round_rows_estimate_and_activity():
         clock.advance(12)
         progress.on_round(ROUND)
         progress.on_activity("training on", 8000)
-        progress._progress.refresh()
+        progress.refresh()
 
     text = shown(act)
 
@@ -121,7 +121,7 @@ def search(progress, clock):
 def test_a_search_shows_how_many_settings_were_tried_who_leads_and_who_is_tried():
     def act(progress, clock):
         search(progress, clock)
-        progress._progress.refresh()
+        progress.refresh()
 
     text = shown(act)
 

@@ -54,7 +54,7 @@ def test_it_ends_with_every_row():
 
 @pytest.mark.parametrize("was_cut_short", [False, True])
 def test_a_lesson_of_every_row_is_repeated_only_if_it_was_cut_short(was_cut_short):
-    session = resumed(make_deck(N_USABLE, was_cut_short=was_cut_short, fit_seconds=5.0))
+    session = resumed(make_deck(N_USABLE, was_cut_short=was_cut_short))
 
     assert session.result == "all rows"
     assert [len(rows) for rows in session.lessons] == [N_USABLE] * was_cut_short

@@ -96,8 +96,6 @@ class ResumePoint:
         Rows of the last exams for these purposes; may be empty.
     score : Estimate or None
         The best model's score.
-    fit_seconds : float
-        Seconds of its fit.
     was_cut_short : bool
         Whether its fit was stopped early.
     notes : dict
@@ -110,7 +108,6 @@ class ResumePoint:
     validation_rows: Rows
     holdout_rows: Rows
     score: Estimate | None = None
-    fit_seconds: float = 0.0
     was_cut_short: bool = False
     notes: Mapping[str, Any] = field(default_factory=dict)
     has_model: bool = True

@@ -132,7 +132,6 @@ class FitState:
             validation_rows=self.validation_rows,
             holdout_rows=self.holdout_rows,
             score=best.estimate,
-            fit_seconds=best.fit_seconds,
             was_cut_short=best.was_cut_short,
             notes=self.notes,
             has_model=self.lost_best is None,

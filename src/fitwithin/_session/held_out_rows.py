@@ -213,13 +213,7 @@ def check_second_table(n_rows: int) -> None:
 
 
 def hold_out_in_blocks(
-    found: TargetPass,
-    groups: Codes | None,
-    n_validation_blocks: int,
-    *,
-    last: bool,
-    teacher_holds_out: bool,
-    rng: np.random.Generator,
+    found: TargetPass, groups: Any, n_validation_blocks: int, *, seed: int, last: bool, teacher_holds_out: bool
 ) -> TargetPass:
     """Return the target of a data set with its validation and holdout rows: the user's, or random ones of each block.
 
@@ -227,18 +221,18 @@ def hold_out_in_blocks(
     ----------
     found : TargetPass
         The target.
-    groups : array of int or None
-        The group of each row, from 0 on without gaps, to hold out whole groups.
+    groups : array-like or None
+        The group of each row, to hold out whole groups.
     n_validation_blocks : int
         Blocks at the end that are a validation set.
+    seed : int
+        Chooses the groups, and halves the validation set.
     last : bool
         Whether to hold out the last rows.
     teacher_holds_out : bool
         Whether the teacher would hold out random rows itself.
-    rng : numpy.random.Generator
-        Chooses the groups, and halves the validation set.
     """
-    n_rows = int(found.block_rows.sum())
+    n_rows, rng = int(found.block_rows.sum()), np.random.default_rng(seed)
     if not (n_validation_blocks or groups is not None or last):
         if not teacher_holds_out or n_rows < _SMALL_DATA_SET_ROWS:
             return found
@@ -248,7 +242,8 @@ def hold_out_in_blocks(
         return found.hold_out(rows[:n_validation], rows[n_validation:])
     labels = replace(found.target, codes=np.concatenate(found.codes)) if isinstance(found.target, Labels) else None
     if not n_validation_blocks:
-        held_out = _hold_out_last_or_groups(n_rows, groups, labels, rng)
+        codes = None if groups is None else encode_groups(groups, n_rows)
+        held_out = _hold_out_last_or_groups(n_rows, codes, labels, rng)
         return found.hold_out(held_out.validation, held_out.holdout)
     n_training = int(found.block_rows[:-n_validation_blocks].sum())
     held_out = hold_out_second_table(n_training, n_rows - n_training, rng)

@@ -297,11 +297,9 @@ class LearnerLoop:
 
     def _update_best(self, current: OpenRound) -> None:
         """Set the scores of the new model as far as they are known, if it is the best one."""
-        best = self._selector.best
-        if best is not None and self._selector.holds(current.saved):
-            overall, fresh_estimate = current.estimates or (None, best.record.fresh_estimate)
-            estimate = current.validation_estimate or overall
-            self._selector.update_best(estimate, fresh_estimate, current.validation, current.row_seconds)
+        record = self._selector.record
+        overall, fresh_estimate = current.estimates or (None, None if record is None else record.fresh_estimate)
+        self._selector.update_best(current, current.validation_estimate or overall, fresh_estimate)
 
     def _save(
         self,
@@ -346,8 +344,8 @@ class LearnerLoop:
 
     def _close_round(self, current: OpenRound, estimate: Estimate | None, fresh_estimate: Estimate | None) -> bool:
         """Note the round, and tell everyone; True if the user says stop."""
-        if self._selector.holds(current.saved) and not current.lesson.refit:
-            self._selector.update_best(estimate, fresh_estimate, current.validation, current.row_seconds)
+        if not current.lesson.refit:
+            self._selector.update_best(current, estimate, fresh_estimate)
         finished = self.tracker.close(current, estimate, self.budget.elapsed())
         self.session.write()
         for listener in self.session.listeners:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Protocol
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 from rich.text import Text
 
@@ -42,24 +42,7 @@ def _one_line(text: str, style: str) -> TextColumn:
     return TextColumn(text, style=style, markup=False, table_column=Column(no_wrap=True))
 
 
-class _Lines(Progress):
-    """A bar over the used share of the time limit, and below it the lines of a search, if there is one."""
-
-    below: tuple[str, ...] = ()
-
-    def __init__(self, *columns: ProgressColumn, budget: Budget, console: Console) -> None:
-        super().__init__(*columns, console=console, refresh_per_second=10)
-        self._budget = budget
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        for task in self.tasks:
-            task.completed = self._budget.elapsed()
-        yield from super().get_renderables()
-        for line in self.below:
-            yield Text(line, no_wrap=True, overflow="ellipsis")
-
-
-class ProgressDisplay:
+class ProgressDisplay(Progress):
     """Show a bar over the time, the last round with its rows, estimate and memory, and the current activity.
 
     In a search there is the best score in place of the last round, and two lines more: the settings that lead, and
@@ -82,29 +65,36 @@ class ProgressDisplay:
             _one_line("{task.fields[result]}", "green"),
             _one_line("{task.fields[activity]}", "dim"),
         )
+        self._budget = budget
         self._describe_candidate = describe_candidate
         self._tried: set[int] = set()
         self._leader = "no model yet"
         self._best = "no model yet"
-        self._progress = _Lines(*columns, budget=budget, console=console)
-        self._task: TaskID = self._progress.add_task("", total=budget.seconds, result="", activity="starting")
+        self._lines_below: tuple[str, ...] = ()
+        super().__init__(*columns, console=console, refresh_per_second=10)
+        self._bar: TaskID = self.add_task("", total=budget.seconds, result="", activity="starting")
 
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Yield the bar, and below it the lines of a search, if there is one."""
+        for task in self.tasks:
+            task.completed = self._budget.elapsed()
+        yield from super().get_renderables()
+        for line in self._lines_below:
+            yield Text(line, no_wrap=True, overflow="ellipsis")
 
-    def __exit__(self, *exc_info: object) -> None:
-        self._progress.below = self._progress.below[:1]
-        self._progress.update(self._task, activity="")
-        self._progress.stop()
+    def stop(self) -> None:
+        """End the display, and leave its last state."""
+        self._lines_below = self._lines_below[:1]
+        self.update(self._bar, activity="")
+        super().stop()
 
     def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
         """Show the current activity, and in a search the settings that are tried."""
         if candidate is not None:
             self._tried.add(candidate)
             settings = self._describe_candidate(candidate)
-            self._progress.below = (f"  leading: {self._leader}", f"  trying:  {settings}")
-        self._progress.update(self._task, activity=f"{activity} {rows:,} rows")
+            self._lines_below = (f"  leading: {self._leader}", f"  trying:  {settings}")
+        self.update(self._bar, activity=f"{activity} {rows:,} rows")
 
     def on_round(self, finished: Round) -> None:
         """Show the last round, or in a search the best one."""
@@ -115,16 +105,16 @@ class ProgressDisplay:
         result = f"round {finished.number}: {finished.rows:,} rows{score}"
         if finished.peak_memory is not None:
             result += f", {format_bytes(finished.peak_memory)}"
-        self._progress.update(self._task, result=result)
+        self.update(self._bar, result=result)
 
     def _show_leader(self, finished: Round, candidate: int) -> None:
         if finished.best:
             self._leader = self._describe_candidate(candidate)
             score = _describe_score(finished.estimate, finished.low, finished.high, ", ", 3)
             self._best = f"best of {finished.rows:,} rows{score}"
-        self._progress.below = (f"  leading: {self._leader}", *self._progress.below[1:])
+        self._lines_below = (f"  leading: {self._leader}", *self._lines_below[1:])
         settings = "1 setting" if len(self._tried) == 1 else f"{len(self._tried):,} settings"
-        self._progress.update(self._task, result=f"{settings}, {self._best}")
+        self.update(self._bar, result=f"{settings}, {self._best}")
 
 
 def show_progress(

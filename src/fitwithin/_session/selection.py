@@ -248,17 +248,11 @@ class ModelSelector:
         if withdrawn is not None:
             self._release(withdrawn.model)
 
-    def update_best(
-        self,
-        estimate: Estimate | None,
-        fresh_estimate: Estimate | None,
-        validation: Answers | None = None,
-        row_seconds: float = 0.0,
-    ) -> None:
-        """Set the scores of the best model, and its last answers on validation rows, after further exams."""
-        if self.best is not None:
+    def update_best(self, new: OpenRound, estimate: Estimate | None, fresh_estimate: Estimate | None) -> None:
+        """Set the scores of a model, and its last answers on validation rows, if it is the best one."""
+        if self.best is not None and self.holds(new.saved):
             record = replace(self.best.record, estimate=estimate, fresh_estimate=fresh_estimate)
-            self.best = replace(self.best, record=record, validation=validation, row_seconds=row_seconds)
+            self.best = replace(self.best, record=record, validation=new.validation, row_seconds=new.row_seconds)
 
     def close(self) -> None:
         """Discard the models; one was loaded, or none is wanted."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from fitwithin._core.budget import Budget
@@ -16,9 +18,8 @@ from fitwithin._pools.input_kind import find_input_kind
 from fitwithin._pools.pool import Pool
 from fitwithin._pools.table_pool import TablePool
 from fitwithin._pools.tables import describe_table, is_frame, is_text_array
-from fitwithin._pools.target_pass import TargetPass
-from fitwithin._session.held_out_rows import check_second_table, encode_groups, hold_out_in_blocks
-from fitwithin._session.inputs.fit_arguments import FitArguments, split_fit_params
+from fitwithin._session.held_out_rows import check_second_table, hold_out_in_blocks
+from fitwithin._session.inputs.fit_arguments import MAX_SEED, FitArguments, can_resume, split_fit_params
 
 # Missing values are left to the learner.
 _CHECKS = {"ensure_all_finite": False, "dtype": None, "accept_sparse": "csr"}
@@ -64,13 +65,7 @@ def open_table(estimator: Any, given: FitArguments, params: Mapping[str, Any]) -
 
 
 def open_data_set(
-    estimator: Any,
-    given: FitArguments,
-    params: Mapping[str, Any],
-    open_pool: Callable[..., Pool],
-    seed: int,
-    *,
-    teacher_holds_out: bool,
+    estimator: Any, given: FitArguments, params: Mapping[str, Any], open_pool: Callable[..., Pool], validates: bool
 ) -> tuple[Pool, dict[str, Any]]:
     """Return the rows of a data set, and the arguments of the learner's `fit` other than the weights.
 
@@ -84,22 +79,15 @@ def open_data_set(
         Arguments of the learner's `fit`.
     open_pool : callable
         Opens the rows, such as `open_disk_pool`.
-    seed : int
-        Makes the order of the rows random, and chooses held-out rows.
-    teacher_holds_out : bool
+    validates : bool
         Whether the teacher would hold out random rows itself.
     """
     others = dict(params)
     rows = {"X": given.X, "y": given.y, "sample_weight": others.pop("sample_weight", None), "groups": given.groups}
     rows |= {"X_val": given.X_val, "y_val": given.y_val}
-
-    def hold_out(found: TargetPass, groups: Any, n_validation_blocks: int) -> TargetPass:
-        is_last, rng = given.validation == "last", np.random.default_rng(seed)
-        codes = None if groups is None else encode_groups(groups, int(found.block_rows.sum()))
-        return hold_out_in_blocks(
-            found, codes, n_validation_blocks, last=is_last, teacher_holds_out=teacher_holds_out, rng=rng
-        )
-
+    # A fit that resumes must give the same rows the same numbers, whatever its random state.
+    seed = 0 if can_resume(estimator) else int(check_random_state(estimator.random_state).randint(MAX_SEED))
+    hold_out = partial(hold_out_in_blocks, seed=seed, last=given.validation == "last", teacher_holds_out=validates)
     pool = open_pool(rows, regression=estimator._regression, seed=seed, hold_out=hold_out)
     validate_data(estimator, pool.X, reset=True, skip_check_array=True)
     row_params, fit_params = split_fit_params(others, len(pool))

@@ -108,6 +108,11 @@ class FitArguments:
         return replace(self, X=X, y=y, sample_weight=sample_weight, groups=groups, X_val=X_val, y_val=y_val)
 
 
+def can_resume(estimator: Any) -> bool:
+    """Whether a later fit of an estimator may resume this one, or this one an earlier one."""
+    return estimator.checkpoint is not None or estimator.warm_start
+
+
 def route_fit_params(estimator: Any, learners: Sequence[Any], given: FitArguments) -> dict[str, Any]:
     """Return the arguments of the learners' `fit`.
 

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cores import count_jobs
@@ -26,8 +25,8 @@ from fitwithin._session.fit_state import FitState
 from fitwithin._session.held_out_rows import Codes, HeldOutRows, hold_out_random_rows, hold_out_rows
 from fitwithin._session.inputs.features import open_data_set, open_table, open_validation_table
 from fitwithin._session.inputs.fit_arguments import (
-    MAX_SEED,
     FitArguments,
+    can_resume,
     clone_learner,
     draw_seeds,
     prevent_log_files,
@@ -179,7 +178,12 @@ def check_inputs(
     routed = route_fit_params(estimator, learners, given)
     learner = clone_learner(own_learner, estimator._kind)
     validate_teacher(teacher, learner, regression=estimator._regression)
-    training, fit_params = _open_pool(estimator, given, teacher, routed, open_pool)
+    validates = getattr(teacher, "validates", False)
+    training: Pool
+    if find_input_kind(given.X) == "table":
+        training, fit_params = open_table(estimator, given, routed)
+    else:
+        training, fit_params = open_data_set(estimator, given, routed, open_pool, validates)
     labels = training.y if isinstance(training.y, Labels) else None
     if labels is not None:
         estimator.classes_, estimator.class_count_ = labels.classes, labels.counts
@@ -202,23 +206,6 @@ def check_inputs(
     return _hold_out_rows(estimator, given, inputs, learners, own_learner)
 
 
-def _open_pool(
-    estimator: Any, given: FitArguments, teacher: Teacher, routed: Mapping[str, Any], open_pool: Callable[..., Any]
-) -> tuple[Pool, dict[str, Any]]:
-    """Return the rows of X, and the arguments of the learner's `fit` without one entry for each row."""
-    if find_input_kind(given.X) == "table":
-        return open_table(estimator, given, routed)
-    # A fit that resumes must give the same rows the same numbers, whatever its random state.
-    seed = 0 if _can_resume(estimator) else int(check_random_state(estimator.random_state).randint(MAX_SEED))
-    validates = getattr(teacher, "validates", False)
-    return open_data_set(estimator, given, routed, open_pool, seed, teacher_holds_out=validates)
-
-
-def _can_resume(estimator: Any) -> bool:
-    """Whether a later fit may resume this one, or this one an earlier one."""
-    return estimator.checkpoint is not None or estimator.warm_start
-
-
 def _hold_out_rows(
     estimator: Any, given: FitArguments, inputs: FitInputs, learners: list[Any], own_learner: Any
 ) -> FitInputs:
@@ -227,11 +214,11 @@ def _hold_out_rows(
     table = open_validation_table(estimator, given, training) if isinstance(training, TablePool) else None
     pool = training.add_validation_rows(table) if isinstance(training, TablePool) and table is not None else training
     # A fit that resumes must hold out the same rows, whatever its random state.
-    rng = np.random.default_rng(0) if _can_resume(estimator) else inputs.rng
+    rng = np.random.default_rng(0) if can_resume(estimator) else inputs.rng
     by_class = getattr(inputs.teacher, "validates", False) and not settings.scoring.is_accuracy
     held_out = hold_out_rows(training, given, len(pool) - len(training), rng, by_class=by_class)
     fingerprint: Fingerprint | None = None
-    if _can_resume(estimator):
+    if can_resume(estimator):
         described, groups = estimator._describe_learners(own_learner), None if held_out is None else held_out.groups
         fingerprint = describe_training(estimator, described, training, settings.fit_params, groups, table)
     takes_rows = isinstance(pool, TablePool) and any(map(takes_validation_set, learners))
