@@ -47,9 +47,10 @@ class Dask:
 
     def open(self, budget: Budget) -> Any:
         """Return a runner for one session; the workers start their processes while `fit` checks its input."""
-        check_installed()
-        from distributed import Client
-
+        try:
+            from distributed import Client
+        except ImportError as error:
+            raise ImportError(_INSTALL) from error
         from fitwithin.backends._dask.cluster import Cluster
         from fitwithin.backends._dask.runner import DaskRunner
         from fitwithin.backends._dask.worker_session import start_session
@@ -66,11 +67,3 @@ class Dask:
             return cluster
 
         return DaskRunner(connect, budget)
-
-
-def check_installed() -> None:
-    """Raise an ImportError that says what to install if Dask is missing."""
-    try:
-        import distributed  # noqa: F401  # to see whether it is there
-    except ImportError as error:
-        raise ImportError(_INSTALL) from error

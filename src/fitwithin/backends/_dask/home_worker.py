@@ -16,7 +16,6 @@ from fitwithin.backends._dask.cluster import Cluster
 from fitwithin.backends._dask.partitions import Partitions
 from fitwithin.backends._dask.worker_runner import ModelBytes
 from fitwithin.backends._dask.worker_session import run_task
-from fitwithin.backends._dask.worker_tasks import Outcome
 
 _HOME_EXAM_ROWS = 100_000
 """Rows up to which an exam is held where the model was trained: its rows are sent once, and examine every model.
@@ -94,10 +93,11 @@ class HomeWorker:
         new = np.setdiff1d(needed, self._rows, assume_unique=True)
         parts = self._prepared.partitions.take(self._cluster, new)
         sent = self._cluster.pass_value(list(exams), sum(exam.rows.nbytes for exam in exams), self.address)
-        outcome = self._run(method, self._pass_rows(rows), parts, sent, *arguments)
-        # They arrived, whatever the learner did then.
-        self._rows = np.union1d(self._rows, new)
-        return outcome.unwrap()
+        try:
+            return self._run(method, self._cluster.pass_rows(rows, self.address), parts, sent, *arguments)
+        finally:
+            # They arrived, whatever the learner did then.
+            self._rows = np.union1d(self._rows, new)
 
     def examine(self, exam: Exam) -> ExamReport:
         """Predict rows: many where they are, and then the answers are joined here; others here."""
@@ -107,29 +107,25 @@ class HomeWorker:
             report = self._run_with_rows("examine", np.zeros(0, dtype=np.int64), [exam])
         else:
             ascending, order = np.unique(exam.rows, return_inverse=True)
-            places = None if is_contiguous(order) else self._pass_rows(order.astype(np.uint32))
-            parts = self._submit_exam(ascending.astype(np.int64), exam.margins)
-            report = self._run("merge_exam", parts, places, exam.purpose).unwrap()
+            places = None if is_contiguous(order) else self._cluster.pass_rows(order.astype(np.uint32), self.address)
+            parts = [
+                self._submit(
+                    "examine_partition",
+                    self._model(),
+                    partition,
+                    first,
+                    self._cluster.pass_rows(positions),
+                    exam.margins,
+                    self._kill_after,
+                )
+                for partition, first, positions in self._prepared.partitions.split(ascending.astype(np.int64))
+            ]
+            report = self._run("merge_exam", parts, places, exam.purpose)
         return replace(report, handover_seconds=max(0.0, self._budget.elapsed() - start - report.exam_seconds))
-
-    def _submit_exam(self, rows: Rows, margins: bool) -> list[Any]:
-        """Have the workers predict those of these rows that they hold."""
-        return [
-            self._submit(
-                "examine_partition",
-                self._model(),
-                partition,
-                first,
-                self._cluster.pass_rows(positions),
-                margins,
-                self._kill_after,
-            )
-            for partition, first, positions in self._prepared.partitions.split(rows)
-        ]
 
     def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model from the answers of all exams."""
-        report: ScoreReport = self._run("score", selected).unwrap()
+        report: ScoreReport = self._run("score", selected)
         return report
 
     def bring_model(self) -> ModelBytes:
@@ -143,17 +139,13 @@ class HomeWorker:
             self._newest = self._submit("pickle_model", self._lesson, home=self.address)
         return self._newest
 
-    def _pass_rows(self, rows: Rows) -> Any:
-        return self._cluster.pass_rows(rows, self.address)
-
     def _submit(self, method: str, *arguments: Any, home: str | None = None) -> Any:
         told = (self._prepared.setup, self._budget.remaining(), self._number, self._attempt, method)
         return self._cluster.submit(run_task, *told, *arguments, home=home)
 
-    def _run(self, method: str, *arguments: Any) -> Outcome:
-        """Run a task here, and wait for it."""
-        outcome: Outcome = self._cluster.result(self._submit(method, *arguments, home=self.address), self.address)
-        return outcome
+    def _run(self, method: str, *arguments: Any) -> Any:
+        """Run a task here, wait for it, and return its value."""
+        return self._cluster.result(self._submit(method, *arguments, home=self.address), self.address).unwrap()
 
 
 def _is_large(exam: Exam) -> bool:

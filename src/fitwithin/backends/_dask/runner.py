@@ -168,8 +168,8 @@ class DaskRunner:
         learner: Any = None,
     ) -> FitReport:
         """Train a fresh copy of the learner on one worker, or continue with the newest model; examine it on all."""
-        pickled_learner = None if learner is None else pickle_learner(learner)
-        options = {"batch": batch, "limits": limits, "pickled_learner": pickled_learner}
+        body = None if learner is None else pickle_learner(learner)
+        options = {"batch": batch, "limits": limits, "learner": body}
         rows = np.asarray(rows, dtype=np.int64)
         if batch is None or self._home is None:
             self._calls_since_fit = []

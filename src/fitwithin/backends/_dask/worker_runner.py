@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -21,16 +19,6 @@ from fitwithin.backends._process.protocol import PortableWarning, Request, Worke
 from fitwithin.backends._process.row_reader import RowLayout, RowPositions, RowSelection
 from fitwithin.backends._process.shared_memory import SharedFile, create_files
 from fitwithin.backends._process.shared_rows import BlockFile, SharedRows
-
-
-@dataclass(frozen=True, eq=False)
-class PickledLearner:
-    """A learner that another process pickled; pickling this gives the learner itself where it is unpickled."""
-
-    body: bytes
-
-    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
-        return pickle.loads, (self.body,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +194,7 @@ class WorkerRunner(ProcessRunner):
     @property
     def peak_memory(self) -> int | None:
         """Most bytes that the learner took since its last fit began."""
-        return None if self._watch is None else self._watch.peak
+        return self._watch.peak
 
     def pickle_model(self, lesson: int) -> ModelBytes:
         """Return the newest model, which is that of this lesson, pickled; raise as `Runner.save` does."""
@@ -236,8 +224,7 @@ class WorkerRunner(ProcessRunner):
             self.rows.forget()
             self.rows.append(numbers, rows)
             selection = self.rows.share_exam_rows(numbers)
-        if self._watch is not None:
-            self._watch.begin(kill_after)
+        self._watch.begin(kill_after)
         found: tuple[ExamPredictions, Margins | None, float] = self._request(Request("answer", (selection, margins)))
         return found
 

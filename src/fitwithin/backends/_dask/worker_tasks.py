@@ -14,7 +14,7 @@ from fitwithin._core.records import Exam, Margins, Mask, Purpose, Rows
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
 from fitwithin.backends._dask.partitions import join_rows, take_part
-from fitwithin.backends._dask.worker_runner import ModelBytes, PickledLearner, WorkerRunner
+from fitwithin.backends._dask.worker_runner import ModelBytes, WorkerRunner
 from fitwithin.backends._exam_log import ExamPredictions
 
 
@@ -101,14 +101,12 @@ class RunnerTasks:
         exams : list of Exam
             Exams of the new model.
         options : dict
-            The arguments `batch` and `limits` of `Runner.fit`, and `pickled_learner` in the place of `learner`.
+            The other arguments of `Runner.fit`; the learner is pickled.
         """
         # The learner's own process does the work; this worker's threads are for others meanwhile.
         secede()
         self._receive([rows, *(exam.rows for exam in exams)], parts)
-        body = options["pickled_learner"]
-        learner = None if body is None else PickledLearner(body)
-        return self.learner.fit(rows, batch=options["batch"], exams=exams, limits=options["limits"], learner=learner)
+        return self.learner.fit(rows, exams=exams, **options)
 
     def examine(self, rows: Rows, parts: list[LabeledRows], exams: list[Exam]) -> ExamReport:
         """Predict rows in the process that trained the model; see `fit`, whose lesson has no rows here."""

@@ -108,6 +108,8 @@ class ProcessRunner:
 
     killable = True
 
+    _watch: MemoryWatch
+
     def __init__(self, host: ForkHost | SpawnHost, budget: Budget, first: ProcessRunner | None = None) -> None:
         self.host = host
         self._session_budget = budget
@@ -121,7 +123,6 @@ class ProcessRunner:
         self._learner: WorkerConnection | None = None
         self._loader = Loader(self._start_worker)
         self._writer: WorkerConnection | None = None
-        self._watch: MemoryWatch | None = None
         self._resting_bytes: list[int] = []
         self._warnings: list[PortableWarning] = []
 
@@ -203,8 +204,7 @@ class ProcessRunner:
                 worker, start_seconds = self._start_learner()
         if limits.stop_after is not None:
             limits = replace(limits, stop_after=limits.stop_after - (self._budget.elapsed() - start))
-        if self._watch is not None:
-            self._watch.begin(limits.kill_after)
+        self._watch.begin(limits.kill_after)
         request = Request("fit", (selection, batch, limits, pickled_learner), exam_requests)
         report: FitReport
         with self._until_deadline():
@@ -223,8 +223,8 @@ class ProcessRunner:
         return replace(
             report,
             handover_seconds=handover_seconds,
-            peak_memory=None if self._watch is None else self._watch.peak,
-            memory_before=None if self._watch is None else self._watch.before,
+            peak_memory=self._watch.peak,
+            memory_before=self._watch.before,
             exams=() if report.gave_up else tuple(self._finish_exam(None, self._budget.elapsed()) for _ in exams),
         )
 
@@ -263,7 +263,7 @@ class ProcessRunner:
         return replace(
             report,
             handover_seconds=max(0.0, self._budget.elapsed() - start - report.exam_seconds),
-            peak_memory=None if self._watch is None else self._watch.peak,
+            peak_memory=self._watch.peak,
         )
 
     def score(self, selected: Mask) -> ScoreReport:
@@ -307,8 +307,7 @@ class ProcessRunner:
         """Ask the learner's process; without a request, for the next reply to the last one."""
         if self._learner is None:
             raise RuntimeError("fit() must be called before examine(), score() and save().")
-        if self._watch is not None:
-            self._watch.begin_request()
+        self._watch.begin_request()
         try:
             with self._until_deadline():
                 return self._learner.ask(request, files)
@@ -361,7 +360,9 @@ def _naming_refusals() -> Iterator[None]:
 
 
 def pickle_learner(learner: Any) -> bytes:
-    """Pickle a learner, or one with its settings."""
+    """Pickle a learner, or one with its settings; return one that came pickled, over a network, as it is."""
+    if isinstance(learner, bytes):
+        return learner
     try:
         body: bytes = cloudpickle.dumps(learner, protocol=5)
     except Exception as error:
