@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
 # Classes, and values of a target, that a synthetic model predicts; with a thousand classes, a metric of all pairs would
 # take seconds.
-_MAX_CLASSES = 30
-_N_VALUES = 30
+_N_SYNTHETIC = 30
 
 # Methods by which scikit-learn's scorers ask a model for answers.
 _RESPONSE_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
@@ -322,7 +321,7 @@ class SyntheticModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships
         self.target = target
         self.knows_values = True
         if isinstance(target, Labels):
-            self.classes_ = target.classes[:_MAX_CLASSES]
+            self.classes_ = target.classes[:_N_SYNTHETIC]
             n_classes = len(self.classes_)
             truth = np.tile(np.arange(n_classes), 3)
             # The first of the three rows of each class is predicted as the next class.
@@ -340,8 +339,8 @@ class SyntheticModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships
             column = target.column
             ends = column.min(), column.max()
             self.knows_values = bool(ends[0] < ends[1])
-            some = column[np.linspace(0, len(column) - 1, _N_VALUES).astype(np.intp)]
-            self.y = np.concatenate([some, ends]) if self.knows_values else np.linspace(0.5, 3.2, _N_VALUES)
+            some = column[np.linspace(0, len(column) - 1, _N_SYNTHETIC).astype(np.intp)]
+            self.y = np.concatenate([some, ends]) if self.knows_values else np.linspace(0.5, 3.2, _N_SYNTHETIC)
             self.answers = {"predict": (self.y + self.y.mean()) / 2}
 
     def __getattr__(self, name: str) -> Any:

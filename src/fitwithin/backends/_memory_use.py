@@ -129,8 +129,8 @@ def remove_abandoned_blocks(names: Collection[str]) -> None:
             os.unlink(f"{_SHARED_MEMORY}/{name}")
 
 
-_LOOK_SECONDS = 0.1
-"""Seconds between two looks at a learner that is far from its limit, or has none."""
+LOOK_SECONDS = 0.1
+"""Seconds between two looks at a learner that is far from its limit, or has none, and at the budget."""
 
 _MIN_LOOK_SECONDS = 0.005
 """Seconds between two looks at a learner that is close to its limit; a look takes 0.1 ms without children."""
@@ -195,7 +195,7 @@ class MemoryWatch:
     @property
     def look_seconds(self) -> float:
         """Seconds until the next look: fewer as the memory, or the time of the request, comes closer to its limit."""
-        seconds = _LOOK_SECONDS
+        seconds = LOOK_SECONDS
         if self.limit is not None:
             seconds = min(seconds, (self.limit - self._now) / _MAX_BYTES_PER_SECOND)
         if self._seconds is not None:

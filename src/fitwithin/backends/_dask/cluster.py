@@ -19,8 +19,8 @@ from fitwithin._core.memory_limit import available_memory
 _CONNECT_SECONDS = 10.0
 """Longest wait for a scheduler that does not answer; half of the time limit if that is less."""
 
-_LOOK_SECONDS = 0.25
-"""Seconds between two looks at the workers while a task runs."""
+LOOK_SECONDS = 0.25
+"""Seconds between two looks at the workers, and at whether the session has ended, while a task runs."""
 
 _PAUSED_SECONDS = 2.0
 """Seconds that a worker may be paused for want of memory before its work is begun again elsewhere."""
@@ -101,7 +101,7 @@ class Cluster:
         """Return the workers that take tasks, once there is one; raise TimeoutError at the deadline."""
         while not (workers := [name for name, state in self._worker_states().items() if state == "running"]):
             self._budget.raise_if_spent()
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(LOOK_SECONDS)
         return workers
 
     def choose_home(self, number: int) -> str:
@@ -171,7 +171,7 @@ class Cluster:
         """Wait for a result; raise WorkerLost if its worker is lost or full, and TimeoutError after the deadline."""
         last_running = time.monotonic()
         # It does not wake up at the deadline itself: the session's thread leaves then, and needs the interpreter.
-        while not concurrent.futures.wait([arrival], _LOOK_SECONDS).done:
+        while not concurrent.futures.wait([arrival], LOOK_SECONDS).done:
             self._budget.raise_if_spent()
             states = self._worker_states()
             state = states.get(home, "lost")

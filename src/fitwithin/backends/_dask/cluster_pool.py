@@ -18,7 +18,7 @@ from fitwithin._pools.block_reader import BlockReader
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.sources.read_errors import shorten_reason
 from fitwithin._pools.target_pass import TargetPass, merge_targets
-from fitwithin.backends._dask.cluster import Cluster
+from fitwithin.backends._dask.cluster import LOOK_SECONDS, Cluster
 from fitwithin.backends._dask.collection_parts import Parts, open_parts
 from fitwithin.backends._dask.partitions import Partitions, join_rows
 from fitwithin.backends._dask.reading_tasks import WEIGHT, Place
@@ -27,9 +27,6 @@ from fitwithin.backends._process.shared_memory import SharedColumn
 
 _PAUSE = 1e6
 """Pause after a partition, relative to the time it took: what the learner does not need yet is not read."""
-
-_LOOK_SECONDS = 0.1
-"""Longest wait for a partition before a look whether the session has ended."""
 
 
 class ClusterPool(BlockPool):
@@ -143,7 +140,7 @@ class ClusterPool(BlockPool):
             if self.supply.is_over or self._budget.is_spent:
                 raise OutOfTime("the data set was still being read")
             try:
-                return future.result(timeout=_LOOK_SECONDS)
+                return future.result(timeout=LOOK_SECONDS)
             except TimeoutError:
                 continue
         return future.result()

@@ -13,7 +13,7 @@ from typing import Any
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised
-from fitwithin.backends._memory_use import MemoryWatch
+from fitwithin.backends._memory_use import LOOK_SECONDS, MemoryWatch
 from fitwithin.backends._process.protocol import BeginSession, ErrorReply, Reply, Request
 from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.subprocesses import EXIT_STATUS_SECONDS
@@ -159,10 +159,6 @@ class Channel:
         return _LENGTH.size + size
 
 
-_LOOK_SECONDS = 0.1
-"""Longest wait for a reply before a look at the budget, which another thread may stop."""
-
-
 class WorkerConnection(ABC):
     """Send requests to a worker, and receive its replies until the deadline.
 
@@ -212,7 +208,8 @@ class WorkerConnection(ABC):
     def _receive(self) -> Reply | ErrorReply:
         channel, watch = self._channel, self.watch
         while not channel.has_message:
-            timeout = min(self.budget.remaining(), _LOOK_SECONDS if watch is None else watch.look_seconds)
+            # Another thread may stop the budget.
+            timeout = min(self.budget.remaining(), LOOK_SECONDS if watch is None else watch.look_seconds)
             ready = wait_readable([channel.fileno(), *self._event_descriptors], timeout)
             if watch is not None:
                 watch.look()

@@ -24,6 +24,7 @@ from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.subprocesses import (
     EXIT_STATUS_SECONDS,
     IDLE_SECONDS,
+    PROCESS_POLL_SECONDS,
     ProcessCache,
     describe_exit,
     kill_descendants,
@@ -34,9 +35,6 @@ from fitwithin.backends._process.subprocesses import (
 
 _PATIENCE_SECONDS = 10.0
 """Seconds that a fork server may owe an answer before the next session takes another one."""
-
-_LIVENESS_SECONDS = 1.0
-"""Seconds between two checks of whether a fork server that owes an answer was stopped by a signal."""
 
 _POLL_SECONDS = 0.02
 """Longest wait for a message of the fork server: another thread may read it, which wakes this one up by chance."""
@@ -248,7 +246,7 @@ class ForkServerHandle:
         Raise TimeoutError, or ForkServerGone if the server was stopped.
         """
         number = self._n_sent if number is None else number
-        next_check = time.monotonic() + _LIVENESS_SECONDS
+        next_check = time.monotonic() + PROCESS_POLL_SECONDS
         while self._owes(number):
             budget.raise_if_spent()
             with contextlib.suppress(TimeoutError):
@@ -257,7 +255,7 @@ class ForkServerHandle:
                 # Importing a large library may take long, and would take as long in another server.
                 if self._is_stopped:
                     raise ForkServerGone
-                next_check = time.monotonic() + _LIVENESS_SECONDS
+                next_check = time.monotonic() + PROCESS_POLL_SECONDS
 
     def wait_for_end(self, pid: int, timeout: float) -> None:
         """Wait until `ended_workers` holds a worker; raise TimeoutError, or ForkServerGone."""

@@ -26,7 +26,7 @@ from fitwithin.backends._memory_use import remove_abandoned_blocks
 from fitwithin.backends._process.connection import MAX_DESCRIPTORS, Channel, wait_readable
 from fitwithin.backends._process.protocol import MAX_CONTROL_BYTES, Answer, Command, WorkerEnded
 from fitwithin.backends._process.subprocesses import (
-    PARENT_POLL_SECONDS,
+    PROCESS_POLL_SECONDS,
     become_first_oom_choice,
     close_standard_input,
     import_modules,
@@ -102,7 +102,7 @@ class ForkServer:
 
     def _handle_event(self) -> bool:
         """Wait for one event and handle it; False when it is time to end."""
-        timeout = PARENT_POLL_SECONDS if self._in_session else self._idle_seconds
+        timeout = PROCESS_POLL_SECONDS if self._in_session else self._idle_seconds
         control, wake = self._control.fileno(), self._wake.fileno()
         ready = wait_readable([control, wake], timeout)
         if wake in ready:

@@ -41,8 +41,9 @@ _INTERPRETER_FLAGS = {
 _FIRST_OOM_CHOICE = "1000"
 """Largest adjustment of the kernel. Less would not do: a program that holds much data has a high score of its own."""
 
-PARENT_POLL_SECONDS = 1.0
-"""Seconds between two looks at the parent, whose end is seen at once unless a fork of it lives on."""
+PROCESS_POLL_SECONDS = 1.0
+"""Seconds between two looks at the parent, whose end is seen at once unless a fork of it lives on, and at a fork server
+that owes an answer, which a signal may have stopped."""
 
 EXIT_STATUS_SECONDS = 1.0
 """Seconds to wait for the exit status of a process that closed its connection."""

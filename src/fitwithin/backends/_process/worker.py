@@ -36,7 +36,7 @@ from fitwithin.backends._process.protocol import Command, ErrorReply, PortableWa
 from fitwithin.backends._process.row_reader import RowReader, RowSelection
 from fitwithin.backends._process.shared_memory import PickledObject, load_pickle
 from fitwithin.backends._process.subprocesses import (
-    PARENT_POLL_SECONDS,
+    PROCESS_POLL_SECONDS,
     become_first_oom_choice,
     import_modules,
     kill_descendants,
@@ -337,7 +337,7 @@ def main(descriptor: int, idle_seconds: float) -> None:
 def _end_with_parent(parent_pid: int, folders: list[str]) -> None:
     """Wait for the end of the parent; then kill what this process started, remove the folders, and end."""
     while os.getppid() == parent_pid:
-        time.sleep(PARENT_POLL_SECONDS)
+        time.sleep(PROCESS_POLL_SECONDS)
     kill_descendants(psutil.Process())
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
