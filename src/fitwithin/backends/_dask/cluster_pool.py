@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import zlib
 from collections.abc import Mapping
 from operator import attrgetter
@@ -118,6 +119,8 @@ class ClusterPool(BlockPool):
         except (FitwithinError, OutOfTime):
             raise
         except Exception as error:  # a partition may come from any code of the user's
+            # At the end of the session Dask raises errors of its own.
+            self._raise_if_over()
             block = self.index.numbers[place]
             raise UserInputError(f"Partition {block} of X could not be read: {shorten_reason(error)}.") from error
         if isinstance(self.y, Labels):
@@ -136,11 +139,13 @@ class ClusterPool(BlockPool):
 
     def _await(self, future: Any) -> Any:
         """Return the result of a task, or raise what it raised; stop waiting when the session ends."""
-        while not future.done():
-            if self.supply.is_over or self._budget.is_spent:
-                raise OutOfTime("the data set was still being read")
-            try:
-                return future.result(timeout=LOOK_SECONDS)
-            except TimeoutError:
-                continue
+        # `Future.result` with a time-out breaks off a transfer under way, which fails in Dask on a busy machine.
+        arrived = threading.Event()
+        future.add_done_callback(lambda _: arrived.set())
+        while not arrived.wait(LOOK_SECONDS):
+            self._raise_if_over()
         return future.result()
+
+    def _raise_if_over(self) -> None:
+        if self.supply.is_over or self._budget.is_spent:
+            raise OutOfTime("the data set was still being read")
