@@ -148,9 +148,10 @@ def read_groups(source: LabeledBlocks, name: str, check: Callable[[], None] = la
     """
     import pyarrow as pa
 
+    from fitwithin._pools.sources.column_types import decode_dictionary
+
     def read(number: int) -> pa.ChunkedArray:
-        column = source.blocks.read(number, [name])[name]
-        return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        return decode_dictionary(source.blocks.read(number, [name])[name])
 
     columns = list(_read_blocks(read, source.n_blocks, check))
     chunks = [chunk for column in columns for chunk in column.chunks]

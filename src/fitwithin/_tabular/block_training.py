@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks
-from fitwithin._tabular.columns import column_kind, decode_dictionary
+from fitwithin._pools.sources.column_types import decode_dictionary
+from fitwithin._tabular.columns import column_kind
 from fitwithin._tabular.feature_blocks import TARGET, FeatureBlocks, drop_unlabeled
 from fitwithin._tabular.features import EncodedFeatures
 from fitwithin._tabular.files import TableChunk

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._pools.sources.column_types import decode_dictionary
 from fitwithin._pools.sources.read_errors import shorten_reason
 
 ColumnKind = Literal["number", "boolean", "time", "text", "words"]
@@ -172,11 +173,6 @@ def arrow_type_name(type_: pa.DataType) -> str:
     'string'
     """
     return str(type_.value_type if pa.types.is_dictionary(type_) else type_)
-
-
-def decode_dictionary(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the values of a column that may be stored as a dictionary."""
-    return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
 
 
 def _validate_time_type(type_: pa.DataType, column: FeatureColumn) -> None:

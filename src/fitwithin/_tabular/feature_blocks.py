@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks
-from fitwithin._tabular.columns import FeatureColumn, decode_dictionary, to_frame
+from fitwithin._pools.sources.column_types import decode_dictionary
+from fitwithin._tabular.columns import FeatureColumn, to_frame
 from fitwithin._tabular.files import TableChunk
 from fitwithin._tabular.target_column import TargetColumn
 

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
-from fitwithin._tabular.columns import arrow_type_name, column_kind, decode_dictionary, parse_arrow_type
+from fitwithin._pools.sources.column_types import decode_dictionary
+from fitwithin._tabular.columns import arrow_type_name, column_kind, parse_arrow_type
 
 TaskType = Literal["classification", "regression"]
 

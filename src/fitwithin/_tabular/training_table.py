@@ -11,8 +11,9 @@ import pyarrow as pa
 from fitwithin._core.exceptions import UserInputError, join_names
 from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks
+from fitwithin._pools.sources.column_types import decode_dictionary
 from fitwithin._session.held_out_rows import MIN_GROUPS
-from fitwithin._tabular.columns import ColumnKind, FeatureColumn, decode_dictionary, select_columns
+from fitwithin._tabular.columns import ColumnKind, FeatureColumn, select_columns
 from fitwithin._tabular.files import TableChunk
 from fitwithin._tabular.target_column import TargetColumn
 

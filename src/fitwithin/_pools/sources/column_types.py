@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,7 +68,8 @@ class ColumnTypes:
     """
 
     def __init__(self, schema: pa.Schema, survey: ColumnSurvey) -> None:
-        self._pandas = read_pandas_metadata(schema)
+        columns = _read_pandas_notes(schema).get("columns", [])
+        self._pandas = {str(column.get("field_name", column["name"])): column for column in columns}
         self.categories = {
             column.name: merge_categories(
                 survey.dictionaries.get(column.name, []), column.type.value_type, ordered=column.type.ordered
@@ -116,12 +117,6 @@ class ColumnTypes:
         return frame.astype(dict.fromkeys(objects, object)) if objects else frame
 
 
-def read_pandas_metadata(schema: pa.Schema) -> dict[str, Mapping[str, Any]]:
-    """Return what pandas noted about each column that it wrote."""
-    columns = _read_pandas_notes(schema).get("columns", [])
-    return {str(column["field_name"] if "field_name" in column else column["name"]): column for column in columns}
-
-
 def pandas_index_columns(schema: pa.Schema) -> set[str]:
     """Return the columns that hold the index of a pandas frame, which is no feature."""
     return {name for name in _read_pandas_notes(schema).get("index_columns", []) if isinstance(name, str)}
@@ -150,6 +145,11 @@ def merge_categories(dictionaries: Sequence[pa.Array], type_: pa.DataType, *, or
     if len(largest) == len(together) and not largest.null_count:
         return largest
     return together if ordered else together.take(pc.sort_indices(together))
+
+
+def decode_dictionary(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the values of a column that may be stored as a dictionary."""
+    return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
 
 
 def recode(column: pa.ChunkedArray, categories: pa.Array, type_: pa.DataType) -> pa.ChunkedArray:

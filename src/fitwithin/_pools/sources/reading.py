@@ -77,15 +77,10 @@ def read_score_arguments(X: Any, y: Any, sample_weight: Any, features: Sequence[
 
 
 def _read_columns(blocks: Blocks, names: Sequence[str]) -> dict[str, Array]:
-    tables = [[_to_numpy(table[name]) for name in names] for table in read_tables(blocks, names)]
+    from fitwithin._pools.sources.column_types import decode_dictionary
+
+    # Labels as a fit on the same data set has them.
+    tables = [[decode_dictionary(table[name]).to_numpy() for name in names] for table in read_tables(blocks, names)]
     if not tables:
         raise UserInputError("The data set has no rows to score.", "Is its filter right?")
     return {name: np.concatenate(columns) for name, columns in zip(names, zip(*tables, strict=True), strict=True)}
-
-
-def _to_numpy(column: pa.ChunkedArray) -> Array:
-    """Return labels as a fit on the same data set has them."""
-    import pyarrow as pa
-
-    values = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-    return np.asarray(values.to_numpy())
