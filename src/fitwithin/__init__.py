@@ -1,4 +1,4 @@
-"""Train a scikit-learn style estimator within a time limit, and get the best model by then."""
+"""A time limit for `fit` of scikit-learn style estimators, which returns on time with the best model by then."""
 
 import importlib as _importlib
 import typing as _typing

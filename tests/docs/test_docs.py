@@ -114,6 +114,15 @@ def test_the_readme_and_the_page_on_when_to_use_it_have_the_same_decision_table(
     assert first_table_of(README) == first_table_of(ROOT / "docs" / "when-to-use.md")
 
 
+def test_the_figures_of_the_decision_table_are_those_of_the_newest_replays():
+    replays = (ROOT / "benchmarks" / "results" / "tunnel.md").read_text(encoding="utf-8")
+    first_rows = first_table_of(README).splitlines()[2:6]
+    figures = {figure for row in first_rows for figure in re.findall(r"\d\.\d\d", row)}
+
+    assert len(figures) > 8
+    assert {figure for figure in figures if figure not in replays} == set()
+
+
 @pytest.mark.slow
 def test_the_python_of_the_readme_prints_what_it_shows_but_for_the_digits(capsys):
     blocks = dict(blocks_of(README))
