@@ -129,16 +129,11 @@ class TrainOptions:
     def _open_inputs(self) -> tuple[DataFile, DataFile | None, str]:
         data = open_data_file(self.data, in_blocks=self.in_blocks)
         target = _find_target(data, self.target)
-        data.require_columns(self.text)
-        if target in self.text:
-            raise UserInputError(
-                f"{target!r} is named by both --target and --text.", "Name another column with --text."
-            )
-        if self.groups is not None:
-            data.require_columns([self.groups])
-            if self.groups == target:
+        for option, names in (("--text", self.text), ("--groups", [] if self.groups is None else [self.groups])):
+            data.require_columns(names)
+            if target in names:
                 raise UserInputError(
-                    f"{target!r} is named by both --target and --groups.", "Name another column with --groups."
+                    f"{target!r} is named by both --target and {option}.", f"Name another column with {option}."
                 )
         test = None if self.test is None else open_data_file(self.test, in_blocks=needs_blocks(self.test))
         if test is not None:

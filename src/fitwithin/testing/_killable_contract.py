@@ -124,13 +124,6 @@ class KillableBackendContract(BackendContract):
                 assert other.examine(Exam(FEW_ROWS)).wrong.shape == FEW_ROWS.shape
                 each.fit(FEW_ROWS)
 
-    def describe_death(self, trouble: str) -> str:
-        """Fit a learner that ends its process, and return the description of its end."""
-        learner = AwkwardClassifier(trouble)
-        with open_runner(self.make(), learner, make_pool()) as runner, raises(LearnerDied) as caught:
-            runner.fit(MANY_ROWS)
-        return str(caught.exception)
-
     def test_a_saved_model_survives_the_end_of_the_learners_process(self) -> None:
         """It can be loaded after a crash in a later fit."""
         with open_runner(self.make(), AwkwardClassifier("segfaults", above=TROUBLE_ABOVE), make_pool()) as runner:
@@ -198,9 +191,11 @@ class KillableBackendContract(BackendContract):
 
     def test_the_end_of_the_learners_process_is_described_by_its_cause(self) -> None:
         """A signal by its name, an exit by its code."""
-        assert "SIGSEGV" in self.describe_death("segfaults")
-        assert "SIGKILL" in self.describe_death("is killed")
-        assert "exit code 3" in self.describe_death("exits")
+        for trouble, cause in (("segfaults", "SIGSEGV"), ("is killed", "SIGKILL"), ("exits", "exit code 3")):
+            learner = AwkwardClassifier(trouble)
+            with open_runner(self.make(), learner, make_pool()) as runner, raises(LearnerDied) as caught:
+                runner.fit(MANY_ROWS)
+            assert cause in str(caught.exception)
 
     def test_a_model_that_cannot_be_pickled_is_reported(self) -> None:
         """As an exception of the learner, which says what to do."""

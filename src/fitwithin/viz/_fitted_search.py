@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeGuard
 
+from fitwithin.teachers._search.contender import describe_settings
 from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted
 
 
@@ -74,3 +75,9 @@ def list_scored_fits(search: FittedSearch) -> list[ScoredFit]:
 def list_failed(search: FittedSearch) -> list[int]:
     """Return the numbers of the candidates that failed."""
     return [number for number, reason in enumerate(search.cv_results_["ended"]) if str(reason).startswith("failed")]
+
+
+def describe_candidate(search: FittedSearch, number: int) -> str:
+    """Return the learner and the hyperparameters of a candidate as text."""
+    results = search.cv_results_
+    return f"{results['estimator'][number]}, {describe_settings(results['params'][number])}"

@@ -24,14 +24,13 @@ _BIN_BITS = "log_max_bin"
 
 # The folder of each learner, and its names for the parameters there. Histogram boosting and CatBoost have no folder,
 # but nearly the same parameters as LightGBM.
-_LIGHTGBM = {"reg_alpha": "reg_alpha", "reg_lambda": "reg_lambda", "colsample_bytree": "colsample_bytree"} | {
-    name: name for name in ("n_estimators", "num_leaves", "min_child_samples", "learning_rate")
-}
-_XGBOOST = ("n_estimators", "max_leaves", "min_child_weight", "learning_rate", "subsample", "colsample_bylevel")
+_BOOSTER = ("n_estimators", "learning_rate", "colsample_bytree", "reg_alpha", "reg_lambda")
+_LIGHTGBM = (*_BOOSTER, "num_leaves", "min_child_samples")
+_XGBOOST = (*_BOOSTER, "max_leaves", "min_child_weight", "subsample", "colsample_bylevel")
 _FOREST = {"n_estimators": "n_estimators", "max_features": "max_features", "criterion": "criterion"}
 _SOURCES: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "LGBM": ("lgbm", {**_LIGHTGBM, _BIN_BITS: "max_bin"}),
-    "XGB": ("xgboost", {name: name for name in (*_XGBOOST, "colsample_bytree", "reg_alpha", "reg_lambda")}),
+    "LGBM": ("lgbm", {**{name: name for name in _LIGHTGBM}, _BIN_BITS: "max_bin"}),
+    "XGB": ("xgboost", {name: name for name in _XGBOOST}),
     "CatBoost": (
         "lgbm",
         {"n_estimators": "iterations", "num_leaves": "depth", "learning_rate": "learning_rate"}

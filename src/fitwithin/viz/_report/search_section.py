@@ -11,7 +11,7 @@ import numpy as np
 from fitwithin import viz
 from fitwithin.teachers._search.contender import describe_settings
 from fitwithin.viz._fitted_estimator import score_name
-from fitwithin.viz._fitted_search import FittedSearch, list_failed
+from fitwithin.viz._fitted_search import FittedSearch, describe_candidate, list_failed
 from fitwithin.viz._html import HtmlColumn, PageSection, escape_text, html_table, make_scrollable
 from fitwithin.viz._report.pictures import ReportPicture, render_picture
 from fitwithin.viz._setting_effects import SettingEffect, find_setting_effects
@@ -94,26 +94,22 @@ def _settings_column(heading: str, key: str, format_value: Callable[[Any], str])
 def _vote_note(search: FittedSearch) -> str:
     """Return the members of a vote and their weights, as HTML."""
     weights = getattr(search, "ensemble_", {})
-    if not weights:
-        return ""
-    results, total = search.cv_results_, sum(weights.values())
-    lines = [
-        f"{results['estimator'][number]}, {describe_settings(results['params'][number])}: {weight} of {total} votes"
-        for number, weight in weights.items()
-    ]
-    return f"<h3>The vote</h3><ul>{''.join(f'<li>{escape_text(line)}</li>' for line in lines)}</ul>"
+    total = sum(weights.values())
+    return _html_list(
+        "The vote",
+        [f"{describe_candidate(search, number)}: {weight} of {total} votes" for number, weight in weights.items()],
+    )
 
 
 def _failures_note(search: FittedSearch) -> str:
     """Return the reasons of candidates that failed, as HTML."""
-    failed = list_failed(search)
-    if not failed:
-        return ""
-    results = search.cv_results_
-    lines = [
-        f"{results['estimator'][number]}, {describe_settings(results['params'][number])}: {results['ended'][number]}"
-        for number in failed[:_MAX_FAILED]
-    ]
-    reasons = "".join(f"<li>{escape_text(line)}</li>" for line in lines)
-    more = f"<li>and {len(failed) - _MAX_FAILED:,} more</li>" if len(failed) > _MAX_FAILED else ""
-    return f"<h3>Candidates that failed</h3><ul>{reasons}{more}</ul>"
+    failed, reasons = list_failed(search), search.cv_results_["ended"]
+    lines = [f"{describe_candidate(search, number)}: {reasons[number]}" for number in failed[:_MAX_FAILED]]
+    more = [f"and {len(failed) - _MAX_FAILED:,} more"] if len(failed) > _MAX_FAILED else []
+    return _html_list("Candidates that failed", lines + more)
+
+
+def _html_list(heading: str, lines: Sequence[str]) -> str:
+    """Return a heading and a list as HTML; nothing for an empty list."""
+    items = "".join(f"<li>{escape_text(line)}</li>" for line in lines)
+    return f"<h3>{heading}</h3><ul>{items}</ul>" if lines else ""

@@ -8,9 +8,8 @@ from typing import Any
 from fitwithin._core.environment import Environment, library_versions
 from fitwithin._core.memory_limit import format_bytes
 from fitwithin._core.rounds import Round
-from fitwithin.teachers._search.contender import describe_settings
 from fitwithin.viz._fitted_estimator import FittedEstimator, find_best_round, score_name
-from fitwithin.viz._fitted_search import is_search, list_failed
+from fitwithin.viz._fitted_search import describe_candidate, is_search, list_failed
 from fitwithin.viz._html import PageSection, escape_text, make_scrollable
 
 _STOP_REASONS = {
@@ -49,10 +48,8 @@ def _describe_score(estimator: FittedEstimator) -> str:
 def _describe_search(estimator: FittedEstimator) -> str:
     if not is_search(estimator):
         return ""
-    results, best = estimator.cv_results_, estimator.best_index_
     n_tried = len({finished.candidate for finished in estimator.history_} - {None} | set(list_failed(estimator)))
-    learner, settings = results["estimator"][best], describe_settings(results["params"][best])
-    return f"Best of {n_tried:,} candidates: {learner}, {settings}."
+    return f"Best of {n_tried:,} candidates: {describe_candidate(estimator, estimator.best_index_)}."
 
 
 def _describe_time(estimator: FittedEstimator) -> str:
