@@ -328,6 +328,35 @@ def test_a_first_lane_that_waits_for_no_one_goes_on():
     assert [finished.rows for finished in classifier.history_] == [100, 200]
 
 
+def test_a_lane_looks_again_before_the_first_one_goes_on_waiting():
+    class Following(Scripted):
+        """The first loop waits until the second one has ended, and that until the first one has said so."""
+
+        def teach_parallel(self, deck, n_learners):
+            self.is_ready = self.is_over = False
+            return [self._lead(), self._follow()]
+
+        def _lead(self):
+            yield lesson(100)
+            yield EXAM
+            self.is_ready = True
+            while not self.is_over:
+                yield Wait()
+            return "all rows"
+
+        def _follow(self):
+            while not self.is_ready:
+                yield Wait()
+            yield lesson(200)
+            yield EXAM
+            self.is_over = True
+            return "time"
+
+    classifier = fit(Following(), time_limit=10)
+
+    assert sorted(finished.rows for finished in classifier.history_) == [100, 200]
+
+
 def test_another_lane_that_waits_for_no_one_ends():
     def endless():
         while True:

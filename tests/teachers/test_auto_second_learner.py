@@ -5,7 +5,9 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
@@ -150,6 +152,16 @@ def test_the_same_seed_gives_the_same_bet():
 
     np.testing.assert_array_equal(first.rows, second.rows)
     assert not np.array_equal(first.rows, third.rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", [RandomForestClassifier(20, n_jobs=1), DecisionTreeClassifier()])
+def test_every_row_is_trained_on_where_a_second_learner_has_time_for_it(learner, rows):
+    X, y = rows
+    classifier = TimeConstrainedClassifier(learner, time_limit=60, n_jobs=2, progress=False, random_state=0).fit(X, y)
+
+    assert classifier.stop_reason_ in {"all rows", "no gain"}
+    assert max(finished.rows for finished in classifier.history_) > 0.9 * len(X)
 
 
 class Slow(GaussianNB):

@@ -48,7 +48,7 @@ class ParallelLoops:
         self._is_over = threading.Event()
         self._outcomes: dict[LearnerLoop, Outcome] = {}
         self._n_begun = 0
-        self._n_waiting = 0
+        self._waiting: set[LearnerLoop] = set()
         self._n_calls = 0
         self.deciding = first
         for loop in self._loops:
@@ -130,25 +130,24 @@ class ParallelLoops:
             raise OutOfTime
 
     def _note_call(self) -> None:
-        """Wake up the loops that wait for others."""
+        """Wake up the loops that wait for others; until they have looked, none counts as waiting."""
         self._n_calls += 1
+        self._waiting.clear()
         self._condition.notify_all()
 
     def wait(self, loop: LearnerLoop) -> None:
         """Let a loop wait until another one's learner has done something; see `Wait`."""
         n_calls = self._n_calls
-        self._n_waiting += 1
+        self._waiting.add(loop)
         self._condition.notify_all()
-        try:
-            while self._n_calls == n_calls:
-                if self._is_over.is_set() or loop.budget.is_spent:
-                    raise OutOfTime
-                if len(self._outcomes) + self._n_waiting == len(self._loops):
-                    # No loop is at work.
-                    if loop is self._loops[0]:
-                        return
-                    if self._loops[0] in self._outcomes:
-                        raise OutOfTime
-                self._condition.wait(min(loop.budget.remaining(), _LOOK_SECONDS))
-        finally:
-            self._n_waiting -= 1
+        while self._n_calls == n_calls:
+            if self._is_over.is_set() or loop.budget.is_spent:
+                raise OutOfTime
+            is_idle = len(self._outcomes) + len(self._waiting) == len(self._loops)
+            if is_idle and loop is self._loops[0]:
+                # What it does next, if only in the teacher, may be what the others wait for.
+                self._note_call()
+                return
+            if is_idle and self._loops[0] in self._outcomes:
+                raise OutOfTime
+            self._condition.wait(min(loop.budget.remaining(), _LOOK_SECONDS))

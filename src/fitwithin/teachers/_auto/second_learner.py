@@ -17,7 +17,7 @@ class SecondLearner:
     Attributes
     ----------
     state : TeachingState or None
-        The state of the lessons, once there is one.
+        The state of the lessons, once the first ones tell what a bet would take.
     is_over : bool
         Whether no bet follows.
     """
@@ -29,7 +29,7 @@ class SecondLearner:
     def teach(self, deck: Deck) -> Requests:
         """Teach bets once the first fits of the other learner tell what they would take."""
         try:
-            while self.state is None or not _is_measured(self.state):
+            while self.state is None:
                 yield Wait()
             yield from teach_bets(self.state)
         finally:
@@ -38,16 +38,12 @@ class SecondLearner:
 
     def teach_beside(self, state: TeachingState) -> Subgenerator[None]:
         """Teach a scout, and then lessons of at most half of the rows of the bet under way."""
-        self.state = state
         if not state.costs.knows_steps and (n_rows := choose_measurement(state, 0, state.measuring_seconds)):
             yield from state.teach(state.list_rows(n_rows))
+        self.state = state
         while not self.is_over:
             bet = choose_bet(state, state.n_under_way // 2)
             if bet is None or bet.chance < _SAFE_CHANCE:
                 yield Wait()
             else:
                 yield from state.teach(state.list_rows(bet.n_rows))
-
-
-def _is_measured(state: TeachingState) -> bool:
-    return state.costs.cost.fits.n_sizes >= (1 if state.costs.knows_steps else 2)
