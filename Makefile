@@ -19,7 +19,7 @@ MAKE_VENV := $(PYTHON) -m venv $(VENV)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 endif
 
-.PHONY: help demo test test-slow test-oldest test-newest check format bench bench-accuracy page docs site doc-tests dist clean
+.PHONY: help demo test test-slow test-oldest test-newest check format bench bench-accuracy page docs site doc-tests recipes run-recipes dist clean
 
 demo: $(VENV)/core  ## train on a simulated pump for 20 seconds, with live progress
 	$(BIN)/fitwithin demo
@@ -79,6 +79,13 @@ site: $(VENV)/docs  ## build the site into docs/_build/html and run the gallery
 
 doc-tests: $(VENV)/dev  ## run every code block of README.md and docs
 	$(BIN)/python -m pytest docs README.md tests/docs/test_docs.py
+
+# Libraries that nothing else needs, with warnings of their own.
+recipes:  ## run docs/recipes with MLflow, Optuna, ONNX and SHAP, in an environment of their own: three minutes
+	$(MAKE) run-recipes VENV=.venv-recipes CONSTRAINTS=constraints-recipes.txt EXTRAS=recipes
+
+run-recipes: $(VENV)/dev
+	$(BIN)/python -m pytest -W default docs/recipes
 
 # The demo runs in an environment and a folder of its own, where nothing but the wheel can be found.
 dist: $(VENV)/dist  ## build wheel and source archive, check them, install the wheel elsewhere and run the demo there

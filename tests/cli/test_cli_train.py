@@ -575,8 +575,9 @@ def command(*arguments, **options):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
 @with_and_without_a_model
-def test_ctrl_c_keeps_the_best_model_and_writes_it(here, most, code, left):
+def test_a_signal_keeps_the_best_model_and_writes_it(here, most, code, left, number):
     (here / "mine.py").write_text(textwrap.dedent(SLOW.format(most=most, announce='Path("at-work").touch()')))
     options = ["--target", "buys", "--time-limit", "300s", "--learner", "mine:Slow", "--seed", 0]
 
@@ -586,7 +587,7 @@ def test_ctrl_c_keeps_the_best_model_and_writes_it(here, most, code, left):
             assert time.monotonic() < deadline
             assert process.poll() is None, process.communicate()
             time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         output, errors = process.communicate(timeout=100)
 
     assert process.returncode == code, errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import signal
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -76,6 +77,16 @@ def _fail_with(error: BaseException, hint: str) -> NoReturn:
             message = " ".join(str(error).split())
             text = f"{type(error).__name__}{': ' if message else ''}{message[:_MAX_MESSAGE_LENGTH]}"
             fail(text, code=EXIT_FAILED, hint=hint)
+
+
+@contextmanager
+def sigterm_as_interrupt() -> Iterator[None]:
+    """Raise `KeyboardInterrupt` for SIGTERM too, by which schedulers stop a job."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def require_libraries(*libraries: str) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fitwithin._cli.early_checks import validate_data_exists, validate_names
-from fitwithin._cli.errors import report_errors, require_libraries
+from fitwithin._cli.errors import report_errors, require_libraries, sigterm_as_interrupt
 from fitwithin._cli.options import (
     DebugOption,
     ForceOption,
@@ -154,7 +154,7 @@ def train(
 
     Parquet and Arrow files may be larger than memory: they are then read in parts, as folders and patterns always are.
 
-    Ctrl-C stops the training at once, and stores the best model so far.
+    Ctrl-C or SIGTERM stops the training at once, and stores the best model so far.
 
     Exit codes: 0 a model, 2 wrong usage, 3 no model in time or memory, 130 interrupted before there was a model,
     1 other errors.
@@ -164,7 +164,7 @@ def train(
     Example: fitwithin train rows.parquet --target label --time-limit 15m --search --learner lightgbm,random-forest
     """
     options = locals()
-    with report_errors(debug=debug):
+    with report_errors(debug=debug), sigterm_as_interrupt():
         require_libraries("pandas", "pyarrow", "skops", *(["matplotlib"] if report is not None else []))
         limits = parse_limits(time_limit, until, memory_limit)
         validate_names(task=task, teacher=teacher, validation=validation, learners=learner.split(","))
