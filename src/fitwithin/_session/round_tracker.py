@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import get_args
 
@@ -25,6 +25,7 @@ _SEEN = np.uint8(2)
 _TRAINED_NOW = np.uint8(4)
 
 
+@dataclass(eq=False)
 class RoundTracker:
     """Follow a session row by row and round by round.
 
@@ -58,20 +59,17 @@ class RoundTracker:
         Seconds of the rounds that left no model to compare with the best one.
     """
 
-    def __init__(
-        self,
-        n_rows: int,
-        clock: Clock,
-        labels: Labels | None = None,
-        n_train_rows: int | None = None,
-        waited_seconds: Callable[[], float] = lambda: 0.0,
-    ) -> None:
-        self._clock, self._waited_seconds = clock, waited_seconds
-        self._labels = labels
+    n_rows: int
+    clock: Clock
+    labels: Labels | None = None
+    n_train_rows: int | None = None
+    waited_seconds: Callable[[], float] = lambda: 0.0
+
+    def __post_init__(self) -> None:
         # Of all rounds, several of which may be under way at the same time.
         self._numbers: list[int] = []
-        self._n_train_rows = n_rows if n_train_rows is None else n_train_rows
-        self.marks: npt.NDArray[np.uint8] = np.zeros(n_rows, dtype=np.uint8)
+        self._n_usable = self.n_rows if self.n_train_rows is None else self.n_train_rows
+        self.marks: npt.NDArray[np.uint8] = np.zeros(self.n_rows, dtype=np.uint8)
         self._choose_seconds = 0.0
         self._mistakes: list[Rows] = []
         # Those before the round under way, in case that its fit gives up.
@@ -104,11 +102,11 @@ class RoundTracker:
     @contextmanager
     def timing_choice(self) -> Iterator[None]:
         """Time the teacher while it chooses rows."""
-        start, waited = self._clock(), self._waited_seconds()
+        start, waited = self.clock(), self.waited_seconds()
         try:
             yield
         finally:
-            seconds = max(0.0, self._clock() - start - (self._waited_seconds() - waited))
+            seconds = max(0.0, self.clock() - start - (self.waited_seconds() - waited))
             self._choose_seconds += seconds
             self.slowest_choice = max(self.slowest_choice, seconds)
 
@@ -167,10 +165,10 @@ class RoundTracker:
             new_mistakes=self._count_mistakes(new),
             n_rows_trained=n_rows_trained,
             class_counts=self._count_classes(added, before),
-            has_every_row=n_rows_trained >= self._n_train_rows and (continues or self._covers_pool(rows)),
+            has_every_row=n_rows_trained >= self._n_usable and (continues or self._covers_pool(rows)),
             predicted_fit=predicted_fit,
             predicted_setup=predicted_setup,
-            began_at=self._clock(),
+            began_at=self.clock(),
         )
         self._mistakes_before, self._mistakes = self._mistakes, []
         if lesson.give_up_over is None:
@@ -202,9 +200,9 @@ class RoundTracker:
 
     def _count_classes(self, rows: Rows, before: OpenRound | None) -> ClassCounts | None:
         # Before each lesson, not after the last one: with millions of rows it takes a while, and the deadline is near.
-        if self._labels is None:
+        if self.labels is None:
             return None
-        counts = np.bincount(self._labels.codes[rows], minlength=len(self._labels.classes))
+        counts = np.bincount(self.labels.codes[rows], minlength=len(self.labels.classes))
         return counts if before is None or before.class_counts is None else before.class_counts + counts
 
     def _count_mistakes(self, rows: Rows) -> int:
@@ -214,11 +212,11 @@ class RoundTracker:
     def _covers_pool(self, rows: Rows) -> bool:
         is_covered = np.zeros(len(self.marks), dtype=np.bool_)
         is_covered[rows] = True
-        return int(np.count_nonzero(is_covered)) >= self._n_train_rows
+        return int(np.count_nonzero(is_covered)) >= self._n_usable
 
     def add_exam(self, rows: Rows, report: ExamReport, purpose: Purpose = "mistakes") -> None:
         """Note an exam; validation rows never count as fresh, holdout rows always do."""
-        may_be_fresh = purpose == "holdout" or (purpose != "validation" and self._n_train_rows == len(self.marks))
+        may_be_fresh = purpose == "holdout" or (purpose != "validation" and self._n_usable == len(self.marks))
         fresh = (self.marks[rows] & _SEEN == 0) & may_be_fresh
         self.last_exams[purpose] = rows
         self.open_round.add_exam(report, fresh, purpose)
@@ -248,7 +246,7 @@ class RoundTracker:
 
     def add_lost_round(self, lost: OpenRound) -> None:
         """Note that this round, which ends now, leaves no model."""
-        self.lost_seconds += self._clock() - lost.began_at
+        self.lost_seconds += self.clock() - lost.began_at
 
     def withdraw_best(self) -> None:
         """Note that the model of the last best round is not the best one after all."""
