@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -114,6 +115,13 @@ def test_a_point_in_time_is_the_seconds_until_then():
     assert parse_time_limit(datetime(2026, 11, 19, 6, 0, tzinfo=UTC), now) == 8 * 3600
     assert parse_time_limit(datetime(2026, 11, 19, 6, 0, tzinfo=timezone(timedelta(hours=2))), now) == 6 * 3600
     assert parse_time_limit(now.astimezone().replace(tzinfo=None) + timedelta(seconds=90), now) == 90
+
+
+def test_a_timestamp_of_pandas_is_a_point_in_time():
+    now = datetime(2026, 11, 18, 22, 0, tzinfo=UTC)
+
+    assert parse_time_limit(pd.Timestamp("2026-11-19 06:00", tz="UTC"), now) == 8 * 3600
+    assert parse_time_limit(pd.Timestamp(now.astimezone().replace(tzinfo=None)) + timedelta(seconds=90), now) == 90
 
 
 def test_a_point_that_is_over_names_both_times():

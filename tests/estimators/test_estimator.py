@@ -177,6 +177,7 @@ def test_an_unknown_name_lists_the_known_ones(setting, value, message, table):
         (np.ones(4), [0, 1, 0, 1], ValueError, "Expected 2D array"),
         (np.ones((4, 2)), np.eye(4, 2), ValueError, r"y has the shape \(4, 2\); .* multi-label\) are not supported"),
         (np.ones((4, 2)), [[0, 1], [1, 0], [1, 1], [0, 0]], ValueError, "fit one estimator for each column"),
+        (np.ones((4, 2)), [["a"], ["a", "b"], ["b"], ["a"]], ValueError, r"y has the shape \(4, 2\)"),
         (np.ones((4, 2)), np.zeros(4, [("event", bool), ("time", float)]), ValueError, "Survival analysis is not supp"),
         (np.array([[1.0, np.nan], [0, 1], [1, 1], [0, 0]]), [0, 1, 0, 1], ValueError, "contains NaN"),
     ],

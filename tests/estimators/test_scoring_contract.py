@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import get_scorer, make_scorer, recall_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -105,6 +106,7 @@ def test_a_metric_that_works_chooses_and_estimates_without_a_warning(way, scorin
         ("f1", "two classes", r"cannot score this target, which has 2 classes: .*pos_label=1 is not a valid label"),
         (get_scorer("f1"), "three classes", "such as 'balanced_accuracy'"),
         ("neg_mean_squared_log_error", "numbers", "scoring.*: ValueError: Mean Squared Logarithmic Error cannot"),
+        ("r2", "two classes", "scoring='r2' cannot score this target, which has 2 .*such as 'balanced_accuracy'"),
         ("accuracy", "numbers", "which holds numbers: .*such as 'r2'"),
         (divide_by_zero, "two classes", "scoring failed for .*: ZeroDivisionError: division by zero. Pass a metric"),
         (look_up_nothing, "two classes", "scoring failed for .*: KeyError"),
@@ -125,6 +127,13 @@ def test_a_metric_that_cannot_work_is_found_before_any_fit():
     for estimator in (TimeConstrainedClassifier(Unfitted()), TimeConstrainedSearch(Unfitted(), {"max_depth": [2, 3]})):
         with pytest.raises(ScoringFailed):
             estimator.set_params(scoring="f1", backend="inline").fit(X, TARGETS["three classes"])
+
+
+def test_a_method_that_the_learner_lacks_is_missed_by_its_own_name():
+    clf = TimeConstrainedClassifier(RidgeClassifier(), scoring="neg_log_loss", backend="inline", time_limit=60)
+
+    with pytest.raises(AttributeError, match="RidgeClassifier has none of the following attributes: predict_proba"):
+        clf.fit(X, TARGETS["two classes"])
 
 
 def test_a_metric_that_takes_no_weights_is_an_error_if_there_are_some():

@@ -226,6 +226,8 @@ def parse_row_seconds(limit: float | str) -> float:
 
 
 def _seconds_until(point: datetime, now: datetime) -> float:
+    # A Timestamp of pandas is a datetime with another `astimezone`.
+    point = datetime.combine(point.date(), point.timetz())
     seconds = (point.astimezone() - now).total_seconds()
     if seconds <= 0:
         here = now.astimezone(point.tzinfo).replace(tzinfo=point.tzinfo)

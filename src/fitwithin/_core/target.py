@@ -219,7 +219,8 @@ def refuse_several_targets(y: Any, name: str) -> None:
             "Survival analysis is not supported.",
         )
     first = y[0] if isinstance(y, list | tuple) and len(y) else None
-    shape: Any = (len(y), len(first)) if isinstance(first, list | tuple | set | np.ndarray) else getattr(y, "shape", ())
+    is_nested = isinstance(first, list | tuple | set | np.ndarray)
+    shape: Any = (len(y), max(map(len, y))) if is_nested else getattr(y, "shape", ())
     if len(shape) > 1 and shape[1] != 1:
         raise UserInputError(
             f"{name} has the shape {tuple(shape)}; expected one label or value for each row.",

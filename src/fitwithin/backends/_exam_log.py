@@ -95,8 +95,12 @@ class ExamLog:
             return {method: responder.predictions_by(method) for method in self._parts[0].by_method}
         if is_sklearn_scorer(self._scoring.scorer):
             # Let the scorer ask for what it needs; whether it can score these few rows does not matter yet.
-            with contextlib.suppress(ValueError, ArithmeticError):
-                self._scoring.scorer(responder, np.arange(len(y))[:, None], y)
+            try:
+                with contextlib.suppress(ValueError, ArithmeticError):
+                    self._scoring.scorer(responder, np.arange(len(y))[:, None], y)
+            except AttributeError as error:
+                # Such as `predict_proba`, which the model does not have.
+                raise AttributeError(str(error).replace(Responder.__name__, type(self._model).__name__)) from None
         return responder.known
 
     def note_clusters(self, clusters: Clusters | None) -> None:

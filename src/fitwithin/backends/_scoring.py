@@ -117,7 +117,7 @@ def try_scoring(scoring: Scoring, name: Any, training: Pool, *, weighted: bool) 
         ...
     fitwithin._core.exceptions.ScoringFailed: scoring='f1' cannot score this target, which has 3 classes: ValueError: Target is multiclass but average='binary'. Please choose another average setting, one of [None, 'micro', 'macro', 'weighted']. Pass a metric that can, such as 'f1_macro'.
     """  # noqa: E501  # the output of an example
-    if scoring.is_accuracy or is_same_scorer(scoring.scorer, R2):
+    if scoring.is_accuracy or (scoring.regression and is_same_scorer(scoring.scorer, R2)):
         return scoring
     target, X = training.y, training.training_table
     model = SyntheticModel(target)

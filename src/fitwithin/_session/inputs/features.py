@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.target import Labels, Values
+from fitwithin._core.target import Labels, Values, refuse_several_targets
 from fitwithin._pools.block_pool import HoldOut
 from fitwithin._pools.input_kind import find_input_kind
 from fitwithin._pools.pool import Pool
@@ -58,6 +58,8 @@ def check_features(estimator: Any, X: Any, y: Any = None) -> Any:
 
 def open_table(estimator: Any, given: FitArguments, params: Mapping[str, Any]) -> tuple[TablePool, dict[str, Any]]:
     """Return the rows of a table, and the arguments of the learner's `fit` without one entry for each row."""
+    # scikit-learn's checks would raise an error of numpy for lists of different lengths.
+    refuse_several_targets(given.y, "y")
     features = check_features(estimator, given.X, given.y)
     target = Values.read(given.y) if estimator._regression else Labels.encode(given.y)
     row_params, fit_params = split_fit_params(params, len(target.column))
