@@ -27,6 +27,7 @@ from table import format_tables
 
 from fitwithin import LearnerFailed, NoModelInTime
 from fitwithin._core.budget import Budget
+from fitwithin._core.experienced_cost import ExperiencedCost
 from fitwithin._core.log import LOGGER
 from fitwithin._core.records import Lesson, Returns, teach
 from fitwithin._core.target import Labels
@@ -181,9 +182,20 @@ def _make_pool(recording: Recording) -> TablePool:
 
 
 def run_session(
-    recording: Recording, teacher: Teacher, limit: float, scale: float = 1.0, seed: int = 0, *, killable: bool = True
+    recording: Recording,
+    teacher: Teacher,
+    limit: float,
+    scale: float = 1.0,
+    seed: int = 0,
+    *,
+    killable: bool = True,
+    known: Mapping[str, Any] | None = None,
 ) -> ReplayedSession:
-    """Replay one fit; `scale` is a factor on the recorded seconds, and a fit that is not killable may be late."""
+    """Replay one fit.
+
+    `scale` is a factor on the recorded seconds; a fit that is not killable may be late; `known` are costs of an earlier
+    fit.
+    """
     budget = Budget(limit, FakeClock())
     runner = RecordedRunner(recording, budget, scale, seed, in_chain=isinstance(teacher, TCT), killable=killable)
     learner, pool = make_session_learner(recording), _make_pool(recording)
@@ -192,6 +204,8 @@ def run_session(
     result = learner_costs = None
     with contextlib.suppress(NoModelInTime, LearnerFailed, TooManyRows):
         session = inputs.open_session(runner, budget)
+        if known is not None:
+            session.costs.cost = ExperiencedCost(known, session.costs.cost.traits)
         result = session.run()
         learner_costs = describe_costs(result, session.deck.size, settings.scoring)
     return ReplayedSession(result, runner, learner_costs)

@@ -27,6 +27,7 @@ from fitwithin._pools.input_kind import find_input_kind
 from fitwithin._pools.tables import convert_arrow, read_texts, split_scored_frame
 from fitwithin._presets import make_preset
 from fitwithin._session.checkpoint import Checkpoint, open_checkpoint, read_stored_seconds
+from fitwithin._session.experience import Experience
 from fitwithin._session.fingerprint import (
     Fingerprint,
     describe_fit,
@@ -83,6 +84,7 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
         n_jobs: int | None = None,
         memory_limit: MemoryLimit | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        experience: str | os.PathLike[str] | None = None,
         fallback: Any = None,
         warm_start: bool = False,
         validation: Validation = "random",
@@ -98,6 +100,7 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
         self.checkpoint = checkpoint
+        self.experience = experience
         self.fallback = fallback
         self.warm_start = warm_start
         self.validation = validation
@@ -160,6 +163,7 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
         backend = find_backend(self.backend)
         budget = _start_budget(self, backend)
         teacher = self._make_teacher()
+        experience = None if self.experience is None else Experience(self.experience)
         fallback = None if self.fallback is None else clone_learner(self.fallback, self._kind, "fallback")
         given = FitArguments(X, y, sample_weight, params, self.validation, groups, X_val, y_val).split_frames()
         with (
@@ -173,8 +177,11 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
             open_pool = getattr(runner, "open_pool", None)
             if open_pool is None:
                 open_pool = partial(open_disk_pool, budget, getattr(backend, "spool", None))
-            inputs = self._prepare_teacher(check_inputs(self, given, teacher, memory_limit, open_pool))
+            inputs = check_inputs(self, given, teacher, memory_limit, open_pool)
             cleanup.callback(inputs.pool.close)
+            if experience is not None:
+                experience.compare(self, inputs)
+            inputs = self._prepare_teacher(inputs, {} if experience is None else experience.best_settings)
             if memory_limit is not None and not runner.killable:
                 warnings.warn(_UNWATCHED_MEMORY, RuntimeWarning, stacklevel=2)
             past, budget = self._find_past(inputs, checkpoint, budget)
@@ -186,11 +193,15 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
             listeners = [log] if display is None else [display, log]
             options = {"listeners": listeners, "on_round": self.on_round, "past": past, "checkpoint": checkpoint}
             session = inputs.open_session(runner, budget, fallback=fallback, **options)
+            if experience is not None and past is None:
+                experience.begin(session.costs, budget)
             result = self._hold_vote(session.run(), inputs, budget)
             log.on_end(result)
         self._set_fitted(result)
         self._learner_costs = describe_costs(result, session.deck.size, inputs.settings.scoring)
         self.__dict__.update(inputs.list_rows(result))
+        if experience is not None:
+            experience.write(result, getattr(self, "best_params_", {}))
         if self.warm_start and result.stop_reason != "fallback":
             # The next call resumes it; it takes five bytes a row.
             self._kept_state = inputs.fingerprint, replace(session.state(result.stop_reason), model=result.model)
@@ -202,8 +213,8 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
     def _make_teacher(self) -> Teacher:
         return find_teacher(self.teacher)
 
-    def _prepare_teacher(self, inputs: FitInputs) -> FitInputs:
-        """Tell the teacher what is known once the input is checked."""
+    def _prepare_teacher(self, inputs: FitInputs, best_settings: Mapping[str, Any]) -> FitInputs:
+        """Tell the teacher what is known once the input is checked: the best hyperparameters of an earlier fit too."""
         return inputs
 
     def _hold_vote(self, result: SessionResult, inputs: FitInputs, budget: Budget) -> SessionResult:

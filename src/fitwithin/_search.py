@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
@@ -93,6 +94,9 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
     checkpoint : str, path-like or None, default=None
         A folder for the best model so far and the candidates with their trials, written while the search runs. After a
         kill, a reboot or a deadline, the same call resumes the search. Needs the extra ``models``.
+    experience : str, path-like or None, default=None
+        A file that keeps what earlier fits of this job cost and scored, without rows or labels. A fit on other rows of
+        the same columns tries the best hyperparameters first. Needs the extra ``models``.
     validation : {"random", "last"}, default="random"
         Which rows of X are held out to choose the model and to estimate its score: random ones, or the last ones, for
         data in time order. For groups of rows or your own validation set, see `groups` and `X_val` of `fit`.
@@ -158,6 +162,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         n_jobs: int | None = None,
         memory_limit: MemoryLimit | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        experience: str | os.PathLike[str] | None = None,
         validation: Validation = "random",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -175,6 +180,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
         self.checkpoint = checkpoint
+        self.experience = experience
         self.validation = validation
         self.random_state = random_state
 
@@ -192,14 +198,15 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         list_starts(self.initial_params, self._list_learners())
         return Search([], self._choice_settings()["max_row_seconds"])
 
-    def _prepare_teacher(self, inputs: FitInputs) -> FitInputs:
+    def _prepare_teacher(self, inputs: FitInputs, best_settings: Mapping[str, Any]) -> FitInputs:
         """Give the search its learners, now that the number of rows is known."""
         teacher = inputs.teacher
         assert isinstance(teacher, Search)
         seeded = self.random_state is not None
         random = check_random_state(inputs.settings.seed if seeded else None)
         learners = self._list_learners()
-        starts = list_starts(self.initial_params, learners)
+        stored = list_starts([best_settings] if best_settings else None, learners)
+        starts = [[*best, *own] for best, own in zip(stored, list_starts(self.initial_params, learners), strict=True)]
         entrants: list[Entrant] = []
         self._learner_names: list[str] = []
         for learner, own_starts in zip(learners, starts, strict=True):

@@ -116,6 +116,12 @@ def train(
             metavar="FOLDER", help="Store the training in this folder while it runs; the same command resumes it."
         ),
     ] = None,
+    experience: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Keep what this training cost and scored in this file; the next one begins with it."
+        ),
+    ] = None,
     validation: Annotated[
         str,
         typer.Option(

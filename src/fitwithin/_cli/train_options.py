@@ -26,7 +26,7 @@ class TrainOptions:
 
     Parameters
     ----------
-    data, test, out, report, checkpoint, spool : Path
+    data, test, out, report, checkpoint, experience, spool : Path
         Files; the spool is a folder.
     target, learner, teacher, scoring, task, validation, groups : str
         Names.
@@ -68,6 +68,7 @@ class TrainOptions:
     unsafe_pickle: bool
     force: bool
     checkpoint: Path | None
+    experience: Path | None
     validation: str
     groups: str | None
     text: list[str]
@@ -160,10 +161,10 @@ class TrainOptions:
         taken = {path.resolve() for path in (self.data, self.test) if path is not None}
         outputs = [path for path in (self.out, self.report) if path is not None]
         checkpoints = [] if self.checkpoint is None else [self.checkpoint]
-        for path in outputs + checkpoints:
+        for path in outputs + checkpoints + ([] if self.experience is None else [self.experience]):
             if path.resolve() in taken:
                 raise UserInputError(
-                    f"{path} is named twice; data, model, report and checkpoint must be different files.",
+                    f"{path} is named twice; data, model, report, checkpoint and experience must be different files.",
                     "Rename one of them.",
                 )
             taken.add(path.resolve())

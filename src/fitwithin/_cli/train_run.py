@@ -142,6 +142,8 @@ def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: flo
     }
     if options.checkpoint is not None:
         settings["checkpoint"] = attach_encoder(options.checkpoint, prepared.features, prepared.card)
+    if options.experience is not None:
+        settings["experience"] = options.experience
     if options.spool is not None:
         settings["backend"] = Process(spool=options.spool)
     if options.search:

@@ -1,0 +1,195 @@
+"""The experience of earlier fits of a job: a small file with costs, scores and the best hyperparameters."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fitwithin._core.atomic_write import atomic_write
+from fitwithin._core.budget import Budget
+from fitwithin._core.cost import CostEstimates, CostModel
+from fitwithin._core.exceptions import UserInputError, join_names
+from fitwithin._core.experienced_cost import ExperiencedCost, thin_out
+from fitwithin._core.install_command import UPGRADE_COMMAND, format_install_command
+from fitwithin._pools.tables import list_column_types
+from fitwithin._session.fingerprint import Fingerprint, find_differences, list_not_comparable
+from fitwithin._session.inputs.fit_inputs import FitInputs
+from fitwithin._session.result import SessionResult
+from fitwithin._session.value_text import describe_value, shorten
+
+_VERSION = 1
+"""Version of the layout; increase it when older versions of fitwithin can't read it."""
+
+_LOCK_SECONDS = 5.0
+"""Seconds to wait for another fit that reads or writes the file, which takes milliseconds."""
+
+_WRITE_SECONDS = 0.05
+"""Seconds to write the file: 1 to 20 ms on a busy disk."""
+
+_MAX_SCORES = 50
+"""Scores that are kept, the newest."""
+
+
+class Experience:
+    """The file of one job, read at the start of a fit and replaced at its end.
+
+    Parameters
+    ----------
+    target : path-like
+        The file; it need not exist.
+
+    Raises
+    ------
+    ImportError
+        If filelock is not installed.
+    UserInputError
+        If it is no path, is damaged, or was written by a newer version.
+    """
+
+    def __init__(self, target: str | os.PathLike[str]) -> None:
+        if not isinstance(target, str | os.PathLike):
+            raise UserInputError(f"experience must be a path or None; got {target!r}.", 'For example "job.json".')
+        if find_spec("filelock") is None:
+            raise ImportError(f"experience needs filelock. {format_install_command('models')}")
+        # The program may change its working folder meanwhile.
+        self.path = Path(os.fspath(target)).absolute()
+        if not self.path.parent.is_dir():
+            raise UserInputError(f"There is no folder {self.path.parent} for the experience.", "Create it.")
+        self._stored = self._read()
+        self._job: Fingerprint = {}
+
+    def _read(self) -> Mapping[str, Any] | None:
+        """Return what the file holds; None if there is none."""
+        if not self.path.exists():
+            return None
+        try:
+            with self._locked():
+                values = json.loads(self.path.read_bytes())
+            if values["version"] <= _VERSION:
+                _validate(values)
+                return dict(values)
+        except OSError as error:
+            raise UserInputError(
+                f"The experience {self.path} can't be read: {error.strerror or error}.", "Name another file."
+            ) from error
+        except Exception as error:  # A damaged or forged file may raise anything.
+            raise UserInputError(
+                f"The experience {self.path} is damaged ({type(error).__name__}: {error}); expected a file that an "
+                "earlier fit wrote.",
+                "Name another file, or delete this one to begin again.",
+            ) from error
+        raise UserInputError(
+            f"The experience {self.path} was written by a newer version of fitwithin.",
+            f"Name another file, or upgrade fitwithin. {UPGRADE_COMMAND}",
+        )
+
+    def compare(self, estimator: Any, inputs: FitInputs) -> None:
+        """Forget what is stored, with a warning, if it is of other columns, another learner or another metric."""
+        self._job = _describe_job(estimator, inputs)
+        if self._stored is None:
+            return
+        unclear = list_not_comparable(self._job)
+        differences = find_differences(self._stored["job"], self._job)
+        if not differences and unclear:
+            differences = [f"{join_names(unclear)} cannot be compared"]
+        if differences:
+            warnings.warn(
+                f"The experience {self.path} is of another job and is not used: {join_names(differences)}. It is "
+                "replaced at the end of this fit.",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+            self._stored = None
+
+    @property
+    def best_settings(self) -> dict[str, Any]:
+        """The best hyperparameters of the last search; empty if they are unknown, or the learner's own."""
+        return {} if self._stored is None else dict(self._stored["best_params"])
+
+    def begin(self, costs: CostEstimates, budget: Budget) -> None:
+        """Let the costs of a fit begin with those that are stored, and keep the time to write them."""
+        budget.reserves.delay = _WRITE_SECONDS
+        if self._stored is not None:
+            costs.cost = ExperiencedCost(self._stored["cost"], costs.cost.traits)
+
+    def write(self, result: SessionResult, best_params: Mapping[str, Any]) -> None:
+        """Replace the file by what is known after a fit; a file that cannot be written is a warning."""
+        if result.costs is None or not result.costs.cost.fits.n_sizes:
+            # The learner has not ended a fit.
+            return
+        scores = [] if self._stored is None else list(self._stored["scores"])
+        scores += [[one.rows, one.estimate] for one in result.history if _is_scored(one, result.candidate)]
+        values = {
+            "version": _VERSION,
+            "job": dict(self._job),
+            "cost": thin_out(result.costs.cost.observations()),
+            "scores": scores[-_MAX_SCORES:],
+            "best_params": _to_plain(best_params),
+        }
+        try:
+            with self._locked(), atomic_write(self.path) as temporary:
+                temporary.write_text(json.dumps(values, indent=1), encoding="utf-8")
+        except OSError as error:
+            warnings.warn(
+                f"The experience {self.path} could not be written: {error.strerror or error}.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        from filelock import FileLock
+
+        # A timeout of the lock is an OSError.
+        with FileLock(f"{self.path}.lock", timeout=_LOCK_SECONDS):
+            yield
+
+
+def _describe_job(estimator: Any, inputs: FitInputs) -> Fingerprint:
+    """Return what must be equal of two fits: columns, learner and metric, and not the rows."""
+    columns = list_column_types(inputs.pool.training_table)
+    scoring = estimator.scoring
+    return {
+        "task": "regression" if estimator._regression else "classification",
+        "number of columns": str(getattr(estimator, "n_features_in_", 1)),
+        "columns": shorten(", ".join(f"{name} {kind}" for name, kind in columns)),
+        **estimator._describe_learners(estimator._make_learner()),
+        "scoring": "the default"
+        if scoring is None
+        else scoring
+        if isinstance(scoring, str)
+        else describe_value(scoring),
+    }
+
+
+def _is_scored(one: Any, candidate: int | None) -> bool:
+    return one.estimate is not None and bool(np.isfinite(one.estimate)) and one.candidate == candidate
+
+
+def _validate(values: Mapping[str, Any]) -> None:
+    """Raise an error if a value of the file is not what `Experience.write` writes."""
+    CostModel().restore(values["cost"])
+    for rows, score in values["scores"]:
+        int(rows), float(score)
+    if not all(isinstance(text, str) for text in values["job"].values()):
+        raise TypeError("the job is no text")
+    if not all(_is_plain(value) for value in values["best_params"].values()):
+        raise TypeError("the hyperparameters are no text or numbers")
+
+
+def _to_plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return hyperparameters as values for JSON; none if one of them has no such value."""
+    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
+    return plain if all(map(_is_plain, plain.values())) else {}
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | bool | int | float)
