@@ -140,7 +140,7 @@ def test_costs_are_doubted_until_a_fit_confirms_them():
     before = cost.fits.deviation(50_000)
 
     cost.observe_fit(10, 0.001)  # too short to tell
-    assert cost.fits.deviation(50_000) == before
+    assert cost.fits.deviation(50_000) > 0.2
     cost.observe_fit(500, 0.52)
 
     assert cost.fits.deviation(50_000) < before / 2

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fitwithin._core.cost import CostModel, LearnerTraits
+from fitwithin._core.fit_cost import FitCost
 
 # Seconds of a fit from which on it tells whether the machine is the same: less is noise.
 _MIN_TELLING_SECONDS = 0.03
@@ -14,13 +15,27 @@ _MIN_TELLING_SECONDS = 0.03
 _MAX_NOISE = math.log(1.25)
 # The same, from which on it is another machine.
 _MIN_CHANGE = math.log(2)
-# Standard deviations that predictions are taken to be wrong by, until a fit has confirmed them: the default teacher
-# then measures once more.
-_DOUBT = 5.0
 # Of sizes that lie within this ratio, the newest is kept.
 _SIZE_RATIO = 1.25
 _MAX_RESIDUALS = 10
 _BY_SIZE = ("setup_seconds", "step_seconds", "exam_seconds_per_row", "model_bytes", "save_and_load_seconds")
+
+
+class _DoubtedFits(FitCost):
+    """Fits of an earlier night, whose chances are those of sizes that only this night has seen until it confirms them.
+
+    Attributes
+    ----------
+    rows_so_far : int or None
+        Rows of the largest fit of this night; None once the earlier ones are confirmed.
+    """
+
+    rows_so_far: int | None = 1
+
+    @property
+    def largest_known_rows(self) -> int:
+        """Rows of the largest observed fit that counts; 1 before the first."""
+        return super().largest_known_rows if self.rows_so_far is None else self.rows_so_far
 
 
 class ExperiencedCost(CostModel):
@@ -53,22 +68,26 @@ class ExperiencedCost(CostModel):
 
     def __init__(self, observations: Mapping[str, Any], traits: LearnerTraits | None = None) -> None:
         super().__init__(traits)
-        # Those of earlier fits, until the seconds are confirmed.
-        self._residuals: list[float] | None = list(observations["residuals"])
+        doubted = _DoubtedFits(self.traits.growth, self.traits.first_growing_share, self.traits.spread)
+        self.fits: FitCost = doubted
+        # None once they are confirmed or forgotten.
+        self._doubted: _DoubtedFits | None = doubted
         # A first fit pays for what is paid once, so that it is compared with one of the same size.
         setup = dict(observations["setup_seconds"])
         self._near_seconds = {size: value + setup.get(size, 0.0) for size, value in observations["step_seconds"]}
-        self.restore({**observations, "residuals": [_DOUBT]})
+        self.restore(observations)
 
     def observe_fit(
         self, rows: int, seconds: float, setup_seconds: float | None = None, *, is_guess: bool = False
     ) -> None:
         """Learn from a fit, and from the first ones whether the machine is the same."""
-        if self._residuals is not None:
+        if self._doubted is not None:
             if not is_guess:
                 self._compare(rows, seconds)
             # The error of a prediction by another night says nothing about this one.
             is_guess = is_guess or self.fits.n_sizes > 0
+        if self._doubted is not None:
+            self._doubted.rows_so_far = max(rows, self._doubted.rows_so_far or 1)
         super().observe_fit(rows, seconds, setup_seconds, is_guess=is_guess)
 
     def _compare(self, rows: int, seconds: float) -> None:
@@ -78,12 +97,13 @@ class ExperiencedCost(CostModel):
             return
         distance = abs(math.log(seconds / predicted))
         if distance <= _MAX_NOISE:
-            self.restore({**self.observations(), "residuals": self._residuals})
-            self._residuals = None
+            if self._doubted is not None:
+                self._doubted.rows_so_far = None
+            self._doubted = None
         elif distance > _MIN_CHANGE:
             # Another machine: this fit goes on as one without experience.
             CostModel.__init__(self, self.traits)
-            self._residuals = None
+            self._doubted = None
 
 
 def thin_out(observations: Mapping[str, Any]) -> dict[str, Any]:
