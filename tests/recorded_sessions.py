@@ -6,6 +6,6 @@ from pathlib import Path
 
 # The benchmarks are scripts, not a package: each imports from its own folder.
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks" / "tunnel"))
-adversaries, forecast, recording, replay, runner, table = map(
-    import_module, ("adversaries", "forecast", "recording", "replay", "runner", "table")
+adversaries, forecast, nights, recording, replay, runner, table = map(
+    import_module, ("adversaries", "forecast", "nights", "recording", "replay", "runner", "table")
 )

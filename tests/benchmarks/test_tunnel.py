@@ -14,7 +14,7 @@ from fitwithin._core.records import Exam, FitLimits
 from fitwithin.backends import StopSignal
 from fitwithin.teachers import Double
 from fitwithin.testing import FakeClock
-from recorded_sessions import adversaries, forecast, recording, replay, runner, table
+from recorded_sessions import adversaries, forecast, nights, recording, replay, runner, table
 
 
 def a_booster(noise=0.03):
@@ -255,3 +255,11 @@ def test_intervals_of_forecasts_are_compared_with_the_scores_that_came():
     assert [check.factor for check in checks] == [2.0, 4.0]
     assert all(check.low <= check.score <= check.high for check in checks)
     assert "hold (goal: 85% to 95%)" in forecast.format_table(checks)
+
+
+def test_a_second_night_begins_with_the_costs_of_the_first():
+    night = nights.replay_nights(a_kernel_machine(), ratio=0.25, full=60.0, seed=0, machine=1.0)
+
+    assert night["with"] > 0.5
+    assert night["fits"][1] <= night["fits"][0]
+    assert "learners that cannot stop early reach" in nights.format_table([night], 1.0)

@@ -741,3 +741,9 @@ def test_a_column_of_texts_that_is_none_is_named(run, here):
         result = train(run, "--text", name, data="reviews.parquet", target="likes")
         assert result.exit_code == 2
         assert message in " ".join(result.stderr.split())
+
+
+def test_the_experience_is_written_and_must_be_a_file_of_its_own(run, here):
+    assert train(run, "--experience", "job.json").exit_code == 0
+    assert (here / "job.json").stat().st_size > 0
+    assert_refused(train(run, "--experience", "people.parquet"), "people.parquet is named twice")
