@@ -50,9 +50,8 @@ def test_a_lesson_reserves_time_for_its_exams_for_saving_its_model_and_for_delay
 
     reserves = costs.reserves(1000, 200)
 
-    # More than is expected of them.
-    assert 1.0 < reserves.exams < 1.5
-    assert 0.25 < reserves.load < 0.5
+    assert reserves.exams == pytest.approx(1.0)
+    assert reserves.load == pytest.approx(0.25)
     assert 0.0 < reserves.delay < 0.5
     assert reserves.checkpoint == 0.0
     assert reserves.total == pytest.approx(reserves.exams + reserves.load + reserves.delay)

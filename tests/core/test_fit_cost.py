@@ -225,12 +225,6 @@ def test_overruns_widen_the_deviation_and_good_predictions_narrow_it():
     assert confirmed.deviation(1000) < before.deviation(1000) < surprised.deviation(1000)
 
 
-def test_a_fit_that_was_faster_than_predicted_counts_less_than_one_that_was_slower():
-    faster, slower = a_learner((1000, 2.0), (1000, 1.0)), a_learner((1000, 2.0), (1000, 4.0))
-
-    assert faster.deviation(1000) < slower.deviation(1000)
-
-
 def test_one_pause_of_the_machine_counts_no_more_than_a_large_surprise():
     surprised, paused = a_learner((1000, 0.1), (1000, 10.0)), a_learner((1000, 0.1), (1000, 1e4))
 

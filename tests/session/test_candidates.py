@@ -92,7 +92,7 @@ def test_the_best_of_several_learners_comes_back_with_its_number():
 def test_each_candidate_has_a_cost_of_its_own():
     _, teacher = fit_all([GaussianNB(), DecisionTreeClassifier()])
 
-    assert all(candidate.costs.largest_known_rows == 2000 for candidate in teacher.candidates)
+    assert all(candidate.costs.cost.fits.largest_known_rows == 2000 for candidate in teacher.candidates)
     assert teacher.candidates[0].costs.cost is not teacher.candidates[1].costs.cost
 
 

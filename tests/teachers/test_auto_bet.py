@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fitwithin._core.cost import LearnerTraits
 from fitwithin._core.exceptions import LearnerDied, OutOfMemory
 from fitwithin.teachers import LessonReport
-from fitwithin.teachers._auto.bet import _MAX_GIVEN_UP, choose_bet, choose_measurement, find_chance, teach_bets
+from fitwithin.teachers._auto.bet import _MAX_MEASUREMENTS, choose_bet, choose_measurement, find_chance, teach_bets
 from fitwithin.testing import FakeClock
 from teacher_driver import Driver, a_state, cost_estimates, driven
 
@@ -163,9 +163,9 @@ def test_a_fit_that_was_projected_to_end_in_time_goes_on():
     assert [len(rows) for rows in session.lessons] == [state.max_rows]
 
 
-def test_after_some_fits_that_were_given_up_the_next_one_goes_on():
+def test_after_the_measurements_that_gave_up_the_next_fit_goes_on():
     clock = FakeClock()
-    costs = cost_estimates(100.0, lessons=[(250, 0.5, 0.1), (2000, 1.0, 0.1)], clock=clock, can_stop_early=True)
+    costs = cost_estimates(30.0, lessons=[(250, 0.5, 0.1), (2000, 1.0, 0.1)], clock=clock, can_stop_early=True)
     state = a_state(100_000, costs=costs)
     steps, reports = teach_bets(state), []
     request = next(steps)
@@ -173,7 +173,7 @@ def test_after_some_fits_that_were_given_up_the_next_one_goes_on():
         reports.append(request)
         request = steps.send(LessonReport(0.0, gave_up=True))
 
-    assert 1 <= len(reports) <= _MAX_GIVEN_UP
+    assert 1 <= len(reports) <= _MAX_MEASUREMENTS
     assert request.stop_after is not None
 
 

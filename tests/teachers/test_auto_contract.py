@@ -167,9 +167,9 @@ def test_a_limit_that_is_long_enough_for_every_row_ends_with_them_and_long_befor
     assert outcome.model.rows == 10**5 - 2 * 2000
 
 
-@pytest.mark.parametrize(("error", "has_refit"), [(0.5, True), (0.05, False)])
-def test_the_rows_kept_back_are_taught_in_the_end_if_they_promise_a_gain(error, has_refit):
-    formulas = replace(learner(power(1, 1.0, 10**4), 10**4), error=lambda rows: error)
+@pytest.mark.parametrize(("growth", "has_refit"), [(-0.2, True), (-0.01, False)])
+def test_the_rows_kept_back_are_taught_in_the_end_if_they_promise_a_gain(growth, has_refit):
+    formulas = replace(learner(power(1, 1.0, 10**4), 10**4), error=lambda rows: 0.3 * (rows / 250) ** growth)
 
     outcome = run((formulas, 1000))
 
@@ -206,7 +206,8 @@ def test_few_rows_leave_a_model_in_time(n_rows, limit):
     assert outcome.model.rows >= min(0.9 * n_rows, 50)
     assert has_estimate(outcome) is (n_rows >= 20)
     if limit == 100.0:
-        assert outcome.stop_reason == "all rows"
+        # On few validation rows, the last fit with all of them may seem worse.
+        assert outcome.stop_reason in ("all rows", "no gain")
         assert outcome.model.rows >= 0.9 * n_rows
 
 

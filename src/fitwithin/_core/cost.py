@@ -13,25 +13,20 @@ from fitwithin._core.memory_cost import MemoryModel
 
 # Seconds that every round costs beyond its fit, however small: a process, a file, a message (benchmarks/overhead.py).
 _ROUND_SECONDS = 0.03
-# Largest share of a fit's time that the growing part of the overhead may reach. Without it, a delay of 50 ms
-# in a small round, scaled by rows, kept lessons at a tenth of their size (benchmarks/accuracy.py).
+# Largest share of a fit's time that the growing part of the overhead may reach: a delay of 50 ms in a small round,
+# scaled by rows, would keep lessons at a tenth of their size (benchmarks/accuracy.py).
 _MAX_OVERHEAD_SHARE = 0.25
 # Save and load: bytes from which on a model tells its seconds per byte, and those seconds until one does, as for a
 # forest of scikit-learn, which copies its nodes (benchmarks/large_models.py).
 _LARGE_MODEL_BYTES = 100 << 20
 _SECONDS_PER_BYTE = 4e-9
-# Added to the growth of exams that two models showed; and a smaller growth than this is none.
-_EXAM_GROWTH_MARGIN = 0.15
 # Least chance to end in time with which a round is begun: a fit that can be killed costs nothing but time that is left
 # over, and one that cannot be killed makes the session late.
 _MIN_CHANCE = 0.02
 _MIN_CHANCE_UNKILLABLE = 0.995
 
 
-# Reserves of a lesson: factors on the predicted seconds, and seconds for delays such as a pause of the machine: some,
-# and a share of the time limit up to a maximum.
-_EXAM_SAFETY_FACTOR = 1.3
-_OVERHEAD_SAFETY_FACTOR = 1.1
+# Reserve for delays, such as a pause of the machine: some seconds, and a share of the time limit up to a maximum.
 _DELAY_SECONDS = 0.05
 _DELAY_SHARE = 0.02
 _MAX_DELAY_SECONDS = 0.3
@@ -55,6 +50,10 @@ class LearnerTraits:
         Share of the steps after which a fit that stops early is nearly as good as a complete one.
     oversampling_pays : bool, default=False
         Whether oversampling of misclassified rows gains on average over data sets.
+    later_step_cost : float, default=1.0
+        Seconds of a step, for each second of one of the first steps, by which a fit gave up.
+    exam_growth : float, default=0.0
+        Exponent of the seconds of an exam in the rows of the model, until two models show another one.
     """
 
     growth: float = DEFAULT_GROWTH
@@ -63,6 +62,8 @@ class LearnerTraits:
     spread: float = DEFAULT_SPREAD
     worth_share: float = 1.0
     oversampling_pays: bool = False
+    later_step_cost: float = 1.0
+    exam_growth: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ class CostModel:
         model_rows : int, optional
             Rows that the model was trained on; by default, those of the last one.
         cautious : bool, default=False
-            Whether exams that grow with the rows of the model are taken to grow in proportion to them.
+            Whether exams that grow with the rows of the model are taken to grow in proportion.
         """
         observed = self._exam_seconds_per_row.observed
         if not observed:
@@ -228,10 +229,10 @@ class CostModel:
         """
         sizes = sorted(self._exam_seconds_per_row.observed)[-2:]
         if len(sizes) < 2:
-            return 0.0
+            return self.traits.exam_growth
         less, more = (self._exam_seconds_per_row.observed[size] for size in sizes)
         growth = math.log(more / less) / math.log(sizes[1] / sizes[0]) if more > less > 0 else 0.0
-        return min(1.0, growth + _EXAM_GROWTH_MARGIN) if growth > _EXAM_GROWTH_MARGIN else 0.0
+        return min(1.0, growth)
 
     def overhead_seconds(self, rows: int) -> float:
         """Predict the seconds of handing rows over, and of saving and loading the model."""
@@ -346,8 +347,8 @@ class CostEstimates:
         """
         limit = math.inf if self._budget is None else self._budget.seconds
         return Reserves(
-            load=_OVERHEAD_SAFETY_FACTOR * self.overhead_seconds(rows),
-            exams=_EXAM_SAFETY_FACTOR * self.exam_seconds(exam_rows, rows),
+            load=self.overhead_seconds(rows),
+            exams=self.exam_seconds(exam_rows, rows),
             delay=_DELAY_SECONDS + min(_DELAY_SHARE * limit, _MAX_DELAY_SECONDS),
         )
 
@@ -373,19 +374,9 @@ class CostEstimates:
         chance = self.chance_to_end(rows, self.seconds_left - self.overhead_seconds(rows))
         return chance >= _MIN_CHANCE_UNKILLABLE
 
-    def chance_to_end(self, rows: int, within: float, share: float = 1.0) -> float:
-        """Return the chance that a fit ends within some seconds, or nearly so if it can stop early.
-
-        Parameters
-        ----------
-        rows : int
-            Its rows.
-        within : float
-            The seconds.
-        share : float, default=1.0
-            For a learner that can stop early, the share of these steps that is enough.
-        """
-        share = share * self.cost.traits.worth_share if self.can_stop_early else 1.0
+    def chance_to_end(self, rows: int, within: float) -> float:
+        """Return the chance that a fit ends within some seconds, or nearly so if it can stop early."""
+        share = self.cost.traits.worth_share if self.can_stop_early else 1.0
         return self.cost.fits.chance_to_end(rows, within, share)
 
     def worth_seconds(self, seconds: float) -> float:
@@ -396,11 +387,6 @@ class CostEstimates:
     def knows_steps(self) -> bool:
         """Whether the first steps of a fit tell what all would take; a fit so far must have told its set-up."""
         return self._knows_steps and (not self.cost.fits.n_sizes or self.cost.setup_seconds(1) is not None)
-
-    @property
-    def largest_known_rows(self) -> int:
-        """Rows of the largest fit so far whose seconds are known; 1 before the first."""
-        return self.cost.fits.largest_known_rows
 
     def largest_lesson_rows(self, most: int) -> int:
         """Return the rows of the largest lesson, up to `most`, whose predicted memory is within the memory limit."""

@@ -14,30 +14,25 @@ DEFAULT_GROWTH = 1.1
 
 # Two sizes that are close together may show anything.
 _MAX_SHOWN = 3.0
-# Least share of the seconds that grows with the rows, whatever two fits show.
-_LEAST_GROWING_SHARE = 0.05
 # Weight of the exponent that two fits show: it changes with the rows (benchmarks/tunnel: 0.5 and 0 predict worse).
 _SHOWN_WEIGHT = 0.3
+# Least share of the seconds that grows with the rows, whatever two fits show.
+_LEAST_GROWING_SHARE = 0.05
 # A fit that is shorter than this many seconds says nothing about growth: a pause of the machine takes as long.
 _MIN_TELLING_SECONDS = 0.03
 
 # Prior standard deviation of log(real / predicted): for a size that was seen, and what is added for each unit of
-# log(rows / most rows so far) by a learner that is not known, and by a set-up.
+# log(rows / most rows so far) by a learner that is not known.
 _PRIOR_DEVIATION = 0.08
 DEFAULT_SPREAD = 0.2
-_SPREAD_OF_SETUP = 0.15
 # A factor on all of them while only one size took long enough to tell how the seconds grow.
 _ONE_SIZE_FACTOR = 1.4
 # Share of a first set-up, of few rows, that grows with them: the rest is reading and starting.
 _FIRST_GROWING_SHARE_OF_SETUP = 0.6
-# Weight of a fit that was faster than predicted: it says less about the chance of a slow one.
-_FAST_WEIGHT = 0.5
 # Most standard deviations that one fit counts for: a pause of the machine says little about the next fit.
 _MAX_RESIDUAL = 5.0
-# The same of a fit that was faster than predicted: the one before it may have paid for what is paid once.
-_MAX_FAST_RESIDUAL = 2.0
 # Number of observations that the prior counts for.
-_PRIOR_WEIGHT = 2.0
+_PRIOR_WEIGHT = 4.0
 
 
 class SecondsByRows:
@@ -171,7 +166,7 @@ class FitCost:
         if self._knows_an_end and not is_guess and max(seconds, predicted) > _MIN_TELLING_SECONDS:
             residual = math.log(max(seconds, _MIN_TELLING_SECONDS) / max(predicted, _MIN_TELLING_SECONDS))
             error = residual / self._prior_deviation(rows)
-            self._residuals.append(min(max(error, -_MAX_FAST_RESIDUAL), _MAX_RESIDUAL))
+            self._residuals.append(min(max(error, -_MAX_RESIDUAL), _MAX_RESIDUAL))
         self._knows_an_end |= not is_guess
         if setup_seconds is not None:
             self._setup.observe(rows, min(setup_seconds, seconds))
@@ -224,19 +219,15 @@ class FitCost:
 
     def deviation(self, rows: int) -> float:
         """Return the standard deviation of log(real / predicted) for a fit on this number of rows."""
-        squares = _PRIOR_WEIGHT + sum((max(z, -_FAST_WEIGHT * z)) ** 2 for z in self._residuals)
+        squares = _PRIOR_WEIGHT + sum(z**2 for z in self._residuals)
         scale = math.sqrt(squares / (_PRIOR_WEIGHT + len(self._residuals)))
         return scale * self._prior_deviation(rows)
 
     def _prior_deviation(self, rows: int) -> float:
         distance = math.log(max(1.0, rows / self.largest_known_rows))
-        spread = self._spread
-        if self._setup.observed:
-            share = self._setup.predict(rows) / max(self.seconds(rows), _MIN_TELLING_SECONDS)
-            spread = share * _SPREAD_OF_SETUP + (1 - share) * self._spread
         telling = sum(self.seconds(size) >= _MIN_TELLING_SECONDS for size in self._steps.observed)
         factor = _ONE_SIZE_FACTOR if telling < 2 else 1.0
-        return factor * math.hypot(_PRIOR_DEVIATION, spread * distance)
+        return factor * math.hypot(_PRIOR_DEVIATION, self._spread * distance)
 
     def observations(self) -> dict[str, Any]:
         """Return everything that was learned, as values for JSON."""

@@ -173,7 +173,8 @@ class LearnerLoop:
         self.tracker.add_fit(report)
         costs = self.session.costs_of(lesson)
         costs.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
-        seconds = report.fit_seconds + report.skipped_seconds
+        skipped_seconds = report.skipped_seconds * (costs.cost.traits.later_step_cost if report.gave_up else 1.0)
+        seconds = report.fit_seconds + skipped_seconds
         is_guess = report.was_cut_short and not costs.knows_steps
         costs.cost.observe_fit(len(rows), seconds, report.setup_seconds, is_guess=is_guess)
         costs.cost.observe_handover(len(rows), report.handover_seconds)

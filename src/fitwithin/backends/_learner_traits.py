@@ -7,15 +7,17 @@ from typing import Any
 from fitwithin._core.cost import LearnerTraits
 from fitwithin.backends._early_stopping.registry import find_inner_learner, name_family
 
-_BOOSTER = LearnerTraits(0.9, 0.15, model_growing_share=0.0, spread=0.1, worth_share=0.8, oversampling_pays=True)
+_BOOSTER = LearnerTraits(
+    0.9, 0.15, model_growing_share=0.0, spread=0.1, worth_share=0.8, oversampling_pays=True, later_step_cost=0.8
+)
 _FOREST = LearnerTraits(1.05, 0.25, spread=0.1, worth_share=0.6)
-_TREE = LearnerTraits(1.15, spread=0.05)
+_TREE = LearnerTraits(1.1, spread=0.05)
 _SOLVER = LearnerTraits(1.2, 0.6, model_growing_share=0.0, spread=0.35, worth_share=0.6)
 _LINEAR = LearnerTraits(1.05, model_growing_share=0.0, spread=0.3, worth_share=0.6)
 _SGD = LearnerTraits(1.05, model_growing_share=0.0, spread=0.12, worth_share=0.6)
 _NETWORK = LearnerTraits(0.95, 0.6, model_growing_share=0.0, spread=0.12, worth_share=0.6)
-_SVM = LearnerTraits(1.75, spread=0.15)
-_LAZY = LearnerTraits(1.0, spread=0.15)
+_SVM = LearnerTraits(1.75, spread=0.2, exam_growth=0.5)
+_LAZY = LearnerTraits(1.0, spread=0.15, exam_growth=0.8)
 
 _TRAITS = {
     "lightgbm.LGBM": _BOOSTER,

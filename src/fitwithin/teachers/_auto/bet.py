@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from fitwithin.teachers._auto.state import ERROR_EXPONENT, TeachingState
+from fitwithin.teachers._auto.state import ERROR_EXPONENT, SURE_CHANCE, TeachingState
 from fitwithin.teachers._base import Subgenerator
 from fitwithin.teachers._shared_steps import find_largest_size, list_sizes
 
@@ -13,19 +13,14 @@ _SIZE_RATIO = 1.06  # between two sizes that are considered
 _MIN_GROWTH = 1.1  # times the rows of the last model; less is not worth a lesson
 _LEAST_CHANCE = 0.25  # of a bet: time that is left over is worth nothing
 LEAST_CHANCE_UNKILLABLE = 0.995  # one that cannot be killed makes the session late
-_WORTH_IF_CUT = 0.5  # of the gain, of a fit that stops early
-_SHARE_IF_CUT = 0.5  # of the steps that it needs; with fewer it is worth nothing
-_SURE_CHANCE = 0.8  # with which every row is taken, although fewer would have the larger expected gain
+_SURE_CHANCE = 0.7  # with which every row is taken, although fewer would have the larger expected gain
 
 # Measurements: at most two
 _MAX_MEASUREMENTS = 2
-_MAX_DEVIATION = 0.2  # of log(real / predicted) seconds of a bet that needs no measurement
-_LOOK_CHANCE = 0.2  # least chance to end of the fit that begins as a look
-_GIVE_UP_FACTOR = 1.1  # a bet that is projected to be cut short a little goes on
-_MAX_GIVEN_UP = 1  # bets; the next one goes on
-_LOOK_GROWTH = 1.5  # least ratio to the rows that were measured
+_MAX_DEVIATION = 0.15  # of log(real / predicted) seconds of a bet that needs no measurement
 _FIRST_STEPS = 0.05  # of all steps, before a fit is projected
-_SCOUT_SHARE = 0.1  # of the seconds that the bet should take
+_SCOUT_SHARE = 0.15  # of the seconds that the bet should take
+_SCOUT_CHANCE = 0.65  # least chance that it takes no more
 _SCOUT_GROWTH = 2  # least ratio to the rows that were measured
 
 
@@ -51,8 +46,7 @@ def choose_bet(state: TeachingState, most: int) -> Bet | None:
     least = _LEAST_CHANCE if costs.killable else LEAST_CHANCE_UNKILLABLE
 
     def gain(bet: Bet) -> float:
-        worth = (1 - _WORTH_IF_CUT) * bet.chance + _WORTH_IF_CUT * find_chance(state, bet.n_rows, share=_SHARE_IF_CUT)
-        return worth * (1 - math.pow(bet.n_rows / trained, -ERROR_EXPONENT))
+        return bet.chance * (1 - math.pow(bet.n_rows / trained, -ERROR_EXPONENT))
 
     if most == state.max_rows > state.n_trained and find_chance(state, most) >= max(least, _SURE_CHANCE):
         return Bet(most, find_chance(state, most))
@@ -61,15 +55,15 @@ def choose_bet(state: TeachingState, most: int) -> Bet | None:
     return max((bet for bet in bets if bet.chance >= least), key=gain, default=None)
 
 
-def find_chance(state: TeachingState, n_rows: int, share: float = 1.0) -> float:
-    """Return the chance that a lesson of this size ends in time, or a share of what it needs to be worth it."""
-    return state.costs.chance_to_end(n_rows, state.seconds_for_fit(n_rows), share)
+def find_chance(state: TeachingState, n_rows: int) -> float:
+    """Return the chance that a lesson of this size ends in time, or nearly so."""
+    return state.costs.chance_to_end(n_rows, state.seconds_for_fit(n_rows))
 
 
 def teach_bets(state: TeachingState) -> Subgenerator[None]:
     """Teach the largest lessons that should end in time, after measurements in a small part of it."""
     end = state.costs.seconds_left - state.measuring_seconds
-    n_measured = n_given_up = 0
+    n_measured = 0
     while may_grow(state) and not state.must_skip_exams:
         bet = choose_bet(state, state.max_rows)
         n_bet = 0 if bet is None else bet.n_rows
@@ -80,12 +74,12 @@ def teach_bets(state: TeachingState) -> Subgenerator[None]:
         n_rows = state.n_under_way = n_look or n_bet
         if not n_rows:
             return
-        # A measurement ends after its first steps, since a larger fit may be affordable.
-        seconds = 0.0 if 0 < n_look < state.max_rows else _GIVE_UP_FACTOR * state.seconds_for_fit(n_rows)
-        may_give_up = state.costs.knows_steps and n_given_up < _MAX_GIVEN_UP
-        give_up_over = state.costs.worth_seconds(seconds) if may_give_up else None
-        report = yield from state.teach(state.list_rows(n_rows), give_up_over=give_up_over)
-        n_given_up += report is not None and report.gave_up and not n_look
+        give_up_over = None
+        if n_look and state.costs.knows_steps:
+            # A measurement ends after its first steps, since a larger fit may be affordable; one on every row goes on.
+            seconds = 0.0 if n_look < state.max_rows else state.seconds_for_fit(n_rows)
+            give_up_over = state.costs.worth_seconds(seconds)
+        yield from state.teach(state.list_rows(n_rows), give_up_over=give_up_over)
 
 
 def may_grow(state: TeachingState) -> bool:
@@ -109,9 +103,13 @@ def choose_measurement(state: TeachingState, n_bet: int, seconds: float) -> int:
     seconds : float
         Seconds that measurements may still take.
     """
-    costs, known = state.costs, state.costs.largest_known_rows
+    costs, known = state.costs, state.costs.cost.fits.largest_known_rows
     if costs.knows_steps:
         return _choose_look(state, n_bet, seconds)
+    # One small fit may say nothing about every row.
+    least_chance = SURE_CHANCE if costs.cost.fits.n_sizes > 1 else 1.0
+    if 0 < n_bet == state.max_rows and find_chance(state, n_bet) >= least_chance:
+        return 0
     if n_bet and costs.cost.fits.deviation(n_bet) <= _MAX_DEVIATION:
         return 0
     n_median = find_largest_size(state.max_rows, lambda n_rows: find_chance(state, n_rows) >= 0.5)
@@ -120,7 +118,7 @@ def choose_measurement(state: TeachingState, n_bet: int, seconds: float) -> int:
 
     def may_end(n_rows: int) -> bool:
         is_sure = costs.killable or find_chance(state, n_rows) >= LEAST_CHANCE_UNKILLABLE
-        return is_sure and costs.fit_seconds(n_rows) <= limit
+        return is_sure and costs.cost.fits.chance_to_end(n_rows, limit) >= _SCOUT_CHANCE
 
     scout = find_largest_size(most // 2, may_end, _SCOUT_GROWTH * known)
     least = min(_SCOUT_GROWTH * known, state.max_rows)
@@ -130,12 +128,12 @@ def choose_measurement(state: TeachingState, n_bet: int, seconds: float) -> int:
 
 def _choose_look(state: TeachingState, n_bet: int, seconds: float) -> int:
     """Return the rows of a fit whose first steps should take at most some seconds."""
-    costs, known = state.costs, state.costs.largest_known_rows
+    costs, known = state.costs, state.costs.cost.fits.largest_known_rows
     if n_bet <= known or (n_bet == state.max_rows and find_chance(state, n_bet) >= _SURE_CHANCE):
         return 0
 
     def may_begin(n_rows: int) -> bool:
         first_steps = costs.setup_seconds(n_rows) + _FIRST_STEPS * costs.fit_seconds(n_rows)
-        return first_steps <= seconds and find_chance(state, n_rows) >= _LOOK_CHANCE
+        return first_steps <= seconds and find_chance(state, n_rows) >= _LEAST_CHANCE
 
-    return find_largest_size(state.max_rows, may_begin, _LOOK_GROWTH * known)
+    return find_largest_size(state.max_rows, may_begin, _MIN_GROWTH * known)
