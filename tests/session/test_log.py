@@ -49,6 +49,19 @@ def test_start_rounds_and_end_have_a_line_each(lines):
     assert f"({classifier.stop_reason_}): a model of {classifier.n_rows_trained_:,} rows, " in texts[-1]
 
 
+class Stepwise(GaussianNB):
+    def __init__(self, steps=10):
+        super().__init__()
+        self.steps = steps
+
+
+def test_a_learner_with_a_parameter_named_steps_is_no_pipeline(lines, tmp_path):
+    classifier = fit(Stepwise())
+
+    assert lines()[0][1].startswith("Fitting Stepwise on ")
+    assert "<title>Stepwise" in classifier.report(tmp_path / "report.html").read_text()
+
+
 def test_a_round_without_an_exam_has_no_score(lines):
     fit()
 

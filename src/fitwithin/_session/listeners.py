@@ -12,6 +12,7 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 from rich.text import Text
+from sklearn.pipeline import Pipeline
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.log import LOGGER
@@ -199,7 +200,7 @@ class SessionLog:
 
 def _name(learner: Any) -> str:
     """Return the class of a learner, or of the last step of a pipeline."""
-    return type(learner.steps[-1][1] if getattr(learner, "steps", None) else learner).__name__
+    return type(learner.steps[-1][1] if isinstance(learner, Pipeline) else learner).__name__
 
 
 def _describe_score(

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from sklearn.pipeline import Pipeline
+
 from fitwithin._core.rounds import Round
 from fitwithin.viz._fitted_estimator import check_fitted
 from fitwithin.viz._fitted_search import is_search
@@ -77,8 +79,7 @@ def _render_report(estimator: Any) -> str:
 
 def _learner_name(model: Any) -> str:
     """Return the name of the learner's class; for a pipeline, that of its last step."""
-    steps = getattr(model, "steps", None)
-    return type(steps[-1][1] if steps else model).__name__
+    return type(model.steps[-1][1] if isinstance(model, Pipeline) else model).__name__
 
 
 def _rounds_section(history: Sequence[Round]) -> PageSection:
