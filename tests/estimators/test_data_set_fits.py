@@ -181,7 +181,7 @@ def test_a_fit_goes_on_from_its_checkpoint_unless_a_file_has_changed(tmp_path):
 
 def test_a_warm_start_goes_on_with_the_same_rows(tmp_path):
     path = write_blocks(make_numbers(5000).drop(columns="w"), tmp_path / "rows.parquet")
-    clf = a_classifier(warm_start=True, on_round=lambda finished: finished.number >= 2)
+    clf = a_classifier(warm_start=True, on_round=lambda finished: True)
     clf.fit(path, "label")
     n_before = len(clf.history_)
     clf.on_round = None

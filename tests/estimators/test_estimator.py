@@ -52,6 +52,7 @@ def test_the_names_and_defaults_are_the_documented_ones():
         "checkpoint": None,
         "warm_start": False,
         "validation": "random",
+        "experience": None,
         "fallback": None,
         "random_state": None,
     }

@@ -84,7 +84,8 @@ def test_groups_are_trained_on_as_a_whole_or_not_at_all(teacher):
     assert abs(len(held_out) * ROWS / 80 - 2 * aim) <= ROWS / 80
     if clf.stop_reason_ == "all rows":
         assert all(is_trained[group == GROUPS].all() for group in np.unique(GROUPS) if group not in held_out)
-        assert clf.n_rows_trained_ == is_trained.sum()
+        # A last fit of the default may take the rows that were held out.
+        assert clf.n_rows_trained_ in ((is_trained.sum(), ROWS) if teacher == "auto" else (is_trained.sum(),))
     assert clf.score_estimate_ is not None
 
 

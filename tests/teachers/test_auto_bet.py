@@ -185,6 +185,20 @@ def test_a_second_lesson_is_tried_whatever_the_first_one_took_unless_nothing_can
         assert bool(driven(teach_bets(state)).asked) is killable
 
 
+def test_where_nothing_can_kill_it_a_learner_that_stops_after_any_step_is_tried_again():
+    first = LearnerTraits(growth=1.2)
+    tried = []
+    for knows_steps in (False, True):
+        costs = cost_estimates(
+            10, lessons=[(250, 40.0)], traits=first, killable=False, can_stop_early=True, knows_steps=knows_steps
+        )
+        state = a_state(100_000, costs=costs)
+        state.n_trained = 250
+        tried.append(bool(driven(teach_bets(state)).asked))
+
+    assert tried == [True, False]
+
+
 def test_a_certain_bet_needs_no_measurement():
     state = state_after(60.0, traits=LearnerTraits(spread=0.01))
 

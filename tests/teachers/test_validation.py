@@ -111,10 +111,10 @@ def test_slow_predictions_mean_fewer_rows_and_the_same_for_every_model():
 
     exams = [exam for exam in exams_of(made) if exam.purpose == "validation"]
     sizes = [len(exam.rows) for exam in driver.answered if exam.purpose == "validation"]
-    # 1.5 seconds are enough for 375 rows.
+    # 1.5 seconds are enough for 375 rows; the first 256 leave too little time for as many again.
     assert (len(exams[0].rows), exams[0].seconds) == (500, 1.5)
     assert len(sizes) > 2
-    assert set(sizes) == {len(exam.rows) for exam in exams[1:]} == {374}
+    assert set(sizes) == {len(exam.rows) for exam in exams[1:]} == {256}
     assert {exam.seconds for exam in exams[1:]} == {None}
 
 

@@ -25,7 +25,6 @@ _SECONDS_PER_BYTE = 4e-9
 _MIN_CHANCE = 0.02
 _MIN_CHANCE_UNKILLABLE = 0.995
 
-
 # Reserve for delays, such as a pause of the machine: some seconds, and a share of the time limit up to a maximum.
 _DELAY_SECONDS = 0.05
 _DELAY_SHARE = 0.02
@@ -294,14 +293,8 @@ class CostEstimates:
         self, traits: LearnerTraits | None = None, *, can_stop_early: bool = False, knows_steps: bool = True
     ) -> CostEstimates:
         """Return the cost estimates of another learner, with the same deadline and memory limit."""
-        return CostEstimates(
-            self._budget,
-            CostModel(traits),
-            can_stop_early=can_stop_early,
-            knows_steps=knows_steps,
-            killable=self.killable,
-            memory=MemoryModel(self.memory.limit),
-        )
+        settings = {"can_stop_early": can_stop_early, "knows_steps": knows_steps, "killable": self.killable}
+        return CostEstimates(self._budget, CostModel(traits), **settings, memory=MemoryModel(self.memory.limit))
 
     @property
     def seconds_left(self) -> float:
@@ -362,7 +355,7 @@ class CostEstimates:
         if prediction is None or self.may_try_again:
             return True
         chance = self.chance_to_end(rows, self.seconds_left - prediction.other_seconds)
-        return chance >= (_MIN_CHANCE if self.killable else _MIN_CHANCE_UNKILLABLE)
+        return chance >= (_MIN_CHANCE if self.may_overrun else _MIN_CHANCE_UNKILLABLE)
 
     def may_begin(self, rows: int) -> bool:
         """Whether the session begins a lesson of this size that its teacher has planned; if not, it ends.
@@ -394,5 +387,10 @@ class CostEstimates:
 
     @property
     def may_try_again(self) -> bool:
-        """Whether a second lesson is worth a try whatever the first one took, because it can be killed."""
-        return self.killable and self.cost.fits.knows_first_fit_only
+        """Whether a second lesson is worth a try whatever the first one took, because it can be ended."""
+        return self.may_overrun and self.cost.fits.knows_first_fit_only
+
+    @property
+    def may_overrun(self) -> bool:
+        """Whether a fit that takes too long ends in time: it can be killed, or stops after any of its short steps."""
+        return self.killable or (self.can_stop_early and not self._knows_steps)

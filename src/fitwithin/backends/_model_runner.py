@@ -28,7 +28,7 @@ MAX_PIECE_BYTES = 16 << 20
 MAX_PIECE_ROWS = 1 << 17
 """Rows that an exam gathers at a time: bounds `predict`'s own memory where rows are narrow or of unknown size."""
 
-FIRST_PIECE_ROWS = 64
+FIRST_PIECE_ROWS = 256
 """Rows of the first piece of an exam with a time limit; a piece of fewer is not worth a call of `predict`."""
 
 # Classifiers that are slow to predict, and whose `predict` is the argmax of `predict_proba`: one call does for both.
@@ -76,7 +76,7 @@ def split_exam(
     >>> list(split_exam(5, 2))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     >>> list(split_exam(1000, 1000, seconds=0.0))
-    [slice(0, 64, None)]
+    [slice(0, 256, None)]
     """
     size = piece_rows if seconds is None else min(piece_rows, FIRST_PIECE_ROWS)
     start, done = clock(), 0

@@ -27,7 +27,9 @@ _MAX_ERROR_EXPONENT = 0.75
 
 # Exams, as fractions of the time left
 _FIRST_EXAM_TIME = 0.006  # for the first one, which tells how many validation rows all models are examined on
-_EXAM_TIME = 0.02  # for any other one
+_EXAM_TIME = 0.03  # for any other one
+_LEAST_EXAM_TIME = 0.01  # reserved for each, since larger models may be slower
+_EXAM_OVERRUN = 1.5  # times the expected seconds
 _MIN_EXAM_ROWS = 100
 
 SURE_CHANCE = 0.95  # to end in time, of a last fit on every row: there is a model already
@@ -169,7 +171,8 @@ class TeachingState:
         seconds_left = self.costs.seconds_left
         if self._n_exam_rows is None or math.isinf(seconds_left):
             return _FIRST_EXAM_TIME * seconds_left
-        seconds = min(_EXAM_TIME * seconds_left, self.costs.exam_seconds(self.count_exam_rows(n_rows), n_rows))
+        expected = self.costs.exam_seconds(self.count_exam_rows(n_rows), n_rows)
+        seconds = min(_EXAM_TIME * seconds_left, max(_EXAM_OVERRUN * expected, _LEAST_EXAM_TIME * seconds_left))
         return max(seconds, self.costs.exam_seconds(_MIN_EXAM_ROWS, n_rows))
 
     def seconds_for_fit(self, n_rows: int) -> float:
