@@ -35,7 +35,7 @@ __all__ = [
     "TimeConstrainedSearch",
 ]
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _MODULES = {
     "Forecast": "fitwithin._core.forecast",
