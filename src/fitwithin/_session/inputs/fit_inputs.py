@@ -112,8 +112,10 @@ class FitInputs:
         n_first = pool.X.first.shape[0] if isinstance(pool.X, StackedTable) else 0
         rows: dict[str, Rows | None] = {"training_rows_": trained}
         for purpose in ("validation", "holdout"):
-            # A last fit may have taken them.
-            rows[f"{purpose}_rows_"] = np.setdiff1d(result.held_out.get(purpose, trained[:0]), trained) - n_first
+            # A last fit has taken all of them or none. The deadline is over, so nothing is sorted but these few.
+            held_out = result.held_out.get(purpose, trained[:0])
+            is_taken = bool((trained == held_out[0]).any()) if len(held_out) else False
+            rows[f"{purpose}_rows_"] = np.sort(held_out[:0] if is_taken else held_out) - n_first
         return rows
 
     def open_session(self, runner: Runner, budget: Budget, **options: Any) -> Session:
