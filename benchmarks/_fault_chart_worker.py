@@ -16,7 +16,7 @@ from _resource_leaks import ResourceSnapshot, wait_for_cleanup
 
 
 def main(tool: str, job: str, limit: float, trees: int, above: int, max_bytes: int, folder: str) -> None:
-    """Say that the fit begins, fit, say what came of it and what is left, and wait until standard input ends."""
+    """Announce the fit, run it, report its result and what it left, and wait for the end of standard input."""
     X, y, X_test, y_test = (np.load(Path(folder) / f"{name}.npy") for name in ("X", "y", "X_test", "y_test"))
     # Importing the tool is not part of the fit.
     _import_tool(tool)

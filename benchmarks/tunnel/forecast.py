@@ -35,7 +35,7 @@ GOAL = (0.85, 0.95)
 
 @dataclass(frozen=True)
 class Check:
-    """A forecast and what came of it; `low` and `high` are NaN where there was no interval."""
+    """A forecast and its result; `low` and `high` are NaN where there was no interval."""
 
     family: str
     factor: float

@@ -355,7 +355,7 @@ class CostEstimates:
         if prediction is None or self.may_try_again:
             return True
         chance = self.chance_to_end(rows, self.seconds_left - prediction.other_seconds)
-        return chance >= (_MIN_CHANCE if self.may_overrun else _MIN_CHANCE_UNKILLABLE)
+        return chance >= (_MIN_CHANCE if self.can_be_ended else _MIN_CHANCE_UNKILLABLE)
 
     def may_begin(self, rows: int) -> bool:
         """Whether the session begins a lesson of this size that its teacher has planned; if not, it ends.
@@ -388,9 +388,9 @@ class CostEstimates:
     @property
     def may_try_again(self) -> bool:
         """Whether a second lesson is worth a try whatever the first one took, because it can be ended."""
-        return self.may_overrun and self.cost.fits.knows_first_fit_only
+        return self.can_be_ended and self.cost.fits.knows_first_fit_only
 
     @property
-    def may_overrun(self) -> bool:
-        """Whether a fit that takes too long ends in time: it can be killed, or stops after any of its short steps."""
+    def can_be_ended(self) -> bool:
+        """Whether a fit that takes too long can be ended: killed, or stopped after any of its short steps."""
         return self.killable or (self.can_stop_early and not self._knows_steps)

@@ -1,4 +1,4 @@
-"""Which of two models is better, by their scores on the same validation rows; in a search, of which candidates."""
+"""Which of two models is better, by their scores on the same validation rows."""
 
 from __future__ import annotations
 

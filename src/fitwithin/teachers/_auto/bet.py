@@ -43,7 +43,7 @@ class Bet:
 def choose_bet(state: TeachingState, most: int) -> Bet | None:
     """Return the plain lesson of at most `most` rows with the largest expected gain; None if none is likely to end."""
     costs, trained = state.costs, max(1, state.n_trained)
-    least = _LEAST_CHANCE if costs.may_overrun else LEAST_CHANCE_UNKILLABLE
+    least = _LEAST_CHANCE if costs.can_be_ended else LEAST_CHANCE_UNKILLABLE
 
     def gain(bet: Bet) -> float:
         return bet.chance * (1 - math.pow(bet.n_rows / trained, -ERROR_EXPONENT))
@@ -117,7 +117,7 @@ def choose_measurement(state: TeachingState, n_bet: int, seconds: float) -> int:
     limit = min(seconds, _SCOUT_SHARE * costs.fit_seconds(most))
 
     def may_end(n_rows: int) -> bool:
-        is_sure = costs.may_overrun or find_chance(state, n_rows) >= LEAST_CHANCE_UNKILLABLE
+        is_sure = costs.can_be_ended or find_chance(state, n_rows) >= LEAST_CHANCE_UNKILLABLE
         return is_sure and costs.cost.fits.chance_to_end(n_rows, limit) >= _SCOUT_CHANCE
 
     scout = find_largest_size(most // 2, may_end, _SCOUT_GROWTH * known)

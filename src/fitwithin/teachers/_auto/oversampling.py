@@ -33,7 +33,7 @@ def teach_oversampled(state: TeachingState) -> Subgenerator[None]:
 def choose_size(state: TeachingState, spent: float = 0.0) -> int:
     """Return the rows of the largest lesson that should end in time after `spent` seconds, with its search."""
     costs, largest = state.costs, min(int(_MAX_SHARE * state.n_usable), state.max_rows)
-    least = _LEAST_CHANCE if costs.may_overrun else LEAST_CHANCE_UNKILLABLE
+    least = _LEAST_CHANCE if costs.can_be_ended else LEAST_CHANCE_UNKILLABLE
 
     def may_end(n_rows: int) -> bool:
         seconds = state.seconds_for_fit(n_rows) - costs.exam_seconds(n_rows) - spent

@@ -61,7 +61,7 @@ class SimulatedModel:
 
 
 class _CountedPile(TablePile):
-    """Rows of which only the number matters, so that none are shuffled."""
+    """Consecutive row numbers: only their number matters."""
 
     def draw(self, count: int) -> Rows:
         rows = np.zeros(min(count, self.left), dtype=np.int32)
