@@ -15,7 +15,7 @@ from fitwithin._core.exceptions import LearnerDied, LearnerRaised
 from fitwithin._core.preference import Candidate
 from fitwithin._core.records import Answers, Estimate, Lesson
 from fitwithin._session.fit_state import ModelRecord
-from fitwithin._session.open_round import OpenRound
+from fitwithin._session.round_tracker import OpenRound
 from fitwithin._session.selection import KeptModel, ModelSelector
 from fitwithin.teachers import Exam
 

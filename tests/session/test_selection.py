@@ -12,7 +12,7 @@ from fitwithin._core.exceptions import ScoringFailed
 from fitwithin._core.preference import is_worse, paired_error
 from fitwithin._core.records import Answers, Estimate, Lesson
 from fitwithin._session.fit_state import ModelRecord
-from fitwithin._session.open_round import OpenRound
+from fitwithin._session.round_tracker import OpenRound
 from fitwithin._session.selection import KeptModel, ModelSelector
 from fitwithin.backends._metrics import accuracy_interval
 

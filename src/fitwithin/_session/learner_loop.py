@@ -16,8 +16,7 @@ from fitwithin._core.memory_cost import MemoryModel
 from fitwithin._core.preference import Candidate, is_worse, paired_error
 from fitwithin._core.records import Answer, Answers, Estimate, Exam, Lesson, LessonReport, StopReason, Wait
 from fitwithin._session.fit_state import ModelRecord
-from fitwithin._session.open_round import OpenRound
-from fitwithin._session.round_tracker import RoundTracker
+from fitwithin._session.round_tracker import OpenRound, RoundTracker
 from fitwithin._session.selection import KeptModel, is_finite
 from fitwithin.backends import ExamReport, FitReport, Runner
 from fitwithin.teachers import Requests
@@ -149,7 +148,7 @@ class LearnerLoop:
         is_saved_first = not lesson.refit and is_first()
         report = self._fit(lesson, () if is_saved_first else lesson.exams)
         if report.gave_up:
-            return current.make_report(report)
+            return current.make_report()
         if is_saved_first:
             if is_first():
                 self._save(current, is_preferred=is_first)
@@ -164,7 +163,7 @@ class LearnerLoop:
                 with self.released():
                     model = self.runner.save()
             self.budget.reserves.vote = self._selector.keep_for_vote(current, model)
-        return current.make_report(report, answers)
+        return current.make_report(answers)
 
     def _fit(self, lesson: Lesson, exams: Sequence[Exam]) -> FitReport:
         learner, rows = None if lesson.candidate is None else lesson.candidate.estimator, lesson.rows
@@ -214,7 +213,6 @@ class LearnerLoop:
         if exam.purpose == "validation" and report.score is not None:
             current.validation = answers = report.leave_out_unpredicted(answers)
         if exam.purpose == "holdout":
-            current.holdout = answers if len(current.holdout_rows) == 1 else None
             return Answers(rows, np.zeros_like(report.wrong), report.margins)
         return self._selector.make_comparable(answers)
 
@@ -243,7 +241,7 @@ class LearnerLoop:
         One that was stopped early, or is clearly worse on rows that it was trained on, is not better than the former.
         """
         best = self._selector.best
-        if best is None or current.was_cut_short or current.saved is not None:
+        if best is None or current.fit.was_cut_short or current.saved is not None:
             return
         estimate, score = best.record.estimate, validation.score
         is_scored = is_finite(estimate) and best.validation is not None
@@ -258,7 +256,7 @@ class LearnerLoop:
         current = self.tracker.current
         if current is None:
             return False
-        if current.lesson.refit or current.gave_up:
+        if current.lesson.refit or current.fit.gave_up:
             # A score on rows that it was trained on would mislead.
             return self._close_round(current, None, None)
         estimate, fresh_estimate = self._estimate(current)
@@ -274,13 +272,13 @@ class LearnerLoop:
         """Note the last round, and return why the session ends; without an exam its model is lost."""
         last = self.tracker.current
         stopped = self._finish_round()
-        if not (last is None or last.is_examined or last.was_compared or self._selector.accepts_every_model):
+        if not (last is None or last.fresh_masks or last.was_compared or self._selector.accepts_every_model):
             self.tracker.add_lost_round(last)
         return "on_round" if stopped else reason
 
     def _estimate(self, current: OpenRound) -> tuple[Estimate | None, Estimate | None]:
         """Return the new model's score over all rows of its exams, and over the fresh ones."""
-        if current.estimates is None and current.is_examined:
+        if current.estimates is None and current.fresh_masks:
             current.estimates = current.exam_estimates
             if current.estimates is None:
                 with self.released():
@@ -291,7 +289,8 @@ class LearnerLoop:
                 self._selector.note_problem(n_rows, n_examined, report.overall, report.problem)
             overall, fresh_estimate = current.estimates
             if self.session.widen is not None and fresh_estimate is not None:
-                rows, wrong = np.concatenate(current.holdout_rows), np.concatenate(current.holdout_wrong)
+                rows = np.concatenate([answers.rows for answers in current.holdout])
+                wrong = np.concatenate([answers.wrong for answers in current.holdout])
                 current.estimates = overall, self.session.widen(fresh_estimate, rows, wrong)
             self._update_best(current)
         return current.estimates or (None, None)
@@ -335,8 +334,8 @@ class LearnerLoop:
             class_counts=current.class_counts,
             estimate=estimate,
             fresh_estimate=fresh_estimate,
-            fit_seconds=0.0 if current.fit is None else current.fit.fit_seconds,
-            was_cut_short=current.was_cut_short,
+            fit_seconds=current.fit.fit_seconds,
+            was_cut_short=current.fit.was_cut_short,
         )
         lesson = current.lesson
         kept = KeptModel(model, record, current.validation, lesson.candidate, lesson.oversampled, current.row_seconds)

@@ -1,11 +1,12 @@
-"""The rounds of a session, and the use that every row of the pool was put to."""
+"""The rounds of a session, the one under way, and the use that every row of the pool was put to."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import get_args
 
@@ -13,16 +14,172 @@ import numpy as np
 import numpy.typing as npt
 
 from fitwithin._core.budget import Clock
-from fitwithin._core.records import ClassCounts, Estimate, Exam, Lesson, Purpose, Rows
+from fitwithin._core.records import Answers, ClassCounts, Estimate, Exam, Lesson, LessonReport, Mask, Purpose, Rows
 from fitwithin._core.rounds import Round
 from fitwithin._core.target import Labels
-from fitwithin._session.open_round import OpenRound
-from fitwithin.backends import ExamReport, FitReport
+from fitwithin.backends import ExamReport, FitReport, SavedModel
 
 # Bits of the mark that each row has.
-_TRAINED = np.uint8(1)
-_SEEN = np.uint8(2)
-_TRAINED_NOW = np.uint8(4)
+_TRAINED, _SEEN, _TRAINED_NOW = np.uint8(1), np.uint8(2), np.uint8(4)
+
+# Stands for a fit that is not over.
+_NO_FIT = FitReport(0.0, 0.0)
+
+
+@dataclass(eq=False)
+class OpenRound:
+    """The round under way.
+
+    Parameters
+    ----------
+    number : int
+        1 for the first round.
+    lesson : Lesson
+        The request that it began with.
+    new_rows, new_mistakes : int
+        Rows that no earlier lesson had; those that the model before got wrong.
+    n_rows_trained, class_counts : int, and array of int or None
+        Rows that its model was trained on, in this lesson and in those that it continues; the same by class.
+    has_every_row : bool
+        Whether these are all rows of the pool that may be trained on.
+    predicted_fit, predicted_setup : float or None
+        Seconds that its fit, and the set-up of it, are expected to take.
+    began_at : float
+        The clock's time when it began.
+    fit : FitReport
+        The fit, once it is over.
+    validation : Answers or None
+        The answers to the last exam on validation rows.
+    estimates : tuple of Estimate or None
+        The scores over all examined rows and over the fresh ones, once they were computed.
+    saved, saved_at : SavedModel and float, or None
+        The model, once it was accepted as the best one and saved; seconds since the start of `fit` when it was.
+    is_wanted : bool
+        Whether the model is to be saved, as the best one.
+    is_comparable : bool
+        Whether the model was examined on rows that may choose between models, which holdout rows may not.
+    holdout : list of Answers
+        The answers to the exams on holdout rows.
+    fresh_masks : list of array
+        For each exam, which of its rows were never trained on and never examined before.
+    """
+
+    number: int
+    lesson: Lesson
+    new_rows: int
+    new_mistakes: int
+    n_rows_trained: int
+    class_counts: ClassCounts | None
+    has_every_row: bool
+    predicted_fit: float | None
+    predicted_setup: float | None
+    began_at: float
+    fit: FitReport = _NO_FIT
+    validation: Answers | None = None
+    estimates: tuple[Estimate | None, Estimate | None] | None = None
+    saved: SavedModel | None = None
+    saved_at: float | None = None
+    is_wanted: bool = False
+    is_comparable: bool = False
+    handover_seconds: float = 0.0
+    exam_seconds: float = 0.0
+    validation_rows: int = 0
+    peak_memory: int | None = None
+    holdout: list[Answers] = field(default_factory=list)
+    fresh_masks: list[Mask] = field(default_factory=list)
+
+    def add_report(self, report: FitReport | ExamReport) -> None:
+        """Note what every report tells: the seconds of handing rows over, and the memory."""
+        self.handover_seconds += report.handover_seconds
+        if report.peak_memory is not None:
+            self.peak_memory = max(report.peak_memory, self.peak_memory or 0)
+
+    def withdraw(self) -> None:
+        """Note that the model is not the best one after all, if it was saved as such."""
+        self.saved = self.saved_at = None
+        self.is_wanted = False
+
+    @property
+    def trained_rows(self) -> Rows | None:
+        """The rows of its model; None if it continued with the one before."""
+        return self.lesson.rows if self.lesson.batch is None else None
+
+    @property
+    def fresh(self) -> Mask:
+        """The masks of all exams."""
+        return np.concatenate([*self.fresh_masks, np.zeros(0, dtype=np.bool_)])
+
+    @property
+    def was_compared(self) -> bool:
+        """Whether its model was compared with the best one and stood back, or was saved."""
+        return self.saved is not None or self.fit.gave_up or (self.validation is not None and not self.is_wanted)
+
+    @property
+    def row_seconds(self) -> float:
+        """Seconds that the prediction of a row took; 0 before the first exam."""
+        return self.exam_seconds / len(self.fresh) if len(self.fresh) else 0.0
+
+    @property
+    def validation_estimate(self) -> Estimate | None:
+        """The score over the validation rows, once they were examined."""
+        return None if self.validation is None else self.validation.score
+
+    @property
+    def exam_estimates(self) -> tuple[Estimate | None, Estimate] | None:
+        """The scores over the validation rows and over the fresh ones, if these are all of one exam on holdout rows."""
+        if self.validation is None or len(self.holdout) != 1:
+            return None
+        (holdout,) = self.holdout
+        if holdout.score is None or np.count_nonzero(self.fresh) != len(holdout.rows):
+            return None
+        # No other row is fresh, and the score over all rows is that over the validation rows.
+        return self.validation.score, holdout.score
+
+    def make_report(self, answers: Mapping[Purpose, Answers] | None = None) -> LessonReport:
+        """Return the answer to its lesson."""
+        fit = self.fit
+        return LessonReport(
+            seconds=fit.fit_seconds,
+            setup_seconds=fit.setup_seconds,
+            steps=fit.steps,
+            planned_steps=fit.planned_steps,
+            was_cut_short=fit.was_cut_short,
+            gave_up=fit.gave_up,
+            model_bytes=fit.model_bytes if self.saved is None else self.saved.n_bytes,
+            answers=answers or {},
+            is_best=None if self.validation is None else self.saved is not None,
+        )
+
+    def finish(self, estimate: Estimate | None, choose_seconds: float, elapsed: float) -> Round:
+        """Return the round as a record."""
+        candidate, value, low, high = self.lesson.candidate, None, None, None
+        if estimate is not None and not math.isnan(estimate.value):
+            value, low, high = estimate.value, estimate.low, estimate.high
+        return Round(
+            number=self.number,
+            rows=len(self.lesson.rows),
+            new_rows=self.new_rows,
+            new_mistakes=self.new_mistakes,
+            examined=len(self.fresh),
+            fresh=int(np.count_nonzero(self.fresh)),
+            seconds_handover=self.handover_seconds,
+            seconds_fit=self.fit.fit_seconds,
+            seconds_exam=self.exam_seconds,
+            seconds_model=0.0 if self.saved is None else self.saved.save_seconds,
+            seconds_choose=choose_seconds,
+            predicted_fit=self.predicted_fit,
+            estimate=value,
+            low=low,
+            high=high,
+            best=self.saved is not None,
+            elapsed=elapsed if self.saved_at is None else self.saved_at,
+            validation_rows=self.validation_rows,
+            peak_memory=self.peak_memory,
+            seconds_setup=self.fit.setup_seconds,
+            predicted_setup=self.predicted_setup,
+            predicted_estimate=self.lesson.expected_score,
+            candidate=None if candidate is None else candidate.number,
+        )
 
 
 @dataclass(eq=False)
@@ -47,10 +204,8 @@ class RoundTracker:
     ----------
     marks : array of uint8
         The use that each row was put to: 1 for training, 2 for training or an exam.
-    current : OpenRound or None
-        The round under way.
-    history : list of Round
-        The finished rounds.
+    current, history : OpenRound or None, and list of Round
+        The round under way, and the finished ones.
     slowest_choice : float
         Seconds of the teacher's slowest choice so far.
     last_exams : dict of array of int
@@ -72,8 +227,6 @@ class RoundTracker:
         self.marks: npt.NDArray[np.uint8] = np.zeros(self.n_rows, dtype=np.uint8)
         self._choose_seconds = 0.0
         self._mistakes: list[Rows] = []
-        # Those before the round under way, in case that its fit gives up.
-        self._mistakes_before: list[Rows] = []
         self._last: OpenRound | None = None
         self.slowest_choice = 0.0
         self.current: OpenRound | None = None
@@ -91,7 +244,7 @@ class RoundTracker:
     @property
     def was_cut_short(self) -> bool:
         """Whether the last fit was stopped early."""
-        return self._last is not None and self._last.was_cut_short
+        return self._last is not None and self._last.fit.was_cut_short
 
     def restore(self, marks: npt.NDArray[np.uint8], history: Sequence[Round]) -> None:
         """Go on from the rounds of an earlier fit on the same rows."""
@@ -111,13 +264,7 @@ class RoundTracker:
             self.slowest_choice = max(self.slowest_choice, seconds)
 
     def check_request(self, request: object) -> Lesson | Exam:
-        """Return a teacher's request, with rows that are arrays.
-
-        Raises
-        ------
-        TypeError, ValueError, IndexError
-            If a teacher of the user's own asks for something that makes no sense.
-        """
+        """Return a teacher's request, with rows that are arrays; refuse one that makes no sense."""
         if not isinstance(request, Lesson | Exam):
             raise TypeError(f"The teacher yielded {request!r}; expected Lesson(rows) or Exam(rows).")
         rows = self._check_rows(request)
@@ -162,7 +309,7 @@ class RoundTracker:
             number=self._numbers[-1],
             lesson=lesson,
             new_rows=len(new),
-            new_mistakes=self._count_mistakes(new),
+            new_mistakes=int(np.isin(new, np.concatenate(self._mistakes)).sum()) if self._mistakes else 0,
             n_rows_trained=n_rows_trained,
             class_counts=self._count_classes(added, before),
             has_every_row=n_rows_trained >= self._n_usable and (continues or self._covers_pool(rows)),
@@ -170,7 +317,6 @@ class RoundTracker:
             predicted_setup=predicted_setup,
             began_at=self.clock(),
         )
-        self._mistakes_before, self._mistakes = self._mistakes, []
         if lesson.give_up_over is None:
             # As early as possible: with millions of rows it takes a while.
             self._mark_trained(rows)
@@ -179,12 +325,12 @@ class RoundTracker:
     def add_fit(self, report: FitReport) -> None:
         """Note the fit of the round under way; one that gave up leaves no trace on the rows."""
         current = self.open_round
-        current.add_fit(report)
+        current.fit = report
+        current.add_report(report)
         if report.gave_up:
             current.new_rows = current.new_mistakes = 0
-            self._mistakes = self._mistakes_before
             return
-        self._last = current
+        self._last, self._mistakes = current, []
         if current.lesson.give_up_over is not None:
             self._mark_trained(current.lesson.rows)
 
@@ -193,9 +339,8 @@ class RoundTracker:
 
     @property
     def open_round(self) -> OpenRound:
-        """The round under way; raise RuntimeError if there is none."""
-        if self.current is None:
-            raise RuntimeError("No round is under way; a teacher must yield a Lesson before its first Exam.")
+        """The round under way; `check_request` has seen to it that there is one."""
+        assert self.current is not None
         return self.current
 
     def _count_classes(self, rows: Rows, before: OpenRound | None) -> ClassCounts | None:
@@ -205,10 +350,6 @@ class RoundTracker:
         counts = np.bincount(self.labels.codes[rows], minlength=len(self.labels.classes))
         return counts if before is None or before.class_counts is None else before.class_counts + counts
 
-    def _count_mistakes(self, rows: Rows) -> int:
-        """Count the rows that the last model got wrong."""
-        return int(np.count_nonzero(np.isin(rows, np.concatenate(self._mistakes)))) if self._mistakes else 0
-
     def _covers_pool(self, rows: Rows) -> bool:
         is_covered = np.zeros(len(self.marks), dtype=np.bool_)
         is_covered[rows] = True
@@ -217,15 +358,19 @@ class RoundTracker:
     def add_exam(self, rows: Rows, report: ExamReport, purpose: Purpose = "mistakes") -> None:
         """Note an exam; validation rows never count as fresh, holdout rows always do."""
         may_be_fresh = purpose == "holdout" or (purpose != "validation" and self._n_usable == len(self.marks))
-        fresh = (self.marks[rows] & _SEEN == 0) & may_be_fresh
+        current = self.open_round
+        current.add_report(report)
+        current.exam_seconds += report.exam_seconds
+        current.fresh_masks.append((self.marks[rows] & _SEEN == 0) & may_be_fresh)
+        current.estimates = None
         self.last_exams[purpose] = rows
-        self.open_round.add_exam(report, fresh, purpose)
         if purpose == "holdout":
             # A model may be examined on some of them first, and on others later.
-            self.open_round.holdout_rows.append(rows)
-            self.open_round.holdout_wrong.append(report.wrong)
-            self.last_exams[purpose] = np.concatenate(self.open_round.holdout_rows)
+            current.holdout.append(Answers(rows, report.wrong, score=report.score))
+            self.last_exams[purpose] = np.concatenate([answers.rows for answers in current.holdout])
         else:
+            current.validation_rows += len(rows) if purpose == "validation" else 0
+            current.is_comparable = True
             self._mistakes.append(rows[report.wrong])
             self.marks[rows] |= _SEEN
 

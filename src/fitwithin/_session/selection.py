@@ -11,7 +11,7 @@ from fitwithin._core.exceptions import ScoringFailed
 from fitwithin._core.preference import Candidate, ScoredModel
 from fitwithin._core.records import Answers, Estimate, Returns, Rows
 from fitwithin._session.fit_state import FitState, ModelRecord
-from fitwithin._session.open_round import OpenRound
+from fitwithin._session.round_tracker import OpenRound
 from fitwithin._session.vote import VoteMember, VoteMembers
 from fitwithin.backends import SavedModel
 from fitwithin.backends._inline import InlineModel
