@@ -1,4 +1,4 @@
-"""FLAML with the same single learner, in a separate process that can be killed, because it overruns its limit."""
+"""FLAML and AutoGluon, each in a separate process that can be killed, because they overrun their limits."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from scipy import sparse
 
 from _accuracy_rivals import Outcome, RivalTask
 
+FLAML_MODULE = "flaml.automl"
+
 ESTIMATORS: Mapping[str, str] = {
     "lightgbm": "lgbm",
     "xgboost": "xgboost",
@@ -27,8 +29,7 @@ ESTIMATORS: Mapping[str, str] = {
 }
 """FLAML's name of each learner. It has no single decision tree."""
 
-_WORKER = Path(__file__).with_name("_accuracy_flaml_worker.py")
-# FLAML is killed after this multiple of its limit; the largest observed was 2.6.
+# A tool is killed after this multiple of its limit; the largest observed of FLAML was 2.6.
 _KILL_FACTOR = 4.0
 
 # Seconds added to that for short limits.
@@ -38,9 +39,11 @@ _KILL_MARGIN_SECONDS = 10.0
 _START_SECONDS = 30.0
 
 
-def find_flaml_version(python: str) -> str | None:
-    """Return the version of FLAML that an interpreter imports; None if it has none."""
-    command = [python, "-c", "import flaml.automl; print(flaml.__version__)"]
+def find_version(python: str, module: str = FLAML_MODULE) -> str | None:
+    """Return the version of a tool that an interpreter imports; None if it has none."""
+    distribution = module.removesuffix(".automl")
+    program = f"import {module}; from importlib.metadata import version; print(version('{distribution}'))"
+    command = [python, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.split()[-1] if done.returncode == 0 else None
 
@@ -51,17 +54,23 @@ class FlamlRival:
     Parameters
     ----------
     python : str
-        Path of an interpreter that can import flaml: this one, or one in another virtual environment.
+        Path of an interpreter that can import the tool: this one, or one in another virtual environment.
+    **settings
+        Arguments of the tool's own fit.
     """
 
-    def __init__(self, python: str) -> None:
+    module = FLAML_MODULE
+    _worker = Path(__file__).with_name("_accuracy_flaml_worker.py")
+
+    def __init__(self, python: str, **settings: Any) -> None:
         self.python = python
+        self._settings = settings
 
     def applies(self, learner: str) -> bool:
         return learner in ESTIMATORS
 
     def run(self, task: RivalTask) -> Outcome:
-        with tempfile.TemporaryDirectory(prefix="fitwithin-flaml-") as folder:
+        with tempfile.TemporaryDirectory(prefix="fitwithin-benchmark-") as folder:
             for part, (X, y) in (("train", task.train), ("test", task.test)):
                 _save_features(Path(folder), f"X_{part}", X)
                 np.save(Path(folder) / f"y_{part}.npy", y)
@@ -70,7 +79,7 @@ class FlamlRival:
     def _run_worker(self, task: RivalTask, folder: str) -> Outcome:
         kill_seconds = _KILL_FACTOR * task.limit + _KILL_MARGIN_SECONDS
         arguments = {"estimator": ESTIMATORS[task.learner], "limit": task.limit, "seed": task.seed, "folder": folder}
-        command = [self.python, str(_WORKER), json.dumps(arguments)]
+        command = [self.python, str(self._worker), json.dumps({**arguments, **self._settings})]
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, check=False, timeout=_START_SECONDS + kill_seconds
@@ -80,6 +89,16 @@ class FlamlRival:
         if done.returncode:
             return Outcome(0.0, error=(done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1])
         return Outcome(**json.loads(done.stdout.splitlines()[-1]))
+
+
+class AutogluonRival(FlamlRival):
+    """AutoGluon with LightGBM and CatBoost, on one core: for the pairs of LightGBM, one fit a data set."""
+
+    module = "autogluon.tabular"
+    _worker = Path(__file__).with_name("_search_autogluon_worker.py")
+
+    def applies(self, learner: str) -> bool:
+        return learner == "lightgbm"
 
 
 def _save_features(folder: Path, name: str, X: Any) -> None:

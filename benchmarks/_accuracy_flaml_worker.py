@@ -13,25 +13,25 @@ import numpy as np
 from scipy import sparse
 
 
-def main(estimator: str, limit: float, seed: int, folder: str) -> None:
+def main(estimator: str, limit: float, seed: int, folder: str, **settings: Any) -> None:
     """Fit under a limit, score the model on the test rows, and print the result as JSON."""
     from flaml import AutoML
 
     warnings.simplefilter("ignore")
-    X, y = _load(Path(folder), "train")
+    X, y = load_rows(Path(folder), "train")
     automl = AutoML()
-    settings = {"task": "classification", "metric": "accuracy", "estimator_list": [estimator], "n_jobs": 1}
-    before = _read_bytes("VmRSS")
+    settings |= {"task": "classification", "metric": "accuracy", "estimator_list": [estimator], "n_jobs": 1}
+    before = read_bytes("VmRSS")
     start = time.perf_counter()
     automl.fit(X, y, time_budget=limit, seed=seed, verbose=0, **settings)
     seconds = time.perf_counter() - start
-    memory = None if before is None else _read_bytes("VmHWM") - before
-    settings = sum(automl._iter_per_learner.values())
-    found = {"seconds": seconds, "memory": memory, "settings": settings}
-    print(json.dumps({**found, **_score_model(automl, *_load(Path(folder), "test"))}))
+    memory = None if before is None else read_bytes("VmHWM") - before
+    tried = sum(automl._iter_per_learner.values())
+    found = {"seconds": seconds, "memory": memory, "settings": tried}
+    print(json.dumps({**found, **_score_model(automl, *load_rows(Path(folder), "test"))}))
 
 
-def _read_bytes(name: str) -> Any:
+def read_bytes(name: str) -> Any:
     """Return a size of this process: VmRSS, its memory now, or VmHWM, its peak; None outside of Linux."""
     # The peak of `resource.getrusage` includes that of the process which started this one.
     file = Path("/proc/self/status")
@@ -47,7 +47,8 @@ def _score_model(automl: Any, X: Any, y: Any) -> dict[str, Any]:
     return {"accuracy": float(np.mean(automl.predict(X) == y)), "stop": "time"}
 
 
-def _load(folder: Path, part: str) -> tuple[Any, Any]:
+def load_rows(folder: Path, part: str) -> tuple[Any, Any]:
+    """Return features and labels that were written for a tool."""
     y = np.load(folder / f"y_{part}.npy")
     dense = folder / f"X_{part}.npy"
     return (np.load(dense) if dense.exists() else sparse.load_npz(folder / f"X_{part}.npz")), y

@@ -1,4 +1,4 @@
-"""Covtype: what a search over LightGBM's settings reaches with one thread in 18 and in 60 seconds."""
+"""Covtype: what a search over LightGBM's hyperparameters reaches with one thread in 18 and in 60 seconds."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from _report import Goal, MarkdownTable
 from _search_findings import select_runs
 from _search_format import format_megabytes, format_percent, format_seconds, mean_accuracy
 from _search_log import RunKey, SearchRun
-from _search_methods import SEARCH
 from _search_part import Bench
 
-# Least accuracy by time limit in seconds; one full training takes about 18 s and reaches .855.
-_GOALS: Mapping[float, float] = {18.0: 0.940, 60.0: 0.955}
+# Seconds; a fit on every row takes about 18 s and reaches .855.
+_LIMITS = (18.0, 60.0)
 
 
 class CovtypePart:
     """Covtype; the limit in seconds is the factor, because T is one second here.
+
+    FLAML's portfolio was mined on this data set, so there is no goal.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ class CovtypePart:
     def run(self, bench: Bench, pairs: Sequence[Pair]) -> None:
         for pair in pairs:
             for seed in bench.seeds:
-                for limit in _GOALS:
+                for limit in _LIMITS:
                     for name, method in self._methods.items():
                         key = RunKey(self.name, pair.dataset, pair.learner, name, limit, seed)
                         bench.run_method(key, pair, method, limit)
@@ -59,16 +60,8 @@ class CovtypePart:
                 ]
             )
         columns = ("method", "limit (s)", "test accuracy (%)", "each seed", "seconds: mean, largest")
-        more = ("rows of the model", "peak memory beyond the data (MB)", "settings")
-        return [MarkdownTable("covtype, LightGBM, one thread", (*columns, *more), rows)]
+        more = ("rows of the model", "peak memory beyond the data (MB)", "hyperparameters")
+        return [MarkdownTable("covtype, which FLAML's portfolio knows, LightGBM, one thread", (*columns, *more), rows)]
 
     def make_goals(self, runs: Sequence[SearchRun]) -> list[Goal]:
-        mine = select_runs(runs, self.name, SEARCH)
-        goals = []
-        for limit, least in _GOALS.items():
-            found = [run for run in mine if run.factor == limit]
-            if found:
-                mean = mean_accuracy(found)
-                text = f"covtype in {limit:g} s: at least {100 * least:.1f} %; {format_percent(mean) or 'no model'} %"
-                goals.append(Goal(text, mean is not None and mean >= least))
-        return goals
+        return []

@@ -15,7 +15,7 @@ from _search_format import format_percent, format_points
 from _search_learners import LEARNERS, make_learners
 from _search_log import RunKey, SearchRun
 from _search_methods import FULL, OwnMethod, make_classifier, make_search
-from _search_part import RACE, Bench
+from _search_part import JOBS, Bench
 
 ONE_JOB, TWO_JOBS = "search, n_jobs=1", "search, n_jobs=2"
 AUTO_TWO_JOBS = "auto, n_jobs=2"
@@ -51,7 +51,7 @@ class JobsPart:
         Both searches, and auto.
     """
 
-    name = "jobs"
+    name = JOBS
 
     def __init__(self, full: Rival, methods: Mapping[str, Rival]) -> None:
         self._full = full
@@ -92,8 +92,7 @@ class JobsPart:
 
 
 def _compare_auto(runs: Sequence[SearchRun]) -> Contest:
-    both = select_runs(runs, "jobs", AUTO_TWO_JOBS) + select_runs(runs, RACE, FULL)
-    return compare_methods(both, AUTO_TWO_JOBS, FULL)
+    return compare_methods(select_runs(runs, JOBS), AUTO_TWO_JOBS, FULL)
 
 
 def measure_settings_ratios(runs: Sequence[SearchRun]) -> dict[tuple[str, str], float]:

@@ -1,4 +1,4 @@
-"""Ways of this package to get a model by a deadline: a search, "auto" with the learner's own settings, every row."""
+"""Ways of this package to get a model by a deadline: a search, a vote, "auto" with own hyperparameters, every row."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from fitwithin import NoModelInTime, TimeConstrainedClassifier
 from fitwithin.teachers import Full, TBatch
 from fitwithin_paper.study.study_run import describe_error
 
-SEARCH, AUTO, FULL, FLAML = "search", "auto", "full", "flaml"
-"""Names of the methods of the race."""
+SEARCH, VOTE, AUTO, FULL = "search", "vote", "auto", "full"
+FLAML, FLAML_BUDGET, AUTOGLUON = "flaml", "flaml, retrain within budget", "autogluon"
+SEARCH_AS_LONG = "search, as long as flaml"
+"""Names of the methods."""
 
 # Seconds that stand for no limit: ten days.
 _NO_LIMIT_SECONDS = 10 * 24 * 3600.0
@@ -126,10 +128,17 @@ def measure_row_bytes(X: Any, y: Any) -> float:
 
 def make_race_methods() -> dict[str, Rival]:
     """Return the methods of the race that run in this interpreter."""
+    search = OwnMethod(lambda task: make_search(make_learners(task.learner), task))
     return {
-        FULL: OwnMethod(
-            lambda task: make_classifier(LEARNERS[task.learner](), task, teacher=Full(), time_limit=_NO_LIMIT_SECONDS)
-        ),
         AUTO: OwnMethod(lambda task: make_classifier(LEARNERS[task.learner](), task)),
-        SEARCH: OwnMethod(lambda task: make_search(make_learners(task.learner), task)),
+        SEARCH: search,
+        SEARCH_AS_LONG: search,
+        VOTE: OwnMethod(lambda task: make_search(make_learners(task.learner), task, ensemble=True)),
     }
+
+
+def make_full_method() -> Rival:
+    """Return the fit on every row, which has no limit."""
+    return OwnMethod(
+        lambda task: make_classifier(LEARNERS[task.learner](), task, teacher=Full(), time_limit=_NO_LIMIT_SECONDS)
+    )

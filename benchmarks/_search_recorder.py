@@ -33,8 +33,12 @@ class Measured:
 class Recorder(Protocol):
     """Carries out the runs of a part, in the order in which the part asks for them."""
 
+    def find(self, key: RunKey) -> SearchRun | None:
+        """Return the run of this name; None if it was not carried out yet."""
+        ...
+
     def run(self, key: RunKey, measure: Measurement, *, limit: float | None, expected: float) -> SearchRun:
-        """Return the run of this name.
+        """Return the run of this name, carried out if it is new.
 
         Parameters
         ----------
@@ -74,6 +78,9 @@ class LogRecorder:
             "command": format_command(),
         }
 
+    def find(self, key: RunKey) -> SearchRun | None:
+        return self._log.find(key)
+
     def run(self, key: RunKey, measure: Measurement, *, limit: float | None, expected: float) -> SearchRun:
         found = self._log.find(key)
         if found is not None and not (self._retry and has_failed(found)):
@@ -103,6 +110,9 @@ class DryRecorder:
         self.seconds: defaultdict[tuple[str, str, str], float] = defaultdict(float)
         self.runs: defaultdict[tuple[str, str, str], int] = defaultdict(int)
         self._known: dict[RunKey, SearchRun] = {}
+
+    def find(self, key: RunKey) -> SearchRun | None:
+        return self._known.get(key)
 
     def run(self, key: RunKey, measure: Measurement, *, limit: float | None, expected: float) -> SearchRun:
         if key not in self._known:

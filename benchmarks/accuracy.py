@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from _accuracy_difference_plots import draw_differences
-from _accuracy_flaml import FlamlRival, find_flaml_version
+from _accuracy_flaml import FlamlRival, find_version
 from _accuracy_goals import make_goals
 from _accuracy_plan import (
     FEW_RIVALS,
@@ -108,7 +108,7 @@ def _find_rivals(plan: Plan, flaml_python: str) -> dict[str, Rival]:
     """Return the available rivals, and print which are missing."""
     every = {**make_local_rivals(), "flaml": FlamlRival(flaml_python)}
     if "flaml" in plan.rivals:
-        version = find_flaml_version(flaml_python)
+        version = find_version(flaml_python)
         print(f"FLAML {version}" if version else f"{flaml_python} has no FLAML, which is left out", flush=True)
         if version is None:
             del every["flaml"]

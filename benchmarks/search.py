@@ -1,4 +1,8 @@
-"""Compare a search over settings under a limit with "auto", every row, FLAML and scikit-learn's searches."""
+"""Compare a search of hyperparameters under a limit with the default, FLAML, AutoGluon and scikit-learn's searches.
+
+The race takes two hours and a half for two seeds, alone on the machine; `--flaml-python` and `--autogluon-python` name
+interpreters of environments that have these tools. AutoGluon: ``pip install 'autogluon.tabular[lightgbm,catboost]'``.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from statistics import fmean
 
-from _accuracy_flaml import FlamlRival, find_flaml_version
+from _accuracy_flaml import AutogluonRival, FlamlRival, find_version
 from _accuracy_rivals import Rival
 from _options import add_data_option, require_data, use_one_thread
 from _report import RESULTS, Environment, MarkdownTable, write_report
@@ -20,9 +24,9 @@ from _search_jobs import JobsPart, make_job_methods
 from _search_list import ListPart
 from _search_log import RunLog, SearchRun, read_runs
 from _search_memory import MemoryPart
-from _search_methods import FLAML, FULL, SEARCH, make_race_methods
+from _search_methods import AUTOGLUON, FLAML, FLAML_BUDGET, SEARCH, make_full_method, make_race_methods
 from _search_pairs import SearchData, read_search_pairs, select_search_pairs
-from _search_part import RACE, Bench, Part
+from _search_part import JOBS, RACE, Bench, Part
 from _search_race import RacePart
 from _search_recorder import DryRecorder, LogRecorder, Recorder
 from _search_sklearn import HALVING, RANDOMIZED, SklearnMethod, SklearnPart, make_same_space_search
@@ -31,11 +35,8 @@ from fitwithin_paper.study.dataset_sources import load_dataset
 LISTS = ("tuning", "final")
 """Lists of pairs. Settings may be chosen by the tuning list; the final list is run once, at the end."""
 
-PARTS = (RACE, "sklearn", "covtype", "list", "deadline", "memory", "jobs")
+PARTS = (RACE, "sklearn", "covtype", "list", "deadline", "memory", JOBS)
 """Parts of the benchmark."""
-
-# Pairs of these parts are those of another part.
-_PAIRS_OF: Mapping[str, str] = {"jobs": RACE}
 
 # Seconds to read and encode a data set; only predicts how long the benchmark takes.
 _DATA_SECONDS = 4.0
@@ -48,11 +49,12 @@ def _parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--list", choices=(*LISTS, "both"), default="tuning", help="list of pairs; 'both' only with --summary")
     add("--part", action="append", choices=PARTS, help="only this part; may be repeated; default: all")
     add("--only", default="", help="only pairs whose name, such as 'covtype, lightgbm', contains this text")
-    add("--methods", help="only these methods of the race, separated by commas; every row always runs")
+    add("--methods", help="only these methods of the race, separated by semicolons")
     add("--seeds", type=int, default=2, help="number of seeds")
     add("--sklearn-seeds", type=int, default=1, help="number of seeds against scikit-learn's searches")
-    add("--limit-factor", type=_parse_factors, default=(1.0, 4.0), help="limits of the race in full trainings: 1,4")
+    add("--limit-factor", type=_parse_factors, default=(1.0, 3.0), help="limits of the race, times 20 s: 1,3")
     add("--flaml-python", default=sys.executable, help="interpreter that has FLAML; default: this one")
+    add("--autogluon-python", default=sys.executable, help="interpreter that has AutoGluon; default: this one")
     add("--retry", action="store_true", help="run again what failed for another reason than time")
     add("--dry-run", action="store_true", help="print each pair, T and the expected seconds, and exit")
     add("--summary", action="store_true", help="only summarise the existing results")
@@ -68,7 +70,7 @@ def _parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 def _parse_factors(text: str) -> tuple[float, ...]:
     factors = tuple(float(factor) for factor in text.split(","))
     if not all(factor > 0 for factor in factors):
-        raise argparse.ArgumentTypeError(f"got {text!r}; expected positive multiples of a full training")
+        raise argparse.ArgumentTypeError(f"got {text!r}; expected positive multiples of 20 s")
     return factors
 
 
@@ -82,26 +84,30 @@ def make_parts(race: Mapping[str, Rival], covtype_rivals: Sequence[str] = ()) ->
         ListPart(own[SEARCH]),
         DeadlinePart(),
         MemoryPart(),
-        JobsPart(own[FULL], make_job_methods()),
+        JobsPart(make_full_method(), make_job_methods()),
     )
     return {part.name: part for part in parts}
 
 
 def _find_race_methods(arguments: argparse.Namespace) -> dict[str, Rival]:
-    """Return the methods of the race, without FLAML where it is not installed."""
-    methods: dict[str, Rival] = {**make_race_methods(), FLAML: FlamlRival(arguments.flaml_python)}
+    """Return the methods of the race, without the tools that are not installed."""
+    others: dict[str, FlamlRival] = {
+        FLAML: FlamlRival(arguments.flaml_python),
+        FLAML_BUDGET: FlamlRival(arguments.flaml_python, retrain_full="budget"),
+        AUTOGLUON: AutogluonRival(arguments.autogluon_python),
+    }
+    methods: dict[str, Rival] = {**make_race_methods(), **others}
     if arguments.methods is not None:
-        chosen = {FULL, *arguments.methods.split(",")}
+        chosen = set(arguments.methods.split(";"))
         if unknown := chosen - set(methods):
             raise SystemExit(f"unknown methods {', '.join(sorted(unknown))}; known are {', '.join(methods)}")
         methods = {name: method for name, method in methods.items() if name in chosen}
-    if FLAML in methods and not (arguments.dry_run or arguments.summary):
-        version = find_flaml_version(arguments.flaml_python)
-        print(
-            f"FLAML {version}" if version else f"{arguments.flaml_python} has no FLAML, which is left out", flush=True
-        )
-        if version is None:
-            del methods[FLAML]
+    if not (arguments.dry_run or arguments.summary):
+        for name in methods.keys() & others.keys():
+            version = find_version(others[name].python, others[name].module)
+            print(f"{name} {version or 'is left out: ' + others[name].python + ' lacks it'}", flush=True)
+            if version is None:
+                del methods[name]
     return methods
 
 
@@ -112,7 +118,7 @@ def run_parts(arguments: argparse.Namespace, recorder: Recorder, parts: Mapping[
     pairs = read_search_pairs()
     for name in arguments.part or PARTS:
         seeds = tuple(range(arguments.sklearn_seeds)) if name == "sklearn" else bench.seeds
-        chosen = select_search_pairs(pairs, _PAIRS_OF.get(name, name), arguments.list, arguments.only)
+        chosen = select_search_pairs(pairs, name, arguments.list, arguments.only)
         parts[name].run(replace(bench, seeds=seeds), chosen)
 
 
@@ -121,7 +127,7 @@ def print_plan(recorder: DryRecorder) -> None:
     known = {(each.part, each.pair.dataset, each.pair.learner): each.pair for each in read_search_pairs()}
     totals: dict[str, float] = {}
     for (part, dataset, learner), seconds in recorder.seconds.items():
-        pair = known.get((part, dataset, learner)) or known.get((_PAIRS_OF.get(part, part), dataset, learner))
+        pair = known.get((part, dataset, learner))
         sizes = f"{pair.rows:8,d} rows, T {pair.seconds:5.1f} s; " if pair else ""
         runs = recorder.runs[part, dataset, learner]
         print(f"{part:9s}{dataset}, {learner}: {sizes}{runs} runs, {seconds:.0f} s")

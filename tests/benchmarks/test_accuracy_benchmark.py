@@ -311,7 +311,7 @@ def test_flaml_has_a_name_for_every_learner_of_the_tuning_list_except_the_tree()
 
 @posix_only
 def test_an_interpreter_without_flaml_is_recognised():
-    assert flaml.find_flaml_version("/bin/false") is None
+    assert flaml.find_version("/bin/false") is None
 
 
 @posix_only
