@@ -30,17 +30,6 @@ def path(tmp_path):
     return tmp_path / "rows"
 
 
-@pytest.fixture(params=["the system tells", "another device", "the system does not tell"])
-def system(request, monkeypatch):
-    """How much the system tells about a mapping: all on most, less on layered file systems, nothing on macOS."""
-    find = shared_memory._find_mapping
-    if request.param == "another device":
-        monkeypatch.setattr(shared_memory, "_find_mapping", lambda address: (0, find(address)[1]))
-    if request.param == "the system does not tell":
-        monkeypatch.setattr(shared_memory, "_find_mapping", lambda address: None)
-    return request.param
-
-
 def replace(path, first=1000.0):
     write_rows(path.with_suffix(".new"), first)
     os.replace(path.with_suffix(".new"), path)
@@ -58,7 +47,7 @@ def train(X, start="fork"):
 
 
 @pytest.mark.parametrize("part", [np.s_[:], np.s_[5:50], np.s_[::2, 1:], np.s_[:, ::2]])
-def test_the_file_of_a_map_is_found(system, path, part):
+def test_the_file_of_a_map_is_found(path, part):
     X = open_rows(path)[part]
 
     found = MappedFile.find(X)
@@ -74,14 +63,14 @@ def test_rows_of_a_replaced_file_are_those_that_the_program_sees(path, start):
     np.testing.assert_array_equal(train(X, start), [[15, 16, 17], [597, 598, 599]])
 
 
-def test_a_replaced_file_is_noticed(system, path):
+def test_a_replaced_file_is_noticed(path):
     X = open_rows(path)
     replace(path)
 
     assert MappedFile.find(X) is None
 
 
-def test_a_replaced_file_is_noticed_although_the_new_one_is_mapped_too(system, path):
+def test_a_replaced_file_is_noticed_although_the_new_one_is_mapped_too(path):
     X = open_rows(path)
     replace(path)
     other = open_rows(path)
@@ -90,11 +79,20 @@ def test_a_replaced_file_is_noticed_although_the_new_one_is_mapped_too(system, p
     assert MappedFile.find(other) is not None
 
 
-def test_a_file_replaced_by_an_equal_one_is_noticed_where_the_system_tells(path):
+def test_a_file_replaced_by_an_equal_one_is_noticed(path):
     X = open_rows(path)
     replace(path, first=0.0)
 
     assert MappedFile.find(X) is None
+
+
+def test_a_map_is_read_like_any_array_where_the_system_does_not_tell_its_file(path, monkeypatch):
+    def refuse(address):
+        raise FileNotFoundError("/proc/self/maps")
+
+    monkeypatch.setattr(shared_memory, "_find_mapped_inode", refuse)
+
+    assert MappedFile.find(open_rows(path)) is None
 
 
 def test_a_deleted_file_or_one_that_cannot_be_opened_is_read_like_any_array(path):

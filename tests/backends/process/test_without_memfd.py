@@ -24,11 +24,10 @@ class OldLibrary(ctypes.CDLL):
         return super().__getattr__(name)
 
 
-@pytest.fixture(params=["memfd_create", "C library", "temporary folder"])
+@pytest.fixture(params=["C library", "temporary folder"])
 def origin(request, monkeypatch):
     """Where an anonymous file comes from, and a system that has nothing better."""
-    if request.param != "memfd_create":
-        monkeypatch.delattr(os, "memfd_create")
+    monkeypatch.delattr(os, "memfd_create")
     if request.param == "temporary folder":
         monkeypatch.setattr(ctypes, "CDLL", OldLibrary)
     return request.param

@@ -43,25 +43,15 @@ _MFD_CLOEXEC = 1  # from linux/memfd.h
 def _create_anonymous_file() -> int:
     """Return the descriptor of a new file without a name, in memory if possible.
 
-    Builds of Python for old systems lack `os.memfd_create` even where the C library has it. Without both, the file
-    lies in the temporary folder, and is removed from it at once.
+    Builds of Python for old systems lack `os.memfd_create` even where the C library has it. Without it, the file lies
+    in the temporary folder, and is removed from it at once.
     """
-    for create in (_create_memory_file, _create_memory_file_in_c):
-        with contextlib.suppress(AttributeError, OSError):
-            return create()
+    with contextlib.suppress(AttributeError):
+        descriptor: int = ctypes.CDLL(None).memfd_create(b"fitwithin", _MFD_CLOEXEC)
+        if descriptor >= 0:
+            return descriptor
     with tempfile.TemporaryFile(buffering=0) as file:
         return os.dup(file.fileno())
-
-
-def _create_memory_file() -> int:
-    return os.memfd_create("fitwithin", os.MFD_CLOEXEC)
-
-
-def _create_memory_file_in_c() -> int:
-    descriptor: int = ctypes.CDLL(None, use_errno=True).memfd_create(b"fitwithin", _MFD_CLOEXEC)
-    if descriptor < 0:
-        raise OSError(ctypes.get_errno(), "memfd_create")
-    return descriptor
 
 
 class SharedFile:
@@ -240,13 +230,6 @@ def _align(size: int) -> int:
     return size + -size % _ALIGNMENT_BYTES
 
 
-_N_SAMPLES = 64
-"""Places at which two files are compared, where the system does not tell which file is mapped."""
-
-_SAMPLE_BYTES = 1024
-"""Bytes compared at each place."""
-
-
 @dataclass(frozen=True)
 class MappedFile:
     """An array that is a part of a file.
@@ -330,47 +313,23 @@ def _refuse_if_cut_short(path: str, n_bytes: int, n_needed: int) -> None:
 
 
 def _identify(root: Any) -> tuple[int, int] | None:
-    """Return device and inode of the file that is mapped; None if its name leads elsewhere by now."""
+    """Return device and inode of the file that is mapped; None if its name leads elsewhere, or that is unknown."""
     try:
-        descriptor = os.open(root.filename, os.O_RDONLY)
+        status = os.stat(root.filename)
+        inode = _find_mapped_inode(_address(root))
     except OSError:
         return None
-    try:
-        status = os.fstat(descriptor)
-        return (status.st_dev, status.st_ino) if _is_mapped(root, descriptor, status) else None
-    finally:
-        os.close(descriptor)
-
-
-def _is_mapped(root: Any, descriptor: int, status: os.stat_result) -> bool:
-    """Whether an open file is the one that an array is mapped from."""
-    mapped = _find_mapping(_address(root)) or (None, status.st_ino)
     # Layered file systems and volumes show one device to those who map a file and another to those who open it.
-    return mapped == (status.st_dev, status.st_ino) or (
-        mapped[1] == status.st_ino and _samples_agree(root, descriptor, status)
-    )
+    is_mapped = (inode, root.base.size()) == (status.st_ino, status.st_size)
+    return (status.st_dev, status.st_ino) if is_mapped else None
 
 
-def _find_mapping(address: int) -> tuple[int, int] | None:
-    """Return device and inode of the file that is mapped at an address; None if the system does not tell."""
-    with contextlib.suppress(OSError), open("/proc/self/maps", "rb") as mappings:
+def _find_mapped_inode(address: int) -> int | None:
+    """Return the inode of the file that is mapped at an address; raise OSError where the system does not tell."""
+    with open("/proc/self/maps", "rb") as mappings:
         for line in mappings:
-            span, _, _, device, inode = line.split(maxsplit=5)[:5]
+            span, _, _, _, inode = line.split(maxsplit=5)[:5]
             low, high = (int(end, 16) for end in span.split(b"-"))
             if low <= address < high:
-                return os.makedev(*(int(part, 16) for part in device.split(b":"))), int(inode)
+                return int(inode)
     return None
-
-
-def _samples_agree(root: Any, descriptor: int, status: os.stat_result) -> bool:
-    """Whether an open file has the size of the mapped one, and the same bytes in many places."""
-    if root.base.size() != status.st_size:
-        return False
-    content = root.reshape(-1, order="A").view(np.ndarray).view(np.uint8)
-    with os.fdopen(os.dup(descriptor), "rb", buffering=0) as file:
-        for start in np.linspace(0, max(0, len(content) - _SAMPLE_BYTES), _N_SAMPLES, dtype=np.int64).tolist():
-            file.seek(root.offset + start)
-            expected = content[start : start + _SAMPLE_BYTES].tobytes()
-            if file.read(len(expected)) != expected:
-                return False
-    return True
