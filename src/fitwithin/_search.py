@@ -245,8 +245,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         try:
             voted = make_vote(result, inputs, budget)
         finally:
-            if result.members is not None:
-                result.members.close()
+            result.members.close()
         if voted is None:
             return result
         result, weights = voted

@@ -162,7 +162,8 @@ class LearnerLoop:
             if model is None:
                 with self.released():
                     model = self.runner.save()
-            self.budget.reserves.vote = self._selector.keep_for_vote(current, model)
+            kept = KeptModel.of_round(current, model, current.validation_estimate, None)
+            self.budget.reserves.vote = self._selector.keep_for_vote(kept)
         return current.make_report(answers)
 
     def _fit(self, lesson: Lesson, exams: Sequence[Exam]) -> FitReport:
@@ -327,19 +328,7 @@ class LearnerLoop:
         costs = self.session.costs_of(current.lesson)
         costs.cost.observe_save(len(current.lesson.rows), model.save_seconds + model.load_seconds, model.n_bytes)
         self.session.reserve_seconds(model)
-        record = ModelRecord(
-            number=current.number,
-            n_rows=current.n_rows_trained,
-            rows=current.trained_rows,
-            class_counts=current.class_counts,
-            estimate=estimate,
-            fresh_estimate=fresh_estimate,
-            fit_seconds=current.fit.fit_seconds,
-            was_cut_short=current.fit.was_cut_short,
-        )
-        lesson = current.lesson
-        kept = KeptModel(model, record, current.validation, lesson.candidate, lesson.oversampled, current.row_seconds)
-        self._selector.replace_best(kept)
+        self._selector.replace_best(KeptModel.of_round(current, model, estimate, fresh_estimate))
         current.saved, current.saved_at = model, self.budget.elapsed()
 
     def _close_round(self, current: OpenRound, estimate: Estimate | None, fresh_estimate: Estimate | None) -> bool:

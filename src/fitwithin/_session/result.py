@@ -25,7 +25,7 @@ from fitwithin._core.rounds import Round
 from fitwithin._pools.pool import Pool
 from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.fit_state import ModelRecord
-from fitwithin._session.vote import VoteMembers
+from fitwithin._session.selection import VoteMembers
 
 # Least limit, in seconds, that is recommended: the first fit of a program starts a process.
 _MIN_RECOMMENDED_LIMIT = 5.0
@@ -57,7 +57,7 @@ class SessionResult:
         The rows of the last exams, by purpose.
     score_problem : str or None
         Where the metric was not defined, for a warning.
-    members : VoteMembers or None
+    members : VoteMembers
         The models that may vote; to be closed.
     row_seconds : float
         Seconds that the model takes to predict a row; 0 if unknown.
@@ -75,7 +75,7 @@ class SessionResult:
     candidate: int | None = None
     held_out: Mapping[Purpose, Rows] = field(default_factory=dict)
     score_problem: str | None = None
-    members: VoteMembers | None = None
+    members: VoteMembers = field(default_factory=VoteMembers)
     row_seconds: float = 0.0
     costs: CostEstimates | None = None
 

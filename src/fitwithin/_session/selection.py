@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,12 +12,20 @@ from fitwithin._core.preference import Candidate, ScoredModel
 from fitwithin._core.records import Answers, Estimate, Returns, Rows
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.round_tracker import OpenRound
-from fitwithin._session.vote import VoteMember, VoteMembers
 from fitwithin.backends import SavedModel
 from fitwithin.backends._inline import InlineModel
 
 # Least rows of an exam whose undefined score is told about: exams of small tables have a few rows, often of one class.
 _MIN_TOLD_ROWS = 20
+
+LEAST_VOTE_SECONDS = 0.1
+"""Seconds to select the members of a vote, at least."""
+
+# Models that may vote: their bytes at most, the share of the time limit that is reserved for their vote, and the exams
+# that each needs for it: on validation rows, on holdout rows, and one for the selection.
+_MAX_VOTE_BYTES = 2 << 30
+_MAX_VOTE_SHARE = 0.2
+_EXAMS_OF_VOTER = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +55,92 @@ class KeptModel:
     oversampled: bool = False
     row_seconds: float = 0.0
 
+    @classmethod
+    def of_round(
+        cls, new: OpenRound, model: SavedModel, estimate: Estimate | None, fresh_estimate: Estimate | None
+    ) -> KeptModel:
+        """Return the model of the round under way, with these scores."""
+        record = ModelRecord(
+            number=new.number,
+            n_rows=new.n_rows_trained,
+            rows=new.trained_rows,
+            class_counts=new.class_counts,
+            estimate=estimate,
+            fresh_estimate=fresh_estimate,
+            fit_seconds=new.fit.fit_seconds,
+            was_cut_short=new.fit.was_cut_short,
+        )
+        return cls(model, record, new.validation, new.lesson.candidate, new.lesson.oversampled, new.row_seconds)
+
+    @property
+    def candidate_number(self) -> int | None:
+        """The number of its candidate, if it has one."""
+        return None if self.candidate is None else self.candidate.number
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Its rows and its score, by which the models that may vote are sorted."""
+        return self.record.n_rows, -math.inf if self.record.estimate is None else self.record.estimate.value
+
+    @property
+    def vote_seconds(self) -> float:
+        """Seconds to load it and to predict with it for a vote."""
+        n_rows = 0 if self.validation is None else len(self.validation.rows)
+        return self.model.load_seconds + _EXAMS_OF_VOTER * self.row_seconds * n_rows
+
+
+@dataclass
+class VoteMembers:
+    """The models that may vote: the best ones of the two largest subsets, as long as there is time and room for them.
+
+    Parameters
+    ----------
+    most : int, default=0
+        Most models.
+    time_limit : float, default=0.0
+        Seconds of the whole fit.
+    models : list of KeptModel
+        The models.
+    """
+
+    most: int = 0
+    time_limit: float = 0.0
+    models: list[KeptModel] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds before the deadline that the vote needs."""
+        return LEAST_VOTE_SECONDS + sum(one.vote_seconds for one in self.models) if self.models else 0.0
+
+    def wants(self, n_rows: int, score: float) -> bool:
+        """Whether a model would be one of them."""
+        if not self.most or not math.isfinite(score) or n_rows < min(self._list_sizes(n_rows)):
+            return False
+        return len(self.models) < self.most or (n_rows, score) > min(one.rank for one in self.models)
+
+    def _list_sizes(self, n_rows: int) -> list[int]:
+        return sorted({n_rows, *(one.record.n_rows for one in self.models)})[-2:]
+
+    def add(self, new: KeptModel) -> list[SavedModel]:
+        """Add a model; return those that are dropped, which may be the new one."""
+        sizes = self._list_sizes(new.record.n_rows)
+        ranked = sorted([*self.models, new], key=lambda one: one.rank, reverse=True)
+        n_bytes, seconds, n_kept = 0, 0.0, 0
+        for one in ranked[: self.most]:
+            n_bytes, seconds = n_bytes + (one.model.n_bytes or 0), seconds + one.vote_seconds
+            has_room = n_bytes <= _MAX_VOTE_BYTES and seconds <= _MAX_VOTE_SHARE * self.time_limit
+            if one.record.n_rows not in sizes or not has_room:
+                break
+            n_kept += 1
+        self.models = ranked[:n_kept]
+        return [one.model for one in ranked[n_kept:]]
+
+    def close(self) -> None:
+        """Discard the models."""
+        for one in self.models:
+            one.model.discard()
+        self.models = []
+
 
 @dataclass(eq=False)
 class ModelSelector:
@@ -63,8 +157,8 @@ class ModelSelector:
         The validation rows of the earlier fit.
     is_scoring_proven : bool, default=True
         Whether the metric is known to work; see `Scoring`.
-    members : VoteMembers, optional
-        The models that may vote; None without a vote.
+    members : VoteMembers
+        The models that may vote.
     max_row_seconds : float, optional
         A model whose predictions take more seconds a row is the best one only if all are slower.
 
@@ -80,7 +174,7 @@ class ModelSelector:
     stored: KeptModel | None = None
     stored_validation_rows: Rows | None = None
     is_scoring_proven: bool = True
-    members: VoteMembers | None = None
+    members: VoteMembers = field(default_factory=VoteMembers)
     max_row_seconds: float = math.inf
 
     def __post_init__(self) -> None:
@@ -219,26 +313,20 @@ class ModelSelector:
 
     def _release(self, model: SavedModel) -> None:
         """Discard a model, unless it may vote."""
-        if self.members is None or not self.members.holds(model):
+        if all(model is not member.model for member in self.members.models):
             model.discard()
 
     def wants_vote_of(self, new: OpenRound) -> bool:
         """Whether a new model may vote."""
-        score = new.validation_estimate
-        if self.members is None or score is None or new.lesson.candidate is None or new.lesson.refit:
+        score, lesson = new.validation_estimate, new.lesson
+        if score is None or lesson.candidate is None or lesson.refit:
             return False
         return self.members.wants(new.n_rows_trained, score.value)
 
-    def keep_for_vote(self, new: OpenRound, model: SavedModel) -> float:
+    def keep_for_vote(self, new: KeptModel) -> float:
         """Keep a model for a vote, discard those that have no place any more; return the seconds that a vote needs."""
-        candidate, score = new.lesson.candidate, new.validation_estimate
-        assert self.members is not None
-        assert candidate is not None
-        assert score is not None
-        member = VoteMember(candidate.number, new.n_rows_trained, score.value, new.exam_seconds, new.row_seconds, model)
-        known = [kept.model for kept in (self.best, self.former) if kept is not None]
-        for dropped in self.members.add(member):
-            if all(dropped is not other for other in known):
+        for dropped in self.members.add(new):
+            if not any(kept is not None and kept.model is dropped for kept in (self.best, self.former)):
                 dropped.discard()
         return self.members.seconds
 

@@ -162,8 +162,7 @@ class Session:
                 model = fallback.model.load()
                 return SessionResult(model, history, "fallback", fallback.record, seconds_lost=lost, failure=failure)
             LOGGER.warning("There is no model. %s: %s", type(error).__name__, error)
-            if self.selector.members is not None:
-                self.selector.members.close()
+            self.selector.members.close()
             raise
         finally:
             self.selector.close()
@@ -334,7 +333,7 @@ class Session:
             seconds_lost=self._tracker.lost_seconds,
             failure=self._failure,
             unpredicted=self._unpredicted,
-            candidate=None if best.candidate is None else best.candidate.number,
+            candidate=best.candidate_number,
             members=self.selector.members,
             row_seconds=best.row_seconds,
             score_problem=self.selector.describe_problem(),

@@ -35,9 +35,8 @@ from fitwithin._session.inputs.fit_arguments import (
     validate_teacher,
 )
 from fitwithin._session.result import SessionResult
-from fitwithin._session.selection import ModelSelector, find_stored_model
+from fitwithin._session.selection import ModelSelector, VoteMembers, find_stored_model
 from fitwithin._session.session import Session
-from fitwithin._session.vote import VoteMembers
 from fitwithin.backends import Backend, FitSettings, Inline, Process, Runner
 from fitwithin.backends._early_stopping import find_early_stopping, knows_steps
 from fitwithin.backends._early_stopping.validation_set import (
@@ -135,7 +134,7 @@ class FitInputs:
             None if past is None else find_stored_model(past),
             None if past is None else past.validation_rows,
             is_scoring_proven=self.settings.scoring.is_proven,
-            members=VoteMembers(self.n_members, budget.seconds) if self.n_members else None,
+            members=VoteMembers(self.n_members, budget.seconds),
             max_row_seconds=self.max_row_seconds,
         )
         options |= {"n_jobs": self.settings.n_jobs, "labels": self.labels}
