@@ -9,9 +9,10 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
+from typing import Any, Protocol
 
 import lightgbm
 import numpy as np
@@ -23,7 +24,6 @@ from fitwithin.teachers._search.parameters import Choice, IntRange
 from fitwithin.teachers._search.portfolio import DataShape
 from fitwithin.teachers._search.ready_spaces import find_ready_space
 from fitwithin.teachers._search.space import Settings, Space
-from fitwithin.teachers._search.suggest import RandomSuggester, Suggester
 from fitwithin_paper.study.dataset_sources import load_dataset
 from fitwithin_paper.study.preprocessing import prepare_dataset
 
@@ -37,6 +37,27 @@ _VALIDATION_ROWS = 3_000
 _TEST_ROWS = 20_000
 # Seconds of one fit, as a share of all; then it counts as failed.
 _MAX_SHARE = 0.2
+
+
+class Suggester(Protocol):
+    """Source of settings to try next."""
+
+    def ask(self) -> Settings | None: ...
+
+    def tell(self, settings: Mapping[str, Any], score: float | None, seconds: float) -> None: ...
+
+
+class RandomSuggester:
+    """The cheap settings, then draws at random."""
+
+    def __init__(self, space: Space, seed: int) -> None:
+        random = np.random.RandomState(seed)
+        self._next = chain([space.complete({}, random)], (space.sample(random) for _ in count()))
+
+    def ask(self) -> Settings:
+        return next(self._next)
+
+    def tell(self, settings: Mapping[str, Any], score: float | None, seconds: float) -> None: ...
 
 
 class TpeSuggester:

@@ -144,7 +144,8 @@ class _Session:
         answers = answers_to(exam, wrong)
         if exam.purpose == "validation":
             self.result.exams.append(exam)
-            if answers.score.value > self.result.best_score and not self.budget.is_spent:
+            # A fit with the rows kept back replaces the best model; see `Lesson.refit`.
+            if (lesson.refit or answers.score.value > self.result.best_score) and not self.budget.is_spent:
                 self.result.best, self.result.best_score = candidate.estimator, answers.score.value
                 self.result.best_rows = len(lesson.rows)
         return answers

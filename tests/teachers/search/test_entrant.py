@@ -7,9 +7,9 @@ from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin._core.cost import CostEstimates
-from fitwithin.teachers._search import suggest
+from fitwithin.teachers._search import entrant as entrants
 from fitwithin.teachers._search.entrant import Entrant
-from fitwithin.teachers._search.parameters import Choice, IntRange, make_key
+from fitwithin.teachers._search.parameters import Choice, FloatRange, IntRange, make_key
 from fitwithin.teachers._search.space import Space
 
 
@@ -27,7 +27,7 @@ def try_all(entrant, most=100):
 def flaml(request, monkeypatch):
     """Whether frugal search can be used."""
     if request.param == "missing":
-        monkeypatch.setattr(suggest, "find_spec", lambda name: None)
+        monkeypatch.setattr(entrants, "find_spec", lambda name: None)
     else:
         pytest.importorskip("flaml")
 
@@ -44,6 +44,31 @@ def test_a_small_space_is_tried_to_its_end_and_no_settings_twice(seed):
 
     assert len(tried) == len({make_key(values) for values in tried}) == 10
     assert entrant.suggest(lambda reference, ratio: 1000.0) is None
+
+
+@pytest.mark.usefixtures("flaml")
+@pytest.mark.parametrize("seed", range(3))
+def test_the_cheap_settings_are_tried_first(seed):
+    space = Space({"max_depth": IntRange(1, 9), "min_samples_leaf": stats.randint(1, 4)}, {"max_depth": 1})
+
+    assert try_all(Entrant(0, DecisionTreeClassifier(), space, [], seed), 1)[0]["max_depth"] == 1
+
+
+@pytest.mark.usefixtures("flaml")
+def test_the_same_seed_gives_the_same_settings():
+    space = Space({"max_depth": IntRange(1, 99), "ccp_alpha": FloatRange(0.0, 1.0)}, {"max_depth": 1})
+
+    one, same, other = (try_all(Entrant(0, DecisionTreeClassifier(), space, [], seed), 30) for seed in (3, 3, 4))
+
+    assert one == same
+    assert one != other
+
+
+@pytest.mark.usefixtures("flaml")
+def test_a_space_of_one_setting_is_tried_once():
+    space = Space({"splitter": Choice(("random",)), "ccp_alpha": FloatRange(0.5, 0.5)})
+
+    assert try_all(Entrant(0, DecisionTreeClassifier(), space, [], 0)) == [{"splitter": "random", "ccp_alpha": 0.5}]
 
 
 @pytest.mark.usefixtures("flaml")

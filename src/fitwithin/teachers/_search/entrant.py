@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from importlib.util import find_spec
 from itertools import combinations
 from typing import Any
 
@@ -12,9 +13,9 @@ from sklearn.utils import check_random_state
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.preference import Candidate
 from fitwithin.teachers._search.contender import Contender
+from fitwithin.teachers._search.frugal_suggester import FrugalSuggester
 from fitwithin.teachers._search.parameters import Choice, is_number, make_key
 from fitwithin.teachers._search.space import Settings, Space
-from fitwithin.teachers._search.suggest import Suggester, make_suggester
 
 FindEarlyStopping = Callable[[Any], tuple[bool, bool]]
 """Whether a learner can be told to stop early, and whether it knows the number of its steps."""
@@ -80,10 +81,11 @@ class Entrant:
         self.contenders: list[Contender] = []
         own = estimator.get_params() if hasattr(estimator, "get_params") else {}
         self._own_values = {name: own[name] for name in (() if space is None else space.parameters) if name in own}
-        self._starts = list(starts)
-        self._portfolio = [] if space is None else list(space.portfolio)
+        # First those of the user, then a portfolio.
+        self._n_portfolio = 0 if space is None else len(space.portfolio)
+        self._starts = [*starts, *([] if space is None else space.portfolio)]
         self._random = check_random_state(seed)
-        self._suggester: Suggester | None = None
+        self._suggester: FrugalSuggester | None = None
         self._known: dict[Hashable, Contender] = {}
         # Scores as on the first subset, what the leader has gained since, and the rows of the present subset.
         self._scores: dict[Contender, float] = {}
@@ -99,7 +101,7 @@ class Entrant:
     @property
     def has_starts_left(self) -> bool:
         """Whether hyperparameters to begin with were not tried yet."""
-        return bool(self._starts or self._portfolio)
+        return bool(self._starts)
 
     @property
     def has_others(self) -> bool:
@@ -122,14 +124,19 @@ class Entrant:
     def _list_next(self, count_steps: CountSteps) -> Iterator[Settings]:
         """Yield hyperparameters to begin with, then a portfolio, then suggestions, and at last draws at random."""
         while self._starts:
-            yield dict(self._starts.pop(0))
+            settings = dict(self._starts.pop(0))
+            yield settings if len(self._starts) >= self._n_portfolio else self._fit_to_time(settings, count_steps)
         if self.space is None:
             return
-        while self._portfolio:
-            yield self._fit_to_time(self.space, dict(self._portfolio.pop(0)), count_steps)
+        if not any(one.settings for one in self.contenders):
+            yield self.space.complete({}, self._random)
+        if find_spec("flaml") is not None:
+            yield from self._list_suggestions(self.space)
+        yield from (self.space.sample(self._random) for _ in range(_MAX_DRAWS))
+
+    def _list_suggestions(self, space: Space) -> Iterator[Settings]:
         if self._suggester is None:
-            start, score = self._find_start(self.space)
-            self._suggester = make_suggester(self.space, self._random, start, score)
+            self._suggester = FrugalSuggester(space, self._random, *self._find_start(space))
         for _ in range(_MAX_REPEATS):
             settings = self._suggester.ask()
             if settings is not None:
@@ -137,15 +144,14 @@ class Entrant:
                 # They were not taken: their score is known, or they would fail.
                 known = self._find(settings)
                 self._suggester.tell(settings, None if known is None else self._scores.get(known), 0.0)
-        yield from (self.space.sample(self._random) for _ in range(_MAX_DRAWS))
 
-    def _fit_to_time(self, space: Space, settings: Settings, count_steps: CountSteps) -> Settings:
+    def _fit_to_time(self, settings: Settings, count_steps: CountSteps) -> Settings:
         known = [one for one in self.contenders if one.is_alive and one.n_steps]
-        if not known:
+        if not known or self.space is None:
             return settings
         reference = max(known, key=lambda one: one.n_rows)
-        own, new = (space.count_leaves(self._complete(values)) for values in (reference.settings, settings))
-        return space.limit_steps(settings, count_steps(reference, new / own if own and new else 1.0))
+        own, new = (self.space.count_leaves(self._complete(values)) for values in (reference.settings, settings))
+        return self.space.limit_steps(settings, count_steps(reference, new / own if own and new else 1.0))
 
     def _find_start(self, space: Space) -> tuple[Settings | None, float | None]:
         """Return the best hyperparameters so far and their score; None for the cheap ones, if no others are known."""
@@ -165,23 +171,21 @@ class Entrant:
 
     def _is_bound_to_fail(self, settings: Settings) -> bool:
         """Whether every candidate with one or two of these values failed, and these were several."""
-        failed = {one: one.failure is not None and not one.was_killed for one in self.contenders}
-        if self.space is None or sum(failed.values()) < min(_MAX_FAILURES_OF_VALUES.values()):
-            return False
-        parameters = self.space.parameters
-        choices = [name for name in parameters if isinstance(parameters[name], Choice)]
-        new = self._list_values(settings, choices)
-        values = {one: self._list_values(one.settings, choices) for one in self.contenders}
+        tried = [
+            (self._list_choices(one.settings), one.failure is not None and not one.was_killed)
+            for one in self.contenders
+        ]
         for n_shared, limit in _MAX_FAILURES_OF_VALUES.items():
-            for shared in combinations(new, n_shared):
-                alike = [failed[one] for one in self.contenders if values[one].issuperset(shared)]
-                if len(alike) >= limit and all(alike):
+            for shared in combinations(self._list_choices(settings), n_shared):
+                failures = [has_failed for values, has_failed in tried if values.issuperset(shared)]
+                if len(failures) >= limit and all(failures):
                     return True
         return False
 
-    def _list_values(self, settings: Settings, names: list[str]) -> set[Hashable]:
-        complete = self._complete(settings)
-        return {make_key({name: complete[name]}) for name in names if name in complete}
+    def _list_choices(self, settings: Settings) -> set[Hashable]:
+        complete, parameters = self._complete(settings), {} if self.space is None else self.space.parameters
+        names = [name for name, one in parameters.items() if isinstance(one, Choice) and name in complete]
+        return {make_key({name: complete[name]}) for name in names}
 
     def make_contender(self, number: int, settings: Settings, costs: CostEstimates) -> Contender:
         """Return a contender with these hyperparameters; one that the learner refuses is out at once."""
@@ -201,9 +205,7 @@ class Entrant:
 
     def skip_starts(self, count: int) -> None:
         """Leave out the first hyperparameters to begin with, which an earlier call has tried."""
-        n_starts = len(self._starts)
         del self._starts[:count]
-        del self._portfolio[: max(0, count - n_starts)]
 
     def tell(self, contender: Contender, score: float | None, seconds: float, n_rows: int) -> None:
         """Note the result of a trial; without a score it failed.

@@ -32,18 +32,21 @@ N_DRAWN_VALUES = 64
 
 
 class FrugalSuggester:
-    """Settings near the best ones so far, from cheap settings up.
+    """Settings near the best ones so far, from cheap settings up: ask for settings, fit, tell the score.
+
+    Several settings may be asked for before the score of the first one is told.
+    The same seed and the same scores give the same settings.
 
     Parameters
     ----------
     space : Space
-        Settings that may be tried; more than one.
+        Settings that may be tried.
     seed : int or RandomState
         Seed of all draws.
     start : mapping of str to Any, optional
-        Settings to begin near; default: the cheap ones of the space. Restarts are always near the cheap ones.
+        Settings to begin near, all or some of them; default: the cheap ones, near which all restarts are.
     start_score : float, optional
-        Their score, if it is known; then they are not suggested.
+        Their score, so that they are not suggested.
 
     Examples
     --------
@@ -62,19 +65,19 @@ class FrugalSuggester:
     ) -> None:
         random = check_random_state(seed)
         cheap = space.complete({}, random)
-        parameters = {name: _make_movable(parameter, random) for name, parameter in space.parameters.items()}
-        self._constants = {name: one.middle for name, one in parameters.items() if one.is_constant}
-        self._parameters = {name: one for name, one in parameters.items() if not one.is_constant}
-        first = {**cheap, **(start or {})}
-        self._start: Settings | None = first if start_score is None else None
+        # FLAML gives the slash a meaning, and names of steps may have one.
+        self._parameters = [
+            (name, f"p{number}", _make_movable(one, random))
+            for number, (name, one) in enumerate(space.parameters.items())
+        ]
         self._pending: dict[Hashable, tuple[str, dict[str, Any]]] = {}
         self._n_trials = 0
         self._cfo = _import_flaml().CFO(
             metric="score",
             mode="max",
-            space={_make_name(i): _make_domain(one) for i, one in enumerate(self._parameters.values())},
+            space={short: _make_domain(one) for _, short, one in self._parameters},
             low_cost_partial_config=self._encode(cheap),
-            points_to_evaluate=[self._encode(first)],
+            points_to_evaluate=[self._encode({**cheap, **(start or {})})],
             evaluated_rewards=None if start_score is None else [start_score],
             cost_attr="seconds",
             seed=int(random.randint(2**31)),
@@ -96,7 +99,17 @@ class FrugalSuggester:
         return settings
 
     def tell(self, settings: Mapping[str, Any], score: float | None, seconds: float) -> None:
-        """Take note of the score; see `Suggester`."""
+        """Take note of the score of settings that were asked for; others change nothing.
+
+        Parameters
+        ----------
+        settings : mapping of str to Any
+            As returned by `ask`.
+        score : float or None
+            Higher is better. None, or not a finite number: the fit failed.
+        seconds : float
+            Time of the fit.
+        """
         trial, point = self._pending.pop(make_key(settings), (None, {}))
         if trial is None:
             return
@@ -107,22 +120,14 @@ class FrugalSuggester:
 
     def _encode(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         # CFO gets the indices of a choice, so that it never looks into values: it takes dicts for spaces of their own.
-        values = {name: one.clip(settings[name]) for name, one in self._parameters.items()}
-        return {
-            _make_name(i): (one.find(values[name]) or 0) if isinstance(one, Choice) else values[name]
-            for i, (name, one) in enumerate(self._parameters.items())
-        }
+        values = {short: (one, one.nearest(settings[name])) for name, short, one in self._parameters}
+        return {short: one.find(value) if isinstance(one, Choice) else value for short, (one, value) in values.items()}
 
     def _decode(self, point: Mapping[str, Any]) -> Settings:
-        if self._start is not None:
-            # The first point is the start, whose values need not lie in the space.
-            start, self._start = self._start, None
-            return start
-        moved = {
-            name: one.values[int(point[_make_name(i)])] if isinstance(one, Choice) else one.clip(point[_make_name(i)])
-            for i, (name, one) in enumerate(self._parameters.items())
+        return {
+            name: one.values[int(point[short])] if isinstance(one, Choice) else one.nearest(point[short])
+            for name, short, one in self._parameters
         }
-        return {**self._constants, **moved}
 
 
 def _make_movable(parameter: Parameter, random: np.random.RandomState) -> Choice | FloatRange:
@@ -134,19 +139,16 @@ def _make_movable(parameter: Parameter, random: np.random.RandomState) -> Choice
 
 
 def _make_domain(parameter: Choice | FloatRange) -> Any:
-    """Return the domain of `flaml.tune` for a parameter that has more than one value."""
+    """Return the domain of `flaml.tune` for a parameter, or its only value."""
     tune = _import_flaml().tune
     if isinstance(parameter, Choice):
         return tune.choice(list(range(len(parameter.values))), order=parameter.is_ordered)
+    if parameter.low == parameter.high:
+        return parameter.low
     if isinstance(parameter, IntRange):
         # The upper bound of FLAML's whole numbers is exclusive.
         return (tune.lograndint if parameter.log else tune.randint)(parameter.low, parameter.high + 1)
     return (tune.loguniform if parameter.log else tune.uniform)(parameter.low, parameter.high)
-
-
-def _make_name(index: int) -> str:
-    """Name of a coordinate; names of steps may hold the slash that FLAML uses for itself."""
-    return f"p{index}"
 
 
 def _import_flaml() -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -48,19 +48,9 @@ class Choice:
         return all(low < high for low, high in pairwise(self.values))
 
     @property
-    def is_constant(self) -> bool:
-        """Whether there is one value only."""
-        return len(self.values) == 1
-
-    @property
     def lowest(self) -> int | None:
         """The lowest positive whole number, or None."""
         return min((one for one in self.values if is_number(one) and one >= 1 and one == round(one)), default=None)
-
-    @property
-    def middle(self) -> Any:
-        """The value in the middle of the list."""
-        return self.values[len(self.values) // 2]
 
     def rvs(self, *, random_state: np.random.RandomState) -> Any:
         """Draw a value."""
@@ -68,20 +58,14 @@ class Choice:
 
     def find(self, value: Any) -> int | None:
         """Return the index of this value, or None; 1, 1.0 and True are three values."""
-        for index, known in enumerate(self.values):
-            if known is value or (type(known) is type(value) and _are_equal(known, value)):
-                return index
-        return None
+        keys = [_make_value_key(one) for one in self.values]
+        return keys.index(key) if (key := _make_value_key(value)) in keys else None
 
-    def contains(self, value: Any) -> bool:
-        """Return whether this is one of the values."""
-        return self.find(value) is not None
-
-    def clip(self, value: Any) -> Any:
-        """Return the value itself, or the nearest one of an ordered list."""
-        if self.contains(value) or not (self.is_ordered and is_number(value)):
-            return value
-        return min(self.values, key=lambda known: abs(known - value))
+    def nearest(self, value: Any) -> Any:
+        """Return the value itself, the nearest one of an ordered list, or else the one in the middle."""
+        if self.find(value) is None and self.is_ordered and is_number(value):
+            return min(self.values, key=lambda known: abs(known - value))
+        return self.values[len(self.values) // 2] if self.find(value) is None else value
 
 
 @dataclass(frozen=True)
@@ -97,52 +81,33 @@ class FloatRange:
 
     Examples
     --------
-    >>> FloatRange(0.01, 1.0, log=True).contains(0.1)
-    True
+    >>> FloatRange(0.01, 1.0, log=True).nearest(7)
+    1.0
     """
 
     low: float
     high: float
     log: bool = False
 
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low <= self.high):
-            raise ValueError(
-                f"A range goes from {self.low!r} to {self.high!r}; expected two finite numbers, the lower one first."
-            )
-        if self.log and self.low <= 0:
-            raise ValueError(f"A logarithmic range begins at {self.low!r}; expected a number above 0.")
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether there is one value only."""
-        return self.low == self.high
+    _margin: ClassVar[float] = 0.0  # beyond both ends, within which draws count as the bound
 
     @property
     def lowest(self) -> float:
         """The lower bound."""
         return self.low
 
-    @property
-    def middle(self) -> Any:
-        """The number in the middle."""
-        return self.clip(math.sqrt(self.low * self.high) if self.log else (self.low + self.high) / 2)
-
     def rvs(self, *, random_state: np.random.RandomState) -> Any:
         """Draw a number."""
-        return self._draw(self.low, self.high, random_state)
+        low, high = self.low - self._margin, self.high + self._margin
+        if self.log:
+            return self.nearest(math.exp(random_state.uniform(math.log(low), math.log(high))))
+        return self.nearest(random_state.uniform(low, high))
 
-    def _draw(self, low: float, high: float, random: np.random.RandomState) -> Any:
-        drawn = math.exp(random.uniform(math.log(low), math.log(high))) if self.log else random.uniform(low, high)
-        return self.clip(drawn)
-
-    def contains(self, value: Any) -> bool:
-        """Return whether this is a number in the range."""
-        return is_number(value) and self.low <= value <= self.high
-
-    def clip(self, value: Any) -> Any:
-        """Return the number in the range that is next to this one."""
-        return min(max(float(value), self.low), self.high) if is_number(value) else value
+    def nearest(self, value: Any) -> Any:
+        """Return the number in the range that is next to this one; the middle, if this is no number."""
+        if not is_number(value):
+            value = math.sqrt(self.low * self.high) if self.log else (self.low + self.high) / 2
+        return min(max(float(value), self.low), self.high)
 
 
 @dataclass(frozen=True)
@@ -151,25 +116,18 @@ class IntRange(FloatRange):
 
     Examples
     --------
-    >>> IntRange(4, 1024, log=True).contains(31), IntRange(4, 1024, log=True).contains(3.5)
-    (True, False)
+    >>> IntRange(4, 1024, log=True).nearest(31.2)
+    31
     """
 
     low: int
     high: int
 
-    def rvs(self, *, random_state: np.random.RandomState) -> Any:
-        """Draw a number."""
-        # Half a unit beyond both ends gives the bounds their share.
-        return self._draw(self.low - 0.5, self.high + 0.5, random_state)
+    _margin: ClassVar[float] = 0.5
 
-    def contains(self, value: Any) -> bool:
-        """Return whether this is a whole number in the range."""
-        return super().contains(value) and value == round(value)
-
-    def clip(self, value: Any) -> Any:
-        """Return the number in the range that is next to this one."""
-        return min(max(round(value), self.low), self.high) if is_number(value) else value
+    def nearest(self, value: Any) -> Any:
+        """Return the whole number in the range that is next to this one; the middle, if this is no number."""
+        return round(super().nearest(value))
 
 
 def make_parameter(name: str, values: Any) -> Parameter:
@@ -219,8 +177,6 @@ def _find_range(dist: Any) -> IntRange | FloatRange | None:
     if kind not in {"uniform", "loguniform", "reciprocal", "randint"}:
         return None
     low, high = (float(bound) for bound in dist.support())
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return None
     if kind == "randint":
         return IntRange(round(low), round(high))
     if kind == "uniform":
@@ -233,13 +189,6 @@ def _find_range(dist: Any) -> IntRange | FloatRange | None:
 def is_number(value: Any) -> bool:
     """Return whether this is a finite number, and no boolean."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and math.isfinite(value)
-
-
-def _are_equal(one: Any, other: Any) -> bool:
-    try:
-        return bool(one == other)
-    except (TypeError, ValueError):  # arrays say neither yes nor no
-        return False
 
 
 def to_python(value: Any) -> Any:

@@ -87,7 +87,7 @@ class Space:
     def clip(self, settings: Mapping[str, Any]) -> Settings:
         """Return settings with each number in its range, or the nearest one of a list."""
         known = {name: one for name, one in self.parameters.items() if isinstance(one, Choice | FloatRange)}
-        return {name: known[name].clip(value) if name in known else value for name, value in settings.items()}
+        return {name: known[name].nearest(value) if name in known else value for name, value in settings.items()}
 
     def count_leaves(self, settings: Mapping[str, Any]) -> float:
         """Return the leaves of each tree; 0 if unknown."""
@@ -122,9 +122,8 @@ class Space:
 
 def make_spaces(estimator: Any, param_distributions: Any) -> list[Space]:
     """Make a space from each dict of a list, as in scikit-learn; see `make_space`."""
-    if not isinstance(param_distributions, list) or not param_distributions:
-        return [make_space(estimator, param_distributions)]
-    return [make_space(estimator, one) for one in param_distributions]
+    distributions = param_distributions if isinstance(param_distributions, list) else [param_distributions]
+    return [make_space(estimator, one) for one in distributions or [None]]
 
 
 def make_space(estimator: Any, param_distributions: Any) -> Space:
@@ -166,7 +165,8 @@ def make_space(estimator: Any, param_distributions: Any) -> Space:
     for name in param_distributions:
         _check_name(estimator, name)
     parameters = {name: make_parameter(name, values) for name, values in param_distributions.items()}
-    return Space(parameters, _find_cheap_values(estimator, parameters), _find_steps(parameters))
+    steps = next((name for name in parameters if strip_prefix(name) in STEP_COUNTS), None)
+    return Space(parameters, _find_cheap_values(estimator, parameters), steps)
 
 
 def _check_name(estimator: Any, name: Any) -> None:
@@ -194,22 +194,13 @@ def _check_name(estimator: Any, name: Any) -> None:
 
 def _find_cheap_values(estimator: Any, parameters: Mapping[str, Parameter]) -> Settings:
     own = estimator.get_params(deep=True)
-    cheap = {}
-    for name, parameter in parameters.items():
-        if not isinstance(parameter, Choice | FloatRange):
-            continue
-        value = own.get(name)
-        if strip_prefix(name) in _CHEAP_WHEN_LOW and parameter.lowest is not None:
-            cheap[name] = parameter.lowest
-        elif name in own and parameter.contains(parameter.clip(value)):
-            cheap[name] = parameter.clip(value)
-        else:
-            cheap[name] = parameter.middle
-    return cheap
-
-
-def _find_steps(parameters: Mapping[str, Parameter]) -> str | None:
-    return next((name for name in parameters if strip_prefix(name) in STEP_COUNTS), None)
+    return {
+        name: one.lowest
+        if one.lowest is not None and strip_prefix(name) in _CHEAP_WHEN_LOW
+        else one.nearest(own.get(name))
+        for name, one in parameters.items()
+        if isinstance(one, Choice | FloatRange)
+    }
 
 
 def strip_prefix(name: str) -> str:
