@@ -7,6 +7,7 @@ import pytest
 
 from fitwithin._cli.errors import require_libraries
 from fitwithin._cli.options import (
+    Limits,
     make_learner,
     parse_limits,
     parse_memory_limit_option,
@@ -77,7 +78,7 @@ def test_one_limit_of_time_is_enough():
         parse_limits("60s", "06:00", None)
     with pytest.raises(UserInputError, match="--until is 2020-01-01 06:00:00, but it is "):
         parse_limits(None, "2020-01-01T06:00", None)
-    assert parse_limits(None, None, None) == {"time_limit": 60, "until": None, "memory_limit": None}
+    assert parse_limits(None, None, None) == Limits(60, None, None)
 
 
 def test_a_plain_number_is_bytes():

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 from typer.main import get_command
 
-from fitwithin._cli import app, early_checks
+from fitwithin._cli import app, train_options
 from fitwithin._session.inputs.fit_arguments import Validation
 from fitwithin.teachers._registry import TEACHERS
 
@@ -104,5 +104,5 @@ def test_without_the_paper_its_commands_are_missing_and_the_others_work():
 
 
 def test_the_names_that_are_checked_early_are_those_that_exist():
-    assert tuple(TEACHERS) == early_checks.TEACHER_NAMES
-    assert get_args(Validation) == early_checks.VALIDATION_NAMES
+    assert tuple(TEACHERS) == train_options.TEACHER_NAMES
+    assert get_args(Validation) == train_options.VALIDATION_NAMES

@@ -2,38 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
-from fitwithin._cli.options import validate_choice, validate_learner_name
 from fitwithin._core.exceptions import UserInputError, closest_match
-
-TASK_NAMES = ("auto", "classification", "regression")
-"""Values of --task."""
-
-TEACHER_NAMES = ("auto", "tct", "double", "osct", "tct_al", "sgd", "full")
-"""Values of --teacher."""
-
-VALIDATION_NAMES = ("random", "last")
-"""Values of --validation."""
 
 # Characters of a pattern, which stands for the files that it matches.
 _PATTERN_CHARACTERS = "*?["
-
-
-def validate_names(*, task: str, teacher: str, validation: str, learners: Iterable[str]) -> None:
-    """Check the names on the command line, whatever the data.
-
-    Raises
-    ------
-    UserInputError
-        If one is unknown; suggests the closest name.
-    """
-    validate_choice("--task", task, TASK_NAMES)
-    validate_choice("--teacher", teacher, TEACHER_NAMES)
-    validate_choice("--validation", validation, VALIDATION_NAMES)
-    for name in learners:
-        validate_learner_name(name.strip())
 
 
 def validate_data_exists(*paths: Path | None) -> None:

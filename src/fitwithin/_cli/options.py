@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -108,25 +109,43 @@ def parse_memory_limit_option(text: str | None) -> int | None:
     return None if text is None else _parse_limit("--memory-limit", text, parse_memory_limit, examples)
 
 
-def parse_limits(time_limit: str | None, until: str | None, memory_limit: str | None) -> dict[str, Any]:
-    """Return the limits of a training: its seconds, its end if that is a point in time, and its bytes.
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a training.
+
+    Parameters
+    ----------
+    seconds : float
+        The time limit.
+    until : datetime or None
+        Its end, if the user named a point in time.
+    n_bytes : int or None
+        The memory limit.
+    """
+
+    seconds: float
+    until: datetime | None
+    n_bytes: int | None
+
+
+def parse_limits(time_limit: str | None, until: str | None, memory_limit: str | None) -> Limits:
+    """Return the limits that the options of a training give.
 
     Raises
     ------
     UserInputError
         If one cannot be read, or there are two limits of time.
     """
+    n_bytes = parse_memory_limit_option(memory_limit)
     if until is None:
-        seconds, point = parse_time_limit_option(time_limit or "60s"), None
-    elif time_limit is not None:
+        return Limits(parse_time_limit_option(time_limit or "60s"), None, n_bytes)
+    if time_limit is not None:
         raise UserInputError("--time-limit and --until both limit the time.", "Leave out one of them.")
-    else:
-        point = parse_until_option(until)
-        try:
-            seconds = parse_time_limit(point)
-        except ValueError as error:
-            raise UserInputError(str(error).replace("time_limit", "--until")) from error
-    return {"time_limit": seconds, "until": point, "memory_limit": parse_memory_limit_option(memory_limit)}
+    point = parse_until_option(until)
+    try:
+        return Limits(parse_time_limit(point), point, n_bytes)
+    except ValueError as error:
+        raise UserInputError(str(error).replace("time_limit", "--until")) from error
 
 
 def _parse_limit(option: str, text: str, parse: Callable[[Any], LimitT], examples: str) -> LimitT:

@@ -17,7 +17,9 @@ from sklearn.metrics import get_scorer
 
 from fitwithin._cli.console import print_line, print_note, print_warnings, stdout_to_stderr
 from fitwithin._cli.model_output import write_model
+from fitwithin._cli.options import Limits
 from fitwithin._cli.summaries import describe_forecast, print_training_result, print_training_table
+from fitwithin._cli.train_inputs import make_learners, open_inputs
 from fitwithin._cli.train_options import TrainOptions
 from fitwithin._core.exceptions import NoModelInTime
 from fitwithin._core.memory_limit import format_bytes
@@ -53,13 +55,13 @@ class _PreparedData:
     seconds: float
 
 
-def run_training(options: TrainOptions) -> None:
+def run_training(options: TrainOptions, limits: Limits) -> None:
     """Run fitwithin train."""
     start = time.monotonic()
     console = Console(quiet=options.json, highlight=False)
-    prepared = _prepare_data(options, start)
-    _print_prepared_data(console, options, prepared)
-    model, card = _train_and_test(options, prepared, _seconds_for_fit(options, start))
+    prepared = _prepare_data(options, limits, start)
+    _print_prepared_data(console, options, limits, prepared)
+    model, card = _train_and_test(options, limits, prepared, start)
     path, card, is_pickle = write_model(build_pipeline(model, prepared.features), card, options)
     if options.json:
         typer.echo(replace(card, training={**card.training, "model": str(path)}).to_json())
@@ -71,11 +73,11 @@ def run_training(options: TrainOptions) -> None:
         _write_report(console, model, options.report)
 
 
-def _prepare_data(options: TrainOptions, start: float) -> _PreparedData:
-    data, test, target_name = options.validate()
+def _prepare_data(options: TrainOptions, limits: Limits, start: float) -> _PreparedData:
+    data, test, target_name = open_inputs(options)
     table = _read_table(options, data, target_name)
     target = table.target
-    learners = options.make_learners(regression=target.is_regression)
+    learners = make_learners(options, regression=target.is_regression)
     for learner in learners if options.scoring is not None else ():
         validate_scoring(options.scoring or "", learner, target)
     encoding = choose_encoding_for_all(learners)
@@ -90,7 +92,7 @@ def _prepare_data(options: TrainOptions, start: float) -> _PreparedData:
         encoding=encoding,
         teacher="search" if options.search else options.teacher,
         scoring=options.scoring or ("r2" if target.is_regression else "accuracy"),
-        training={"data": options.data.name, "seed": options.seed, "time_limit": options.time_limit},
+        training={"data": options.data.name, "seed": options.seed, "time_limit": limits.seconds},
     )
     return _PreparedData(learners, table, features, test_rows, card, time.monotonic() - start)
 
@@ -104,48 +106,39 @@ def _read_table(options: TrainOptions, data: DataFile, target_name: str) -> Trai
     return make_training_table(chunk, target, options.groups, options.text)
 
 
-def _print_prepared_data(console: Console, options: TrainOptions, prepared: _PreparedData) -> None:
+def _print_prepared_data(console: Console, options: TrainOptions, limits: Limits, prepared: _PreparedData) -> None:
     print_training_table(console, str(options.data), prepared.table, prepared.card.encoding, prepared.seconds)
     if options.checkpoint is not None:
-        print_line(
-            console,
-            f"Checkpoint: {options.checkpoint}"
-            + ("; the time limit counts all runs together." if options.until is None else "."),
-        )
-    memory = "" if options.memory_limit is None else f" in at most {format_bytes(options.memory_limit)}"
+        counted = "; the time limit counts all runs together" if limits.until is None else ""
+        print_line(console, f"Checkpoint: {options.checkpoint}{counted}.")
+    memory = "" if limits.n_bytes is None else f" in at most {format_bytes(limits.n_bytes)}"
     names = " and of ".join(options.learner_names)
     activity = f"Searching for the best hyperparameters of {names}" if options.search else f"Training {options.learner}"
-    print_line(console, f"{activity} for at most {options.time_limit:g} s{memory}; Ctrl-C keeps the best model so far.")
+    print_line(console, f"{activity} for at most {limits.seconds:g} s{memory}; Ctrl-C keeps the best model so far.")
 
 
-def _seconds_for_fit(options: TrainOptions, start: float) -> float:
-    """Return the whole limit, or the rest of it if reading counts too."""
-    if not options.limit_includes_reading:
-        return options.time_limit
-    used = time.monotonic() - start
-    if used >= options.time_limit:
+def _train_and_test(
+    options: TrainOptions, limits: Limits, prepared: _PreparedData, start: float
+) -> tuple[Any, ModelCard]:
+    """Return the fitted model and its card."""
+    includes_reading = options.limit_includes_reading or limits.until is not None
+    seconds_before = time.monotonic() - start if includes_reading else 0.0
+    if seconds_before >= limits.seconds:
         raise NoModelInTime(
-            f"No model within the limit of {options.time_limit:g} s: reading the file alone took {used:.1f} s. "
+            f"No model within the limit of {limits.seconds:g} s: reading the file alone took {seconds_before:.1f} s. "
             "Leave out --limit-includes-reading, or allow more time."
         )
-    return options.time_limit - used
-
-
-def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: float) -> tuple[Any, ModelCard]:
-    """Return the fitted model and its card."""
     settings: dict[str, Any] = {
-        "time_limit": options.until or seconds,
+        "time_limit": limits.until or limits.seconds - seconds_before,
         "scoring": options.scoring,
-        "memory_limit": options.memory_limit,
+        "memory_limit": limits.n_bytes,
         "validation": options.validation,
         "random_state": options.seed,
+        "experience": options.experience,
+        "backend": Process(spool=options.spool),
     }
     if options.checkpoint is not None:
         settings["checkpoint"] = attach_encoder(options.checkpoint, prepared.features, prepared.card)
-    if options.experience is not None:
-        settings["experience"] = options.experience
-    if options.spool is not None:
-        settings["backend"] = Process(spool=options.spool)
     if options.search:
         row_limit = options.predict_time_limit
         settings |= {"n_jobs": options.jobs, "ensemble": options.ensemble, "predict_time_limit": row_limit}
@@ -160,10 +153,10 @@ def _train_and_test(options: TrainOptions, prepared: _PreparedData, seconds: flo
     card = complete_model_card(
         prepared.card,
         model,
-        time_used=options.time_limit - seconds + model.time_used_,
-        memory_limit=options.memory_limit,
+        time_used=seconds_before + model.time_used_,
+        memory_limit=limits.n_bytes,
         seconds_reading=prepared.seconds,
-        limit_includes_reading=options.limit_includes_reading,
+        limit_includes_reading=includes_reading,
         test=test_result,
     )
     if not options.search:

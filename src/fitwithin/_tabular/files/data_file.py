@@ -89,6 +89,9 @@ class DataFile(ABC):
         The file; see `open_data_file`, which checks it.
     """
 
+    in_blocks = False
+    """Whether training must not read all rows at once."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
 

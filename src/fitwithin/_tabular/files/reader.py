@@ -9,7 +9,7 @@ from fitwithin._core.exceptions import UserInputError
 from fitwithin._pools.sources.paths import FORMATS
 from fitwithin._tabular.files.csv import CsvFile
 from fitwithin._tabular.files.data_file import DataFile
-from fitwithin._tabular.files.data_set_files import DataSetFiles, is_file_set
+from fitwithin._tabular.files.data_set_files import DataSetFiles, is_file_set, needs_blocks
 from fitwithin._tabular.files.npz import NpzFile
 from fitwithin._tabular.files.svmlight import SvmlightFile
 
@@ -36,14 +36,14 @@ def open_data_file(path: Path, *, in_blocks: bool = False) -> DataFile:
     path : Path
         A file, a folder of parquet or Arrow files, or a pattern such as ``rows/*.parquet``.
     in_blocks : bool, default=False
-        Whether training must read a single file in blocks, too.
+        Whether training must read a file in blocks even if it fits into memory.
 
     Raises
     ------
     UserInputError
         If it does not exist, is empty, or has an unknown suffix.
     """
-    if in_blocks or is_file_set(path):
+    if in_blocks or is_file_set(path) or needs_blocks(path):
         return DataSetFiles(path, in_blocks=True)
     if not path.exists():
         raise UserInputError(f"There is no file {path}.", "Check the path.")

@@ -1,0 +1,101 @@
+"""The files of fitwithin train, opened and checked before the data is read, and its learners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.metrics import get_scorer_names
+
+from fitwithin._cli.options import make_learner, validate_choice
+from fitwithin._cli.train_options import TrainOptions
+from fitwithin._core.cores import count_jobs, count_threads
+from fitwithin._core.exceptions import UserInputError, join_names
+from fitwithin._session.checkpoint_folder import validate_checkpoint_path
+from fitwithin._tabular.files import DataFile, open_data_file, validate_output_path
+
+_MAX_COLUMN_NAMES = 20
+"""Columns of the file that an error lists."""
+
+
+def open_inputs(options: TrainOptions) -> tuple[DataFile, DataFile | None, str]:
+    """Check everything that can be checked without reading the data.
+
+    Returns
+    -------
+    tuple
+        The training file or files, those of the test, and the column to predict.
+
+    Raises
+    ------
+    UserInputError
+        If an option, a file or a column is wrong.
+    """
+    if options.scoring is not None:
+        validate_choice("--scoring", options.scoring, get_scorer_names())
+    # Only whether they can be created; the task is not known yet.
+    make_learners(options, regression=False)
+    if options.spool is not None and not options.spool.is_dir():
+        raise UserInputError(f"There is no folder {options.spool} for --spool.", f"Create it: mkdir -p {options.spool}")
+    data = open_data_file(options.data, in_blocks=options.spool is not None)
+    if data.in_blocks and (options.groups is not None or options.validation == "last"):
+        chosen = "--validation last" if options.groups is None else "--groups"
+        raise UserInputError(
+            f"{options.data} is read in parts, in random order, and {chosen} does not work with that.",
+            f"Leave out {chosen}: validation rows are then chosen at random.",
+        )
+    target = _find_target(data, options.target)
+    for option, names in (("--text", options.text), ("--groups", [] if options.groups is None else [options.groups])):
+        data.require_columns(names)
+        if target in names:
+            raise UserInputError(
+                f"{target!r} is named by both --target and {option}.", f"Name another column with {option}."
+            )
+    test = None if options.test is None else open_data_file(options.test)
+    if test is not None:
+        test.require_columns([target])
+    _validate_paths(options)
+    return data, test, target
+
+
+def _find_target(data: DataFile, wanted: str | None) -> str:
+    names = data.column_names()
+    if wanted is None and len(names) == 1:
+        # A matrix with one named column: that column is the target.
+        return names[0]
+    if wanted is None:
+        listed = join_names(names, _MAX_COLUMN_NAMES)
+        raise UserInputError("Which column is the target?", f"Name it with --target; {data.path} has {listed}.")
+    data.require_columns([wanted])
+    return wanted
+
+
+def _validate_paths(options: TrainOptions) -> None:
+    """Check the output files, which must differ from each other and from the data, even with --force."""
+    files = [path for path in (options.out, options.report) if path is not None]
+    taken = {path.resolve() for path in (options.data, options.test) if path is not None}
+    for path in (*files, options.checkpoint, options.experience):
+        if path is None:
+            continue
+        if path.resolve() in taken:
+            raise UserInputError(
+                f"{path} is named twice; data, model, report, checkpoint and experience must be different files.",
+                "Rename one of them.",
+            )
+        taken.add(path.resolve())
+    for path in files:
+        validate_output_path(path, force=options.force)
+    if options.checkpoint is not None:
+        validate_checkpoint_path(options.checkpoint.absolute())
+
+
+def make_learners(options: TrainOptions, *, regression: bool) -> list[Any]:
+    """Return the learners, not fitted.
+
+    Raises
+    ------
+    UserInputError
+        If there is no learner of that name.
+    """
+    # In a search the cores are for settings side by side; a fit has threads only if cores are left for them.
+    jobs = count_threads(count_jobs(options.jobs)) if options.search else options.jobs
+    return [make_learner(name, regression=regression, jobs=jobs) for name in options.learner_names]
