@@ -25,8 +25,8 @@ def training_table(chunk=None):
 def test_rows_without_a_label_are_left_out_and_counted():
     table = training_table()
 
-    assert (table.n_rows, table.n_unlabeled_rows) == (3, 1)
-    assert table.missing_values == {"number": 0, "text": 1}
+    assert (len(table.chunk), table.target.n_rows, table.target.n_missing) == (3, 3, 1)
+    assert table.missing_shares == {"number": 0, "text": 1 / 3}
     assert [column.name for column in table.columns] == ["a", "t"]
 
 

@@ -16,6 +16,7 @@ from fitwithin._core.memory_limit import format_bytes
 from fitwithin._tabular.columns import ColumnKind
 from fitwithin._tabular.encoding import ENCODING_DESCRIPTIONS
 from fitwithin._tabular.model_card import ModelCard
+from fitwithin._tabular.target_column import TargetColumn
 from fitwithin._tabular.training_table import TrainingTable
 from fitwithin.teachers._search.contender import describe_settings
 
@@ -48,7 +49,7 @@ def print_training_table(
     n_columns = len(table.columns) if matrix is None else matrix.shape[1]
     columns = "1 feature column" if n_columns == 1 else f"{n_columns:,} feature columns"
     done = "read and encoded" if table.blocks is None else "looked at"
-    print_line(console, f"{path}: {table.n_rows:,} rows, {columns}; {done} in {seconds_reading:.1f} s")
+    print_line(console, f"{path}: {table.target.n_rows:,} rows, {columns}; {done} in {seconds_reading:.1f} s")
     if matrix is None:
         console.print(_columns_table(table, encoding))
     else:
@@ -56,9 +57,9 @@ def print_training_table(
         print_line(console, f"A {form} matrix ({matrix.dtype}): {ENCODING_DESCRIPTIONS[encoding]['number']}.")
     for name, reason in table.left_out.items():
         print_line(console, f"Left out: {name} ({reason})")
-    if table.n_unlabeled_rows:
-        print_line(console, f"Left out: {table.n_unlabeled_rows:,} rows without a value of {table.target.name}")
-    print_line(console, _describe_target(table))
+    if table.target.n_missing:
+        print_line(console, f"Left out: {table.target.n_missing:,} rows without a value of {table.target.name}")
+    print_line(console, _describe_target(table.target))
 
 
 def _columns_table(table: TrainingTable, encoding: str) -> Table:
@@ -66,21 +67,19 @@ def _columns_table(table: TrainingTable, encoding: str) -> Table:
     for kind, kind_name in _KIND_NAMES.items():
         names = [column.name for column in table.columns if column.kind == kind]
         if names:
-            missing_share = table.missing_values[kind] / (len(names) * table.n_rows)
             listed = f"{kind_name}: {join_names(names, _MAX_COLUMN_NAMES)}"
-            cells = listed, str(len(names)), f"{missing_share:.1%}", ENCODING_DESCRIPTIONS[encoding][kind]
+            cells = listed, str(len(names)), f"{table.missing_shares[kind]:.1%}", ENCODING_DESCRIPTIONS[encoding][kind]
             shown.add_row(*(Text(sanitize_line(cell)) for cell in cells))
     return shown
 
 
-def _describe_target(table: TrainingTable) -> str:
-    target = table.target
-    if table.class_counts is None:
+def _describe_target(target: TargetColumn) -> str:
+    if target.class_counts is None:
         return (
             f"Target: {target.name}, values from {target.y.min():g} to {target.y.max():g} "
             "(--task classification treats them as classes)"
         )
-    classes, counts = table.class_counts
+    classes, counts = target.class_counts
     by_frequency = np.argsort(-counts, kind="stable")
     shares = [f"{classes[i]} ({counts[i] / counts.sum():.1%})" for i in by_frequency]
     hint = " (--task regression treats them as values)" if target.y.dtype.kind in "iuf" else ""

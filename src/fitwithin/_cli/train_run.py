@@ -23,23 +23,21 @@ from fitwithin._cli.train_inputs import make_learners, open_inputs
 from fitwithin._cli.train_options import TrainOptions
 from fitwithin._core.exceptions import NoModelInTime
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._tabular.block_training import read_sampled_table
 from fitwithin._tabular.checkpoint_file import attach_encoder
 from fitwithin._tabular.encoding import choose_encoding_for_all
-from fitwithin._tabular.features import EncodedFeatures, encode_features
-from fitwithin._tabular.files import DataFile, DataSetFiles, full_suffix
+from fitwithin._tabular.features import EncodedFeatures, encode_features, read_test_rows
+from fitwithin._tabular.files import full_suffix
 from fitwithin._tabular.learner_checks import validate_learner, validate_scoring
 from fitwithin._tabular.model_card import ModelCard
-from fitwithin._tabular.target_column import TaskType, read_target_column
+from fitwithin._tabular.target_column import TaskType
 from fitwithin._tabular.training import (
     build_pipeline,
     complete_model_card,
     describe_search,
     fit_model,
     make_initial_card,
-    read_test_rows,
 )
-from fitwithin._tabular.training_table import TrainingTable, make_training_table
+from fitwithin._tabular.training_table import TrainingTable, read_training_table
 from fitwithin.backends import Process
 
 
@@ -75,7 +73,8 @@ def run_training(options: TrainOptions, limits: Limits) -> None:
 
 def _prepare_data(options: TrainOptions, limits: Limits, start: float) -> _PreparedData:
     data, test, target_name = open_inputs(options)
-    table = _read_table(options, data, target_name)
+    task = None if options.task == "auto" else cast(TaskType, options.task)
+    table = read_training_table(data, target_name, task, options.max_classes, groups=options.groups, texts=options.text)
     target = table.target
     learners = make_learners(options, regression=target.is_regression)
     for learner in learners if options.scoring is not None else ():
@@ -95,15 +94,6 @@ def _prepare_data(options: TrainOptions, limits: Limits, start: float) -> _Prepa
         training={"data": options.data.name, "seed": options.seed, "time_limit": limits.seconds},
     )
     return _PreparedData(learners, table, features, test_rows, card, time.monotonic() - start)
-
-
-def _read_table(options: TrainOptions, data: DataFile, target_name: str) -> TrainingTable:
-    task = None if options.task == "auto" else cast(TaskType, options.task)
-    if isinstance(data, DataSetFiles) and data.in_blocks:
-        return read_sampled_table(data, target_name, task, options.max_classes, options.text)
-    chunk = data.read(label=target_name)
-    target = read_target_column(target_name, chunk.table[target_name], task, options.max_classes)
-    return make_training_table(chunk, target, options.groups, options.text)
 
 
 def _print_prepared_data(console: Console, options: TrainOptions, limits: Limits, prepared: _PreparedData) -> None:

@@ -1,19 +1,110 @@
-"""Features of rows: as a model file's pipeline takes them, and encoded as the learner takes them."""
+"""Features of rows: as a model file's pipeline takes them, and encoded as the learner takes them, whole or by block."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.target import Array
+from fitwithin._pools.sources.blocks import Blocks
 from fitwithin._tabular.columns import FeatureColumn, to_frame
 from fitwithin._tabular.encoding import Encoding, make_column_encoder, make_matrix_encoder
-from fitwithin._tabular.feature_blocks import FeatureBlocks
-from fitwithin._tabular.files import TableChunk
+from fitwithin._tabular.files import DataFile, DataSetFiles, TableChunk
+from fitwithin._tabular.target_column import TargetColumn
 from fitwithin._tabular.training_table import TrainingTable
+
+TARGET = "target"
+"""Name of the target among the encoded columns, which have numbers for names."""
+
+
+@dataclass(eq=False)
+class FeatureBlocks:
+    """Rows of files in blocks, encoded while they are read; the learner gets arrays. These are `Blocks`.
+
+    Rows without a target value are left out wherever they are, so that the order of the others stays random.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The rows, with the types in the files.
+    encoder : ColumnTransformer
+        Fitted on a sample.
+    columns : list of FeatureColumn
+        Its input.
+    target : TargetColumn
+        The column to predict.
+    shape : tuple of int
+        Rows with a target value, and columns of the encoder's output.
+    dtype : dtype
+        Type of its output.
+    has_gaps : bool
+        Whether rows may have no target value.
+    """
+
+    blocks: Blocks
+    encoder: Any
+    columns: list[FeatureColumn]
+    target: TargetColumn
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    has_gaps: bool
+
+    def __post_init__(self) -> None:
+        fields = [pa.field(str(number), pa.from_numpy_dtype(self.dtype)) for number in range(self.shape[1])]
+        labels = _to_arrow(self.target.convert(self.blocks.schema.empty_table()[self.target.name]))
+        self.schema: pa.Schema = pa.schema([*fields, pa.field(TARGET, labels.type)])
+        self.n_blocks = self.blocks.n_blocks
+        self.is_shuffled = self.blocks.is_shuffled
+        self.has_quick_heads = not self.has_gaps and self.blocks.has_quick_heads
+        self.to_frame: Callable[[pa.Table], Any] = to_matrix
+
+    def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
+        """Read these columns of one block, in this order; only its first rows if their number is given."""
+        has_features = any(name != TARGET for name in names)
+        stored = [column.name for column in self.columns] if has_features else []
+        if self.has_gaps or TARGET in names:
+            stored.append(self.target.name)
+        table = self.blocks.read(number, stored, None if self.has_gaps else n_rows)
+        chunk = TableChunk(table).normalize()
+        table = chunk.drop_unlabeled(self.target.name).table.slice(0, n_rows) if self.has_gaps else chunk.table
+        columns = {}
+        if has_features:
+            X = self._encode(table)
+            columns = {str(place): pa.array(np.ascontiguousarray(X[:, place])) for place in range(X.shape[1])}
+        if TARGET in names:
+            columns[TARGET] = _to_arrow(self.target.convert(table[self.target.name]))
+        return pa.table(
+            [columns[name] for name in names], schema=pa.schema([self.schema.field(name) for name in names])
+        )
+
+    def _encode(self, table: pa.Table) -> Array:
+        X = self.encoder.transform(to_frame(table, self.columns))
+        dense: Array = X.toarray() if hasattr(X, "toarray") else X
+        return dense.astype(self.dtype, copy=False)
+
+    def name_block(self, number: int) -> str:
+        """Return the file that a block is in."""
+        return self.blocks.name_block(number)
+
+    def describe(self) -> Mapping[str, str]:
+        """Return what tells this data set from another."""
+        encoded = ", ".join(column.name for column in self.columns)
+        return {**self.blocks.describe(), "encoded columns": encoded}
+
+
+def to_matrix(table: pa.Table) -> Array:
+    """Return the columns of a table side by side in one array."""
+    columns = [column.to_numpy() for column in table.columns]
+    return np.column_stack(columns) if columns else np.empty((table.num_rows, 0))
+
+
+def _to_arrow(values: Array) -> pa.Array:
+    return pa.array(values, pa.string()) if values.dtype.kind == "O" else pa.array(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +141,7 @@ def encode_features(table: TrainingTable, encoding: Encoding) -> EncodedFeatures
     encoder = make_column_encoder(columns, encoding, dense=table.blocks is not None)
     X = encoder.fit_transform(to_frame(chunk.table, columns))
     if table.blocks is not None:
-        shape, has_gaps = (table.n_rows, X.shape[1]), bool(table.n_unlabeled_rows)
+        shape, has_gaps = (table.target.n_rows, X.shape[1]), bool(table.target.n_missing)
         X = FeatureBlocks(table.blocks, encoder, columns, table.target, shape, X.dtype, has_gaps=has_gaps)
     return EncodedFeatures(X, encoder, columns)
 
@@ -83,6 +174,36 @@ def extract_features(chunk: TableChunk, columns: Sequence[FeatureColumn], n_feat
             "Use the same features as in training.",
         )
     return X
+
+
+def read_test_rows(features: EncodedFeatures, target: TargetColumn, file: DataFile) -> tuple[Any, Any]:
+    """Read features and target of a test file; errors in it show before the clock starts.
+
+    Raises
+    ------
+    UserInputError
+        If the file lacks a column, or has no target values.
+    """
+    names = [column.name for column in features.columns]
+    file.require_columns(names)
+    if isinstance(file, DataSetFiles) and file.in_blocks:
+        stored, shape = file.open([*names, target.name]), (0, features.X.shape[1])
+        X: Any = FeatureBlocks(
+            stored, features.encoder, features.columns, target, shape, features.X.dtype, has_gaps=True
+        )
+        y = np.concatenate([X.read(number, [TARGET])[TARGET].to_numpy() for number in range(X.n_blocks)] or [[]])
+        X.shape = len(y), shape[1]
+        X.schema = X.schema.remove(X.schema.get_field_index(TARGET))
+    else:
+        # The target is read as text or float, and converted below.
+        target_type = {target.name: pa.float64() if target.is_regression else pa.string()}
+        chunk = file.read(column_types(features.columns) | target_type if features.columns else None)
+        labeled = chunk.drop_unlabeled(target.name)
+        y = target.convert(labeled.table[target.name])
+        X = features.transform(labeled) if len(y) else None  # an encoder refuses no rows
+    if not len(y):
+        raise UserInputError(f"{file.path} has no row with a value of {target.name!r}.", "Is it the right file?")
+    return X, y
 
 
 def column_types(columns: Sequence[FeatureColumn]) -> dict[str, pa.DataType]:

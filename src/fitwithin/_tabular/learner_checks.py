@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
-from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
-from sklearn.utils.metaestimators import available_if
 
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.target import Labels, Values
 from fitwithin._pools.sources.read_errors import shorten_reason
 from fitwithin._session.inputs.fit_arguments import validate_teacher
 from fitwithin._tabular.target_column import TargetColumn
+from fitwithin.backends._exam_log import SyntheticModel
 from fitwithin.teachers._registry import TEACHERS
 
 
@@ -47,7 +47,7 @@ def validate_learner(learner: Any, teacher: str, X: Any, target: TargetColumn) -
 def validate_scoring(scoring: str, learner: Any, target: TargetColumn) -> None:
     """Check that a metric is defined for the target, and needs no method that the learner lacks.
 
-    It is computed for a dummy model with the learner's methods.
+    It is computed for a synthetic model with the learner's methods.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ def validate_scoring(scoring: str, learner: Any, target: TargetColumn) -> None:
     UserInputError
         If it can't be computed.
     """
-    dummy = DummyRegressor() if target.is_regression else _DummyLikeLearner(learner)
-    X = np.zeros((len(target.y), 1))
+    model = SyntheticModel(Values(target.y) if target.is_regression else Labels.encode(target.y))
+    model.answers = {method: answer for method, answer in model.answers.items() if hasattr(learner, method)}
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a dummy model may deserve them
-            get_scorer(scoring)(dummy.fit(X, target.y), X, target.y)
+            warnings.simplefilter("ignore")  # such a model may deserve them
+            get_scorer(scoring)(model, model.y[:, np.newaxis], model.y)
     except (TypeError, ValueError, AttributeError) as error:
         raise UserInputError(
             f"--scoring {scoring} can't be used for this target: {shorten_reason(error)}.",
@@ -76,20 +76,3 @@ def validate_scoring(scoring: str, learner: Any, target: TargetColumn) -> None:
             if target.is_regression
             else "For classification use accuracy, balanced_accuracy, f1_macro or neg_log_loss.",
         ) from error
-
-
-class _DummyLikeLearner(DummyClassifier):  # type: ignore[misc]  # scikit-learn ships no types
-    """A dummy classifier that has a learner's optional methods and no others."""
-
-    def __init__(self, learner: Any) -> None:
-        super().__init__(strategy="prior")
-        self.learner = learner
-
-    @available_if(lambda self: hasattr(self.learner, "predict_proba"))  # type: ignore[untyped-decorator]  # no types
-    def predict_proba(self, X: Any) -> Any:
-        return super().predict_proba(X)
-
-    @available_if(lambda self: hasattr(self.learner, "decision_function"))  # type: ignore[untyped-decorator]  # no types
-    def decision_function(self, X: Any) -> Any:
-        n_classes = len(self.classes_)
-        return np.zeros(len(X) if n_classes == 2 else (len(X), n_classes))

@@ -38,16 +38,20 @@ class TargetColumn:
     type : str
         Arrow's name of its type.
     y : numpy.ndarray
-        One entry for each row that has a value.
-    has_value : numpy.ndarray of bool
-        One entry for each row of the file.
+        One entry for each row that has a value; of files that are read in blocks, the classes or the ends of the range.
+    class_counts : tuple of numpy.ndarray or None
+        The labels, and the rows of each; None for a regression.
+    n_rows, n_missing : int
+        Rows with and without a value.
     """
 
     name: str
     task: TaskType
     type: str
     y: Array
-    has_value: Array
+    class_counts: tuple[Array, Array] | None
+    n_rows: int
+    n_missing: int
 
     @property
     def is_regression(self) -> bool:
@@ -107,8 +111,8 @@ def read_target_column(
     """
     if not len(values):
         raise UserInputError("The file has no rows, only column names.", "Was it written completely?")
-    has_value = values.is_valid().to_numpy().astype(bool)
-    type_, present = arrow_type_name(values.type), decode_dictionary(values.drop_null())
+    type_, present = arrow_type_name(values.type), decode_dictionary(values).drop_null()
+    n_missing = len(values) - len(present)
     if not len(present):
         raise UserInputError(f"The target {name!r} has no values at all.", "Choose another column with --target.")
     if column_kind(present.type) is None:
@@ -123,9 +127,12 @@ def read_target_column(
             "Choose another column with --target.",
         )
     if (task or infer_task(present, n_distinct)) == "regression":
-        return TargetColumn(name, "regression", type_, _to_target_values(name, present), has_value)
+        y = _to_target_values(name, present)
+        return TargetColumn(name, "regression", type_, y, None, len(present), n_missing)
     _validate_classes(name, present, n_distinct, max_classes)
-    return TargetColumn(name, "classification", type_, to_labels(present), has_value)
+    y = to_labels(present)
+    counts = np.unique(y, return_counts=True)
+    return TargetColumn(name, "classification", type_, y, counts, len(present), n_missing)
 
 
 def infer_task(values: pa.ChunkedArray, n_distinct: int) -> TaskType:

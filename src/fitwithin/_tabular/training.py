@@ -1,4 +1,4 @@
-"""Training from a file under a time limit: the fit, the test rows, the pipeline and its card."""
+"""Training from a file under a time limit: the fit, the pipeline and its card."""
 
 from __future__ import annotations
 
@@ -8,22 +8,16 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from sklearn.pipeline import Pipeline
 
 from fitwithin._classifier import TimeConstrainedClassifier
 from fitwithin._core.environment import Environment, library_versions
-from fitwithin._core.exceptions import UserInputError
 from fitwithin._regressor import TimeConstrainedRegressor
 from fitwithin._search import TimeConstrainedSearch
 from fitwithin._search_learners import list_learners
-from fitwithin._tabular.block_training import open_test_blocks
-from fitwithin._tabular.feature_blocks import TARGET, FeatureBlocks
-from fitwithin._tabular.features import EncodedFeatures, column_types
-from fitwithin._tabular.files import DataFile, DataSetFiles
+from fitwithin._tabular.features import TARGET, EncodedFeatures, FeatureBlocks
 from fitwithin._tabular.model_card import ModelCard
-from fitwithin._tabular.target_column import TargetColumn
-from fitwithin._tabular.training_table import TrainingTable, select_rows
+from fitwithin._tabular.training_table import TrainingTable
 
 FEATURE_NAMES_WARNING = "X does not have valid feature names"
 """Start of a warning that LightGBM before 4.7 gives for a matrix even if it was trained on one."""
@@ -55,26 +49,6 @@ def fit_model(
         y = TARGET if isinstance(features.X, FeatureBlocks) else target.y
         model = estimator_class(learner, **settings).fit(features.X, y, groups=table.groups)
     return model, caught
-
-
-def read_test_rows(features: EncodedFeatures, target: TargetColumn, file: DataFile) -> tuple[Any, Any]:
-    """Read features and target of a test file; errors in it show before the clock starts.
-
-    Raises
-    ------
-    UserInputError
-        If the file lacks a column, or has no target values.
-    """
-    file.require_columns(column.name for column in features.columns)
-    if isinstance(file, DataSetFiles) and file.in_blocks:
-        return open_test_blocks(features, target, file)
-    # The target is read as text or float, and converted below.
-    target_type = {target.name: pa.float64() if target.is_regression else pa.string()}
-    chunk = file.read(column_types(features.columns) | target_type if features.columns else None)
-    labeled = select_rows(chunk, chunk.table[target.name].is_valid().to_numpy().astype(bool))
-    if not len(labeled):
-        raise UserInputError(f"{file.path} has no row with a value of {target.name!r}.", "Is it the right file?")
-    return features.transform(labeled), target.convert(labeled.table[target.name])
 
 
 def build_pipeline(model: Any, features: EncodedFeatures) -> Pipeline:
@@ -124,12 +98,12 @@ def make_initial_card(features: EncodedFeatures, table: TrainingTable, **fields:
         task=target.task,
         target=target.name,
         target_type=target.type,
-        classes=[] if table.class_counts is None else np.sort(table.class_counts[0]).tolist(),
+        classes=[] if target.class_counts is None else np.sort(target.class_counts[0]).tolist(),
         columns=tuple(features.columns),
         features=features.X.shape[1],
         training={
-            "rows": table.n_rows,
-            "rows_without_label": table.n_unlabeled_rows,
+            "rows": target.n_rows,
+            "rows_without_label": target.n_missing,
             "left_out": dict(table.left_out),
             **fields.pop("training"),
         },

@@ -1,21 +1,39 @@
-"""The rows and columns of a file that a model is trained on."""
+"""The rows and columns of a file that a model is trained on; a sample of the rows if the file is read in blocks."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fitwithin._core.exceptions import UserInputError, join_names
 from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks
 from fitwithin._pools.sources.column_types import decode_dictionary
 from fitwithin._session.held_out_rows import MIN_GROUPS
-from fitwithin._tabular.columns import ColumnKind, FeatureColumn, select_columns
-from fitwithin._tabular.files import TableChunk
-from fitwithin._tabular.target_column import TargetColumn
+from fitwithin._tabular.columns import ColumnKind, FeatureColumn, column_kind, select_columns
+from fitwithin._tabular.files import DataFile, DataSetFiles, TableChunk
+from fitwithin._tabular.target_column import (
+    DEFAULT_MAX_CLASSES,
+    TargetColumn,
+    TaskType,
+    read_target_column,
+    to_labels,
+)
+
+_MAX_DISTINCT = 10_000
+"""Distinct values that are counted in files that are read in blocks; more are values, or too many for classes."""
+
+_SAMPLE_BLOCKS = 8
+"""Blocks of the sample, evenly spaced."""
+
+_SAMPLE_ROWS = 25_000
+"""Rows of the sample from each of its blocks, at most."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,10 +50,6 @@ class TrainingTable:
         Columns to train on; empty if the file holds a matrix without column names.
     left_out : dict
         Names of unused columns, with the reason.
-    n_rows, n_unlabeled_rows : int
-        Rows with and without a target value.
-    class_counts : tuple of numpy.ndarray or None
-        The labels, and the rows of each; None for a regression.
     groups : numpy.ndarray of int, optional
         The group of each row, if a column names it.
     blocks : Blocks, optional
@@ -46,67 +60,96 @@ class TrainingTable:
     target: TargetColumn
     columns: list[FeatureColumn]
     left_out: Mapping[str, str]
-    n_rows: int
-    n_unlabeled_rows: int
-    class_counts: tuple[Array, Array] | None
     groups: Array | None = None
     blocks: Blocks | None = None
 
     @property
-    def missing_values(self) -> dict[ColumnKind, int]:
-        """Number of missing values for each kind of column; estimated if the chunk is a sample."""
-        counts: dict[ColumnKind, int] = {column.kind: 0 for column in self.columns}
+    def missing_shares(self) -> dict[ColumnKind, float]:
+        """Share of missing values for each kind of column; estimated if the chunk is a sample."""
+        shares: dict[ColumnKind, list[float]] = {}
         for column in self.columns:
-            counts[column.kind] += self.chunk.table[column.name].null_count
-        return {kind: round(count * self.n_rows / max(len(self.chunk), 1)) for kind, count in counts.items()}
+            n_missing = self.chunk.table[column.name].null_count
+            shares.setdefault(column.kind, []).append(n_missing / max(len(self.chunk), 1))
+        return {kind: sum(found) / len(found) for kind, found in shares.items()}
 
 
-def make_training_table(
-    chunk: TableChunk, target: TargetColumn, groups: str | None = None, texts: Sequence[str] = ()
+def read_training_table(
+    file: DataFile,
+    target: str,
+    task: TaskType | None = None,
+    max_classes: int = DEFAULT_MAX_CLASSES,
+    *,
+    groups: str | None = None,
+    texts: Sequence[str] = (),
 ) -> TrainingTable:
-    """Select the rows and columns of a file to train on.
+    """Read a file, or the target of all rows and a sample of the others if it is read in blocks.
 
     Parameters
     ----------
-    chunk : TableChunk
-        All rows of the file.
-    target : TargetColumn
+    file : DataFile
+        The file.
+    target : str
         The column to predict.
+    task : {"classification", "regression"} or None
+        The user's choice.
+    max_classes : int
+        Raise if there are more.
     groups : str, optional
-        A column that names the group of each row, and is no feature.
+        A column that names the group of each row, and is no feature; for files in memory only.
     texts : sequence of str
         Columns whose words are features.
 
     Raises
     ------
     UserInputError
-        If no column is left, or a row has no group.
+        If no model can be trained on it.
     """
-    n_unlabeled = int(np.count_nonzero(~target.has_value))
-    chunk = select_rows(chunk, target.has_value)
-    columns, left_out = select_features(chunk, target.name, groups, texts)
-    return TrainingTable(
-        chunk=chunk,
-        target=target,
-        columns=columns,
-        left_out=left_out,
-        n_rows=len(chunk),
-        n_unlabeled_rows=n_unlabeled,
-        class_counts=None if target.is_regression else np.unique(target.y, return_counts=True),
-        groups=None if groups is None else _read_groups(groups, chunk.table[groups]),
-    )
+    if isinstance(file, DataSetFiles) and file.in_blocks:
+        column = survey_target(file.open([target]), target, task, max_classes)
+        blocks = file.open()
+        return make_training_table(TableChunk(_read_sample(blocks, target)), column, texts=texts, blocks=blocks)
+    chunk = file.read(label=target)
+    column = read_target_column(target, chunk.table[target], task, max_classes)
+    return make_training_table(chunk, column, groups, texts)
 
 
-def select_features(
-    chunk: TableChunk, target: str, groups: str | None = None, texts: Sequence[str] = ()
-) -> tuple[list[FeatureColumn], Mapping[str, str]]:
-    """Return the columns to train on, and the others with the reason; no columns for a matrix without names.
+def make_training_table(
+    chunk: TableChunk,
+    target: TargetColumn,
+    groups: str | None = None,
+    texts: Sequence[str] = (),
+    blocks: Blocks | None = None,
+) -> TrainingTable:
+    """Select the rows and columns to train on.
+
+    Parameters
+    ----------
+    chunk : TableChunk
+        All rows of the file, or a sample.
+    target : TargetColumn
+        The column to predict.
+    groups : str, optional
+        A column that names the group of each row, and is no feature.
+    texts : sequence of str
+        Columns whose words are features.
+    blocks : Blocks, optional
+        All rows, if the chunk is a sample.
 
     Raises
     ------
     UserInputError
-        If no column is left.
+        If no column is left, or a row has no group.
     """
+    chunk = chunk.drop_unlabeled(target.name)
+    columns, left_out = _select_features(chunk, target.name, groups, texts)
+    numbers = None if groups is None else _read_groups(groups, chunk.table[groups])
+    return TrainingTable(chunk=chunk, target=target, columns=columns, left_out=left_out, groups=numbers, blocks=blocks)
+
+
+def _select_features(
+    chunk: TableChunk, target: str, groups: str | None, texts: Sequence[str]
+) -> tuple[list[FeatureColumn], Mapping[str, str]]:
+    """Return the columns to train on, and the others with the reason; no columns for a matrix without names."""
     others = {} if groups is None else {groups: "it names the groups"}
     table = chunk.table.drop_columns([target, *others])
     if chunk.matrix is not None:
@@ -140,8 +183,43 @@ def _read_groups(name: str, values: pa.ChunkedArray) -> Array:
     return codes
 
 
-def select_rows(chunk: TableChunk, mask: Array) -> TableChunk:
-    """Return the rows for which the mask is True."""
-    if mask.all():
-        return chunk
-    return TableChunk(chunk.table.filter(pa.array(mask)), None if chunk.matrix is None else chunk.matrix[mask])
+def survey_target(blocks: Blocks, name: str, task: TaskType | None, max_classes: int) -> TargetColumn:
+    """Read the target of all blocks, and nothing else.
+
+    Raises
+    ------
+    UserInputError
+        If no model can be trained to predict it.
+    """
+    counts: Counter[Any] = Counter()
+    n_rows = n_missing = 0
+    ends: list[float] = []
+    values = pa.chunked_array([], pa.null())
+    for number in range(blocks.n_blocks):
+        values = decode_dictionary(TableChunk(blocks.read(number, [name])).normalize().table[name])
+        present = values.drop_null()
+        n_rows, n_missing = n_rows + len(present), n_missing + values.null_count
+        if len(present) and column_kind(values.type) == "number":
+            ends += pc.min_max(present.cast(pa.float64(), safe=False)).as_py().values()
+        if len(counts) <= _MAX_DISTINCT:
+            found = pc.value_counts(present.combine_chunks())[: _MAX_DISTINCT + 1]
+            counts.update(dict(zip(*(found.field(part).to_pylist() for part in ("values", "counts")), strict=True)))
+    if not n_rows + n_missing:
+        raise UserInputError("The files have no rows, only column names.", "Were they written completely?")
+    distinct = pa.chunked_array([pa.array(list(counts) or [None], values.type)])
+    column = replace(read_target_column(name, distinct, task, max_classes), n_rows=n_rows, n_missing=n_missing)
+    if column.is_regression:
+        return replace(column, y=np.array([min(ends), max(ends)]))
+    return replace(column, class_counts=(to_labels(distinct), np.array(list(counts.values()))))
+
+
+def _read_sample(blocks: Blocks, target: str) -> pa.Table:
+    """Return some rows with a target value, from blocks that lie evenly spaced."""
+    numbers = np.unique(np.linspace(0, blocks.n_blocks - 1, min(_SAMPLE_BLOCKS, blocks.n_blocks)).astype(int))
+    rng = np.random.default_rng(0)
+    parts = []
+    for number in numbers.tolist():
+        table = TableChunk(blocks.read(number, blocks.schema.names)).normalize().drop_unlabeled(target).table
+        rows = np.sort(rng.permutation(table.num_rows)[:_SAMPLE_ROWS])
+        parts.append(table.take(pa.array(rows)))
+    return pa.concat_tables(parts)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fitwithin._core.exceptions import UserInputError, join_names, no_such_column
+from fitwithin._pools.sources.column_types import decode_dictionary
 from fitwithin._pools.sources.read_errors import translate_read_errors
 
 CHUNK_ROWS = 50_000
@@ -54,6 +55,15 @@ class TableChunk:
         for start in range(0, len(self), n_rows):
             rows = slice(start, start + n_rows)
             yield TableChunk(self.table.slice(start, n_rows), None if self.matrix is None else self.matrix[rows])
+
+    def drop_unlabeled(self, target: str) -> TableChunk:
+        """Return the rows that have a value in the column `target`."""
+        values = decode_dictionary(self.table[target])
+        if not values.null_count:
+            return self
+        has_value = values.is_valid()
+        matrix = None if self.matrix is None else self.matrix[has_value.to_numpy().astype(bool)]
+        return TableChunk(self.table.filter(has_value), matrix)
 
     def normalize(self) -> TableChunk:
         """Return the rows independent of their writer: NaN is missing, text is `string`, no feature is infinite.

@@ -8,11 +8,9 @@ import pytest
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._pools.sources.opening import open_source
-from fitwithin._tabular.block_training import read_sampled_table, survey_target
 from fitwithin._tabular.features import encode_features
 from fitwithin._tabular.files import DataSetFiles, open_data_file
-from fitwithin._tabular.target_column import read_target_column
-from fitwithin._tabular.training_table import make_training_table
+from fitwithin._tabular.training_table import read_training_table, survey_target
 
 N_ROWS = 2000
 
@@ -36,11 +34,10 @@ def file(frame, tmp_path):
 
 @pytest.mark.parametrize("encoding", ["ordinal", "one-hot"])
 def test_blocks_are_encoded_as_the_whole_file_is(file, encoding):
-    chunk = open_data_file(file).read(label="label")
-    target = read_target_column("label", chunk.table["label"])
-    whole = encode_features(make_training_table(chunk, target), encoding)
+    all_rows = read_training_table(open_data_file(file), "label")
+    whole = encode_features(all_rows, encoding)
 
-    table = read_sampled_table(DataSetFiles(file), "label", None, 1000)
+    table = read_training_table(DataSetFiles(file, in_blocks=True), "label")
     features = encode_features(table, encoding)
     source = open_source(features.X, "target")
 
@@ -50,13 +47,13 @@ def test_blocks_are_encoded_as_the_whole_file_is(file, encoding):
     expected = whole.X.toarray() if hasattr(whole.X, "toarray") else whole.X
     np.testing.assert_allclose(X, expected, rtol=1e-6)
     assert X.dtype == source.to_frame(source.schema.empty_table()).dtype
-    assert [label for block in blocks for label in block["target"].to_pylist()] == target.y.tolist()
-    assert table.n_rows == len(target.y)
-    assert table.n_unlabeled_rows == 40
+    assert [label for block in blocks for label in block["target"].to_pylist()] == all_rows.target.y.tolist()
+    assert table.target.n_rows == len(all_rows.target.y)
+    assert table.target.n_missing == 40
 
 
 def test_the_target_alone_is_read_for_the_labels(file):
-    table = read_sampled_table(DataSetFiles(file), "label", None, 1000)
+    table = read_training_table(DataSetFiles(file, in_blocks=True), "label")
     source = open_source(encode_features(table, "ordinal").X, "target")
     part = source.blocks.read(0, ["target"])
     assert part.column_names == ["target"]
@@ -64,8 +61,8 @@ def test_the_target_alone_is_read_for_the_labels(file):
 
 
 def test_classes_are_counted_in_all_blocks(file, frame):
-    table = read_sampled_table(DataSetFiles(file), "label", None, 1000)
-    labels, counts = table.class_counts
+    table = read_training_table(DataSetFiles(file, in_blocks=True), "label")
+    labels, counts = table.target.class_counts
     assert dict(zip(labels, counts, strict=True)) == frame["label"].value_counts().to_dict()
 
 
@@ -86,7 +83,7 @@ def survey(parts, type_=None, task=None):
 
 def test_many_numbers_are_values_between_their_ends():
     values = np.random.default_rng(0).random(30_000)
-    column = survey([values[:20_000], values[20_000:]]).column
+    column = survey([values[:20_000], values[20_000:]])
     assert column.is_regression
     assert column.y.tolist() == [values.min(), values.max()]
 
@@ -94,8 +91,8 @@ def test_many_numbers_are_values_between_their_ends():
 def test_few_whole_numbers_are_classes_unless_the_user_says_otherwise():
     parts = [[1, 2, None], [3]]
     found = survey(parts, pa.int64())
-    assert found.column.y.tolist() == [1, 2, 3]
-    assert survey(parts, pa.int64(), "regression").column.y.tolist() == [1, 3]
+    assert found.y.tolist() == [1, 2, 3]
+    assert survey(parts, pa.int64(), "regression").y.tolist() == [1, 3]
     assert (found.n_rows, found.n_missing) == (3, 1)
 
 
