@@ -19,7 +19,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from fitwithin._core.budget import Budget, TimeLimit, parse_time_limit
-from fitwithin._core.exceptions import join_names
+from fitwithin._core.exceptions import DataSetWarning, join_names
 from fitwithin._core.memory_limit import MemoryLimit, parse_memory_limit
 from fitwithin._core.rounds import OnRound
 from fitwithin._core.target import Array
@@ -50,7 +50,8 @@ from fitwithin._session.inputs.fit_arguments import (
 from fitwithin._session.inputs.fit_inputs import FitInputs, check_inputs, find_backend, find_teacher
 from fitwithin._session.listeners import SessionLog, ShowProgress, show_progress
 from fitwithin._session.result import SessionResult
-from fitwithin.backends import Backend
+from fitwithin._session.session import Session
+from fitwithin.backends import Backend, Runner
 from fitwithin.backends._metrics import Scorer
 from fitwithin.teachers import Teacher
 from fitwithin.viz._history import History
@@ -172,22 +173,12 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
             show_progress(self.progress, budget, self._describe_candidate) as display,
             ExitStack() as cleanup,
         ):
-            find_total = getattr(runner, "find_memory", None)
-            memory_limit = None if self.memory_limit is None else parse_memory_limit(self.memory_limit, find_total)
-            open_pool = getattr(runner, "open_pool", None)
-            if open_pool is None:
-                open_pool = partial(open_disk_pool, budget, getattr(backend, "spool", None))
-            inputs = check_inputs(self, given, teacher, memory_limit, open_pool)
+            inputs = self._open_inputs(given, teacher, backend, runner, budget)
             cleanup.callback(inputs.pool.close)
             if experience is not None:
                 experience.compare(self, inputs)
             inputs = self._prepare_teacher(inputs, {} if experience is None else experience.best_settings)
-            if memory_limit is not None and not runner.killable:
-                warnings.warn(_UNWATCHED_MEMORY, RuntimeWarning, stacklevel=2)
             past, budget = self._find_past(inputs, checkpoint, budget)
-            if past is None or not past.is_over(budget):
-                inputs.pool.start()
-                runner.prepare(inputs.learner, inputs.pool, inputs.settings)
             log = SessionLog(budget, self._describe_candidate)
             log.on_start(inputs.learner, self.n_rows_in_, inputs.settings.other_learners)
             listeners = [log] if display is None else [display, log]
@@ -197,18 +188,28 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
                 experience.begin(session.costs, budget)
             result = self._hold_vote(session.run(), inputs, budget)
             log.on_end(result)
-        self._set_fitted(result)
-        self._learner_costs = describe_costs(result, session.deck.size, inputs.settings.scoring)
-        self.__dict__.update(inputs.list_rows(result))
+        self._set_fitted(result, session, inputs)
         if experience is not None:
             experience.write(result, getattr(self, "best_params_", {}))
-        if self.warm_start and result.stop_reason != "fallback":
-            # The next call resumes it; it takes five bytes a row.
-            self._kept_state = inputs.fingerprint, replace(session.state(result.stop_reason), model=result.model)
-        self.time_limit_, self.time_used_, self.memory_limit_ = budget.seconds, budget.elapsed(), memory_limit
-        for message, category in result.list_warnings(inputs.pool, checkpoint):
+        self.time_limit_, self.time_used_ = budget.seconds, budget.elapsed()
+        for message, category in result.warnings:
             warnings.warn(message, category, stacklevel=2)
+        if (unread := inputs.pool.describe_unread_rows()) is not None:
+            warnings.warn(unread, DataSetWarning, stacklevel=2)
         return self
+
+    def _open_inputs(
+        self, given: FitArguments, teacher: Teacher, backend: Backend, runner: Runner, budget: Budget
+    ) -> FitInputs:
+        """Check the input, and open its rows; a runner may know the memory of a cluster, and open rows there."""
+        find_total = getattr(runner, "find_memory", None)
+        limit = None if self.memory_limit is None else parse_memory_limit(self.memory_limit, find_total)
+        open_on_disk = partial(open_disk_pool, budget, getattr(backend, "spool", None))
+        inputs = check_inputs(self, given, teacher, limit, getattr(runner, "open_pool", open_on_disk))
+        if limit is not None and not runner.killable:
+            warnings.warn(_UNWATCHED_MEMORY, RuntimeWarning, stacklevel=3)
+        self.memory_limit_ = limit
+        return inputs
 
     def _make_teacher(self) -> Teacher:
         return find_teacher(self.teacher)
@@ -255,9 +256,14 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
             return stored, budget
         return kept[1], budget.after(kept[1].seconds)
 
-    def _set_fitted(self, result: SessionResult) -> None:
+    def _set_fitted(self, result: SessionResult, session: Session, inputs: FitInputs) -> None:
         record, estimate = result.record, result.record.fresh_estimate
         self.__dict__.pop("_kept_state", None)
+        if self.warm_start and result.stop_reason != "fallback":
+            # The next call resumes it; it takes five bytes a row.
+            self._kept_state = inputs.fingerprint, replace(session.state(result.stop_reason), model=result.model)
+        self._learner_costs = describe_costs(result, session.deck.size, inputs.settings.scoring)
+        self.__dict__.update(inputs.list_rows(result))
         self.best_estimator_ = result.model
         self.history_ = History(result.history)
         self.stop_reason_ = result.stop_reason

@@ -30,6 +30,7 @@ from fitwithin._session.inputs.fit_arguments import MAX_SEED, Validation, fill_r
 from fitwithin._session.inputs.fit_inputs import FitInputs
 from fitwithin._session.listeners import ShowProgress
 from fitwithin._session.result import SessionResult
+from fitwithin._session.session import Session
 from fitwithin._session.value_text import describe_value, shorten
 from fitwithin._session.vote import MAX_MEMBERS, make_vote
 from fitwithin.backends import Backend
@@ -263,8 +264,8 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         contender = self._teacher.contenders[number]
         return f"{self._learner_names[contender.learner]}, {describe_settings(contender.settings)}"
 
-    def _set_fitted(self, result: SessionResult) -> None:
-        super()._set_fitted(result)
+    def _set_fitted(self, result: SessionResult, session: Session, inputs: FitInputs) -> None:
+        super()._set_fitted(result, session, inputs)
         search: Search = self.__dict__.pop("_teacher")
         names: list[str] = self.__dict__.pop("_learner_names")
         self.best_index_ = search.best if result.candidate is None else result.candidate

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sklearn.exceptions import UndefinedMetricWarning
-
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
-from fitwithin._core.exceptions import (
-    CheckpointWarning,
-    DataSetWarning,
-    LearnerFailedWarning,
-    NoModelInMemory,
-    NoModelInTime,
-    OutOfMemory,
-)
+from fitwithin._core.exceptions import NoModelInMemory, NoModelInTime, OutOfMemory
 from fitwithin._core.memory_limit import format_bytes
 from fitwithin._core.records import Purpose, Rows, StopReason
 from fitwithin._core.rounds import Round
-from fitwithin._pools.pool import Pool
-from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.selection import VoteMembers
 
@@ -47,16 +36,12 @@ class SessionResult:
         The model's rows and scores.
     seconds_lost : float
         Seconds of the fits that left no model, because the deadline, the memory limit, an error or the user ended them.
-    failure : str or None
-        How the learner failed in a later round, for a warning.
-    unpredicted : str or None
-        Which rows the first of these models could not predict, for a warning.
+    warnings : list of tuple
+        What the user should know: texts, with the types of their warnings.
     candidate : int or None
         In a search, the number of its candidate.
     held_out : dict of array of int
         The rows of the last exams, by purpose.
-    score_problem : str or None
-        Where the metric was not defined, for a warning.
     members : VoteMembers
         The models that may vote; to be closed.
     row_seconds : float
@@ -70,25 +55,12 @@ class SessionResult:
     stop_reason: StopReason
     record: ModelRecord
     seconds_lost: float = 0.0
-    failure: str | None = None
-    unpredicted: str | None = None
+    warnings: Sequence[tuple[str, type[Warning]]] = ()
     candidate: int | None = None
     held_out: Mapping[Purpose, Rows] = field(default_factory=dict)
-    score_problem: str | None = None
     members: VoteMembers = field(default_factory=VoteMembers)
     row_seconds: float = 0.0
     costs: CostEstimates | None = None
-
-    def list_warnings(self, pool: Pool, checkpoint: Checkpoint | None) -> list[tuple[str, type[Warning]]]:
-        """Return what the user should know of a fit that has a model."""
-        found: list[tuple[str | None, type[Warning]]] = [
-            (self.failure, LearnerFailedWarning),
-            (self.unpredicted, RuntimeWarning),
-            (self.score_problem, UndefinedMetricWarning),
-            (pool.describe_unread_rows(), DataSetWarning),
-            *((message, CheckpointWarning) for message in (() if checkpoint is None else checkpoint.messages)),
-        ]
-        return [(message, category) for message, category in found if message is not None]
 
 
 def no_model_error(budget: Budget, n_rounds: int, status: str) -> NoModelInTime:

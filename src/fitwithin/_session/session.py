@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.deadline_thread import DeadlineThread
 from fitwithin._core.exceptions import (
+    CheckpointWarning,
     LearnerDied,
     LearnerFailed,
+    LearnerFailedWarning,
     LearnerRaised,
     NoModelInMemory,
     NoModelInTime,
@@ -115,8 +118,7 @@ class Session:
             self._restore(past)
         # The loop that decides how the session ends; of several, the first one unless another one fails.
         self._loop = LearnerLoop(self, self.runner, self._tracker)
-        self._failure: str | None = None
-        self._unpredicted: str | None = None
+        self._warnings: dict[type[Warning], str] = {}
 
     @property
     def has_best_model(self) -> bool:
@@ -157,10 +159,11 @@ class Session:
             return self._result(reason or self._teach_and_store())
         except Exception as error:
             if fallback is not None and isinstance(error, NoModelInTime | NoModelInMemory | LearnerFailed):
-                failure = f"The fallback is returned, since there is no other model. {error}"
+                text = f"The fallback is returned, since there is no other model. {error}"
+                self._warnings = {LearnerFailedWarning: text}
                 history, lost = self._tracker.history, self._tracker.lost_seconds
-                model = fallback.model.load()
-                return SessionResult(model, history, "fallback", fallback.record, seconds_lost=lost, failure=failure)
+                model, warnings = fallback.model.load(), self._list_warnings()
+                return SessionResult(model, history, "fallback", fallback.record, lost, warnings)
             LOGGER.warning("There is no model. %s: %s", type(error).__name__, error)
             self.selector.members.close()
             raise
@@ -238,10 +241,10 @@ class Session:
 
     def note_unpredicted(self, n_rows: int, unpredicted: Unpredicted | None) -> None:
         """Note that a model that was trained on `n_rows` could not predict some rows; the first one is reported."""
-        if unpredicted is None or self._unpredicted is not None:
+        if unpredicted is None or RuntimeWarning in self._warnings:
             return
         n_unpredicted, n_examined = np.count_nonzero(unpredicted.mask), len(unpredicted.mask)
-        self._unpredicted = (
+        self._warnings[RuntimeWarning] = (
             f"A model that was trained on {n_rows:,} rows could not predict {n_unpredicted:,} of {n_examined:,} other "
             "rows, which are no part of its score. A model that cannot predict more than 1 % gives way to one that "
             f"can. {unpredicted.reason}"
@@ -281,8 +284,7 @@ class Session:
                 LOGGER.warning("%s", failure)
             reason = "interrupted"
         except (LearnerRaised, LearnerDied) as failure:
-            self._failure = self._describe_or_raise(failure)
-            LOGGER.warning("%s", self._failure)
+            self._warn_of_failure(self._describe_or_raise(failure))
             reason = "learner failed"
         self._loop.abandon_round()
         return reason
@@ -315,6 +317,10 @@ class Session:
             cause = f"The learner's process died: {failure}."
         return f"The learner failed {where}; the best model so far is returned.\n{cause}"
 
+    def _warn_of_failure(self, text: str) -> None:
+        LOGGER.warning("%s", text)
+        self._warnings[LearnerFailedWarning] = text
+
     def _result(self, reason: StopReason) -> SessionResult:
         if self.selector.best is None:
             raise no_model_error(self.budget, len(self._tracker.history), self._loop.status)
@@ -324,22 +330,27 @@ class Session:
             if reason == "interrupted":
                 raise
             reason, model = "interrupted", self._load_best()
-        best = self.selector.best
+        best, problem = self.selector.best, self.selector.describe_problem()
+        if problem is not None:
+            self._warnings[UndefinedMetricWarning] = problem
         return SessionResult(
             model,
             self._tracker.history,
-            reason if self._failure is None else "learner failed",
+            "learner failed" if LearnerFailedWarning in self._warnings else reason,
             best.record,
-            seconds_lost=self._tracker.lost_seconds,
-            failure=self._failure,
-            unpredicted=self._unpredicted,
+            self._tracker.lost_seconds,
+            self._list_warnings(),
             candidate=best.candidate_number,
             members=self.selector.members,
             row_seconds=best.row_seconds,
-            score_problem=self.selector.describe_problem(),
             held_out=self._tracker.last_exams,
             costs=self.costs if best.candidate is None else best.candidate.costs,
         )
+
+    def _list_warnings(self) -> list[tuple[str, type[Warning]]]:
+        messages = [] if self.checkpoint is None else self.checkpoint.messages
+        found = [(text, category) for category, text in self._warnings.items()]
+        return found + [(message, CheckpointWarning) for message in messages]
 
     def _load_best(self) -> Any:
         """Return the best model, or the one before it if the best one cannot be loaded here, or not in time."""
@@ -354,10 +365,9 @@ class Session:
             except Exception as failure:  # the learner's own unpickling may raise anything
                 error = failure
             self._withdraw_best()
-            self._failure = (
+            self._warn_of_failure(
                 f"The best model cannot be loaded in this process, so the one before it is returned: {error!r}"
             )
-            LOGGER.warning("%s", self._failure)
         raise LearnerFailed(f"The model cannot be loaded in this process: {error!r}.") from error
 
     def _withdraw_best(self) -> None:

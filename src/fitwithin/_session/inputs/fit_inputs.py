@@ -118,8 +118,14 @@ class FitInputs:
         return rows
 
     def open_session(self, runner: Runner, budget: Budget, **options: Any) -> Session:
-        """Return the session that fits these inputs; other arguments are those of `Session`."""
+        """Return the session that fits these inputs, with its rows and its learner's process under way.
+
+        Other arguments are those of `Session`.
+        """
         past: FitState | None = options.get("past")
+        if past is None or not past.is_over(budget):
+            self.pool.start()
+            runner.prepare(self.learner, self.pool, self.settings)
         can_stop_early = self.settings.early_stopping is not None
         costs = CostEstimates(
             budget,
