@@ -12,8 +12,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
 from _accuracy_summary import AUTO, Contest, Duel, Findings, PairKey
-from fitwithin.viz._palette import BLUE, EDGE, GREY, ORANGE
-from fitwithin.viz._style import picture_style
+from fitwithin.viz._style import BLUE, EDGE, GREY, ORANGE, picture_style
 from fitwithin_paper.figure_files import figure_to_svg_and_png
 
 # Widths of the names and of a panel, and height of a pair, in inches.

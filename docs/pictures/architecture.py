@@ -10,8 +10,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from fitwithin.viz._palette import BLUE, GREEN, GREY, ORANGE
-from fitwithin.viz._style import figure_to_svg, picture_style
+from fitwithin.viz._style import BLUE, GREEN, GREY, ORANGE, figure_to_svg, picture_style
 
 HERE = Path(__file__).parent
 PYPROJECT = HERE.parents[1] / "pyproject.toml"

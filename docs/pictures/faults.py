@@ -12,8 +12,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from fitwithin.viz._palette import BLUE, GREY, INK, ORANGE
-from fitwithin.viz._style import figure_to_svg, picture_style
+from fitwithin.viz._style import BLUE, GREY, INK, ORANGE, figure_to_svg, picture_style
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "fault_chart.json"

@@ -22,8 +22,7 @@ from fitwithin.backends import Inline, Runner
 from fitwithin.backends._learner_traits import find_traits
 from fitwithin.teachers import TCT, Answers, Auto, Deck, Exam, Lesson, Requests
 from fitwithin.testing import FakeClock
-from fitwithin.viz._palette import BLUE, EDGE, GREEN, GREY, ORANGE, PINK
-from fitwithin.viz._style import figure_to_svg, picture_style
+from fitwithin.viz._style import BLUE, EDGE, GREEN, GREY, ORANGE, PINK, figure_to_svg, picture_style
 
 FOLDER = Path(__file__).parent
 # Time limit in seconds of the fit in the picture of Auto.

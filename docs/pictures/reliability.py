@@ -13,8 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fitwithin import TimeConstrainedClassifier
 from fitwithin.teachers import TCT
-from fitwithin.viz._palette import BLUE, GREEN, ORANGE
-from fitwithin.viz._style import picture_style
+from fitwithin.viz._style import BLUE, GREEN, ORANGE, picture_style
 
 
 def make_rows(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

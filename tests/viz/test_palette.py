@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from fitwithin.viz._palette import PALETTE, colours_to_css_variables, palette_css
+from fitwithin.viz._style import PALETTE, colours_to_css_variables, palette_css
 from sample_fits import a_fit, a_round, a_search
 
 

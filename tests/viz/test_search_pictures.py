@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fitwithin import viz
-from fitwithin.viz._palette import BLUE, EDGE, GREEN, ORANGE
-from fitwithin.viz._setting_effects import MIN_CANDIDATES, find_setting_effects
+from fitwithin.viz._search_pictures import MIN_CANDIDATES, find_setting_effects
+from fitwithin.viz._style import BLUE, EDGE, GREEN, ORANGE
 from sample_fits import a_fit, a_round, a_search
 
 matplotlib = pytest.importorskip("matplotlib")

@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier, TimeConstrainedSearch, viz
-from fitwithin.viz._time_spent import seconds_by_activity
+from fitwithin.viz._fit_pictures import seconds_by_activity
 from sample_fits import a_fit, a_round, a_search
 
 matplotlib = pytest.importorskip("matplotlib")

@@ -6,12 +6,8 @@ Each function takes a fitted estimator and, optionally, the `Axes` to draw on. I
 need matplotlib, which is in the extra ``plots``.
 """
 
-from fitwithin.viz._class_shares import class_shares
-from fitwithin.viz._fit_times import fit_times
-from fitwithin.viz._learning_curve import learning_curve
-from fitwithin.viz._plot_race import plot_race
-from fitwithin.viz._plot_settings import plot_settings
-from fitwithin.viz._time_spent import time_spent
+from fitwithin.viz._fit_pictures import class_shares, fit_times, learning_curve, time_spent
+from fitwithin.viz._search_pictures import plot_race, plot_settings
 
 __all__ = [
     "class_shares",

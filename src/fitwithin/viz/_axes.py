@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fitwithin.viz._fitted_estimator import FittedEstimator, check_fitted, find_best_round, score_name
-from fitwithin.viz._palette import GREY
-from fitwithin.viz._style import require_matplotlib
+from fitwithin.viz._fitted import FittedEstimator, check_fitted, find_best_round, score_name
+from fitwithin.viz._style import GREY, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,9 +40,7 @@ def get_axes(estimator: FittedEstimator, ax: Axes | None, size_inches: tuple[flo
 def show_message(ax: Axes, message: str) -> Axes:
     """Show a message in place of a picture that has nothing to show."""
     ax.text(0.5, 0.5, message, transform=ax.transAxes, ha="center", va="center", wrap=True)
-    ax.grid(False)
-    ax.set(xticks=[], yticks=[])
-    ax.spines[:].set_visible(False)
+    ax.set_axis_off()
     return ax
 
 

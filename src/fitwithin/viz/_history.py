@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import attrgetter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fitwithin._core.memory_limit import format_bytes
 from fitwithin._core.rounds import Round
@@ -37,7 +37,7 @@ class History(list[Round]):
         if best is not None:
             caption += f"; the model of round {best} is the best"
         caption += "; times in seconds"
-        return html_table(history_columns(self), shown, caption=caption)
+        return html_table(ROUND_COLUMNS, shown, caption=caption)
 
 
 _format_count = "{:,.0f}".format
@@ -59,61 +59,43 @@ def _format_best(value: float) -> str:
     return "yes" if value else ""
 
 
-_COLUMNS: list[HtmlColumn[Round]] = [
-    HtmlColumn(heading, meaning, attrgetter(field), format_value)
-    for field, heading, meaning, format_value in (
-        ("number", "round", "number of the round, from 1", _format_count),
-        ("rows", "training rows", "rows that the model was fitted on", _format_count),
-        ("new_rows", "new", "training rows that no earlier round used", _format_count),
-        ("new_mistakes", "mistakes", "new training rows that the previous model got wrong", _format_count),
-        ("examined", "checked rows", "rows on which the model's predictions were checked", _format_count),
-        ("fresh", "fresh", "checked rows that no earlier model was fitted or checked on", _format_count),
-        ("validation_rows", "validation rows", "checked rows that are validation rows", _format_count),
-        ("estimate", "score", "score on the validation rows, or without any on all checked rows", _format_score),
-        ("low", "low", "lower end of the score's 95 % interval", _format_score),
-        ("high", "high", "upper end of the score's 95 % interval", _format_score),
-        ("predicted_estimate", "expected score", "score that was expected before the fit", _format_score),
-        ("candidate", "candidate", "number of the settings that were fitted", _format_count),
-        ("best", "best", "whether the model became the best so far", _format_best),
-        (
-            "elapsed",
-            "elapsed",
-            "seconds from the start of fit until the model became the best, or until the round ended",
-            _format_seconds,
-        ),
-        ("seconds_fit", "fit", "seconds to fit the model", _format_seconds),
-        ("predicted_fit", "predicted fit", "seconds that the fit was expected to take", _format_seconds),
-        ("seconds_setup", "set-up", "seconds of the fit until its first step, such as binning", _format_seconds),
-        ("predicted_setup", "predicted set-up", "seconds that the set-up was expected to take", _format_seconds),
-        ("seconds_exam", "predict", "seconds to predict the checked rows", _format_seconds),
-        ("seconds_handover", "transfer", "seconds to bring rows to the learner", _format_seconds),
-        ("seconds_choose", "choose rows", "seconds to choose the rows", _format_seconds),
-        ("seconds_model", "save model", "seconds to save the model", _format_seconds),
-        ("peak_memory", "memory", "most memory of the learner's process and its children", format_bytes),
-    )
-]
+ROUND_COLUMNS = (
+    HtmlColumn("round", "number of the round, from 1", "number", _format_count),
+    HtmlColumn("training rows", "rows that the model was fitted on", "rows", _format_count),
+    HtmlColumn("new", "training rows that no earlier round used", "new_rows", _format_count),
+    HtmlColumn("mistakes", "new training rows that the previous model got wrong", "new_mistakes", _format_count),
+    HtmlColumn("checked rows", "rows on which the model's predictions were checked", "examined", _format_count),
+    HtmlColumn("fresh", "checked rows that no earlier model was fitted or checked on", "fresh", _format_count),
+    HtmlColumn("validation rows", "checked rows that are validation rows", "validation_rows", _format_count),
+    HtmlColumn("score", "score on the validation rows, or without any on all checked rows", "estimate", _format_score),
+    HtmlColumn("low", "lower end of the score's 95 % interval", "low", _format_score),
+    HtmlColumn("high", "upper end of the score's 95 % interval", "high", _format_score),
+    HtmlColumn("expected score", "score that was expected before the fit", "predicted_estimate", _format_score),
+    HtmlColumn("candidate", "number of the settings that were fitted", "candidate", _format_count),
+    HtmlColumn("best", "whether the model became the best so far", "best", _format_best),
+    HtmlColumn("elapsed", "seconds until the model became the best, or the round ended", "elapsed", _format_seconds),
+    HtmlColumn("fit", "seconds to fit the model", "seconds_fit", _format_seconds),
+    HtmlColumn("predicted fit", "seconds that the fit was expected to take", "predicted_fit", _format_seconds),
+    HtmlColumn("set-up", "seconds of the fit until its first step, such as binning", "seconds_setup", _format_seconds),
+    HtmlColumn("predicted set-up", "seconds that the set-up was expected to take", "predicted_setup", _format_seconds),
+    HtmlColumn("predict", "seconds to predict the checked rows", "seconds_exam", _format_seconds),
+    HtmlColumn("transfer", "seconds to bring rows to the learner", "seconds_handover", _format_seconds),
+    HtmlColumn("choose rows", "seconds to choose the rows", "seconds_choose", _format_seconds),
+    HtmlColumn("save model", "seconds to save the model", "seconds_model", _format_seconds),
+    HtmlColumn("memory", "most memory of the learner's process and its children", "peak_memory", format_bytes),
+)
+"""The columns of the table of rounds."""
 
 
-def history_columns(rounds: Sequence[Round]) -> list[HtmlColumn[Round]]:
-    """Return the columns of the table of rounds, without those that no round has a value for.
+def first_and_last(rounds: Sequence[Round], n_shown: int) -> tuple[list[Mapping[str, Any]], int]:
+    """Return the first and the last rounds as records, `n_shown` in all, and the number omitted between them.
 
     Examples
     --------
-    >>> history_columns([])
-    []
+    >>> first_and_last([], 4)
+    ([], 0)
     """
-    return [column for column in _COLUMNS if any(column.get_value(finished) is not None for finished in rounds)]
-
-
-def first_and_last(rounds: Sequence[Round], n_shown: int) -> tuple[Sequence[Round], int]:
-    """Return the first and the last rounds, `n_shown` in all, and the number omitted between them.
-
-    Examples
-    --------
-    >>> first_and_last("abcdefg", 4)
-    (['a', 'b', 'f', 'g'], 3)
-    """
-    n_omitted = len(rounds) - n_shown
-    if n_omitted <= 0:
-        return rounds, 0
-    return [*rounds[: n_shown // 2], *rounds[-(n_shown - n_shown // 2) :]], n_omitted
+    n_omitted = max(0, len(rounds) - n_shown)
+    n_first = n_shown // 2
+    shown = [*rounds[:n_first], *rounds[n_first + n_omitted :]]
+    return [vars(finished) for finished in shown], n_omitted

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-from fitwithin._core.atomic_write import atomic_write
 from fitwithin._core.printable_text import replace_unprintable
-from fitwithin.viz._palette import palette_css
-
-RecordT = TypeVar("RecordT")
+from fitwithin.viz._style import palette_css
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class PageSection:
 
 
 @dataclass(frozen=True)
-class HtmlColumn(Generic[RecordT]):
+class HtmlColumn:
     """A column of an HTML table; the values of a sortable one are numbers.
 
     Parameters
@@ -37,15 +34,15 @@ class HtmlColumn(Generic[RecordT]):
         The heading.
     meaning : str
         Explanation of the heading, shown when the mouse points at it.
-    get_value : callable
-        Return a record's value, or None if it has none.
+    key : str
+        Key of the value in each record. A value of None leaves the cell empty.
     format_value : callable
         Return the value as text.
     """
 
     heading: str
     meaning: str
-    get_value: Callable[[RecordT], Any]
+    key: str
     format_value: Callable[[Any], str]
 
 
@@ -82,16 +79,19 @@ def render_html_page(
     >>> "<h1>A &lt;study&gt;</h1>" in page, "<script" in page, "://" in page
     (True, False, False)
     """
-    numbered = list(enumerate(sections, 1))
+    contents = body = ""
+    for number, section in enumerate(sections, 1):
+        heading, introduction = escape_text(section.title), escape_text(section.introduction)
+        contents += f'<li><a href="#part-{number}">{heading}</a></li>'
+        body += f'<section id="part-{number}"><h2>{heading}</h2><p>{introduction}</p>{section.body}</section>\n'
     script_hash = b64encode(sha256(script.encode()).digest()).decode("ascii")
-    contents = (f'<li><a href="#part-{number}">{escape_text(section.title)}</a></li>' for number, section in numbered)
     return Template(read_page_file("page.html")).substitute(
         title=escape_text(title),
         allowed_scripts=f"'sha256-{script_hash}'" if script else "'none'",
         style=palette_css() + read_page_file("page.css") + style,
         summary="".join(f"<p>{escape_text(paragraph)}</p>" for paragraph in summary),
-        contents="".join(contents),
-        sections="\n".join(_section_html(number, section) for number, section in numbered),
+        contents=contents,
+        sections=body,
         script=f"<script>{script}</script>\n" if script else "",
     )
 
@@ -99,11 +99,6 @@ def render_html_page(
 def read_page_file(name: str) -> str:
     """Return the text of a file in the folder `_page`: the frame of the pages, their styles and their script."""
     return (Path(__file__).parent / "_page" / name).read_text(encoding="utf-8")
-
-
-def _section_html(number: int, section: PageSection) -> str:
-    heading, introduction = escape_text(section.title), escape_text(section.introduction)
-    return f'<section id="part-{number}"><h2>{heading}</h2><p>{introduction}</p>{section.body}</section>'
 
 
 def html_figure(picture: str, *, title: str, caption: str, wide: bool = False) -> str:
@@ -121,39 +116,34 @@ def make_scrollable(table: str, label: str) -> str:
 
 
 def html_table(
-    columns: Sequence[HtmlColumn[RecordT]], records: Sequence[RecordT], *, caption: str = "", sortable: bool = False
+    columns: Sequence[HtmlColumn], records: Sequence[Mapping[str, Any]], *, caption: str = "", sortable: bool = False
 ) -> str:
     """Return an HTML table with one row per record. The headings of a sortable one are buttons for `sort.js`.
 
+    A column without any value is left out.
+
     Examples
     --------
-    >>> table = html_table([HtmlColumn("a", "one", lambda record: record, str)], [2, None], caption="Ones")
+    >>> columns = [HtmlColumn("a", "one", "a", str), HtmlColumn("b", "two", "b", str)]
+    >>> table = html_table(columns, [{"a": 2, "b": None}, {"a": None, "b": None}], caption="Ones")
     >>> table[table.index("<tbody>") :]
     '<tbody><tr><td>2</td></tr><tr><td></td></tr></tbody></table>'
     """
-    head = "".join(_heading_html(column, sortable) for column in columns)
+    columns = [column for column in columns if any(record[column.key] is not None for record in records)]
+    opening, closing = ('<button type="button">', "</button>") if sortable else ("", "")
+    head = "".join(
+        f'<th scope="col" title="{escape_text(column.meaning)}">{opening}{escape_text(column.heading)}{closing}</th>'
+        for column in columns
+    )
     body = "".join(f"<tr>{''.join(_cell_html(column, one, sortable) for column in columns)}</tr>" for one in records)
     css_class = ' class="sortable"' if sortable else ""
     above = f"<caption>{escape_text(caption)}</caption>" if caption else ""
     return f"<table{css_class}>{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _heading_html(column: HtmlColumn[RecordT], sortable: bool) -> str:
-    heading = escape_text(column.heading)
-    shown = f'<button type="button">{heading}</button>' if sortable else heading
-    return f'<th scope="col" title="{escape_text(column.meaning)}">{shown}</th>'
-
-
-def _cell_html(column: HtmlColumn[RecordT], record: RecordT, sortable: bool) -> str:
-    value = column.get_value(record)
+def _cell_html(column: HtmlColumn, record: Mapping[str, Any], sortable: bool) -> str:
+    value = record[column.key]
     text = "" if value is None else escape_text(column.format_value(value))
-    if not sortable:
-        return f"<td>{text}</td>"
     # The text has commas and is rounded, so the script sorts by the value.
-    return f'<td data-value="{"" if value is None else float(value)}">{text}</td>'
-
-
-def save_page(path: Path, page: str) -> None:
-    """Write the whole page, or leave the existing file unchanged if that fails."""
-    with atomic_write(path) as temporary_path:
-        temporary_path.write_text(page, encoding="utf-8", newline="\n")
+    attribute = f' data-value="{"" if value is None else float(value)}"' if sortable else ""
+    return f"<td{attribute}>{text}</td>"

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fitwithin.viz._palette import BLUE, BROWN, COLOUR_CYCLE, EDGE, GREEN, GREY, INK, ORANGE, PINK, TICKS
-from fitwithin.viz._style import picture_style
+from fitwithin.viz._style import BLUE, BROWN, COLOUR_CYCLE, EDGE, GREEN, GREY, INK, ORANGE, PINK, TICKS, picture_style
 from fitwithin_paper.figure_files import figure_to_svg_and_png
 from fitwithin_paper.study.accuracy_curves import (
     AccuracyCurve,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fitwithin.viz._palette import GRID, INK
-from fitwithin.viz._style import require_matplotlib
+from fitwithin.viz._style import GRID, INK, require_matplotlib
 from fitwithin_paper.figure_files import figure_to_svg_and_png
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fitwithin.viz._palette import BLUE, GREEN, GREY, INK, ORANGE, PINK
+from fitwithin.viz._style import BLUE, GREEN, GREY, INK, ORANGE, PINK
 from fitwithin_paper.theory.agnostic_theorem import AgnosticResult
 from fitwithin_paper.theory.bad_example import (
     BATCH_EXAMPLES,

@@ -9,19 +9,19 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from fitwithin._core.atomic_write import atomic_write
 from fitwithin._core.rounds import Round
-from fitwithin.viz._fitted_estimator import check_fitted
-from fitwithin.viz._fitted_search import is_search
-from fitwithin.viz._history import first_and_last, history_columns
-from fitwithin.viz._html import PageSection, html_table, make_scrollable, read_page_file, render_html_page, save_page
-from fitwithin.viz._report.forecast_section import forecast_section
+from fitwithin.viz._fitted import check_fitted, is_search, score_name
+from fitwithin.viz._history import ROUND_COLUMNS, first_and_last
+from fitwithin.viz._html import HtmlColumn, PageSection, html_table, make_scrollable, read_page_file, render_html_page
 from fitwithin.viz._report.pictures import render_pictures
 from fitwithin.viz._report.search_section import search_section
 from fitwithin.viz._report.summary import facts_sections, summarize_fit
-from fitwithin.viz._style import require_matplotlib
 
 # A teacher of mini-batches may have thousands of rounds, and a page with all of them is slow to sort.
 _MAX_ROUNDS_IN_REPORT = 1000
+# Other limits of the forecast, as multiples of that of the fit.
+_LIMIT_FACTORS = (0.5, 2, 4, 16)
 
 
 class ReportMixin:
@@ -61,18 +61,22 @@ class ReportMixin:
         ...     print(page.name, "The time limit was kept" in page.read_text(encoding="utf-8"))
         report.html True
         """
-        page = Path(path)
-        save_page(page, _render_report(self))
-        return page
+        page = _render_report(self)
+        with atomic_write(Path(path)) as temporary_path:
+            temporary_path.write_text(page, encoding="utf-8", newline="\n")
+        return Path(path)
 
 
 def _render_report(estimator: Any) -> str:
     check_fitted(estimator)
-    require_matplotlib()
     title = f"{_learner_name(estimator.best_estimator_)}, fitted within {estimator.time_limit_:g} s"
-    sections = [search_section(estimator)] if is_search(estimator) else []
-    pictures = PageSection("Pictures", "The score, the time and the training rows.", render_pictures(estimator))
-    sections += [pictures, _rounds_section(estimator.history_), forecast_section(estimator), *facts_sections(estimator)]
+    sections = [
+        *([search_section(estimator)] if is_search(estimator) else []),
+        PageSection("Pictures", "The score, the time and the training rows.", render_pictures(estimator)),
+        _rounds_section(estimator.history_),
+        _forecast_section(estimator),
+        *facts_sections(estimator),
+    ]
     style, script = read_page_file("report.css"), read_page_file("sort.js")
     return render_html_page(title, summarize_fit(estimator), sections, style=style, script=script)
 
@@ -89,12 +93,7 @@ def _rounds_section(history: Sequence[Round]) -> PageSection:
     shown, n_omitted = first_and_last(history, _MAX_ROUNDS_IN_REPORT)
     if n_omitted:
         introduction += f" The table omits {n_omitted:,} of {len(history):,} rounds, in the middle."
-    table = make_scrollable(html_table(history_columns(history), shown, sortable=True), "Rounds")
-    return PageSection("Rounds", introduction, table + _score_note(history))
-
-
-def _score_note(history: Sequence[Round]) -> str:
-    """Return a note, as HTML, on how to read the scores of the rounds."""
+    # How to read the scores of the rounds.
     notes = []
     if any(finished.validation_rows for finished in history):
         notes.append(
@@ -103,4 +102,32 @@ def _score_note(history: Sequence[Round]) -> str:
         )
     if any(finished.is_biased for finished in history):
         notes.append("A score without validation rows is too high if some of its checked rows are not fresh.")
-    return f'<p class="note">{" ".join(notes)}</p>' if notes else ""
+    note = f'<p class="note">{" ".join(notes)}</p>' if notes else ""
+    return PageSection(
+        "Rounds", introduction, make_scrollable(html_table(ROUND_COLUMNS, shown, sortable=True), "Rounds") + note
+    )
+
+
+def _forecast_section(estimator: Any) -> PageSection:
+    """Return the section about what other time limits should buy."""
+    title = "Other time limits"
+    try:
+        forecasts = estimator.forecast([factor * estimator.time_limit_ for factor in _LIMIT_FACTORS])
+    except ValueError as error:
+        return PageSection(title, str(error))
+    columns = [
+        HtmlColumn("limit, s", "time limit in seconds", "time_limit", "{:g}".format),
+        HtmlColumn("rows", "training rows of the returned model", "rows", "{:,}".format),
+        HtmlColumn(score_name(estimator), "expected score", "score", "{:.4f}".format),
+        HtmlColumn("from", "lower end of the 90 % interval", "low", "{:.4f}".format),
+        HtmlColumn("to", "upper end of the 90 % interval", "high", "{:.4f}".format),
+    ]
+    introduction = (
+        "What the default teacher should reach with other time limits, from the costs and the scores of this fit. "
+        f"One fit on every row should take {forecasts[0].seconds_every_row:.3g} s."
+    )
+    if is_search(estimator):
+        introduction += " The forecast is for the best learner with its hyperparameters, without a search."
+    return PageSection(
+        title, introduction, make_scrollable(html_table(columns, [vars(one) for one in forecasts]), title)
+    )

@@ -8,8 +8,14 @@ from typing import Any
 from fitwithin._core.environment import Environment, library_versions
 from fitwithin._core.memory_limit import format_bytes
 from fitwithin._core.rounds import Round
-from fitwithin.viz._fitted_estimator import FittedEstimator, find_best_round, score_name
-from fitwithin.viz._fitted_search import describe_candidate, is_search, list_failed
+from fitwithin.viz._fitted import (
+    FittedEstimator,
+    describe_candidate,
+    find_best_round,
+    is_search,
+    list_failed,
+    score_name,
+)
 from fitwithin.viz._html import PageSection, escape_text, make_scrollable
 
 _STOP_REASONS = {
@@ -53,14 +59,11 @@ def _describe_search(estimator: FittedEstimator) -> str:
 
 
 def _describe_time(estimator: FittedEstimator) -> str:
-    limit, used = estimator.time_limit_, estimator.time_used_
-    lost = estimator.lost_seconds_
-    without_model = f" Fits that left no model took {lost:.2f} s." if lost else ""
-    if used <= limit:
-        return f"The time limit was kept: {used:.2f} s of {limit:g} s.{without_model}"
-    return (
-        f"The time limit of {limit:g} s was missed by {used - limit:.2f} s: the fit took {used:.2f} s.{without_model}"
-    )
+    limit, used, lost = estimator.time_limit_, estimator.time_used_, estimator.lost_seconds_
+    text = f"The time limit was kept: {used:.2f} s of {limit:g} s."
+    if used > limit:
+        text = f"The time limit of {limit:g} s was missed by {used - limit:.2f} s: the fit took {used:.2f} s."
+    return f"{text} Fits that left no model took {lost:.2f} s." if lost else text
 
 
 def _describe_memory(estimator: FittedEstimator) -> str:
@@ -96,11 +99,9 @@ def facts_sections(estimator: Any) -> list[PageSection]:
     """Return the sections about the parameters, the data, the machine and the versions of the libraries."""
     environment, model = Environment.current(), estimator.best_estimator_
     parameters = {name: _format_parameter(value) for name, value in estimator.get_params(deep=False).items()}
-    data = {"rows": f"{estimator.n_rows_in_:,}"}
-    if hasattr(estimator, "n_features_in_"):
-        data["features"] = f"{estimator.n_features_in_:,}"
-    if hasattr(estimator, "classes_"):
-        data["classes"] = f"{len(estimator.classes_):,}"
+    n_features, n_classes = getattr(estimator, "n_features_in_", 0), len(getattr(estimator, "classes_", ()))
+    counts = {"rows": estimator.n_rows_in_, "features": n_features, "classes": n_classes}
+    data = {name: f"{count:,}" for name, count in counts.items() if count}
     machine = {
         "processor": f"{environment.cores} cores, {environment.processor or 'unknown'}",
         "memory": f"{environment.memory_gb:g} GB",
