@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._tabular.files import atomic_output, open_predictions_writer, predictions_format, validate_output_path
+from fitwithin._tabular.files import atomic_output, predictions_format, validate_output_path, write_predictions
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path):
@@ -108,16 +108,15 @@ def test_predictions_are_written_chunk_by_chunk(tmp_path, suffix):
 
     path = tmp_path / f"a{suffix}"
 
-    with open_predictions_writer(path, force=False) as write:
-        write(pa.table({"prediction": ["a", "b"]}))
-        write(pa.table({"prediction": ["c"]}))
+    chunks = (pa.table({"prediction": list(names)}) for names in ("ab", "c"))
 
+    assert write_predictions(path, chunks, force=False) == 3
     assert open_data_file(path).read().table["prediction"].to_pylist() == ["a", "b", "c"]
 
 
 def test_no_predictions_leave_no_file(tmp_path):
-    with pytest.raises(UserInputError, match="no rows"), open_predictions_writer(tmp_path / "a.csv", force=False):
-        pass
+    with pytest.raises(UserInputError, match="no rows"):
+        write_predictions(tmp_path / "a.csv", [], force=False)
 
     assert os.listdir(tmp_path) == []
 

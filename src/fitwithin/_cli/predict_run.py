@@ -14,7 +14,7 @@ from fitwithin._cli.options import add_working_directory_to_path
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import expand_to_classes
 from fitwithin._tabular.features import column_types, extract_features
-from fitwithin._tabular.files import open_data_file, open_predictions_writer, predictions_format, validate_output_path
+from fitwithin._tabular.files import open_data_file, predictions_format, validate_output_path, write_predictions
 from fitwithin._tabular.model_archive import read_card, read_pipeline
 from fitwithin._tabular.model_card import ModelCard
 from fitwithin._tabular.target_column import predictions_to_arrow
@@ -37,14 +37,11 @@ def run_prediction(
             if card.classes
             else "It predicts values: leave out --proba.",
         )
-    n_rows = 0
-    with open_predictions_writer(out, force=force) as write, warnings.catch_warnings():
+    chunks = file.read_chunks(column_types(card.columns) if card.columns else None)
+    features = (extract_features(chunk, card.columns, card.features) for chunk in chunks if len(chunk))
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", FEATURE_NAMES_WARNING)
-        for chunk in file.read_chunks(column_types(card.columns) if card.columns else None):
-            if len(chunk):
-                write(_predict(pipeline, extract_features(chunk, card.columns, card.features), card, proba=proba))
-                n_rows += len(chunk)
-    return n_rows
+        return write_predictions(out, (_predict(pipeline, X, card, proba=proba) for X in features), force=force)
 
 
 def _load_pipeline(model: Path, trusted_types: list[str], *, unsafe_pickle: bool) -> Any:

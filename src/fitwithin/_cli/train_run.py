@@ -23,11 +23,11 @@ from fitwithin._cli.train_inputs import make_learners, open_inputs
 from fitwithin._cli.train_options import TrainOptions
 from fitwithin._core.exceptions import NoModelInTime
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._tabular.checkpoint_file import attach_encoder
 from fitwithin._tabular.encoding import choose_encoding_for_all
 from fitwithin._tabular.features import EncodedFeatures, encode_features, read_test_rows
 from fitwithin._tabular.files import full_suffix
 from fitwithin._tabular.learner_checks import validate_learner, validate_scoring
+from fitwithin._tabular.model_archive import attach_encoder
 from fitwithin._tabular.model_card import ModelCard
 from fitwithin._tabular.target_column import TaskType
 from fitwithin._tabular.training import (

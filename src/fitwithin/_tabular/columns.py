@@ -129,7 +129,7 @@ def select_columns(table: pa.Table, texts: Sequence[str] = ()) -> tuple[list[Fea
 
 
 def _are_row_identifiers(values: pa.ChunkedArray) -> bool:
-    n_distinct = pc.count_distinct(_to_strings(values)).as_py()
+    n_distinct = pc.count_distinct(decode_dictionary(values).cast(pa.string())).as_py()
     return bool(n_distinct > _MAX_CATEGORIES and n_distinct > (len(values) - values.null_count) / 2)
 
 
@@ -151,7 +151,7 @@ def to_frame(table: pa.Table, columns: Sequence[FeatureColumn]) -> pd.DataFrame:
     """
     arrays = {}
     for column in columns:
-        values = table[column.name]
+        values = decode_dictionary(table[column.name])
         try:
             _validate_time_type(values.type, column)
             arrays[column.name] = _CONVERTERS[column.kind](values)
@@ -189,33 +189,21 @@ def _time_family(type_: str) -> str:
 
 
 def _numbers_to_floats(values: pa.ChunkedArray) -> Any:
-    values = decode_dictionary(values)
     floats = values.cast(pa.float32() if values.type in _FLOAT32_SAFE_TYPES else pa.float64(), safe=False).to_numpy()
     return np.where(np.isinf(floats), np.nan, floats) if np.isinf(floats).any() else floats
 
 
-def _booleans_to_floats(values: pa.ChunkedArray) -> Any:
-    return decode_dictionary(values).cast(pa.bool_()).cast(pa.float32()).to_numpy()
-
-
 def _times_to_seconds(values: pa.ChunkedArray) -> Any:
-    values = decode_dictionary(values)
+    unit: pa.DataType = pa.timestamp("us", tz=getattr(values.type, "tz", None))
     if pa.types.is_time(values.type):
-        values = values.cast(pa.time64("us"), safe=False)
+        unit = pa.time64("us")
     elif pa.types.is_duration(values.type):
-        values = values.cast(pa.duration("us"), safe=False)
-    else:
-        zone = getattr(values.type, "tz", None)
-        values = values.cast(pa.timestamp("us", tz=zone), safe=False)
-    return values.cast(pa.int64()).cast(pa.float64(), safe=False).to_numpy() / 1e6
-
-
-def _to_strings(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    return decode_dictionary(values).cast(pa.string())
+        unit = pa.duration("us")
+    return values.cast(unit, safe=False).cast(pa.int64()).cast(pa.float64(), safe=False).to_numpy() / 1e6
 
 
 def _text_to_objects(values: pa.ChunkedArray) -> Any:
-    strings = _to_strings(values)
+    strings = values.cast(pa.string())
     objects = strings.to_numpy().astype(object)
     # scikit-learn's encoders take NaN for missing; None would be one more category.
     objects[strings.is_null().to_numpy()] = np.nan
@@ -224,8 +212,8 @@ def _text_to_objects(values: pa.ChunkedArray) -> Any:
 
 _CONVERTERS: Mapping[ColumnKind, Any] = {
     "number": _numbers_to_floats,
-    "boolean": _booleans_to_floats,
+    "boolean": lambda values: values.cast(pa.bool_()).cast(pa.float32()).to_numpy(),
     "time": _times_to_seconds,
     "text": _text_to_objects,
-    "words": lambda values: _to_strings(values).fill_null("").to_numpy().astype(object),
+    "words": lambda values: values.cast(pa.string()).fill_null("").to_numpy().astype(object),
 }

@@ -1,22 +1,35 @@
-"""Model archives: one zip file with a pipeline (by skops or pickle) and its model card; checkpoints are read too."""
+"""Models with their cards: archives, one zip file with a pipeline by skops or pickle, and checkpoints of a training."""
 
 from __future__ import annotations
 
 import pickle
+import tempfile
 import zipfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import cloudpickle
+import numpy as np
+import pyarrow as pa
+from sklearn.pipeline import Pipeline
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.install_command import format_install_command
-from fitwithin._core.model_file import UntrustedTypes, dump_model, load_model, open_archive
+from fitwithin._core.model_file import NotStorable, UntrustedTypes, dump_model, load_model, open_archive
 from fitwithin._core.preset_table import BOOSTERS
-from fitwithin._tabular.checkpoint_file import read_checkpoint_card, read_checkpoint_pipeline
+from fitwithin._session.checkpoint_folder import (
+    STATE_FILE,
+    CheckpointContent,
+    CheckpointPath,
+    load_skops_file,
+    read_checkpoint,
+)
+from fitwithin._tabular.columns import FeatureColumn, column_kind
+from fitwithin._tabular.features import EncodedFeatures
 from fitwithin._tabular.files import atomic_output
 from fitwithin._tabular.model_card import ModelCard
 
@@ -32,7 +45,18 @@ _PICKLE_ENTRY = "model.pickle"
 """Entry with the pipeline, if it is stored by pickle."""
 
 
+_CARD_FILE, _ENCODER_FILE = "card.json", "encoder.skops"
+"""Files that a checkpoint of the command line has besides."""
+
+
+_UNDER_WAY = "nothing: under way, killed or failed"
+"""Stop reason of a fit that has not ended."""
+
+
 _HINT = "Use a file that fitwithin train wrote."
+
+
+_DAMAGED_HINT = "Copy it again, or train the model again."
 
 
 def write_archive(
@@ -77,21 +101,21 @@ def write_archive(
 
 
 def read_card(path: Path) -> ModelCard:
-    """Read the model card of an archive; runs nothing in it.
+    """Read the model card of an archive or a checkpoint; runs nothing in it.
 
     Raises
     ------
     UserInputError
-        If the file is not an archive of fitwithin.
+        If it was not written by fitwithin, or is damaged.
     """
     if path.is_dir():
-        return read_checkpoint_card(path)
+        return _read_checkpoint_card(path)
     with _open_archive(path) as archive, _name_file(path, "is not a model file", _HINT):
         return ModelCard.from_json(archive.read(_CARD_ENTRY))
 
 
 def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pickle: bool = False) -> Any:
-    """Load the pipeline of an archive if all of its types are trusted.
+    """Load the pipeline of an archive or a checkpoint if all of its types are trusted.
 
     Parameters
     ----------
@@ -105,10 +129,10 @@ def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pic
     Raises
     ------
     UserInputError
-        If the file holds other types, or can't be read.
+        If it holds other types or no model, or can't be read.
     """
     if path.is_dir():
-        return read_checkpoint_pipeline(path, list(trusted_types))
+        return _read_checkpoint_pipeline(path, trusted_types)
     with _open_archive(path) as archive:
         is_pickle = _PICKLE_ENTRY in archive.namelist()
         if is_pickle and not unsafe_pickle:
@@ -116,7 +140,7 @@ def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pic
                 f"{path} holds a pickle, which can run any program when it is opened.",
                 "If you trust its source, add --unsafe-pickle.",
             )
-        with _name_file(path, "can't be opened", "Copy it again, or train the model again."):
+        with _name_file(path, "can't be opened", _DAMAGED_HINT):
             try:
                 return pickle.loads(archive.read(_PICKLE_ENTRY)) if is_pickle else load_model(path, trusted_types)
             except UntrustedTypes as error:
@@ -160,3 +184,88 @@ def _missing_module(error: ModuleNotFoundError) -> UserInputError:
         f"It needs the module {error.name!r}, which can't be found.",
         "Run the command where that module can be imported.",
     )
+
+
+def attach_encoder(path: Path, features: EncodedFeatures, card: ModelCard) -> CheckpointPath:
+    """Return the path for the parameter `checkpoint`, with what `fitwithin predict` needs besides the model.
+
+    Parameters
+    ----------
+    path : Path
+        The checkpoint.
+    features : EncodedFeatures
+        The encoder of the training rows.
+    card : ModelCard
+        The card as far as it is known before the fit.
+    """
+    attachments = {_CARD_FILE: card.to_json().encode("utf-8")}
+    if not isinstance(features.encoder, str):
+        with tempfile.TemporaryDirectory(prefix="fitwithin-") as folder:
+            encoder = Path(folder) / _ENCODER_FILE
+            try:
+                dump_model(features.encoder, encoder)
+            except NotStorable as error:
+                raise UserInputError(
+                    f"The encoder of the columns can't be stored in a checkpoint: {error}.", "Leave out --checkpoint."
+                ) from error
+            attachments[_ENCODER_FILE] = encoder.read_bytes()
+    return CheckpointPath(path, attachments)
+
+
+def _read_checkpoint_card(path: Path) -> ModelCard:
+    content = read_checkpoint(path)
+    with _name_file(path, "is damaged", _DAMAGED_HINT):
+        is_attached = _CARD_FILE in content.attachments
+        card = ModelCard.from_json((path / _CARD_FILE).read_bytes()) if is_attached else _make_card(content)
+        record = content.state.model_record
+        training = {**card.training, **_describe_training(path, content)}
+        card = replace(card, training=training, trust=() if record is None else record.trust)
+        return ModelCard.from_json(card.to_json())
+
+
+def _read_checkpoint_pipeline(path: Path, trusted_types: Collection[str]) -> Pipeline:
+    content = read_checkpoint(path, trusted_types)
+    if content.state.model is None:
+        raise UserInputError(
+            f"The checkpoint {path} holds no model: none is stored yet, or skops can't store this learner.",
+            "Let the fit go on until its first model is stored, or use the model file of its end.",
+        )
+    encoder = load_skops_file(path / _ENCODER_FILE) if _ENCODER_FILE in content.attachments else "passthrough"
+    return Pipeline([("encode", encoder), ("learn", content.state.model)])
+
+
+def _make_card(content: CheckpointContent) -> ModelCard:
+    """Return the card of a checkpoint that was written from Python."""
+    facts = {name: value for name, value in content.facts.items() if name != "time_limit"}
+    types = [(str(name), _find_arrow_type(dtype)) for name, dtype in facts.pop("columns")]
+    columns = tuple(FeatureColumn(name, column_kind(type_) or "text", str(type_)) for name, type_ in types)
+    target_type = str(_find_arrow_type(facts.pop("target_type")))
+    return ModelCard(target="y", target_type=target_type, encoding="none", columns=columns, **facts)
+
+
+def _find_arrow_type(dtype: object) -> pa.DataType:
+    """Return arrow's type for a type of NumPy or of a frame; text if it has none."""
+    try:
+        # Polars has names such as Float64; in others, such as <U4, the case matters.
+        name = str(dtype)
+        return pa.from_numpy_dtype(np.dtype(name.lower() if name[:1].isupper() else name))
+    except (TypeError, ValueError, SyntaxError, pa.ArrowException):
+        return pa.string()
+
+
+def _describe_training(path: Path, content: CheckpointContent) -> dict[str, Any]:
+    state, record = content.state, content.state.model_record
+    estimate = None if record is None else record.fresh_estimate
+    return {
+        "date": datetime.fromtimestamp((path / STATE_FILE).stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "checkpoint": True,
+        "rows": len(state.marks),
+        "rows_taught": 0 if record is None else record.n_rows,
+        "estimate": None
+        if estimate is None or not np.isfinite(estimate.low)
+        else {"value": estimate.value, "low": estimate.low, "high": estimate.high},
+        "time_used": state.seconds,
+        "time_limit": content.facts["time_limit"],
+        "stop_reason": state.stop_reason or _UNDER_WAY,
+        "rounds": [asdict(finished) for finished in state.history],
+    }

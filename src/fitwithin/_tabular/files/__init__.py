@@ -4,9 +4,9 @@ from fitwithin._tabular.files.data_file import DataFile, TableChunk
 from fitwithin._tabular.files.data_set_files import DataSetFiles
 from fitwithin._tabular.files.output_file import (
     atomic_output,
-    open_predictions_writer,
     predictions_format,
     validate_output_path,
+    write_predictions,
 )
 from fitwithin._tabular.files.reader import full_suffix, open_data_file
 
@@ -17,7 +17,7 @@ __all__ = [
     "atomic_output",
     "full_suffix",
     "open_data_file",
-    "open_predictions_writer",
     "predictions_format",
     "validate_output_path",
+    "write_predictions",
 ]

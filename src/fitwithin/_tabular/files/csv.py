@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import lzma
@@ -35,11 +34,8 @@ _CHUNK_BYTES = 1 << 24
 """Bytes that arrow parses at a time; every row must fit into them."""
 
 
-_HEADER_BYTES = 1 << 22
-"""Bytes that the header may have."""
-
-
-_make_decoder = codecs.getincrementaldecoder("utf-8-sig")
+_HEADER_LENGTH = 1 << 22
+"""Characters that the header may have."""
 
 
 class CsvFile(DataFile):
@@ -114,9 +110,9 @@ class CsvFile(DataFile):
 
     def _read_start(self) -> str:
         """Read the start of the file, with the whole header, which may span several lines."""
-        with self._open_stream() as stream:
+        with io.TextIOWrapper(self._open_stream(), "utf-8-sig", newline="") as stream:
             try:
-                return _make_decoder().decode(bytes(stream.read(_HEADER_BYTES))).lstrip("\r\n")
+                return stream.read(_HEADER_LENGTH).lstrip("\r\n")
             except UnicodeDecodeError as error:
                 raise self._encoding_error() from error
 

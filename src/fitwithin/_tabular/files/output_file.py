@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -109,28 +110,24 @@ def predictions_format(path: Path) -> str:
     return suffix
 
 
-@contextmanager
-def open_predictions_writer(path: Path, *, force: bool) -> Iterator[Callable[[pa.Table], None]]:
-    """Yield a function that writes a chunk of predictions; the file appears when all are written.
+def write_predictions(path: Path, chunks: Iterable[pa.Table], *, force: bool) -> int:
+    """Write predictions chunk by chunk, and return their number; the file appears when all are written.
 
     Raises
     ------
     UserInputError
         If there are no rows, or the file can't be written.
     """
-    writer: Any = None
-    with atomic_output(path, force=force) as temporary:
-
-        def write(predictions: pa.Table) -> None:
-            nonlocal writer
-            if writer is None:
-                writer = _WRITERS[predictions_format(path)](str(temporary), predictions.schema)
-            writer.write_table(predictions)
-
-        try:
-            yield write
-        finally:
-            if writer is not None:
-                writer.close()
-        if writer is None:
-            raise UserInputError("The file has no rows to predict.", "Is it the right file?")
+    remaining = iter(chunks)
+    first = next(remaining, None)
+    if first is None:
+        raise UserInputError("The file has no rows to predict.", "Is it the right file?")
+    with (
+        atomic_output(path, force=force) as temporary,
+        _WRITERS[predictions_format(path)](str(temporary), first.schema) as writer,
+    ):
+        n_rows = 0
+        for chunk in itertools.chain([first], remaining):
+            writer.write_table(chunk)
+            n_rows += len(chunk)
+    return n_rows
