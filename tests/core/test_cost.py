@@ -48,45 +48,42 @@ def a_learner(*lessons):
     return model
 
 
-def test_nothing_is_predicted_before_the_first_round():
-    assert CostModel().predict(100) is None
+def test_little_is_predicted_before_the_first_round():
+    assert CostModel().fit_seconds(100) == 0.0
+    assert 0.0 < CostModel().other_seconds(100) < 0.1
 
 
 def test_a_lesson_of_the_same_size_is_expected_to_take_as_long_again():
     model = a_model(a_round(fit=3.0, handover=0.5, exam=0.25, save=0.1875))
 
-    prediction = model.predict(100)
-
-    assert prediction.fit_seconds == 3.0
-    assert prediction.other_seconds == 0.9375
+    assert model.fit_seconds(100) == 3.0
+    assert model.other_seconds(100) == 0.9375
 
 
 def test_training_grows_a_little_faster_than_the_rows_and_the_rest_with_them():
-    prediction = a_model(a_round(fit=3.0, exam=1.0)).predict(200)
+    model = a_model(a_round(fit=3.0, exam=1.0))
 
-    assert 6.0 < prediction.fit_seconds < 7.0
-    assert prediction.other_seconds == pytest.approx(2.0, abs=0.05)
+    assert 6.0 < model.fit_seconds(200) < 7.0
+    assert model.other_seconds(200) == pytest.approx(2.0, abs=0.05)
 
 
 def test_the_first_hand_over_is_not_scaled():
-    waited_for_a_process = a_model(a_round(handover=5.0, exam=1.0), is_started=False).predict(10_000)
-    did_not_wait = a_model(a_round(handover=0.0, exam=1.0), is_started=False).predict(10_000)
+    waited_for_a_process = a_model(a_round(handover=5.0, exam=1.0), is_started=False).other_seconds(10_000)
+    did_not_wait = a_model(a_round(handover=0.0, exam=1.0), is_started=False).other_seconds(10_000)
 
-    assert waited_for_a_process.other_seconds - did_not_wait.other_seconds <= 5.0
+    assert waited_for_a_process - did_not_wait <= 5.0
 
 
 def test_later_hand_overs_are_scaled_beyond_what_any_round_takes():
     rounds = a_round(), a_round(50, handover=0.0, fit=50.0), a_round(handover=5.0, fit=100.0)
 
-    assert a_model(*rounds).predict(200).other_seconds == pytest.approx(10.0, abs=0.05)
+    assert a_model(*rounds).other_seconds(200) == pytest.approx(10.0, abs=0.05)
 
 
 def test_storing_and_loading_stay_in_the_prediction_after_a_round_that_stored_nothing():
     model = a_model(a_round(save=5.0), a_round())
 
-    prediction = model.predict(100)
-
-    assert prediction.other_seconds >= 5.0
+    assert model.other_seconds(100) >= 5.0
 
 
 MIB = 1 << 20
@@ -124,13 +121,13 @@ def test_nothing_is_reserved_for_saving_before_a_model_was_saved():
 
 def test_the_exams_of_a_lesson_are_added_up_and_those_of_the_one_before_forgotten():
     model = a_model(a_round(exam=7.0), a_round())
-    assert model.predict(100).other_seconds == pytest.approx(0.0, abs=0.05)
+    assert model.other_seconds(100) == pytest.approx(0.0, abs=0.05)
 
     for seconds in (1.0, 2.0):
         model.observe_exam(10, seconds)
 
-    assert model.predict(100).other_seconds == pytest.approx(3.0, abs=0.05)
-    assert model.predict(200).other_seconds == pytest.approx(6.0, abs=0.05)
+    assert model.other_seconds(100) == pytest.approx(3.0, abs=0.05)
+    assert model.other_seconds(200) == pytest.approx(6.0, abs=0.05)
 
 
 def test_the_price_of_hand_over_and_storing_goes_with_the_rows_only_beyond_what_any_round_takes():
@@ -174,35 +171,33 @@ rounds = st.builds(
 
 
 @given(st.lists(rounds, min_size=1, max_size=8), st.booleans(), st.integers(1, 10**7))
-def test_a_prediction_is_finite_and_the_sum_of_its_parts(finished, is_started, rows):
-    prediction = a_model(*finished, is_started=is_started).predict(rows)
+def test_a_prediction_is_finite(finished, is_started, rows):
+    model = a_model(*finished, is_started=is_started)
 
-    assert 0 <= prediction.fit_seconds < math.inf
-    assert 0 <= prediction.other_seconds < math.inf
+    assert 0 <= model.fit_seconds(rows) < math.inf
+    assert 0 <= model.other_seconds(rows) < math.inf
 
 
 @given(st.lists(rounds, min_size=1, max_size=8), st.booleans(), st.integers(1, 10**7), st.integers(0, 10**7))
 def test_more_rows_never_take_less_time(finished, is_started, rows, more):
     model = a_model(*finished, is_started=is_started)
-    fewer, all_of_them = model.predict(rows), model.predict(rows + more)
 
-    assert fewer.fit_seconds <= all_of_them.fit_seconds * (1 + 1e-9)
-    assert fewer.other_seconds <= all_of_them.other_seconds * (1 + 1e-9)
+    for seconds in (model.fit_seconds, model.other_seconds):
+        assert seconds(rows) <= seconds(rows + more) * (1 + 1e-9)
 
 
 @given(st.lists(rounds, min_size=1, max_size=8), rounds)
 def test_a_prediction_follows_the_last_round_unless_a_larger_fit_was_faster(finished, last):
     newest = {one.rows: one.fit for one in [*finished, last] if one.rows >= last.rows}
 
-    prediction = a_model(*finished, last).predict(last.rows)
-
-    assert prediction.fit_seconds == pytest.approx(min(newest.values()))
+    assert a_model(*finished, last).fit_seconds(last.rows) == pytest.approx(min(newest.values()))
 
 
 def test_a_prediction_does_not_change_what_is_learned():
     model = a_model(a_round(10, exam=1.0))
 
-    assert model.predict(20) == model.predict(20)
+    assert model.fit_seconds(20) == model.fit_seconds(20)
+    assert model.other_seconds(20) == model.other_seconds(20)
 
 
 def test_observations_that_are_restored_predict_the_same():
@@ -216,7 +211,8 @@ def test_observations_that_are_restored_predict_the_same():
     other.restore(json.loads(json.dumps(cost.observations())))
 
     for rows in (100, 1000, 3000):
-        assert other.predict(rows) == cost.predict(rows)
+        assert other.fit_seconds(rows) == cost.fit_seconds(rows)
+        assert other.other_seconds(rows) == cost.other_seconds(rows)
     assert other.fits.deviation(3000) == cost.fits.deviation(3000)
     assert other.exam_seconds(7) == cost.exam_seconds(7)
     assert other.exam_seconds(7, 3000) == cost.exam_seconds(7, 3000)

@@ -97,12 +97,16 @@ def test_a_learner_that_can_stop_early_is_as_good_as_at_its_end_a_little_before(
     assert stoppable.chance_to_end(rows, 10.0) >= plain.chance_to_end(rows, 10.0)
 
 
-@pytest.mark.parametrize(("can_stop_early", "seconds"), [(False, 6.0), (True, 10.0)])
-def test_a_fit_may_take_longer_than_its_time_if_it_can_stop_early_and_is_worth_it_then(can_stop_early, seconds):
+@pytest.mark.parametrize(("can_stop_early", "share"), [(False, 1.0), (True, 0.6)])
+def test_a_part_of_the_steps_is_worth_a_whole_fit_only_if_it_can_stop_early(can_stop_early, share):
     costs = cost_estimates(traits=LearnerTraits(worth_share=0.6), can_stop_early=can_stop_early)
 
-    assert costs.worth_seconds(6.0) == pytest.approx(seconds)
-    assert costs.worth_seconds(-1.0) == 0.0
+    assert costs.worth_share == share
+
+
+@pytest.mark.parametrize(("killable", "chance"), [(True, 0.25), (False, 0.995)])
+def test_a_fit_that_cannot_be_ended_must_be_nearly_sure_to_end(killable, chance):
+    assert cost_estimates(killable=killable).least_chance(0.25) == chance
 
 
 def test_another_learner_has_the_same_deadline_and_estimates_of_its_own():

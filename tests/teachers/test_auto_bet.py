@@ -40,10 +40,10 @@ def test_a_bet_has_enough_chance_more_rows_than_the_last_and_no_more_than_there_
 
     bet = bet_of(state)
 
-    if bet is not None:
-        assert min(1.1 * 2000, state.max_rows) <= bet.n_rows <= state.max_rows
-        assert bet.chance == find_chance(state, bet.n_rows) >= 0.25
-        assert state.costs.may_begin(bet.n_rows), "the session would refuse it, and end"
+    if bet:
+        assert min(1.1 * 2000, state.max_rows) <= bet <= state.max_rows
+        assert find_chance(state, bet) >= 0.25
+        assert state.costs.may_begin(bet), "the session would refuse it, and end"
 
 
 @given(st.floats(0, 100), st.floats(0, 100), seconds, st.booleans())
@@ -53,41 +53,40 @@ def test_more_time_never_makes_the_bet_much_smaller(spent, more, took, can_stop_
     )
 
     # A size with the larger expected gain may lie below one that is nearly sure by some steps of the grid.
-    if less is not None:
-        assert most.n_rows >= 0.75 * less.n_rows
+    assert most >= 0.75 * less
 
 
 @pytest.mark.parametrize("killable", [False, True])
 def test_a_fit_that_cannot_be_killed_is_only_begun_if_it_is_nearly_sure_to_end(killable):
-    bet = bet_of(state_after(10.0, killable=killable))
+    state = state_after(10.0, killable=killable)
 
-    assert (bet.chance >= 0.995) is not killable
+    assert (find_chance(state, bet_of(state)) >= 0.995) is not killable
 
 
 @pytest.mark.parametrize("can_stop_early", [False, True])
 def test_without_a_time_limit_every_row_is_the_bet(can_stop_early):
     state = state_after(math.inf, can_stop_early=can_stop_early)
 
-    assert bet_of(state).n_rows == state.max_rows
+    assert bet_of(state) == state.max_rows
 
 
 def test_every_row_is_the_bet_if_that_is_likely_to_end_although_fewer_gain_more_by_expectation():
     state = state_after(100.0, 0.8)
 
     assert find_chance(state, state.max_rows) < 0.99
-    assert bet_of(state).n_rows == state.max_rows
+    assert bet_of(state) == state.max_rows
 
 
 @pytest.mark.parametrize("spent", [99.9, 100.0])
 def test_there_is_no_bet_without_time(spent):
-    assert bet_of(state_after(100, spent=spent)) is None
+    assert bet_of(state_after(100, spent=spent)) == 0
 
 
 def test_a_bet_that_cannot_be_killed_is_not_every_row_because_that_is_likely_to_end():
     # Every row ends in time with a chance of nine in ten.
     bet = bet_of(state_after(4.0, size=6000, killable=False))
 
-    assert bet is None or bet.n_rows < 5400
+    assert bet < 5400
 
 
 def test_nothing_is_taught_when_every_row_is():
@@ -99,7 +98,7 @@ def test_nothing_is_taught_when_every_row_is():
 
 def test_a_learner_that_is_worth_something_when_it_stops_early_bets_on_more_rows():
     traits = LearnerTraits(worth_share=0.6)
-    stoppable, plain = (bet_of(state_after(20.0, can_stop_early=can, traits=traits)).n_rows for can in (True, False))
+    stoppable, plain = (bet_of(state_after(20.0, can_stop_early=can, traits=traits)) for can in (True, False))
 
     assert stoppable > 1.2 * plain
 
@@ -199,10 +198,11 @@ def test_where_nothing_can_kill_it_a_learner_that_stops_after_any_step_is_tried_
     assert tried == [True, False]
 
 
-def test_a_certain_bet_needs_no_measurement():
-    state = state_after(60.0, traits=LearnerTraits(spread=0.01))
+def test_every_row_needs_no_measurement_if_it_is_nearly_sure_to_end():
+    state = state_after(120.0, traits=LearnerTraits(spread=0.01))
 
-    assert choose_measurement(state, bet_of(state).n_rows, 7.0) == 0
+    assert bet_of(state) == state.max_rows
+    assert choose_measurement(state, state.max_rows, 7.0) == 0
 
 
 def test_a_bet_that_takes_too_much_memory_is_followed_by_a_smaller_one():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fitwithin.teachers._auto.oversampling import choose_size, teach_oversampled
+from fitwithin.teachers._auto.teacher import choose_size, teach_oversampled
 from fitwithin.testing import FakeClock
 from teacher_driver import Driver, a_state, cost_estimates, driven, every_fifth
 

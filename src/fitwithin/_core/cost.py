@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fitwithin._core.budget import Budget, Reserves
-from fitwithin._core.fit_cost import DEFAULT_GROWTH, DEFAULT_SPREAD, FitCost, SecondsByRows
-from fitwithin._core.memory_cost import MemoryModel
+from fitwithin._core.fit_cost import DEFAULT_GROWTH, DEFAULT_SPREAD, FitCost, MemoryModel, SecondsByRows
 
 # Seconds that every round costs beyond its fit, however small: a process, a file, a message (benchmarks/overhead.py).
 _ROUND_SECONDS = 0.03
@@ -65,22 +64,6 @@ class LearnerTraits:
     exam_growth: float = 0.0
 
 
-@dataclass(frozen=True)
-class RoundCost:
-    """What a round is expected to take.
-
-    Parameters
-    ----------
-    fit_seconds : float
-        Seconds of training.
-    other_seconds : float
-        Seconds of hand-over, exams, saving the model and loading it.
-    """
-
-    fit_seconds: float
-    other_seconds: float
-
-
 class CostModel:
     """Predict the seconds of lessons and exams of one learner from those it has finished.
 
@@ -97,8 +80,6 @@ class CostModel:
     Examples
     --------
     >>> cost = CostModel()
-    >>> cost.predict(200) is None
-    True
     >>> cost.observe_fit(100, 2.0)
     >>> cost.fit_seconds(100)
     2.0
@@ -183,13 +164,10 @@ class CostModel:
         rows, handover, exams = observations["last_lesson"]
         self._last_rows, self._last_handover, self._last_exams = int(rows), float(handover), float(exams)
 
-    def predict(self, rows: int) -> RoundCost | None:
-        """Predict a round whose lesson has this number of rows; None before the first lesson."""
-        if not self._last_rows:
-            return None
-        # Exams of the teachers that do not ask for a price grow with their lessons.
-        exams = self._last_exams * rows / self._last_rows
-        return RoundCost(self.fit_seconds(rows), self.overhead_seconds(rows) + exams)
+    def other_seconds(self, rows: int) -> float:
+        """Predict the seconds of a round besides its fit, for teachers that do not ask what their exams take."""
+        # Their exams grow with their lessons.
+        return self.overhead_seconds(rows) + self._last_exams * rows / max(1, self._last_rows)
 
     def fit_seconds(self, rows: int) -> float:
         """Predict the seconds of a fit; 0 before the first fit."""
@@ -351,30 +329,33 @@ class CostEstimates:
         A fit that can be killed costs nothing but time that is left over, so a small chance is enough, and a second
         fit always has one. One that cannot be killed must be nearly sure to end.
         """
-        prediction = self.cost.predict(rows)
-        if prediction is None or self.may_try_again:
+        if not self.cost.fits.n_sizes or self.may_try_again:
             return True
-        chance = self.chance_to_end(rows, self.seconds_left - prediction.other_seconds)
-        return chance >= (_MIN_CHANCE if self.can_be_ended else _MIN_CHANCE_UNKILLABLE)
+        chance = self.chance_to_end(rows, self.seconds_left - self.cost.other_seconds(rows))
+        return chance >= self.least_chance(_MIN_CHANCE)
 
     def may_begin(self, rows: int) -> bool:
         """Whether the session begins a lesson of this size that its teacher has planned; if not, it ends.
 
         Only one that cannot be stopped is refused, unless it is nearly sure to end.
         """
-        if self.can_stop_early or self.killable or self.cost.predict(rows) is None:
+        if self.can_stop_early or self.killable or not self.cost.fits.n_sizes:
             return True
         chance = self.chance_to_end(rows, self.seconds_left - self.overhead_seconds(rows))
         return chance >= _MIN_CHANCE_UNKILLABLE
 
+    @property
+    def worth_share(self) -> float:
+        """Share of the steps after which a fit is nearly as good as a complete one: all, if it cannot stop early."""
+        return self.cost.traits.worth_share if self.can_stop_early else 1.0
+
     def chance_to_end(self, rows: int, within: float) -> float:
         """Return the chance that a fit ends within some seconds, or nearly so if it can stop early."""
-        share = self.cost.traits.worth_share if self.can_stop_early else 1.0
-        return self.cost.fits.chance_to_end(rows, within, share)
+        return self.cost.fits.chance_to_end(rows, within, self.worth_share)
 
-    def worth_seconds(self, seconds: float) -> float:
-        """Return the seconds of the longest complete fit that is worth to be stopped after `seconds`."""
-        return max(0.0, seconds) / (self.cost.traits.worth_share if self.can_stop_early else 1.0)
+    def least_chance(self, chance: float) -> float:
+        """Return this chance, the least one with which a fit is begun, or near certainty if the fit cannot be ended."""
+        return chance if self.can_be_ended else _MIN_CHANCE_UNKILLABLE
 
     @property
     def knows_steps(self) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
-from fitwithin._core.memory_cost import MemoryModel
+from fitwithin._core.fit_cost import MemoryModel
 from fitwithin._core.preference import Candidate, is_worse, paired_error
 from fitwithin._core.records import Answer, Answers, Estimate, Exam, Lesson, LessonReport, StopReason, Wait
 from fitwithin._session.fit_state import ModelRecord
@@ -139,11 +139,10 @@ class LearnerLoop:
         costs, n_rows = self.session.costs_of(lesson), len(lesson.rows)
         _check_memory(costs.memory, n_rows)
         self._announce("training on", n_rows, lesson.candidate)
-        prediction = costs.cost.predict(n_rows)
-        expected = (None if prediction is None else prediction.fit_seconds, costs.cost.setup_seconds(n_rows))
+        fit_seconds = costs.fit_seconds(n_rows) if costs.cost.fits.n_sizes else None
         with self.tracker.timing_choice():
             # Counting the rows of a large lesson takes long too.
-            current = self.tracker.begin(lesson, *expected)
+            current = self.tracker.begin(lesson, fit_seconds, costs.cost.setup_seconds(n_rows))
         is_first = partial(self._selector.accepts_unseen, current.n_rows_trained)
         is_saved_first = not lesson.refit and is_first()
         report = self._fit(lesson, () if is_saved_first else lesson.exams)

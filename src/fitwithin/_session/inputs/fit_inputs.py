@@ -13,7 +13,7 @@ import numpy as np
 from fitwithin._core.budget import Budget
 from fitwithin._core.cores import count_jobs
 from fitwithin._core.cost import CostEstimates, CostModel
-from fitwithin._core.memory_cost import MemoryModel
+from fitwithin._core.fit_cost import MemoryModel
 from fitwithin._core.records import Estimate, Mask, Rows
 from fitwithin._core.target import Labels
 from fitwithin._pools.decks.rare_values import knows_fitted_values_only

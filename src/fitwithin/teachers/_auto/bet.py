@@ -3,56 +3,40 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from fitwithin._core.records import Wait
+from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._auto.state import ERROR_EXPONENT, SURE_CHANCE, TeachingState
-from fitwithin.teachers._base import Subgenerator
+from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._shared_steps import find_largest_size, list_sizes
 
 _SIZE_RATIO = 1.06  # between two sizes that are considered
 _MIN_GROWTH = 1.1  # times the rows of the last model; less is not worth a lesson
 _LEAST_CHANCE = 0.25  # of a bet: time that is left over is worth nothing
-LEAST_CHANCE_UNKILLABLE = 0.995  # one that cannot be killed makes the session late
 _SURE_CHANCE = 0.7  # with which every row is taken, although fewer would have the larger expected gain
 
 # Measurements: at most two
 _MAX_MEASUREMENTS = 2
-_MAX_DEVIATION = 0.15  # of log(real / predicted) seconds of a bet that needs no measurement
 _FIRST_STEPS = 0.05  # of all steps, before a fit is projected
 _SCOUT_SHARE = 0.15  # of the seconds that the bet should take
 _SCOUT_CHANCE = 0.65  # least chance that it takes no more
 _SCOUT_GROWTH = 2  # least ratio to the rows that were measured
 
-
-@dataclass(frozen=True)
-class Bet:
-    """A plain lesson.
-
-    Parameters
-    ----------
-    n_rows : int
-        Its rows.
-    chance : float
-        Chance that it ends in time, or nearly so if the learner can stop early.
-    """
-
-    n_rows: int
-    chance: float
+_SAFE_CHANCE = 0.8  # least chance to end of a lesson beside a bet
 
 
-def choose_bet(state: TeachingState, most: int) -> Bet | None:
-    """Return the plain lesson of at most `most` rows with the largest expected gain; None if none is likely to end."""
-    costs, trained = state.costs, max(1, state.n_trained)
-    least = _LEAST_CHANCE if costs.can_be_ended else LEAST_CHANCE_UNKILLABLE
-
-    def gain(bet: Bet) -> float:
-        return bet.chance * (1 - math.pow(bet.n_rows / trained, -ERROR_EXPONENT))
-
+def choose_bet(state: TeachingState, most: int) -> int:
+    """Return the rows, up to `most`, of the plain lesson with the largest expected gain; 0 if none is likely to end."""
+    least, trained = state.costs.least_chance(_LEAST_CHANCE), max(1, state.n_trained)
     if most == state.max_rows > state.n_trained and find_chance(state, most) >= max(least, _SURE_CHANCE):
-        return Bet(most, find_chance(state, most))
+        return most
     sizes = list_sizes(most, min(_MIN_GROWTH * trained, most), _SIZE_RATIO)
-    bets = (Bet(n_rows, find_chance(state, n_rows)) for n_rows in sizes if n_rows > state.n_trained)
-    return max((bet for bet in bets if bet.chance >= least), key=gain, default=None)
+    chances = {n_rows: find_chance(state, n_rows) for n_rows in sizes if n_rows > state.n_trained}
+
+    def gain(n_rows: int) -> float:
+        return chances[n_rows] * (1 - math.pow(n_rows / trained, -ERROR_EXPONENT))
+
+    return max((n_rows for n_rows, chance in chances.items() if chance >= least), key=gain, default=0)
 
 
 def find_chance(state: TeachingState, n_rows: int) -> float:
@@ -65,9 +49,7 @@ def teach_bets(state: TeachingState) -> Subgenerator[None]:
     end = state.costs.seconds_left - state.measuring_seconds
     n_measured = 0
     while may_grow(state) and not state.must_skip_exams:
-        bet = choose_bet(state, state.max_rows)
-        n_bet = 0 if bet is None else bet.n_rows
-        n_look = 0
+        n_bet, n_look = choose_bet(state, state.max_rows), 0
         if n_measured < _MAX_MEASUREMENTS:
             n_look = choose_measurement(state, n_bet, state.costs.seconds_left - end)
             n_measured += 1
@@ -78,7 +60,7 @@ def teach_bets(state: TeachingState) -> Subgenerator[None]:
         if n_look and state.costs.knows_steps:
             # A measurement ends after its first steps, since a larger fit may be affordable; one on every row goes on.
             seconds = 0.0 if n_look < state.max_rows else state.seconds_for_fit(n_rows)
-            give_up_over = state.costs.worth_seconds(seconds)
+            give_up_over = max(0.0, seconds) / state.costs.worth_share
         yield from state.teach(state.list_rows(n_rows), give_up_over=give_up_over)
 
 
@@ -110,14 +92,12 @@ def choose_measurement(state: TeachingState, n_bet: int, seconds: float) -> int:
     least_chance = SURE_CHANCE if costs.cost.fits.n_sizes > 1 else 1.0
     if 0 < n_bet == state.max_rows and find_chance(state, n_bet) >= least_chance:
         return 0
-    if n_bet and costs.cost.fits.deviation(n_bet) <= _MAX_DEVIATION:
-        return 0
     n_median = find_largest_size(state.max_rows, lambda n_rows: find_chance(state, n_rows) >= 0.5)
     most = max(n_bet, n_median)
     limit = min(seconds, _SCOUT_SHARE * costs.fit_seconds(most))
 
     def may_end(n_rows: int) -> bool:
-        is_sure = costs.can_be_ended or find_chance(state, n_rows) >= LEAST_CHANCE_UNKILLABLE
+        is_sure = find_chance(state, n_rows) >= costs.least_chance(0.0)
         return is_sure and costs.cost.fits.chance_to_end(n_rows, limit) >= _SCOUT_CHANCE
 
     scout = find_largest_size(most // 2, may_end, _SCOUT_GROWTH * known)
@@ -137,3 +117,41 @@ def _choose_look(state: TeachingState, n_bet: int, seconds: float) -> int:
         return first_steps <= seconds and find_chance(state, n_rows) >= _LEAST_CHANCE
 
     return find_largest_size(state.max_rows, may_begin, _MIN_GROWTH * known)
+
+
+class SecondLearner:
+    """With `n_jobs`, the learner of the large bets, while the first one teaches smaller lessons beside it.
+
+    Attributes
+    ----------
+    state : TeachingState or None
+        The state of the lessons, once the first ones tell what a bet would take.
+    is_over : bool
+        Whether no bet follows.
+    """
+
+    def __init__(self) -> None:
+        self.state: TeachingState | None = None
+        self.is_over = False
+
+    def teach(self, deck: Deck) -> Requests:
+        """Teach bets once the first fits of the other learner tell what they would take."""
+        try:
+            while self.state is None:
+                yield Wait()
+            yield from teach_bets(self.state)
+        finally:
+            self.is_over = True
+        return "time"
+
+    def teach_beside(self, state: TeachingState) -> Subgenerator[None]:
+        """Teach a scout, and then lessons of at most half of the rows of the bet under way."""
+        if not state.costs.knows_steps and (n_rows := choose_measurement(state, 0, state.measuring_seconds)):
+            yield from state.teach(state.list_rows(n_rows))
+        self.state = state
+        while not self.is_over:
+            n_rows = choose_bet(state, state.n_under_way // 2)
+            if n_rows and find_chance(state, n_rows) >= _SAFE_CHANCE:
+                yield from state.teach(state.list_rows(n_rows))
+            else:
+                yield Wait()

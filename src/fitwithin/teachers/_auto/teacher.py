@@ -7,18 +7,23 @@ from typing import Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fitwithin._core.records import Exam, Lesson, Returns, StopReason
+from fitwithin._core.records import Exam, Lesson, Returns, Rows, StopReason, examine
 from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck
-from fitwithin.teachers._auto.bet import teach_bets
-from fitwithin.teachers._auto.oversampling import teach_oversampled
-from fitwithin.teachers._auto.second_learner import SecondLearner
+from fitwithin.teachers._auto.bet import SecondLearner, teach_bets
 from fitwithin.teachers._auto.state import SURE_CHANCE, TeachingState
 from fitwithin.teachers._base import Requests, Subgenerator
-from fitwithin.teachers._shared_steps import make_limit
+from fitwithin.teachers._shared_steps import find_largest_size, make_limit
 
 _INSURANCE_TIME = 0.03  # of the time left; then a learner that can stop early is told to
 _LONGER = 4  # times that, if it took less than the least share of its steps, or a process was still starting
 _LEAST_STEPS = 0.1
+
+# Oversampling
+_JUDGE_ONE_IN = 10  # rows of the pool for each row of the lesson whose model finds mistakes
+_MIN_JUDGE_ROWS = 1_000
+_JUDGE_GROWTH = 2  # times these rows; a smaller lesson is not worth it
+_MAX_OVERSAMPLED_SHARE = 0.45  # of the rows: a lesson takes easy rows of one half and misclassified ones of the other
+_OVERSAMPLING_CHANCE = 0.5  # that the large lesson ends
 
 # A last fit with the rows kept back: a promise of this much of the score is a gain of 0.0025, since the curve from the
 # first model to the best one is flatter than its end (benchmarks/tunnel: by a factor of 1.6).
@@ -112,6 +117,38 @@ def teach_unexamined(state: TeachingState) -> Subgenerator[None]:
     """Teach every row without an exam: the one lesson whose model needs none to be the best."""
     rows = np.arange(state.deck.pool_size, dtype=state.order.dtype)
     yield Lesson(rows, stop_after=make_limit(state.costs.seconds_left))
+
+
+def teach_oversampled(state: TeachingState) -> Subgenerator[None]:
+    """Teach a small lesson, and then a large one with mistakes of its model among rows that it was not taught."""
+    n_judge = max(_MIN_JUDGE_ROWS, state.n_usable // _JUDGE_ONE_IN)
+    seconds = state.costs.fit_seconds(n_judge)
+    if choose_size(state, seconds) < _JUDGE_GROWTH * n_judge:
+        return
+    judge = yield from state.teach(state.list_rows(n_judge))
+    n_rows = choose_size(state)
+    if judge is not None and n_rows > n_judge:
+        lesson = yield from _choose_rows(state, n_rows)
+        yield from state.teach(lesson, oversampled=True)
+
+
+def choose_size(state: TeachingState, spent: float = 0.0) -> int:
+    """Return the rows of the largest lesson that should end in time after `spent` seconds, with its search."""
+    costs, largest = state.costs, min(int(_MAX_OVERSAMPLED_SHARE * state.n_usable), state.max_rows)
+
+    def may_end(n_rows: int) -> bool:
+        seconds = state.seconds_for_fit(n_rows) - costs.exam_seconds(n_rows) - spent
+        return costs.chance_to_end(n_rows, seconds) >= costs.least_chance(_OVERSAMPLING_CHANCE)
+
+    return find_largest_size(largest, may_end)
+
+
+def _choose_rows(state: TeachingState, n_rows: int) -> Subgenerator[Rows]:
+    """Return the first rows of the order, some of them replaced by mistakes of the last model in as many other rows."""
+    others = state.list_rows(2 * n_rows)[n_rows:]
+    answers = yield from examine(others)
+    mistakes = answers.rows[answers.wrong]
+    return np.concatenate([state.order[: n_rows - len(mistakes)], mistakes])
 
 
 def refit_with_every_row(state: TeachingState) -> Subgenerator[None]:
