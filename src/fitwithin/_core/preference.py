@@ -22,7 +22,7 @@ POINT = 0.01
 """A point: by about as much, tuned hyperparameters are better or worse than a learner's own."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Candidate:
     """A learner with settings of its own.
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from fitwithin._core.exceptions import LearnerFailed
 from fitwithin.teachers._search.parameters import Choice, FloatRange
+from fitwithin.teachers._search.shares import count_holdout_rows, count_search_rows
 from fitwithin.teachers._search.space import Space
-from fitwithin.teachers._search.subsets import count_holdout_rows, count_search_rows
 from simulated_search import Simulated, run_search
 
 SKILLS = Space({"skill": FloatRange(0.1, 0.9)}, {"skill": 0.1})

@@ -48,13 +48,13 @@ class Trial:
 
 
 @dataclass(eq=False)
-class Contender:
-    """A learner with one set of hyperparameters, and what is known about it.
+class Contender(Candidate):
+    """A candidate in the race, and what is known about it.
 
     Parameters
     ----------
-    candidate : Candidate
-        The learner with these hyperparameters.
+    number, estimator, costs, has_own_settings
+        See `Candidate`.
     learner : int
         The learner's place among those of the search.
     settings : dict
@@ -71,9 +71,8 @@ class Contender:
         Steps of a complete fit; None if they are unknown.
     """
 
-    candidate: Candidate
-    learner: int
-    settings: Settings
+    learner: int = 0
+    settings: Settings = field(default_factory=dict)
     trials: list[Trial] = field(default_factory=list)
     failure: str | None = None
     error: Exception | None = None
@@ -81,28 +80,24 @@ class Contender:
     n_steps: int | None = None
 
     @property
-    def has_own_settings(self) -> bool:
-        """Whether the learner is as the user gave it."""
-        return self.candidate.has_own_settings
-
-    @property
     def is_alive(self) -> bool:
         """Whether it has a score and did not fail."""
         return self.failure is None and bool(self.trials)
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of the largest trial; 0 before the first."""
-        return max((trial.n_rows for trial in self.trials), default=0)
 
     @property
     def last(self) -> Trial | None:
         """The newest trial with the most rows."""
         return max(reversed(self.trials), key=lambda trial: trial.n_rows, default=None)
 
-    def predict_seconds(self, n_rows: int) -> float:
-        """Return the predicted seconds of a fit; 0 before the first one."""
-        return self.candidate.costs.fit_seconds(n_rows)
+    @property
+    def n_rows(self) -> int:
+        """Rows of the largest trial; 0 before the first."""
+        return 0 if self.last is None else self.last.n_rows
+
+    @property
+    def score(self) -> float:
+        """The score of the largest trial; minus infinity before the first."""
+        return -math.inf if self.last is None else self.last.score.value
 
     def note_report(self, n_rows: int, report: LessonReport, seconds: float) -> float | None:
         """Note a trial; return its score, or None if it has none."""
@@ -117,10 +112,6 @@ class Contender:
         """Note that the learner failed, and why."""
         self.failure = f"it took {failure}" if isinstance(failure, OutOfMemory) else str(failure)
         self.error, self.was_killed = failure, was_killed
-
-    def get_score(self) -> float:
-        """Return the score of the trial with the most rows; minus infinity before the first."""
-        return -math.inf if self.last is None else self.last.score.value
 
     def find_trial(self, n_rows: int) -> Trial | None:
         """Return the trial with this number of rows."""
@@ -140,7 +131,7 @@ class Contender:
         if self.last is None:
             return -math.inf
         own = self.slope
-        return self.last.score.value + find_gain(self.last.n_rows, n_rows, slope if own is None else own)
+        return self.score + find_gain(self.last.n_rows, n_rows, slope if own is None else own)
 
 
 def find_slope(contenders: Sequence[Contender]) -> float:

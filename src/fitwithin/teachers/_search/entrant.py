@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from fitwithin._core.cost import CostEstimates
-from fitwithin._core.preference import Candidate
 from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.frugal_suggester import FrugalSuggester
 from fitwithin.teachers._search.parameters import Choice, is_number, make_key
@@ -197,8 +196,7 @@ class Entrant:
             failure = f"{type(error).__name__}: {error}"
         can_stop_early, knows_steps = self.find_early_stopping(estimator)
         own = costs.for_other_learner(can_stop_early=can_stop_early, knows_steps=knows_steps)
-        candidate = Candidate(number, estimator, own, has_own_settings=not settings)
-        contender = Contender(candidate, self.number, settings, failure=failure)
+        contender = Contender(number, estimator, own, not settings, self.number, settings, failure=failure)
         self.contenders.append(contender)
         self._known[make_key(self._complete(settings))] = contender
         return contender

@@ -28,7 +28,7 @@ def store_contender(contender: Contender, space: Space | None) -> dict[str, Any]
         "settings": _encode(contender.settings, space),
         "failure": contender.failure,
         "n_steps": contender.n_steps,
-        "cost": contender.candidate.costs.cost.observations(),
+        "cost": contender.costs.cost.observations(),
         "trials": [
             [trial.n_rows, trial.score.value, trial.score.low, trial.score.high, trial.seconds, trial.was_cut_short]
             for trial in contender.trials
@@ -48,7 +48,7 @@ def restore_contenders(
         contender.failure, contender.n_steps = values["failure"], values["n_steps"]
         if settings is None:
             contender.failure = contender.failure or "its hyperparameters could not be stored"
-        contender.candidate.costs.cost.restore(values["cost"])
+        contender.costs.cost.restore(values["cost"])
         for n_rows, value, low, high, seconds, was_cut_short in values["trials"]:
             contender.trials.append(Trial(n_rows, Estimate(value, low, high), seconds, was_cut_short))
         contenders.append(contender)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory
-from fitwithin._core.records import Exam, Lesson, Returns, Wait, teach
+from fitwithin._core.records import Exam, Lesson, Returns, Wait, examine, teach
 from fitwithin._core.rounds import ResumePoint
 from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._base import Requests, Subgenerator
@@ -18,10 +18,16 @@ from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.entrant import Entrant
 from fitwithin.teachers._search.race import MIN_SUBSET_ROWS, Race
 from fitwithin.teachers._search.resume import NOTE_BEST, NOTE_CANDIDATES, restore_contenders
-from fitwithin.teachers._search.subsets import Subsets
-from fitwithin.teachers._search.time_shares import MIN_GROWTH
+from fitwithin.teachers._search.shares import MIN_GROWTH, Shares
 from fitwithin.teachers._shared_steps import make_limit
 
+# First looks; times are fractions of the time limit, unless they say otherwise
+_FIRST_LOOKS = 0.1  # for those at all learners, once there is a model
+_FIRST_MODEL = 0.5  # of the time left, for the first model; then the learner is killed
+_FIRST_STOP = 0.25  # of the time left, for the same; then a learner that can stop early is told to stop
+_MIN_LOOK_SECONDS = 0.3  # for each
+
+_STOP_FACTOR = 0.8  # of the seconds to a kill; then a learner that can stop early is told to stop
 _BESIDE_TIME = 0.35  # of the time limit, for a rival of the finalist with another learner's process
 _MAX_LAST_FITS = 3  # of one candidate, should it be given up or stopped
 _BOLD_CHANCE = 0.2  # to end in time, of a first last fit that can give up after its first steps
@@ -65,8 +71,7 @@ class Search:
 
     def restore(self, notes: Mapping[str, Any]) -> None:
         """Take over the candidates of an earlier call, which is over."""
-        stored = notes.get(NOTE_CANDIDATES, [])
-        self._past = restore_contenders(stored, self.entrants, CostEstimates())
+        self._past = restore_contenders(notes.get(NOTE_CANDIDATES, []), self.entrants, CostEstimates())
         self._past_best = notes.get(NOTE_BEST)
 
     @property
@@ -74,20 +79,19 @@ class Search:
         """Number of the candidate whose model is the best one."""
         if self.race is None or self.race.in_hand is None:
             return self._past_best or 0
-        return self.race.in_hand.candidate.number
+        return self.race.in_hand.number
 
     def teach(self, deck: Deck) -> Requests:
         """Yield first looks, trials, and the last fit of the leader, until there is no time for another trial."""
-        self.race = race = Race(Subsets(deck), self.entrants)
-        race.n_learners, race.max_row_seconds = self._n_learners, self.max_row_seconds
+        self.race = race = Race(Shares(deck), self.entrants, self._n_learners, self.max_row_seconds)
         if deck.resume_point is None:
             deck.notes.clear()
         else:
             _resume(race, deck.resume_point)
-        yield from race.begin()
+        yield from _look_at_learners(race)
         while True:
             while (contender := race.choose_next()) is not None:
-                yield from race.try_contender(contender)
+                yield from _try(race, contender)
             finalist = _choose_finalist(race, race.find_leader())
             if finalist is None:
                 break
@@ -95,8 +99,9 @@ class Search:
         yield from _refit_with_every_row(race)
         if race.in_hand is None and all(one.failure is not None for one in race.contenders):
             raise _tell_failures(race)
-        has_every_row = race.in_hand is None or race.in_hand.n_rows >= race.subsets.n_usable
-        return "all rows" if has_every_row else "memory" if race.shares.max_rows < race.subsets.n_usable else "time"
+        n_usable = race.shares.n_usable
+        has_every_row = race.in_hand is None or race.in_hand.n_rows >= n_usable
+        return "all rows" if has_every_row else "memory" if race.shares.max_rows < n_usable else "time"
 
     def teach_parallel(self, deck: Deck, n_learners: int) -> list[Requests]:
         """Return the requests of `teach` and, for each other learner, those of trials beside them."""
@@ -105,7 +110,7 @@ class Search:
 
     def _teach_beside(self) -> Requests:
         """Try candidates as long as the search goes on and beside its last fit, then fit a rival of the finalist."""
-        while self.race is None or not self.race.is_open or self.race.subsets.deck.is_growing:
+        while self.race is None or not self.race.is_open or self.race.shares.deck.is_growing:
             # Rows that are still being read have no order yet.
             yield Wait()
         race = self.race
@@ -113,7 +118,7 @@ class Search:
             busy = race.under_way
             contender = race.choose_next(_BESIDE_TIME * race.shares.time_limit if busy else None)
             if contender is not None:
-                yield from race.try_contender(contender)
+                yield from _try(race, contender)
                 continue
             others = [one for one in race.contenders if one not in busy]
             rival = _choose_finalist(race, race.find_leader(others)) if busy else None
@@ -125,9 +130,8 @@ class Search:
 
 def _resume(race: Race, past: ResumePoint) -> None:
     """Go on with the candidates of an earlier call; its best one is fitted again if its model is lost."""
-    stored, best = past.notes.get(NOTE_CANDIDATES, []), past.notes.get(NOTE_BEST)
-    costs = race.subsets.deck.costs
-    race.contenders = restore_contenders(stored, race.entrants, costs)
+    best = past.notes.get(NOTE_BEST)
+    race.contenders = restore_contenders(past.notes.get(NOTE_CANDIDATES, []), race.entrants, race.shares.deck.costs)
     waiting = [one for one in race.contenders if one.failure is None and not one.trials]
     if best is not None and past.has_model:
         race.in_hand = race.contenders[best]
@@ -135,8 +139,53 @@ def _resume(race: Race, past: ResumePoint) -> None:
         waiting.insert(0, race.contenders[best])
     n_rows = max((one.n_rows for one in race.contenders if one.is_alive), default=race.n_rows)
     if n_rows >= MIN_SUBSET_ROWS:
-        race.has_first_subset = True
         race.begin_subset(min(n_rows, race.shares.max_rows), waiting)
+
+
+def _look_at_learners(race: Race) -> Subgenerator[None]:
+    """Look at each learner with its own hyperparameters on few rows: a model, and what it costs."""
+    looks = max(_FIRST_LOOKS * race.shares.time_limit / len(race.entrants), _MIN_LOOK_SECONDS)
+    entrants = [entrant for entrant in race.entrants if entrant.tries_own and not entrant.contenders]
+    for n_done, entrant in enumerate(entrants):
+        # The first model waits for a process to start.
+        left = race.shares.seconds_left / (len(entrants) - n_done) if race.in_hand is None else 0.0
+        kill_after, stop_after = max(looks, _FIRST_MODEL * left), max(_STOP_FACTOR * looks, _FIRST_STOP * left)
+        yield from _try(race, race.add(entrant, {}), kill_after, stop_after)
+    slow = [one for one in race.contenders if one.was_killed]
+    if race.in_hand is None and slow:
+        # All that is left is for the first learner that was too slow for its share of the time.
+        slow[0].failure = None
+        yield from _try(race, slow[0], race.shares.seconds_left)
+    race.is_open = True
+
+
+def _try(
+    race: Race, contender: Contender, kill_after: float | None = None, stop_after: float | None = None
+) -> Subgenerator[None]:
+    """Fit a contender on the present subset, and compare it on the validation rows."""
+    leader, n_rows, start = race.find_leader(), race.n_rows, race.shares.seconds_left
+    limit = race.shares.limit_trial(contender, leader, n_rows) if kill_after is None else kill_after
+    lesson = Lesson(
+        race.shares.take(n_rows),
+        # A model that becomes the best one shortly before the deadline should have its estimate by then.
+        race.shares.make_exams(
+            n_rows,
+            contender.costs,
+            has_holdout=bool(race.finalists) or n_rows >= race.shares.max_rows or race.in_hand is None,
+        ),
+        stop_after=make_limit(_STOP_FACTOR * limit if stop_after is None else stop_after),
+        kill_after=make_limit(limit),
+        candidate=contender,
+    )
+    score = None
+    if contender.failure is None and not contender.costs.may_begin(n_rows):
+        contender.failure = "there is no time for it"
+    if contender.failure is None:
+        try:
+            score = yield from _fit(race, contender, lesson)
+        except OutOfMemory as failure:
+            contender.note_failure(failure)
+    race.note_trial(contender, score, start - race.shares.seconds_left, leader)
 
 
 def _choose_finalist(race: Race, contender: Contender | None) -> Contender | None:
@@ -149,54 +198,64 @@ def _choose_finalist(race: Race, contender: Contender | None) -> Contender | Non
 
 def _fit_last(race: Race, contender: Contender) -> Subgenerator[None]:
     """Fit a contender on every row, or on as many as end in time; if the first steps say otherwise, give up."""
-    costs, n_rows = contender.candidate.costs, race.shares.find_affordable_rows(contender)
-    if costs.knows_steps and contender not in race.finalists:
-        n_rows = race.shares.find_affordable_rows(contender, _BOLD_CHANCE)
-    race.finalists.append(contender)
-    race.under_way.append(contender)
-    rows, start = race.subsets.take(n_rows), race.shares.seconds_left
-    seconds = start - race.shares.reserved_seconds(contender, n_rows)
+    shares, costs = race.shares, contender.costs
+    is_bold = costs.knows_steps and contender not in race.finalists
+    n_rows = shares.find_affordable_rows(contender, *([_BOLD_CHANCE] if is_bold else []))
+    seconds = shares.seconds_left - shares.reserved_seconds(contender, n_rows)
     lesson = Lesson(
-        rows,
-        race.subsets.make_exams(n_rows, costs, has_holdout=True),
+        shares.take(n_rows),
+        shares.make_exams(n_rows, costs, has_holdout=True),
         stop_after=make_limit(seconds),
         give_up_over=make_limit(_STEPS_FACTOR * seconds) if costs.knows_steps else None,
         expected_score=race.expect_score(contender),
-        candidate=contender.candidate,
+        candidate=contender,
     )
+    race.finalists.append(contender)
+    race.under_way.append(contender)
     try:
-        report = yield from teach(lesson)
-    except (LearnerRaised, LearnerDied) as failure:
-        contender.note_failure(failure)
+        score = yield from _fit(race, contender, lesson)
     except OutOfMemory:
         # The next size follows from what is known now.
-        pass
-    else:
-        if not report.gave_up:
-            score = contender.note_report(len(rows), report, start - race.shares.seconds_left)
-            race.in_hand = contender if report.is_best and score is not None else race.in_hand
-            race.store(contender)
-            race.begin_subset(len(rows), [])
+        return
     finally:
         race.under_way.remove(contender)
+    if score is not None:
+        race.begin_subset(len(lesson.rows), [])
+        race.note_trial(contender, score, 0.0, None)
+
+
+def _fit(race: Race, contender: Contender, lesson: Lesson) -> Subgenerator[float | None]:
+    """Teach a lesson to a contender; return its score, or None if it failed or gave up."""
+    start, limit = race.shares.seconds_left, math.inf if lesson.kill_after is None else lesson.kill_after
+    try:
+        report = yield from teach(lesson)
+        if report.gave_up:
+            return None
+        score = contender.note_report(len(lesson.rows), report, start - race.shares.seconds_left)
+        if report.is_best and score is not None:
+            race.in_hand = contender
+        if report.is_best and all(exam.purpose != "holdout" for exam in lesson.exams):
+            # Others are examined on holdout rows only if they are the best so far.
+            yield from examine(race.shares.holdout_rows[: len(lesson.exams[-1].rows)], purpose="holdout")
+        return score
+    except (LearnerRaised, LearnerDied) as failure:
+        contender.note_failure(failure, was_killed=start - race.shares.seconds_left >= limit)
+        return None
 
 
 def _refit_with_every_row(race: Race) -> Subgenerator[None]:
     """Fit the best candidate once more with the rows kept back, if it has all others and this is sure to end."""
-    best, deck = race.in_hand, race.subsets.deck
-    if best is None or best.last is None or best.last.was_cut_short or not deck.can_refit:
+    best, shares, n_rows = race.in_hand, race.shares, race.shares.deck.pool_size
+    if best is None or best.last is None or best.last.was_cut_short or not shares.deck.can_refit:
         return
-    if best.n_rows < race.subsets.n_usable:
+    if best.n_rows < shares.n_usable or best.costs.largest_lesson_rows(n_rows) < n_rows:
         return
-    costs, n_rows = best.candidate.costs, deck.pool_size
-    seconds = race.shares.seconds_left - race.shares.reserved_seconds(best, n_rows)
-    if costs.largest_lesson_rows(n_rows) < n_rows or not costs.may_begin(n_rows):
-        return
-    if costs.chance_to_end(n_rows, seconds) >= _REFIT_CHANCE:
-        exam = Exam(race.subsets.validation_rows[: race.subsets.count_exam_rows(best.n_rows, costs)], "validation")
-        rows = np.arange(n_rows, dtype=race.subsets.validation_rows.dtype)
+    seconds = shares.seconds_left - shares.reserved_seconds(best, n_rows)
+    if best.costs.may_begin(n_rows) and best.costs.chance_to_end(n_rows, seconds) >= _REFIT_CHANCE:
+        exam = Exam(shares.validation_rows[: shares.count_exam_rows(best.n_rows, best.costs)], "validation")
+        rows = np.arange(n_rows, dtype=shares.validation_rows.dtype)
         try:
-            yield Lesson(rows, (exam,), stop_after=make_limit(seconds), refit=True, candidate=best.candidate)
+            yield Lesson(rows, (exam,), stop_after=make_limit(seconds), refit=True, candidate=best)
         except (LearnerRaised, LearnerDied, OutOfMemory):
             # The model without these rows stays.
             return
@@ -207,9 +266,5 @@ def _tell_failures(race: Race) -> Exception:
     first = race.contenders[0].error
     if len(race.entrants) == 1 and isinstance(first, LearnerRaised):
         return first
-    reasons = {
-        f"{type(contender.candidate.estimator).__name__}: {contender.failure}"
-        for contender in race.contenders
-        if contender.failure is not None
-    }
+    reasons = {f"{type(one.estimator).__name__}: {one.failure}" for one in race.contenders if one.failure is not None}
     return LearnerFailed("Every candidate failed. " + " ".join(sorted(reasons)))

@@ -1,0 +1,239 @@
+"""The rows and the seconds of a search: growing subsets of one random order, trials, exams and the last fit."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fitwithin._core.cost import CostEstimates
+from fitwithin._core.preference import POINT, find_scale
+from fitwithin._core.records import Exam, Rows
+from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck, FirstSize
+from fitwithin.teachers._search.contender import Contender, find_gain
+from fitwithin.teachers._shared_steps import find_largest_size, make_limit
+
+# Rows of the first look at a learner, which tells its cost and leaves a model; a tenth of a small pool.
+_FIRST_ROWS = 500
+_FIRST_FRACTION = 0.1
+# A pool with fewer rows is taught whole, without validation rows.
+_MIN_SPLIT_ROWS = 20
+
+# The first subset that all are compared on
+_FIRST_SUBSET_ROWS = 10_000  # on these a fit of cheap hyperparameters takes 0.1 s, and tells good ones from bad ones
+_FIRST_SUBSET_TIME = 0.1  # of the time limit, for a fit of the leader
+
+# Validation rows are kept back at least, or one in this number of the pool; with 2,000 the standard error of an
+# accuracy is 1 %, and smaller for a difference.
+_VALIDATION_ROWS = 2_000
+_VALIDATION_ONE_IN = 8
+# Holdout rows, and validation rows of a large pool: one in this number, up to a maximum; a part of a small pool.
+_HOLDOUT_ONE_IN = 25
+_MAX_HOLDOUT_ROWS = 10_000
+_MIN_HOLDOUT_ROWS = 200
+_SMALL_POOL_HOLDOUT_ONE_IN = 10
+# Rows of a subset for each validation row in use: differences on more rows are smaller.
+_ROWS_PER_EXAM_ROW = 5
+# Part of the time left for each exam.
+_EXAM_TIME = 0.02
+_MIN_EXAM_ROWS = 100
+
+# A trial; times are fractions of the time limit
+_TRIAL_TIME = 0.15  # for a fit; then the learner is killed
+_MIN_TRIAL_SECONDS = 0.3  # for the same
+_OVERRUN_FACTOR = 3.0  # times the predicted seconds, for the same
+NEIGHBOUR_FACTOR = 1.5
+"""Times the leader's seconds, for hyperparameters near its own."""
+
+# The steps of a portfolio's hyperparameters
+_PORTFOLIO_TIME = 0.05  # for a trial
+_LAST_FIT_TIME = 0.4  # of the time left, for a fit on a part of the rows
+_LAST_FIT_PART = 4  # of all rows, one in this number: trees and rows compete for the time
+# Covtype, LightGBM: 16 times the leaves took 6 times as long on 10,000 rows, twice as long on 400,000.
+_LEAVES_EXPONENT = 0.5
+
+# The last fit
+MIN_GROWTH = 1.1
+"""Times the rows of the trial before it, from which on a larger fit is worth its time."""
+
+_LEAST_GAIN = 0.1  # of a point, that twice the rows are taken to give at least
+_SIZE_RATIO = 1.15  # between two sizes that are considered
+_CHANCE = 0.5  # to end in time, of a fit that can be killed
+_REFIT_MARGIN = 1.25  # times its predicted seconds, for a fit with the rows kept back, which must be sure to end
+
+
+class Shares:
+    """The rows and the seconds that candidates may have.
+
+    Each subset is the first part of a larger one, so the learners' processes share them without a copy.
+
+    Parameters
+    ----------
+    deck : Deck
+        Source of rows, and of the time left.
+
+    Attributes
+    ----------
+    time_limit : float
+        Seconds of the whole search.
+    n_first : int
+        Rows of the first looks.
+    validation_rows, holdout_rows : array of int
+        Rows that no candidate is trained on before the last fit.
+    """
+
+    def __init__(self, deck: Deck) -> None:
+        self.deck = deck
+        self.time_limit = deck.costs.seconds_left
+        past = deck.resume_point
+        if past is not None:
+            # The best model may have been fitted again with the rows kept back.
+            self.validation_rows, self.holdout_rows = past.validation_rows, past.holdout_rows
+            kept_back = deck.take(np.concatenate([past.validation_rows, past.holdout_rows]))
+            self._order = deck.take(past.lesson[~np.isin(past.lesson, kept_back)])
+        else:
+            self._order = deck.opening(_choose_first_size(deck))
+            if deck.validation_rows is not None and deck.holdout_rows is not None:
+                self.validation_rows, self.holdout_rows = deck.validation_rows, deck.holdout_rows
+            else:
+                self.validation_rows = deck.deal(count_search_rows(deck.size))
+                self.holdout_rows = deck.deal(count_holdout_rows(deck.size))
+        self.n_first = len(self._order)
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the deadline."""
+        return self.deck.costs.seconds_left
+
+    @property
+    def n_usable(self) -> int:
+        """Rows that may be trained on."""
+        return len(self._order) + self.deck.left
+
+    @property
+    def max_rows(self) -> int:
+        """Rows of the largest subset that the rows and the memory allow."""
+        return self.deck.costs.largest_lesson_rows(self.n_usable)
+
+    def take(self, n_rows: int) -> Rows:
+        """Return the subset with this number of rows, or fewer if others were not read in time."""
+        if n_rows > len(self._order):
+            self._order = np.concatenate([self._order, self.deck.deal(n_rows - len(self._order))])
+        return self._order[:n_rows]
+
+    def count_exam_rows(self, n_rows: int, costs: CostEstimates) -> int:
+        """Return the validation rows for models of a subset: few at first, more for larger subsets.
+
+        Their predictions take a small part of the time left.
+        """
+        n_exam = min(len(self.validation_rows), max(_VALIDATION_ROWS, n_rows // _ROWS_PER_EXAM_ROW))
+        affordable = costs.count_exam_rows(_EXAM_TIME * costs.seconds_left, n_exam, n_rows)
+        return min(n_exam, max(_MIN_EXAM_ROWS, affordable))
+
+    def make_exams(self, n_rows: int, costs: CostEstimates, *, has_holdout: bool) -> tuple[Exam, ...]:
+        """Return the exams of a model of a subset."""
+        n_exam, seconds = self.count_exam_rows(n_rows, costs), make_limit(_EXAM_TIME * costs.seconds_left)
+        holdout = Exam(self.holdout_rows[: n_exam if has_holdout else 0], "holdout", seconds=seconds)
+        validation = Exam(self.validation_rows[:n_exam], "validation", seconds=seconds)
+        return tuple(exam for exam in (holdout, validation) if len(exam.rows))
+
+    def find_first_rows(self, leader: Contender, smallest: int) -> int:
+        """Return the rows of the first subset, on which a fit of the leader leaves time for many others; or 0."""
+        costs, limit = leader.costs, _FIRST_SUBSET_TIME * self.time_limit
+        most = min(self.max_rows, _FIRST_SUBSET_ROWS)
+        return find_largest_size(most, lambda n: costs.fit_seconds(n) <= limit and costs.may_begin(n), smallest)
+
+    def limit_trial(self, contender: Contender, leader: Contender | None, n_rows: int) -> float:
+        """Return the seconds after which a trial is killed, by those predicted of it or of one like the leader."""
+        predicted = _OVERRUN_FACTOR * contender.costs.fit_seconds(n_rows)
+        neighbour = 0.0 if leader is None else NEIGHBOUR_FACTOR * leader.costs.fit_seconds(n_rows)
+        return max(_TRIAL_TIME * self.time_limit, _MIN_TRIAL_SECONDS, predicted or neighbour)
+
+    def count_steps(self, reference: Contender, leaves_ratio: float, *, n_rows: int) -> float:
+        """Return the steps that a trial on `n_rows` and a last fit may have.
+
+        Parameters
+        ----------
+        reference : Contender
+            A contender with known steps.
+        leaves_ratio : float
+            Leaves of a tree, as times those of the reference.
+        n_rows : int
+            Rows of the trial.
+        """
+        growth = leaves_ratio**_LEAVES_EXPONENT / (reference.n_steps or 1)
+        trial_step = growth * reference.costs.fit_seconds(n_rows)
+        last_step = growth * reference.costs.fit_seconds(self.max_rows // _LAST_FIT_PART)
+        trial, last = _PORTFOLIO_TIME * self.time_limit, _LAST_FIT_TIME * self.seconds_left
+        return min(trial / trial_step, last / last_step) if trial_step and last_step else math.inf
+
+    def reserved_seconds(self, contender: Contender, n_rows: int) -> float:
+        """Return the seconds that a fit must leave before the deadline, for its model to count."""
+        return contender.costs.reserves(n_rows, 2 * self.count_exam_rows(n_rows, contender.costs)).total
+
+    def find_affordable_rows(self, contender: Contender, chance: float = _CHANCE) -> int:
+        """Return the most rows on which a fit ends in time with this chance; 0 if there are none."""
+        costs = contender.costs
+
+        def ends(n_rows: int) -> bool:
+            seconds = self.seconds_left - self.reserved_seconds(contender, n_rows)
+            return costs.chance_to_end(n_rows, seconds) >= chance and costs.may_begin(n_rows)
+
+        return find_largest_size(costs.largest_lesson_rows(self.n_usable), ends, ratio=_SIZE_RATIO)
+
+    def count_search_seconds(self, leader: Contender, slope: float) -> float:
+        """Return the seconds that trials may still take.
+
+        The leader keeps what it needs for every row. If it cannot have them all, more trials and more rows compete: a
+        search that takes twice as long is taken to gain a point, twice the rows gain what the learning curve says.
+        """
+        left, n_rows = self.seconds_left, self.find_affordable_rows(leader)
+        if n_rows < MIN_GROWTH * leader.n_rows:
+            return left - self._refit_seconds(leader)
+        point = POINT * find_scale(leader.score)
+        ratio = point / max(find_gain(max(1, n_rows // 2), n_rows, slope), _LEAST_GAIN * point)
+        share = self.time_limit * ratio / (1 + ratio) - (self.time_limit - left)
+        if n_rows < self.max_rows:
+            return share
+        need = leader.costs.fit_seconds(n_rows) + self.reserved_seconds(leader, n_rows)
+        return max(left - need - self._refit_seconds(leader), share)
+
+    def _refit_seconds(self, leader: Contender) -> float:
+        """Return the seconds to fit a contender once more, with the rows kept back."""
+        if not self.deck.can_refit or max(leader.n_rows, self.find_affordable_rows(leader)) < self.max_rows:
+            return 0.0
+        n_rows = self.deck.pool_size
+        return _REFIT_MARGIN * leader.costs.fit_seconds(n_rows) + self.reserved_seconds(leader, n_rows)
+
+
+def _choose_first_size(deck: Deck) -> FirstSize:
+    if deck.size < _MIN_SPLIT_ROWS:
+        return deck.size
+    if deck.size <= SMALL_POOL_ROWS:
+        kept_back = count_search_rows(deck.size) + count_holdout_rows(deck.size)
+        return deck.size - (kept_back if deck.validation_rows is None else 0)
+    return min(_FIRST_ROWS / deck.size, _FIRST_FRACTION)
+
+
+def count_holdout_rows(pool_size: int) -> int:
+    """Return the number of holdout rows.
+
+    Examples
+    --------
+    >>> [count_holdout_rows(size) for size in (400, 4000, 40_000, 4_000_000)]
+    [40, 200, 1600, 10000]
+    """
+    least = min(_MIN_HOLDOUT_ROWS, pool_size // _SMALL_POOL_HOLDOUT_ONE_IN)
+    return min(_MAX_HOLDOUT_ROWS, max(pool_size // _HOLDOUT_ONE_IN, least))
+
+
+def count_search_rows(pool_size: int) -> int:
+    """Return the number of validation rows: the best of many settings needs more of them than one learner's models.
+
+    Examples
+    --------
+    >>> [count_search_rows(size) for size in (400, 4000, 40_000, 4_000_000)]
+    [40, 500, 2000, 10000]
+    """
+    wanted = 0 if pool_size <= SMALL_POOL_ROWS else _VALIDATION_ROWS
+    return max(count_holdout_rows(pool_size), min(wanted, pool_size // _VALIDATION_ONE_IN))
