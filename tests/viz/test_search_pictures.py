@@ -81,6 +81,17 @@ def test_scores_far_below_the_others_are_below_the_picture():
     assert ax.get_ylim()[0] > 0.8
 
 
+def test_the_score_estimate_is_in_the_picture_when_scores_are_below_it():
+    rounds = [a_candidate(number, number + 1, 100, 0.7 + 0.01 * number) for number in range(5)]
+    search = a_search(6, n_failed=0, rounds=[*rounds, a_candidate(5, 6, 100, 0.5)])
+
+    ax = viz.plot_race(search, axes())
+
+    _, low, high = search.score_estimate_
+    assert "1 below the picture" in legend_of(ax)
+    assert ax.get_ylim()[0] < low < high < ax.get_ylim()[1]
+
+
 def test_the_legend_names_learners_sizes_failures_and_the_limit():
     legend = legend_of(viz.plot_race(a_search(), axes()))
 

@@ -50,8 +50,8 @@ def visible_time_limit(estimator: FittedEstimator) -> float | None:
     return limit if limit <= _MAX_LIMIT_RATIO * estimator.time_used_ else None
 
 
-def finish_score_axes(ax: Axes, estimator: FittedEstimator, estimate_label: str, colour: str) -> None:
-    """Mark `score_estimate_` at the time of the returned model, draw the time limit, and add names and a legend."""
+def draw_estimate_and_limit(ax: Axes, estimator: FittedEstimator, estimate_label: str, colour: str) -> None:
+    """Mark `score_estimate_` at the time of the returned model, draw the time limit, and name the axes."""
     best = find_best_round(estimator)
     if best is not None and estimator.score_estimate_ is not None:
         score, low, high = estimator.score_estimate_
@@ -62,7 +62,6 @@ def finish_score_axes(ax: Axes, estimator: FittedEstimator, estimate_label: str,
         ax.axvline(limit, color=GREY, linestyle="--", linewidth=1, label=f"time limit, {limit:g} s")
     ax.set(xlabel="seconds since the start of fit", xlim=(0, None))
     ax.set_ylabel(score_name(estimator), parse_math=False)
-    add_legend_above(ax)
 
 
 def add_legend_above(ax: Axes) -> None:

@@ -12,7 +12,7 @@ from fitwithin._core.printable_text import replace_unprintable
 from fitwithin._core.rounds import Round
 from fitwithin.viz._axes import (
     add_legend_above,
-    finish_score_axes,
+    draw_estimate_and_limit,
     format_log_axis,
     get_axes,
     show_message,
@@ -94,7 +94,8 @@ def learning_curve(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
     ax.plot([], [], "o", color=GREY, label="filled: became the best")
     _mark_expected_scores(ax, [finished for finished in rounds if finished.predicted_estimate is not None])
     _mark_models_without_score(ax, [finished for finished in rounds if finished.estimate is None])
-    finish_score_axes(ax, estimator, "returned", GREEN)
+    draw_estimate_and_limit(ax, estimator, "returned", GREEN)
+    add_legend_above(ax)
     return ax
 
 

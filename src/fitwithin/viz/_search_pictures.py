@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.stats import spearmanr
 
 from fitwithin._core.rounds import Round
-from fitwithin.viz._axes import add_legend_above, finish_score_axes, get_axes, show_message
+from fitwithin.viz._axes import add_legend_above, draw_estimate_and_limit, get_axes, show_message
 from fitwithin.viz._fitted import FittedSearch, check_search, group_scored_rounds, list_failed, score_name
 from fitwithin.viz._style import BLUE, BROWN, EDGE, GREEN, GREY, INK, ORANGE, PINK
 
@@ -91,8 +91,9 @@ def plot_race(search: FittedSearch, ax: Axes | None = None) -> Axes:
     failed = len(list_failed(search))
     if failed:
         ax.plot([], [], " ", label=f"{failed:,} candidates failed" if failed > 1 else "1 candidate failed")
+    draw_estimate_and_limit(ax, search, "score_estimate_", INK)
     _hide_very_low_scores(ax, np.array([one.estimate for own in rounds.values() for one in own], float))
-    finish_score_axes(ax, search, "score_estimate_", INK)
+    add_legend_above(ax)
     return ax
 
 
