@@ -342,6 +342,18 @@ def test_of_many_classes_those_that_changed_most_are_drawn():
     assert "14 of 1,000 classes" in ax.get_xlabel()
 
 
+def test_the_names_of_many_classes_leave_room_for_the_label_below_them():
+    names = [f"a rather long class name {number}" for number in range(1000)]
+    fit = a_fit(classes=names, pool=np.full(1000, 50), taught=np.full(1000, 5))
+    figure = Figure((5.2, 3.4), layout="constrained")
+
+    ax = viz.class_shares(fit, figure.subplots())
+    figure.draw_without_rendering()
+
+    label = ax.xaxis.label.get_window_extent()
+    assert 0 <= label.x0 < label.x1 <= figure.bbox.x1
+
+
 @pytest.mark.parametrize(
     ("name", "shown"),
     [

@@ -339,9 +339,10 @@ def class_shares(estimator: FittedClassifier, ax: Axes | None = None) -> Axes:
     _draw_shares(ax, in_data[shown], in_training[shown], floor)
     names = [_shorten_name(estimator.classes_[index]) for index in shown]
     ax.set_yticks(range(len(shown)), names, parse_math=False)
-    is_selection = len(shown) < len(in_data)
-    selection = f"; {len(shown)} of {len(in_data):,} classes, those that changed most" if is_selection else ""
-    ax.set_xlabel(f"% of the rows{selection}")
+    ax.set_xlabel("% of the rows")
+    if len(shown) < len(in_data):
+        # On a line of its own: the picture is not wide enough for one line.
+        ax.set_xlabel(f"% of the rows\n{len(shown)} of {len(in_data):,} classes, those that changed most")
     add_legend_above(ax)
     return ax
 
