@@ -308,6 +308,7 @@ def test_the_report_of_a_vote_has_its_members_and_their_weights(tmp_path):
 
     page = page_of(search, tmp_path)
 
+    assert "The returned model is a vote of 2 candidates. Best of 41 candidates: " in summary_of(page)
     assert "The vote" in page.text
     assert "2 of 3 votes" in page.text
     assert "1 of 3 votes" in page.text

@@ -55,7 +55,9 @@ def _describe_search(estimator: FittedEstimator) -> str:
     if not is_search(estimator):
         return ""
     n_tried = len({finished.candidate for finished in estimator.history_} - {None} | set(list_failed(estimator)))
-    return f"Best of {n_tried:,} candidates: {describe_candidate(estimator, estimator.best_index_)}."
+    best = f"Best of {n_tried:,} candidates: {describe_candidate(estimator, estimator.best_index_)}."
+    n_votes = len(getattr(estimator, "ensemble_", ()))
+    return f"The returned model is a vote of {n_votes} candidates. {best}" if n_votes else best
 
 
 def _describe_time(estimator: FittedEstimator) -> str:
